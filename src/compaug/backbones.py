@@ -1,0 +1,296 @@
+"""Backbones: tiny in-domain models, pinned hub revisions or local folders, all ending as a plain
+model folder (design section 3).
+
+A tiny backbone is a tokenizer and a small BERT (masked LM) or GPT-2 (causal LM) trained from scratch on D_train texts
+only, so that the whole pipeline runs with no network and no text of D_test is ever seen.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from tokenizers import pre_tokenizers, trainers
+from transformers import BertConfig, BertForMaskedLM, BertTokenizer, GPT2Config, GPT2LMHeadModel, GPT2Tokenizer
+
+from compaug.pretrained import IGNORED, LanguageModelLoss, check_files, load_decoder, load_encoder, pad, save
+from compaug.records import InputError, sub_seed, write_json
+from compaug.training import FitOptions, fit, holdout, seed_everything, validate
+
+MODEL_FILES = (  # what a model folder needs; everything else of a repository stays behind
+    "config.json",
+    "generation_config.json",
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "model-*.safetensors",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "spiece.model",
+)
+LOADERS = {"encoder": load_encoder, "decoder": load_decoder}
+VALIDATION = 0.05
+WARMUP = 0.06
+WEIGHT_DECAY = 0.01
+MASKED = 0.15  # share of tokens to restore; of these 80 % become [MASK], 10 % a random token, 10 % stay (BERT)
+
+
+def prepare(role: str, spec, texts: Sequence[str], out_dir: Path, seed: int, work_dir: Path) -> None:
+    """Fill the empty folder `out_dir` with the backbone that `spec` (a `params.Backbone`) describes.
+
+    `role` is encoder or decoder; `texts` (D_train only) are what kind tiny learns from, resumable in `work_dir`. InputError: a missing file or variable,
+    no network, a folder that cannot be loaded in this role.
+    """
+    KINDS[spec.kind](role, spec, texts, out_dir, seed, work_dir)
+    LOADERS[role](out_dir)
+
+
+# ---------------------------------------------------------------- given models
+
+
+def _from_hub(role: str, spec, texts: Sequence[str], out_dir: Path, seed: int, work_dir: Path) -> None:
+    """Download a pinned revision once (the hub's own cache keeps it) and copy its model files."""
+    import httpx
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.utils import disable_progress_bars, logging
+
+    logging.set_verbosity_error()  # the error below says it in one line
+    if not sys.stderr.isatty():
+        disable_progress_bars()
+    try:
+        snapshot = snapshot_download(spec.name, revision=spec.revision, allow_patterns=list(MODEL_FILES))
+    except (HfHubHTTPError, httpx.HTTPError, OSError, ValueError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise InputError(
+            f"{role}: cannot download {spec.name} at revision {spec.revision} ({reason}); connect once, or give a local "
+            "folder with `kind: path`"
+        ) from error
+    _copy_model(Path(snapshot), out_dir)
+
+
+def _from_path(role: str, spec, texts: Sequence[str], out_dir: Path, seed: int, work_dir: Path) -> None:
+    """Copy the model files of a local folder; `${NAME}` in the path is an environment variable."""
+    unset = [name for name in re.findall(r"\$\{(\w+)\}", spec.path) if not os.environ.get(name)]
+    if unset:
+        raise InputError(f"{role}: path {spec.path} needs the environment variable {unset[0]}; set it to the folder")
+    _copy_model(Path(os.path.expandvars(spec.path)).expanduser(), out_dir)
+
+
+def _copy_model(source: Path, out_dir: Path) -> None:
+    check_files(source)
+    for file in sorted({file for pattern in MODEL_FILES for file in source.glob(pattern)}):
+        shutil.copyfile(file, out_dir / file.name)
+
+
+# ---------------------------------------------------------------- tiny models
+
+
+@dataclass(frozen=True)
+class _Objective:
+    """What is trained: rows hold "ids" and "targets" (the ids that the loss can ask for)."""
+
+    model: torch.nn.Module
+    loss: torch.nn.Module
+    rows: list[dict]
+    collate: Callable[[list[dict]], dict[str, torch.Tensor]]
+
+
+class _MaskedLoss(torch.nn.Module):
+    """Masked LM with the vocabulary scored at the chosen positions alone: half of a small model's time otherwise."""
+
+    def __init__(self, model: BertForMaskedLM) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, labels: torch.Tensor, **inputs: torch.Tensor) -> dict[str, torch.Tensor]:
+        chosen = labels != IGNORED
+        states = self.model.bert(**inputs).last_hidden_state[chosen]  # [chosen, H]
+        return {"loss": torch.nn.functional.cross_entropy(self.model.cls(states), labels[chosen])}
+
+
+class _Unigram(torch.nn.Module):
+    """The loss of token frequencies alone (add-one smoothed), the least that a language model must beat."""
+
+    def __init__(self, rows: Sequence[dict], vocabulary: int) -> None:
+        super().__init__()
+        counts = torch.bincount(torch.tensor([t for row in rows for t in row["targets"]]), minlength=vocabulary) + 1
+        self.log_p = torch.nn.Parameter((counts / counts.sum()).log(), requires_grad=False)  # [V]
+
+    def forward(self, labels: torch.Tensor, **_: torch.Tensor) -> dict[str, torch.Tensor]:
+        return {"loss": -self.log_p[labels[labels != IGNORED]].mean()}
+
+
+def _train_tiny(role: str, spec, texts: Sequence[str], out_dir: Path, seed: int, work_dir: Path) -> None:
+    """Train tokenizer and model on `texts`; `pretraining.json` tells how well the held-out 5 % are predicted."""
+    seed = sub_seed(seed, "backbone", role)
+    tokenizer = TOKENIZERS[role](texts, spec)
+    seed_everything(sub_seed(seed, "weights"))
+    objective = OBJECTIVES[role](tokenizer, texts, spec)
+    train_rows, valid_rows = holdout(objective.rows, VALIDATION, seed)
+    if not valid_rows:
+        raise InputError(f"a tiny {role} needs at least two training texts; there are {len(objective.rows)}")
+    options = FitOptions(
+        epochs=spec.epochs,
+        batch_size=spec.batch_size,
+        lr=spec.lr,
+        weight_decay=WEIGHT_DECAY,
+        warmup=WARMUP,
+        patience=spec.epochs,  # never stops early, yet the best epoch is kept
+    )
+    history = fit(
+        objective.loss,
+        train_rows,
+        valid_rows,
+        objective.collate,
+        options,
+        seed=seed,
+        work_dir=work_dir,
+        description=f"tiny {role}",
+    )
+    save(out_dir, tokenizer, objective.model)
+    unigram = validate(_Unigram(train_rows, len(tokenizer)), valid_rows, objective.collate, spec.batch_size, seed)
+    report = {
+        "texts": len(train_rows),
+        "held_out_texts": len(valid_rows),
+        "held_out_loss": min(epoch["valid"]["loss"] for epoch in history),
+        "unigram_loss": unigram["loss"],
+        "vocabulary": len(tokenizer),
+        "parameters": sum(parameter.numel() for parameter in objective.model.parameters()),
+    }
+    write_json(out_dir / "pretraining.json", report)
+
+
+def _wordpiece(texts: Sequence[str], spec) -> BertTokenizer:
+    """A lower-casing WordPiece tokenizer; characters beyond the most frequent quarter of the vocabulary become [UNK].
+
+    The trainer numbers continuation characters in the order of a hash map, which differs from run to run, and ties
+    between merges follow these numbers; so the characters are given to it in a fixed order.
+    """
+    blank = BertTokenizer()
+    words = Counter(word for text in texts for word in _words(blank.backend_tokenizer, text))
+    pieces: Counter[str] = Counter()
+    for word, count in words.items():
+        for piece in _characters(word):
+            pieces[piece] += count
+    frequent = {piece for piece, _ in sorted(pieces.items(), key=lambda item: (-item[1], item[0]))[: spec.vocab // 4]}
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=spec.vocab,
+        special_tokens=[*blank.get_vocab(), *sorted(frequent)],
+        limit_alphabet=spec.vocab,
+        show_progress=False,
+    )
+    spelled = sorted(word for word in words if frequent.issuperset(_characters(word)))
+    learner = blank.backend_tokenizer
+    learner.train_from_iterator((" ".join([word] * words[word]) for word in spelled), trainer)
+    return BertTokenizer(vocab=learner.get_vocab(), model_max_length=spec.max_positions)
+
+
+def _words(tokenizer, text: str) -> list[str]:
+    return [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(text))]
+
+
+def _characters(word: str) -> list[str]:
+    """The smallest pieces of a word: its first character, then continuations."""
+    return [word[0], *(f"##{character}" for character in word[1:])]
+
+
+def _byte_level_bpe(texts: Sequence[str], spec) -> GPT2Tokenizer:
+    """GPT-2's tokenizer with its own merges: any string can be written; `<|endoftext|>` has id 0."""
+    blank = GPT2Tokenizer(vocab={"<|endoftext|>": 0}, model_max_length=spec.max_positions)
+    return blank.train_new_from_iterator(
+        (f" {text}" for text in texts),
+        spec.vocab,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+
+
+def _masked_language_model(tokenizer: BertTokenizer, texts: Sequence[str], spec) -> _Objective:
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=spec.hidden,
+        num_hidden_layers=spec.layers,
+        num_attention_heads=spec.heads,
+        intermediate_size=4 * spec.hidden,
+        max_position_embeddings=spec.max_positions,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    encoded = tokenizer(list(texts), truncation=True, max_length=spec.max_positions)["input_ids"]
+    rows = [
+        {"id": str(number), "length": len(ids), "ids": ids, "targets": ids[1:-1]}
+        for number, ids in enumerate(encoded)
+        if len(ids) > 2
+    ]
+
+    def collate(batch: list[dict]) -> dict[str, torch.Tensor]:
+        ids, mask = pad([row["ids"] for row in batch], tokenizer.pad_token_id)  # [B, T]
+        lengths = mask.sum(1, keepdim=True)  # [B, 1]
+        scores = torch.rand(ids.shape)
+        place = torch.arange(ids.shape[1])
+        scores[(place == 0) | (place >= lengths - 1)] = 2.0  # [CLS], [SEP] and padding are never chosen
+        quota = ((lengths - 2) * MASKED).round().clamp(min=1)  # every text has something to restore
+        chosen = scores.argsort(1).argsort(1) < quota
+        labels = ids.masked_fill(~chosen, IGNORED)
+        fate = torch.rand(ids.shape)
+        ids = torch.where(chosen & (fate < 0.8), tokenizer.mask_token_id, ids)
+        ids = torch.where(chosen & (fate >= 0.9), torch.randint(len(tokenizer), ids.shape), ids)
+        return {"input_ids": ids, "attention_mask": mask, "labels": labels}
+
+    model = BertForMaskedLM(config)
+    return _Objective(model, _MaskedLoss(model), rows, collate)
+
+
+def _causal_language_model(tokenizer: GPT2Tokenizer, texts: Sequence[str], spec) -> _Objective:
+    """Text + end of text, begun by an end of text as in GPT-2's stream of documents.
+
+    Position ids start at a random place: later stages put a prefix and a prompt before the text, and positions that
+    were never trained would be noise there.
+    """
+    end = tokenizer.eos_token_id
+    config = GPT2Config(
+        vocab_size=len(tokenizer),
+        n_embd=spec.hidden,
+        n_layer=spec.layers,
+        n_head=spec.heads,
+        n_positions=spec.max_positions,
+        bos_token_id=end,
+        eos_token_id=end,
+    )
+    encoded = tokenizer([f" {text}" for text in texts])["input_ids"]
+    rows = []
+    for number, ids in enumerate(encoded):
+        ids = [end, *ids, end][: spec.max_positions]
+        rows.append({"id": str(number), "length": len(ids), "ids": ids, "targets": ids[1:]})
+
+    def collate(batch: list[dict]) -> dict[str, torch.Tensor]:
+        ids, mask = pad([row["ids"] for row in batch], end)  # [B, T]
+        labels = ids.masked_fill(mask == 0, IGNORED)
+        labels[:, 0] = IGNORED
+        length = ids.shape[1]
+        starts = torch.randint(spec.max_positions - length + 1, (len(batch), 1))
+        return {
+            "input_ids": ids,
+            "attention_mask": mask,
+            "position_ids": starts + torch.arange(length),
+            "labels": labels,
+        }
+
+    model = GPT2LMHeadModel(config)
+    return _Objective(model, LanguageModelLoss(model), rows, collate)
+
+
+KINDS = {"tiny": _train_tiny, "hub": _from_hub, "path": _from_path}
+TOKENIZERS = {"encoder": _wordpiece, "decoder": _byte_level_bpe}
+OBJECTIVES = {"encoder": _masked_language_model, "decoder": _causal_language_model}

@@ -1,0 +1,381 @@
+"""What the prefix-tuned generators share: prompts, a frozen decoder behind a computed prefix, one sampling loop.
+
+Spec sections 5 and 6. A generator gives, per label of a composition, L rows of n_layer * 2 * n_embd numbers; they become
+keys and values that every layer of the frozen decoder attends to before the first token. Requests of a batch may have
+different compositions: shorter prefixes and prompts are padded on the left with mask 0 and positions follow the mask.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from accelerate import PartialState
+from accelerate.utils import gather_object
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from tqdm import tqdm
+from transformers import DynamicCache, PreTrainedModel, PreTrainedTokenizerBase
+
+from compaug.records import Example, InputError, Labels, atomic_dir, read_json, sub_seed, write_json
+from compaug.training import batches_by_length, device
+
+LabelSet = Sequence[int]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """P(y): the words before the text; `template` holds "{labels}" once, where the label phrases go."""
+
+    template: str
+    separator: str
+
+    def of(self, labels: Labels, label_set: LabelSet) -> str:
+        return self.template.replace("{labels}", labels.phrase(label_set, self.separator))
+
+
+# ---------------------------------------------------------------- the prefix
+
+
+def prefix_mlp(width: int, mid_dim: int, decoder) -> nn.Sequential:
+    """M = W2 tanh(W1 z + b1) + b2, position-wise; a row holds the keys and values of one position in all layers."""
+    return nn.Sequential(nn.Linear(width, mid_dim), nn.Tanh(), nn.Linear(mid_dim, decoder.n_layer * 2 * decoder.n_embd))
+
+
+def pairs(label_sets: Sequence[LabelSet], prefix_length: int) -> dict[str, Tensor]:
+    """Index of the N (request, label) pairs of a batch of B requests with at most m labels, left-padded.
+
+    pair_row, pair_slot, pair_label: [N]; prefix_mask: [B, m * prefix_length].
+    """
+    most = max(map(len, label_sets))
+    index = [
+        (row, most - len(label_set) + place, label)
+        for row, label_set in enumerate(label_sets)
+        for place, label in enumerate(label_set)
+    ]
+    pair_row, pair_slot, pair_label = torch.tensor(index, dtype=torch.long).reshape(-1, 3).unbind(1)
+    mask = torch.zeros(len(label_sets), most, dtype=torch.long)
+    mask[pair_row, pair_slot] = 1
+    return {
+        "pair_row": pair_row,
+        "pair_slot": pair_slot,
+        "pair_label": pair_label,
+        "prefix_mask": mask.repeat_interleave(prefix_length, dim=1),
+    }
+
+
+def place(rows: Tensor, pair_row: Tensor, pair_slot: Tensor, prefix_mask: Tensor) -> Tensor:
+    """The pairs' prefix rows [N, L, D] stacked in label order per request: [B, m * L, D]; padding is zero."""
+    batch, width = prefix_mask.shape
+    prefix = rows.new_zeros(batch, width // rows.shape[1], *rows.shape[1:])  # [B, m, L, D]
+    prefix[pair_row, pair_slot] = rows
+    return prefix.flatten(1, 2)
+
+
+def prefix_cache(prefix: Tensor, decoder) -> DynamicCache:
+    """Keys and values of every layer from a prefix [B, P, n_layer * 2 * n_embd]; `decoder` is the model's config."""
+    batch, width, _ = prefix.shape
+    heads = decoder.n_head, decoder.n_embd // decoder.n_head
+    keys_values = prefix.view(batch, width, decoder.n_layer, 2, *heads).permute(2, 3, 0, 4, 1, 5)
+    return DynamicCache((keys, values) for keys, values in keys_values)  # each [B, n_head, P, d_head]
+
+
+def check_positions(decoder, label_sets: Sequence[LabelSet], prefix_length: int, max_length: int) -> None:
+    """InputError when prefix and text do not fit the decoder's position table."""
+    longest = max(map(len, label_sets), default=0) * prefix_length
+    if longest + max_length > decoder.n_positions:
+        raise InputError(
+            f"a prefix of {longest} positions and max_length {max_length} exceed the decoder's {decoder.n_positions} "
+            "positions; lower prefix_length or max_length, or take a decoder with more positions"
+        )
+
+
+# ---------------------------------------------------------------- training
+
+
+def text_rows(
+    examples: Sequence[Example],
+    labels: Labels,
+    prompt: Prompt,
+    tokenizer: PreTrainedTokenizerBase,
+    max_length: int,
+    loss_on_prompt: bool = False,
+) -> list[dict]:
+    """Rows for `training.fit`: tokens of P(y), a space, the text and EOS, cut at `max_length` tokens.
+
+    `first` is the index of the first token that counts in the loss. A cut text gets no EOS: it did not end there.
+    """
+    if not examples:
+        return []
+    prompts = tokenizer([prompt.of(labels, e.labels) for e in examples], add_special_tokens=False)["input_ids"]
+    texts = tokenizer([" " + e.text.strip() for e in examples], add_special_tokens=False)["input_ids"]
+    check_prompts(prompts, max_length)
+    return [
+        {
+            "id": example.id,
+            "labels": example.labels,
+            "input_ids": (head + text + [tokenizer.eos_token_id])[:max_length],
+            "first": 1 if loss_on_prompt else len(head),
+            "length": min(len(head) + len(text) + 1, max_length),
+        }
+        for example, head, text in zip(examples, prompts, texts, strict=True)
+    ]
+
+
+def training_examples(examples: Sequence[Example], generator_data: str) -> list[Example]:
+    """The part of D_cg a generator learns from: rows with labels; `train_only` leaves the support set out (spec 13, row 1)."""
+    return [e for e in examples if e.labels and (generator_data == "all" or e.source != "support")]
+
+
+def check_prompts(prompts: Sequence[Sequence[int]], max_length: int) -> None:
+    longest = max(map(len, prompts), default=0)
+    if longest >= max_length:
+        raise InputError(
+            f"max_length {max_length} leaves no room for a text after a text_prompt of {longest} tokens; raise it"
+        )
+
+
+def collate(rows: Sequence[Mapping], prefix_length: int, pad: int) -> dict[str, Tensor]:
+    """Batch of `text_rows`, padded on the right.
+
+    input_ids, token_mask: [B, T]; predicts: positions (flat in B x T) whose next token counts; targets: those tokens.
+    """
+    width = max(len(row["input_ids"]) for row in rows)
+    input_ids = torch.full((len(rows), width), pad)
+    token_mask = torch.zeros_like(input_ids)
+    predicts, targets = [], []
+    for at, row in enumerate(rows):
+        ids, first = row["input_ids"], row["first"]
+        input_ids[at, : len(ids)] = torch.tensor(ids)
+        token_mask[at, : len(ids)] = 1
+        predicts += range(at * width + first - 1, at * width + len(ids) - 1)
+        targets += ids[first:]
+    return {
+        "input_ids": input_ids,
+        "token_mask": token_mask,
+        "predicts": torch.tensor(predicts),
+        "targets": torch.tensor(targets),
+        **pairs([row["labels"] for row in rows], prefix_length),
+    }
+
+
+class PrefixDecoder(nn.Module):
+    """A frozen GPT-2 that reads a prefix: no parameter of it is ever trained and its dropout stays off."""
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        super().__init__()
+        self.model = model.requires_grad_(False).eval()
+
+    def train(self, mode: bool = True) -> PrefixDecoder:
+        return super().train(False)
+
+    def token_nll(
+        self,
+        prefix: Tensor,
+        *,
+        input_ids: Tensor,
+        token_mask: Tensor,
+        prefix_mask: Tensor,
+        predicts: Tensor,
+        targets: Tensor,
+    ) -> Tensor:
+        """-log P(x_t | x_<t, prefix) of the tokens that count, [n]; only their logits are computed."""
+        mask = torch.cat([prefix_mask, token_mask], dim=1)  # [B, P + T]
+        states = self.model.transformer(
+            input_ids,
+            attention_mask=mask,
+            position_ids=positions(mask)[:, prefix_mask.shape[1] :],
+            past_key_values=prefix_cache(prefix, self.model.config),
+            use_cache=True,
+        ).last_hidden_state  # [B, T, H]
+        logits = self.model.lm_head(states.flatten(0, 1)[predicts])  # [n, vocabulary]
+        return F.cross_entropy(logits.float(), targets, reduction="none")
+
+
+def positions(mask: Tensor) -> Tensor:
+    """Position ids that count the unmasked positions only."""
+    return (mask.cumsum(dim=1) - 1).clamp(min=0)
+
+
+# ---------------------------------------------------------------- decoding
+
+
+def decode(
+    decoder: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    rows_of: Callable[[list[int], Mapping[str, Tensor]], Tensor],
+    label_sets: Sequence[LabelSet],
+    prompts: Sequence[str],
+    prefix_length: int,
+    synthesis,
+    seed: int,
+) -> list[str]:
+    """One text per label set, without prompt and newlines; requests with different compositions share batches.
+
+    `rows_of(requests, pairs)` gives the prefix rows [N, L, D] of the pairs of a batch of request numbers. The noise of a
+    request depends on `seed` and its number alone, so neither batching nor the number of processes changes its text.
+    """
+    if not label_sets:
+        return []
+    where, state = device(), PartialState()
+    decoder = decoder.to(where).eval()
+    prompt_ids = tokenizer(list(prompts), add_special_tokens=False)["input_ids"]
+    check_prompts(prompt_ids, synthesis.max_length)
+    check_positions(decoder.config, label_sets, prefix_length, synthesis.max_length)
+    lengths = [len(labels) * prefix_length + len(ids) for labels, ids in zip(label_sets, prompt_ids, strict=True)]
+    batches = batches_by_length(lengths, synthesis.batch_size)[state.process_index :: state.num_processes]
+    texts = []
+    bf16 = where.type == "cuda" and torch.cuda.is_bf16_supported()
+    with torch.inference_mode(), torch.autocast(where.type, torch.bfloat16, enabled=bf16):
+        for requests in tqdm(batches, desc="texts", unit="batch", leave=False, disable=not sys.stderr.isatty()):
+            index = pairs([label_sets[i] for i in requests], prefix_length)
+            index = {name: tensor.to(where) for name, tensor in index.items()}
+            rows = rows_of(requests, index)
+            prefix = place(rows, index["pair_row"], index["pair_slot"], index["prefix_mask"])
+            noise = [np.random.default_rng(sub_seed(seed, "tokens", i)).random(synthesis.max_length) for i in requests]
+            tokens = sample(
+                decoder,
+                prefix,
+                index["prefix_mask"],
+                [prompt_ids[i] for i in requests],
+                torch.tensor(np.stack(noise), dtype=torch.float32, device=where),
+                tokenizer.eos_token_id,
+                synthesis,
+            )
+            texts += zip(requests, tokenizer.batch_decode(tokens, skip_special_tokens=True), strict=True)
+    by_request = dict(gather_object(texts))
+    return [" ".join(by_request[i].split()) for i in range(len(label_sets))]
+
+
+def sample(
+    decoder: PreTrainedModel,
+    prefix: Tensor,
+    prefix_mask: Tensor,
+    prompts: Sequence[Sequence[int]],
+    uniforms: Tensor,
+    eos: int,
+    synthesis,
+) -> list[list[int]]:
+    """Continue the prompts behind their prefixes [B, P, D] until EOS or `synthesis.max_length` tokens with prompt.
+
+    `uniforms` [B, >= steps] are the random numbers of the rows, one per token. Returns the new tokens, without EOS.
+    """
+    where, width = prefix.device, max(map(len, prompts))
+    tokens = torch.tensor([[eos] * (width - len(ids)) + list(ids) for ids in prompts], device=where)
+    seen = torch.tensor([[0] * (width - len(ids)) + [1] * len(ids) for ids in prompts], device=where)
+    room = torch.tensor([synthesis.max_length - len(ids) for ids in prompts], device=where)
+    cache = prefix_cache(prefix, decoder.config)
+    mask = torch.cat([prefix_mask, seen], dim=1)  # [B, P + T]
+    results: list[list[int]] = [[] for _ in prompts]
+    alive = torch.arange(len(prompts), device=where)
+    inputs, position_ids = tokens, positions(mask)[:, prefix_mask.shape[1] :]
+    for step in range(int(room.max())):
+        logits = decoder(
+            inputs,
+            attention_mask=mask,
+            position_ids=position_ids,
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=1,
+        ).logits[:, -1]  # [B, vocabulary]
+        if synthesis.no_repeat_ngram:
+            ban_repeats(logits, tokens, seen, synthesis.no_repeat_ngram)
+        chosen = choose(logits, uniforms[alive, step], synthesis)  # [B]
+        tokens = torch.cat([tokens, chosen[:, None]], dim=1)
+        one = torch.ones_like(chosen)[:, None]
+        seen, mask = torch.cat([seen, one], dim=1), torch.cat([mask, one], dim=1)
+        ended = (chosen == eos) | (room <= step + 1)
+        if ended.any():
+            for row, ids in zip(alive[ended].tolist(), tokens[ended, width:].tolist(), strict=True):
+                results[row] = ids[:-1] if ids[-1] == eos else ids
+            keep = (~ended).nonzero().squeeze(1)
+            if not len(keep):
+                break
+            cache.batch_select_indices(keep)
+            tokens, seen, mask, room, alive = (t[keep] for t in (tokens, seen, mask, room, alive))
+        inputs, position_ids = tokens[:, -1:], positions(mask)[:, -1:]
+    return results
+
+
+def ban_repeats(logits: Tensor, tokens: Tensor, seen: Tensor, n: int) -> None:
+    """Set to -inf, in place, every token that would complete an n-gram that the row (prompt included) already has."""
+    if tokens.shape[1] < n:
+        return
+    known = tokens.masked_fill(seen == 0, -1).unfold(1, n, 1)  # [B, windows, n]
+    last = tokens[:, None, tokens.shape[1] - n + 1 :]  # [B, 1, n - 1]
+    repeats = (known[..., :-1] == last).all(dim=-1) & (known >= 0).all(dim=-1)  # [B, windows]
+    counts = torch.zeros_like(logits).scatter_add_(1, known[..., -1].clamp(min=0), repeats.to(logits.dtype))
+    logits.masked_fill_(counts > 0, -torch.inf)
+
+
+def choose(logits: Tensor, uniform: Tensor, synthesis) -> Tensor:
+    """Temperature, then top-k, then top-p, then one multinomial draw per row by inverting its distribution function.
+
+    One uniform number per row ([B]) instead of a shared generator: a row's draws do not depend on its neighbours.
+    `top_k` 1 is greedy decoding, 0 is no limit.
+    """
+    limit = min(synthesis.top_k or logits.shape[-1], logits.shape[-1])
+    top, tokens = (logits.float() / synthesis.temperature).topk(limit, dim=-1)
+    probabilities = top.softmax(dim=-1)
+    before = probabilities.cumsum(dim=-1) - probabilities
+    probabilities = probabilities.masked_fill(before >= synthesis.top_p, 0.0)  # the most likely token always stays
+    reached = probabilities.cumsum(dim=-1)
+    drawn = (reached <= uniform[:, None] * reached[:, -1:]).sum(dim=-1)
+    last = (probabilities > 0).sum(dim=-1) - 1  # rounding must not lead past the last possible token
+    return tokens.gather(1, drawn.minimum(last)[:, None]).squeeze(1)
+
+
+# ---------------------------------------------------------------- model folders
+
+
+def save(
+    out_dir: Path,
+    generator: str,
+    labels: Labels,
+    prompt: Prompt,
+    params,
+    network: nn.Module,
+    history: list[dict],
+    **records: object,
+) -> None:
+    """config.json, model.safetensors (what generation needs besides the frozen decoder), history.json, <record>.json."""
+    if not PartialState().is_main_process:
+        return
+    with atomic_dir(out_dir) as folder:
+        config = {
+            "generator": generator,
+            "labels": list(labels.names),
+            "prompt": asdict(prompt),
+            "params": params.model_dump(),
+        }
+        write_json(folder / "config.json", config)
+        for name, record in {"history": {"epochs": history}, **records}.items():
+            write_json(folder / f"{name}.json", record)
+        save_file(
+            {k: v.detach().cpu().contiguous() for k, v in network.state_dict().items()}, folder / "model.safetensors"
+        )
+
+
+def load(model_dir: Path, labels: Labels) -> tuple[dict, Prompt, dict[str, Tensor]]:
+    """(params, prompt, tensors) of a folder written by `save`; InputError when it belongs to other labels."""
+    config = read_json(model_dir / "config.json")
+    if tuple(config["labels"]) != labels.names:
+        raise InputError(f"{model_dir}: trained for other labels than those of the split; train the generator again")
+    weights = model_dir / "model.safetensors"
+    if not weights.exists():
+        raise InputError(f"{weights}: no such file; train the generator again")
+    return config["params"], Prompt(**config["prompt"]), load_file(weights)
+
+
+def load_into(network: nn.Module, tensors: Mapping[str, Tensor], model_dir: Path) -> nn.Module:
+    """Fill `network`; InputError when the sizes do not fit, that is when the decoder is not the one of the training."""
+    own = network.state_dict()
+    if {k: v.shape for k, v in own.items()} != {k: v.shape for k, v in tensors.items()}:
+        raise InputError(f"{model_dir}: does not fit this decoder; give the backbones it was trained with")
+    network.load_state_dict(tensors)
+    return network.to(device()).eval()

@@ -1,0 +1,405 @@
+"""Typed params.yaml: an unknown key, a wrong type or an impossible value becomes one clear line.
+
+A stage names the blocks that it reads (`PARAMS`, dotted paths with coordinates in braces) and `load` returns those and no
+others, so that a key which is not listed in dvc.yaml cannot change a result unnoticed.
+
+Two floors of values. A method's own block (`generators.ld_vae`, `classifiers.bert`, `synthesis`, ...) holds what does
+not depend on scale; a `null` there leaves the value to `benchmarks.<name>.budgets`. A value set in the method's block wins,
+so `dvc exp run -S generators.ld_vae.epochs=5` always does what it says.
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from compaug.records import InputError
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+Probability = Annotated[float, Field(gt=0, le=1)]
+Rate = Annotated[float, Field(gt=0, le=1)]  # learning rates
+Positive = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+Seed = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class Block(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class File(Block):
+    """A raw file: its canonical address, the SHA-256 of its uncompressed bytes, its path below the mirror."""
+
+    url: str | None
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None
+    mirror: str | None
+
+
+class Split(Block):
+    mode: Literal["reference", "generate", "reconstruct"]
+    compositions: Positive
+    support_size: Count
+    seed: Seed
+    min_count: Positive = 30
+    test_share: Annotated[list[Share], Field(min_length=2, max_length=2)] = [0.07, 0.14]
+    known: list[str] = []
+    test_total: Positive | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Split:
+        if self.test_share[0] >= self.test_share[1]:
+            raise ValueError("test_share must be [lowest, highest]")
+        if self.mode == "reconstruct" and (not self.known or self.test_total is None):
+            raise ValueError("mode reconstruct needs `known` and `test_total`")
+        return self
+
+
+class Backbone(Block):
+    """`tiny` (trained here on D_train), `hub` (name and pinned revision) or `path` (a local folder)."""
+
+    kind: Literal["tiny", "hub", "path"]
+    name: str | None = None
+    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
+    path: str | None = None
+    layers: Positive | None = None
+    hidden: Positive | None = None
+    heads: Positive | None = None
+    vocab: Annotated[int, Field(ge=300)] | None = None
+    max_positions: Positive | None = None
+    epochs: Positive | None = None
+    lr: Rate | None = None
+    batch_size: Positive | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Backbone:
+        tiny = ("layers", "hidden", "heads", "vocab", "max_positions", "epochs", "lr", "batch_size")
+        needed = {"tiny": tiny, "hub": ("name", "revision"), "path": ("path",)}
+        for key in needed[self.kind]:
+            if getattr(self, key) is None:
+                raise ValueError(f"kind {self.kind} needs `{key}`")
+        for kind, keys in needed.items():
+            for key in keys:
+                if kind != self.kind and getattr(self, key) is not None:
+                    raise ValueError(f"`{key}` belongs to kind {kind}, not to {self.kind}; remove it")
+        if self.kind == "tiny" and self.hidden % self.heads:
+            raise ValueError(f"hidden {self.hidden} is not a multiple of heads {self.heads}")
+        return self
+
+
+class Backbones(Block):
+    encoder: Backbone
+    decoder: Backbone
+
+
+class LabelGenerator(Block):
+    """P_t(y), spec section 4."""
+
+    mode: Literal["fine_tuned", "zero_shot", "empirical"]
+    requested: Positive | None = None
+    epochs: Positive | None = None
+    lr: Rate | None = None
+    batch_size: Positive | None = None
+    max_tokens: Positive
+    temperature: Annotated[float, Field(gt=0)]
+    top_p: Probability
+    top_k: Count
+    min_labels: Positive
+    max_labels: Positive | None
+    max_tries: Positive
+
+    @model_validator(mode="after")
+    def _ordered(self) -> LabelGenerator:
+        if self.max_labels is not None and self.max_labels < self.min_labels:
+            raise ValueError("max_labels is below min_labels")
+        return self
+
+
+class NoTraining(Block):
+    """The control generators have nothing to set."""
+
+
+class PrefixGenerator(Block):
+    """What LS-PT and LD-VAE share, spec sections 5 and 6."""
+
+    epochs: Positive | None = None
+    lr: Rate | None = None
+    batch_size: Positive | None = None
+    patience: Positive | None
+    warmup: Share
+    validation: Share
+    max_length: Positive | None = None
+    prefix_length: Positive
+    mid_dim: Positive | None = None
+    loss_on_prompt: bool
+    generator_data: Literal["all", "train_only"]
+
+
+class LdVae(PrefixGenerator):
+    """Spec section 7; every `reference` option is a row of section 13."""
+
+    latent: Positive | None = None
+    clusters: Positive | None = None
+    alpha: Annotated[float, Field(ge=0)] | None = None
+    beta: Annotated[float, Field(ge=0)] | None = None
+    prior: Literal["conditional", "standard"]
+    kl_form: Literal["exact", "reference"]
+    kl_reduction: Literal["mean", "paper_literal"]
+    label_pool: Literal["mean", "last"]
+    label_heads: Literal["per_label", "shared"]
+    label_prior: Literal["per_label", "shared"]
+    position_embedding: bool
+    noise_per_copy: bool
+    prior_variance: Annotated[float, Field(gt=0)]
+    kl_warmup: Share
+    free_bits: Annotated[float, Field(ge=0)]
+    batch_order: Literal["shuffled", "reference"]
+    cache_gib: Annotated[float, Field(ge=0)]
+
+
+class Generators(Block):
+    none: NoTraining
+    oversample: NoTraining
+    shuffled: NoTraining
+    ls_pt: PrefixGenerator
+    ld_vae: LdVae
+
+
+class Synthesis(Block):
+    """Decoding, spec section 5."""
+
+    max_length: Positive | None = None
+    batch_size: Positive | None = None
+    temperature: Annotated[float, Field(gt=0)]
+    top_k: Count
+    top_p: Probability
+    no_repeat_ngram: Count
+
+
+class Selection(Block):
+    """Quality control, spec section 9."""
+
+    mode: Literal["top_k", "random"]
+    scope: Literal["global", "per_composition"]
+    k: Count | None = None
+
+
+class Bert(Block):
+    """Spec section 10.1."""
+
+    epochs: Positive | None = None
+    lr: Rate | None = None
+    lr_head: Rate | None = None
+    batch_size: Positive | None = None
+    max_length: Positive | None = None
+    patience: Positive | None = None
+    validation: Annotated[float, Field(gt=0, lt=1)]
+    head_hidden: Count
+    dropout: Share
+    support_repeat: Positive
+
+
+class Classifiers(Block):
+    bert: Bert
+
+
+class Evaluation(Block):
+    threshold: Annotated[float, Field(gt=0, lt=1)]
+    empty_both: Literal["one", "reference"]
+
+
+def _methods(block: type[Block]) -> dict[str, type[Block]]:
+    return {name: field.annotation for name, field in block.model_fields.items()}
+
+
+METHODS: dict[str, dict[str, type[Block]]] = {
+    "label_generator": {"label_generator": LabelGenerator},
+    "generator": _methods(Generators),
+    "synthesis": {"synthesis": Synthesis},
+    "selection": {"selection": Selection},
+    "classifier": _methods(Classifiers),
+}
+
+
+class Budgets(Block):
+    """The values that follow a benchmark's size; each mapping fills the `null`s of one kind of method block.
+
+    A mapping under a method's name (`generator.ls_pt`) holds what only that method does differently.
+    """
+
+    label_generator: dict[str, Any]
+    generator: dict[str, Any]
+    synthesis: dict[str, Any]
+    selection: dict[str, Any]
+    classifier: dict[str, Any]
+
+    @model_validator(mode="after")
+    def _known(self) -> Budgets:
+        for word, blocks in METHODS.items():
+            fields = {name for block in blocks.values() for name in block.model_fields}
+            for key, value in getattr(self, word).items():
+                own = list(value) if key in blocks and isinstance(value, dict) else [key]
+                for name in own:
+                    if name not in (blocks[key].model_fields if key in blocks else fields):
+                        near = difflib.get_close_matches(name, sorted(fields), n=1)
+                        raise ValueError(
+                            f"{word}: unknown key {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+                        )
+        return self
+
+
+class Benchmark(Block):
+    reader: Literal["diagnostic", "semeval", "aapd", "imdb", "goemotions", "tabular"]
+    paper_column: Literal["SemEval", "AAPD", "IMDB"] | None
+    files: dict[str, File]
+    options: dict[str, Any]
+    label_phrases: dict[str, str] | str | None
+    label_separator: Annotated[str, Field(min_length=1)]
+    label_prompt: Annotated[str, Field(min_length=1)]
+    text_prompt: str
+    split: Split
+    backbones: Backbones
+    budgets: Budgets
+
+    @model_validator(mode="after")
+    def _prompt(self) -> Benchmark:
+        if self.text_prompt.count("{labels}") != 1:
+            raise ValueError("text_prompt must contain {labels} exactly once")
+        return self
+
+
+class Run(Block):
+    benchmark: str
+    generator: str
+    classifier: str
+    seed: Seed
+
+
+class Axes(Block):
+    """The axes of a grid: its cells are their product."""
+
+    benchmarks: Annotated[list[str], Field(min_length=1)]
+    generators: Annotated[list[str], Field(min_length=1)]
+    seeds: Annotated[list[Seed], Field(min_length=1)]
+
+
+GRIDS = ("paper", "random", "pretrained")
+
+
+class Params(Block):
+    run: Run
+    benchmarks: dict[str, Benchmark]
+    label_generator: LabelGenerator
+    generators: Generators
+    synthesis: Synthesis
+    selection: Selection
+    classifiers: Classifiers
+    evaluation: Evaluation
+    paper: Axes
+    random: Axes
+    pretrained: Axes
+
+    @model_validator(mode="after")
+    def _names_exist(self) -> Params:
+        generators = Generators.model_fields
+        for what, name, known in (
+            ("run.benchmark", self.run.benchmark, self.benchmarks),
+            ("run.generator", self.run.generator, generators),
+            ("run.classifier", self.run.classifier, Classifiers.model_fields),
+            *((f"{grid}.benchmarks", n, self.benchmarks) for grid in GRIDS for n in getattr(self, grid).benchmarks),
+            *((f"{grid}.generators", n, generators) for grid in GRIDS for n in getattr(self, grid).generators),
+        ):
+            if name not in known:
+                raise ValueError(f"{what}: unknown name {name!r}; choose from {', '.join(known)}")
+        return self
+
+
+def parse(path: Path | str) -> Params:
+    """Read and check the whole file. InputError: one line naming the file, the key and what is wrong with it."""
+    try:
+        raw = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; run from the repository's root or pass --params") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
+    if not isinstance(raw, dict):
+        raise InputError(f"{path}: expected a mapping of blocks; restore it with `git checkout {path}`")
+    try:
+        return Params.model_validate(raw)
+    except ValidationError as error:
+        raise InputError(f"{path}: {_one_line(error)}") from None
+
+
+def load(path: Path | str, keys: list[str], **coordinates: str) -> dict[str, Any]:
+    """The blocks a stage lists, by the last word of their path; method blocks come resolved with their budget.
+
+    `keys` are dotted paths such as "benchmarks.{benchmark}.split". `generators.{generator}` is returned as "generator" and
+    `classifiers.{classifier}` as "classifier", filled from "benchmarks.{benchmark}.budgets.<same word>", which must
+    be listed too.
+    """
+    params = parse(path)
+    blocks, budgets = {}, {}
+    for key in keys:
+        words = key.format(**coordinates).split(".")
+        value: Any = params
+        for depth, word in enumerate(words):
+            try:
+                value = value[word] if isinstance(value, dict) else getattr(value, word)
+            except (KeyError, AttributeError):
+                choices = list(value) if isinstance(value, dict) else list(type(value).model_fields)
+                where = ".".join(words[:depth]) or "the file"
+                raise InputError(f"{path}: {where} has no {word!r}; choose from {', '.join(choices)}") from None
+        if "budgets" in words:
+            budgets[words[-1]] = value
+        else:
+            plural = {"generators": "generator", "classifiers": "classifier"}
+            blocks[plural.get(words[-2], words[-1]) if len(words) == 2 else words[-1]] = value
+    for word, budget in budgets.items():
+        budget = budget | budget.get(coordinates.get(word, ""), {})
+        blocks[word] = resolve(blocks[word], budget, f"{path}: {word}", coordinates.get("benchmark", ""))
+    return blocks
+
+
+def resolve(block: Block, budget: dict[str, Any], where: str, benchmark: str = "") -> Any:
+    """`block` with every null that `budget` fills; budget keys the block does not know belong to other methods."""
+    fields = type(block).model_fields
+    values = block.model_dump()
+    filled = values | {key: value for key, value in budget.items() if key in fields and values[key] is None}
+    try:
+        block = type(block).model_validate(filled)
+    except ValidationError as error:
+        raise InputError(f"{where} (with benchmarks.{benchmark}.budgets): {_one_line(error)}") from None
+    optional = {"max_labels", "patience"}
+    for key in fields:
+        if getattr(block, key) is None and key not in optional:
+            raise InputError(
+                f"{where}.{key} is null and benchmarks.{benchmark}.budgets gives no value; set one of them"
+            )
+    return block
+
+
+def _one_line(error: ValidationError) -> str:
+    """The first problem, with a suggestion for a misspelt key."""
+    problem = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")  # a typo explains a missing key
+    key = ".".join(str(part) for part in problem["loc"])
+    message = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(str(problem["loc"][-1]), _known_keys(), n=1)
+        message = "unknown key" + (f"; did you mean {near[0]!r}?" if near else "; remove it")
+    elif problem["type"] == "missing":
+        message = "required key is missing"
+    else:
+        message += f" (got {problem['input']!r})" if not isinstance(problem["input"], dict | Block) else ""
+    return f"{key}: {message}" if key else message
+
+
+def _known_keys() -> list[str]:
+    blocks, found = [Block], set()
+    while blocks:
+        block = blocks.pop()
+        found |= set(block.model_fields)
+        blocks += block.__subclasses__()
+    return sorted(found)

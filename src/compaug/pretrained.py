@@ -1,0 +1,195 @@
+"""Pre-trained encoders and decoders as plain local folders: loading, token states, pooled states (spec sections 6, 7, 14).
+
+Only safetensors are read and no code from a folder is run. Nothing here reaches for the network: the backbones stage
+has made the folders.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging
+
+from compaug.records import InputError
+from compaug.training import batches_by_length
+
+IGNORED = -100  # label id that a language-model loss skips
+WEIGHTS, WEIGHTS_INDEX = "model.safetensors", "model.safetensors.index.json"
+TOKENIZER_FILES = (("tokenizer.json",), ("vocab.txt",), ("vocab.json", "merges.txt"), ("spiece.model",))
+
+
+class LanguageModelLoss(torch.nn.Module):
+    """A causal language model as `training.fit` wants it: the mean cross-entropy of the labelled next tokens."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, labels: torch.Tensor, **inputs: torch.Tensor) -> dict[str, torch.Tensor]:
+        """`labels` [B, T] are the ids themselves, IGNORED where nothing is to be learned; the shift happens here."""
+        logits = self.model(**inputs).logits[:, :-1]  # [B, T - 1, V]
+        loss = torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1).float(), labels[:, 1:].flatten(), ignore_index=IGNORED
+        )
+        return {"loss": loss}
+
+
+def load_encoder(folder: Path | str):
+    """(tokenizer, model) of a BERT-shaped encoder in evaluation mode, float32, without its pooling layer.
+
+    The project reads token states only, and a pooling layer that the folder lacks would be random. InputError when a file
+    is missing, the weights are pickled or do not fit the configuration, or the folder holds a decoder.
+    """
+    tokenizer, model = _load(folder, AutoModel)
+    if tokenizer.cls_token is None or tokenizer.pad_token is None:
+        raise InputError(
+            f"{folder}: the tokenizer has no [CLS] or [PAD] token, so this is not an encoder; give a BERT-like model"
+        )
+    if getattr(model, "pooler", None) is not None:
+        model.pooler = None
+    return tokenizer, model
+
+
+def load_decoder(folder: Path | str):
+    """(tokenizer, model) of a GPT-2-shaped decoder in evaluation mode, float32; it pads on the right with the end-of-text id.
+
+    The specification adds a [PAD] token; that would add a row to the tied, frozen embedding matrix although padding is
+    masked everywhere. Hence: mask by `attention_mask`, never by comparing ids with the pad id, because the end of text is
+    learned. InputError as in `load_encoder`.
+    """
+    tokenizer, model = _load(folder, AutoModelForCausalLM)
+    if tokenizer.eos_token is None:
+        raise InputError(
+            f"{folder}: the tokenizer has no end-of-text token, so this is not a decoder; give a GPT-2-like model"
+        )
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    tokenizer.padding_side = "right"
+    model.generation_config.pad_token_id = tokenizer.pad_token_id
+    return tokenizer, model
+
+
+def check_files(folder: Path | str) -> None:
+    """InputError naming the first file that a model folder lacks."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such model folder; run the backbones stage or mend the path")
+    if not (folder / "config.json").is_file():
+        raise InputError(f"{folder}: config.json is missing; a model folder has config.json, {WEIGHTS} and a tokenizer")
+    for name in _weight_files(folder):
+        if not (folder / name).is_file():
+            raise InputError(
+                f"{folder}: {name} is missing; pickled weights (pytorch_model.bin) are refused, save them with safetensors"
+            )
+    if not any(all((folder / name).is_file() for name in names) for names in TOKENIZER_FILES):
+        known = ", ".join(" + ".join(names) for names in TOKENIZER_FILES)
+        raise InputError(f"{folder}: the tokenizer files are missing; expected one of {known}")
+
+
+def _weight_files(folder: Path) -> list[str]:
+    """The weights of a folder: one file, or the parts that its index names."""
+    if (folder / WEIGHTS).is_file() or not (folder / WEIGHTS_INDEX).is_file():
+        return [WEIGHTS]
+    try:
+        return sorted(set(json.loads((folder / WEIGHTS_INDEX).read_text(encoding="utf-8"))["weight_map"].values()))
+    except (ValueError, KeyError, AttributeError):
+        raise InputError(f"{folder}: {WEIGHTS_INDEX} is damaged; fetch the folder again") from None
+
+
+def _load(folder: Path | str, architecture):
+    check_files(folder)
+    try:
+        with quiet():
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            model, report = architecture.from_pretrained(
+                folder, local_files_only=True, use_safetensors=True, dtype=torch.float32, output_loading_info=True
+            )
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        raise InputError(f"{folder}: cannot be loaded as a model ({' '.join(str(error).split())[:300]})") from error
+    if absent := sorted(name for name in report["missing_keys"] if "pooler" not in name):
+        raise InputError(
+            f"{folder}: {WEIGHTS} has no weights for {absent[0]} ({len(absent)} missing); it is another kind of model"
+        )
+    return tokenizer, model.eval()
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without transformers' load reports and bars: what matters in them is checked and becomes an InputError."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def save(folder: Path | str, tokenizer, model) -> None:
+    """Write a model folder: config.json, model.safetensors and the tokenizer."""
+    with quiet():
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
+def pad(rows: Sequence[Sequence[int]], value: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Right-padded ids [B, T] and their mask [B, T] (1 on real tokens)."""
+    longest = max(map(len, rows))
+    ids = torch.tensor([list(row) + [value] * (longest - len(row)) for row in rows])
+    mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
+    return ids, mask
+
+
+def encode_states(
+    model, tokenizer, texts: Sequence[str], max_length: int, batch_size: int, special_tokens: bool = True
+) -> list[torch.Tensor]:
+    """Last-layer token states of each text, `[T, H]` on the CPU, padding removed; computed in length buckets.
+
+    Texts are cut at `max_length` tokens (special ones included) or at what the model can take. With
+    `special_tokens=False` the states of [CLS] and [SEP] are left out; they still take part in the attention.
+    """
+    states: list[torch.Tensor] = [torch.empty(0)] * len(texts)
+    for rows, hidden, kept in _hidden_batches(model, tokenizer, texts, max_length, batch_size, special_tokens):
+        hidden, kept = hidden.cpu(), kept.cpu()
+        for row, row_states, row_kept in zip(rows, hidden, kept, strict=True):
+            states[row] = row_states[row_kept]  # [T, H]
+    return states
+
+
+def mean_states(
+    model, tokenizer, texts: Sequence[str], max_length: int, batch_size: int, special_tokens: bool = True
+) -> torch.Tensor:
+    """Mask-aware mean of each text's token states, `[n, H]` on the CPU; see `encode_states`.
+
+    A text without any token (with `special_tokens=False`) has the zero vector.
+    """
+    means = torch.zeros(len(texts), model.config.hidden_size)
+    for rows, hidden, kept in _hidden_batches(model, tokenizer, texts, max_length, batch_size, special_tokens):
+        weights = kept.unsqueeze(-1).to(hidden.dtype)  # [B, T, 1]
+        means[rows] = ((hidden * weights).sum(1) / weights.sum(1).clamp(min=1)).cpu()  # [B, H]
+    return means
+
+
+@torch.no_grad()
+def _hidden_batches(
+    model, tokenizer, texts: Sequence[str], max_length: int, batch_size: int, special_tokens: bool
+) -> Iterator[tuple[list[int], torch.Tensor, torch.Tensor]]:
+    """Row numbers, states [B, T, H] and the mask of the positions asked for [B, T], batch by batch."""
+    if not texts:
+        return
+    limit = min(max_length, model.config.max_position_embeddings)
+    tokens = tokenizer(list(texts), truncation=True, max_length=limit, return_special_tokens_mask=True)
+    for rows in batches_by_length([len(ids) for ids in tokens["input_ids"]], batch_size):
+        ids, mask = pad([tokens["input_ids"][row] for row in rows], tokenizer.pad_token_id)
+        special, _ = pad([tokens["special_tokens_mask"][row] for row in rows], 1)
+        ids, mask, special = (tensor.to(model.device) for tensor in (ids, mask, special))
+        hidden = model(input_ids=ids, attention_mask=mask).last_hidden_state  # [B, T, H]
+        yield rows, hidden, (mask if special_tokens else mask * (1 - special)).bool()

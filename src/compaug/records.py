@@ -1,0 +1,302 @@
+"""Examples, label inventories and the files between stages: validated on read, written atomically.
+
+The record schema is section 1 of the specification and is documented for readers in data/README.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+EMPTY_KEY = "<none>"  # key of the empty label set
+
+
+class InputError(ValueError):
+    """Something the user can mend: the message is one line that names the file, line or key and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One text with its composition. `labels` are sorted label ids; the optional fields belong to synthetic rows."""
+
+    id: str
+    text: str
+    labels: tuple[int, ...]
+    source: str = "train"
+    requested_labels: tuple[int, ...] | None = None
+    seed: int | None = None
+    filter_jacc: float | None = None
+    soft_labels: tuple[float, ...] | None = None
+
+    def as_row(self) -> dict:
+        """The JSONL row: absent optional fields are left out."""
+        row = {"id": self.id, "text": self.text, "labels": list(self.labels), "source": self.source}
+        for name in ("requested_labels", "seed", "filter_jacc", "soft_labels"):
+            value = getattr(self, name)
+            if value is not None:
+                row[name] = list(value) if isinstance(value, tuple) else value
+        return row
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The label inventory: a label's id is its position; `phrases` are the words prompts use for it."""
+
+    names: tuple[str, ...]
+    phrases: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.names or len(self.names) != len(self.phrases):
+            raise InputError(
+                f"labels: {len(self.names)} names but {len(self.phrases)} phrases; give one phrase per name"
+            )
+        for what, values in (("name", self.names), ("phrase", self.phrases)):
+            first: dict[str, str] = {}
+            for value in values:
+                if not value.strip():
+                    raise InputError(f"labels: an empty label {what}; every label needs one")
+                if other := first.get(value.casefold().strip()):
+                    raise InputError(f"labels: the label {what}s {other!r} and {value!r} collide; make them distinct")
+                first[value.casefold().strip()] = value
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def key(self, labels: Iterable[int]) -> str:
+        """Readable key of a composition: names in label-id order joined by '+'."""
+        return "+".join(self.names[label] for label in sorted(labels)) or EMPTY_KEY
+
+    def index(self, name: str) -> int:
+        """Id of a label name; InputError when unknown."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise InputError(f"unknown label {name!r}; the labels are {', '.join(self.names)}") from None
+
+    def composition(self, key: str) -> tuple[int, ...]:
+        """Inverse of `key`."""
+        return () if key == EMPTY_KEY else tuple(sorted(self.index(name) for name in key.split("+")))
+
+    def phrase(self, labels: Iterable[int], separator: str) -> str:
+        """Label phrases in label-id order joined by the benchmark's separator."""
+        return separator.join(self.phrases[label] for label in sorted(labels))
+
+    def check_separator(self, separator: str) -> None:
+        """A phrase that contains the separator could not be parsed back out of a generated list."""
+        for phrase in self.phrases:
+            if separator.strip() in phrase:
+                raise InputError(
+                    f"label phrase {phrase!r} contains the separator {separator!r}; set another label_separator"
+                )
+
+    @classmethod
+    def read(cls, path: Path | str) -> Labels:
+        row = read_json(path)
+        try:
+            return cls(tuple(row["names"]), tuple(row["phrases"]))
+        except (KeyError, TypeError):
+            raise InputError(f"{path}: expected an object with 'names' and 'phrases'") from None
+
+    def write(self, path: Path | str) -> None:
+        write_json(path, {"names": list(self.names), "phrases": list(self.phrases)})
+
+
+def text_key(text: str) -> str:
+    """Two texts are the same text when their keys are equal: white space collapsed, case folded."""
+    return " ".join(text.split()).casefold()
+
+
+def sub_seed(seed: int, *names: str | int) -> int:
+    """A 31-bit seed for a named purpose: depends on the names, never on the order of calls."""
+    digest = hashlib.sha256("/".join(map(str, (seed, *names))).encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
+def digest(value: object) -> str:
+    """Short content hash of a JSON-able value, for side-cars and checkpoints."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False, default=str).encode()).hexdigest()[:16]
+
+
+def file_digest(path: Path | str) -> str:
+    """SHA-256 of a file, or of the names and bytes of a folder's files in sorted order."""
+    path, sha = Path(path), hashlib.sha256()
+    for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
+        if path.is_dir():
+            sha.update(str(file.relative_to(path)).encode())
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                sha.update(block)
+    return sha.hexdigest()
+
+
+# ---------------------------------------------------------------- atomic writing
+
+
+@contextlib.contextmanager
+def atomic_path(path: Path | str) -> Iterator[Path]:
+    """A temporary path beside `path`, renamed over it on success and removed on failure."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+    os.close(handle)
+    os.chmod(name, 0o644)
+    try:
+        yield Path(name)
+        os.replace(name, path)
+    except OSError as error:
+        raise _disk_error(path, error) from error
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def atomic_dir(path: Path | str) -> Iterator[Path]:
+    """A temporary folder beside `path` that replaces it on success and is removed on failure."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
+    temporary.chmod(0o755)
+    try:
+        yield temporary
+        if path.exists():
+            shutil.rmtree(path)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise _disk_error(path, error) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _disk_error(path: Path, error: OSError) -> Exception:
+    if isinstance(error, FileNotFoundError):
+        return error
+    return InputError(f"cannot write {path}: {error.strerror or error}; nothing was left half-written")
+
+
+def write_text(path: Path | str, text: str) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path | str, value: object) -> None:
+    """Sorted keys, two spaces; NaN is refused because no JSON reader agrees on it."""
+    write_text(path, json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def read_json(path: Path | str) -> dict:
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; run the stage that makes it (`dvc repro`)") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not valid JSON ({error}); delete it and run its stage again") from None
+
+
+def write_rows(path: Path | str, rows: Iterable[dict]) -> int:
+    """Stream rows to a JSONL file; returns how many were written."""
+    count = 0
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
+        for row in rows:
+            stream.write(json.dumps(row, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
+            count += 1
+    return count
+
+
+def iter_rows(path: Path | str) -> Iterator[tuple[int, dict]]:
+    """Line number (from 1) and object of every line of a JSONL file; InputError names a malformed line."""
+    try:
+        stream = Path(path).open(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; run the stage that makes it (`dvc repro`)") from None
+    with stream:
+        try:
+            for number, line in enumerate(stream, start=1):
+                try:
+                    row = json.loads(line)
+                except json.JSONDecodeError as error:
+                    raise InputError(
+                        f"{path}:{number}: not a JSON object ({error.msg}); mend or remove the line"
+                    ) from None
+                if not isinstance(row, dict):
+                    raise InputError(f"{path}:{number}: not a JSON object; mend or remove the line")
+                yield number, row
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: not UTF-8 text; convert the file to UTF-8") from None
+
+
+# ---------------------------------------------------------------- examples
+
+
+def write_jsonl(path: Path | str, examples: Iterable[Example]) -> int:
+    return write_rows(path, (example.as_row() for example in examples))
+
+
+def read_jsonl(path: Path | str, n_labels: int | None = None) -> list[Example]:
+    return list(iter_jsonl(path, n_labels))
+
+
+def iter_jsonl(path: Path | str, n_labels: int | None = None) -> Iterator[Example]:
+    """Examples of a file in the project's schema.
+
+    InputError names file and line for: malformed JSON, missing or mistyped field, empty text, duplicate id, a label
+    id that is negative, repeated or not below `n_labels`, soft labels of another length or outside [0, 1].
+    """
+    seen: set[str] = set()
+    for number, row in iter_rows(path):
+        try:
+            example = example_of(row, n_labels)
+        except InputError as error:
+            raise InputError(f"{path}:{number}: {error}") from None
+        if example.id in seen:
+            raise InputError(f"{path}:{number}: duplicate id {example.id!r}; ids must be unique in a file")
+        seen.add(example.id)
+        yield example
+
+
+def example_of(row: dict, n_labels: int | None = None) -> Example:
+    """Validate one row."""
+    for name, kind in (("id", str), ("text", str), ("labels", list)):
+        if not isinstance(row.get(name), kind):
+            raise InputError(f"field {name!r} is missing or not a {kind.__name__}")
+    if unknown := set(row) - set(Example.__slots__):
+        raise InputError(f"unknown field {min(unknown)!r}; the fields are {', '.join(Example.__slots__)}")
+    if not row["text"].strip():
+        raise InputError(f"empty text (id {row['id']!r}); remove the row or give it a text")
+    requested, soft = row.get("requested_labels"), row.get("soft_labels")
+    return Example(
+        id=row["id"],
+        text=row["text"],
+        labels=label_ids(row["labels"], n_labels),
+        source=row.get("source", "train"),
+        requested_labels=None if requested is None else label_ids(requested, n_labels),
+        seed=row.get("seed"),
+        filter_jacc=row.get("filter_jacc"),
+        soft_labels=None if soft is None else soft_targets(soft, n_labels),
+    )
+
+
+def label_ids(values: Sequence[object], n_labels: int | None) -> tuple[int, ...]:
+    for value in values:
+        if type(value) is not int or value < 0 or (n_labels is not None and value >= n_labels):
+            limit = "" if n_labels is None else f" between 0 and {n_labels - 1}"
+            raise InputError(f"unknown label {value!r}; label ids are whole numbers{limit}")
+    if len(set(values)) != len(values):
+        raise InputError(f"a label is repeated in {list(values)}")
+    return tuple(sorted(values))
+
+
+def soft_targets(values: Sequence[object], n_labels: int | None) -> tuple[float, ...]:
+    if n_labels is not None and len(values) != n_labels:
+        raise InputError(f"soft_labels has {len(values)} numbers; there are {n_labels} labels")
+    for value in values:
+        if not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+            raise InputError(f"soft label {value!r} is not a number between 0 and 1")
+    return tuple(float(value) for value in values)

@@ -1,0 +1,48 @@
+"""Pages and tables made from result files: what people read, and the numbers `dvc metrics diff` compares."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+
+from compaug.params import Backbone, Backbones
+
+METRICS = {"jacc": "Jacc", "acc": "Acc", "corr": "Corr", "comp": "Comp"}  # the paper's four, in its order
+NOT_REPORTED = "–"
+
+
+def number(value: float | None, sign: bool = False) -> str:
+    """Two decimals; a dash where there is no value."""
+    return NOT_REPORTED if value is None else f"{value:{'+' if sign else ''}.2f}"
+
+
+def backbone_names(backbones: Backbones) -> dict[str, str]:
+    """What each role's pre-trained model is, in words, from the benchmark's `backbones` block."""
+
+    def name(backbone: Backbone) -> str:
+        if backbone.kind == "tiny":
+            return f"tiny, {backbone.layers} layers of {backbone.hidden}"
+        return backbone.name if backbone.kind == "hub" else Path(backbone.path).name
+
+    return {role: name(backbone) for role, backbone in backbones if backbone is not None}
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]], left: Collection[int] = (0,)) -> str:
+    """A pipe table, padded to read as plain text too; the columns in `left` hold words, not numbers."""
+    cells = [[_escape(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(3, *(len(row[column]) for row in cells)) for column in range(len(header))]
+    cells.insert(1, ["-" * (width - 1) + ("-" if column in left else ":") for column, width in enumerate(widths)])
+
+    def line(row: list[str]) -> str:
+        padded = [
+            cell.ljust(width) if column in left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=False))
+        ]
+        return f"| {' | '.join(padded)} |"
+
+    return "\n".join(line(row) for row in cells)
+
+
+def _escape(cell: object) -> str:
+    """One line in which no bar ends the cell and no `<none>` passes for an HTML tag."""
+    return " ".join(str(cell).split()).replace("|", "\\|").replace("<", "\\<")

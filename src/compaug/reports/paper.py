@@ -1,0 +1,43 @@
+"""The numbers the LD-VAE paper prints, for a cell of ours (reports/paper_values.yaml)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from compaug.records import InputError
+
+IID = "iid"  # stands for a generator in file names and tables: no augmentation, iid split
+
+
+def read_paper_values(path: Path | str) -> dict:
+    try:
+        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; it belongs to the repository (`git checkout -- {path}`)") from None
+
+
+def printed(paper: dict, column: str | None, generator: str, classifier: str) -> dict[str, float | None]:
+    """{metric: printed percentage} for one cell; empty where the paper has no such cell.
+
+    `column` is the benchmark's column in the paper's tables (SemEval, AAPD, IMDB) or None; `generator` may be
+    `iid`. Table 2 has BERT, table 3 the other classifiers on one corpus, table 1 the iid split.
+    """
+    row, model = paper["row_of_generator"].get(generator), paper["row_of_classifier"].get(classifier)
+    if column is None or model is None:
+        return {}
+    if column not in paper["tables"]["table_6"]["rows"]:
+        columns = ", ".join(paper["tables"]["table_6"]["rows"])
+        raise InputError(
+            f"paper_column: {column!r} is no column of the paper's tables; use {columns}, or null for none"
+        )
+    tables = {name: table["rows"] for name, table in paper["tables"].items()}
+    if generator == IID:
+        return {"acc": tables["table_1"][model][column]["iid"]}
+    if model == "BERT":
+        return tables["table_2"].get(row, {}).get(column, {})
+    arm = {"No Aug.": "without_aug", "LD-VAE": "with_aug"}.get(row)
+    if arm and column == paper["tables"]["table_3"]["dataset"]:
+        return tables["table_3"][model][arm]
+    return {"acc": tables["table_1"][model][column]["cg"]} if row == "No Aug." else {}

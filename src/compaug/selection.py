@@ -1,0 +1,101 @@
+"""Quality control (spec section 9): score synthetic texts with the filter, keep the best, report what was lost.
+
+The filter is a classifier trained on D_cg with a seed of its own; a text's score is the Jaccard index of the filter's
+label set and the requested one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from compaug.records import Example, InputError, Labels
+
+HISTOGRAM_BINS = 10  # Jaccard scores in tenths; a perfect score has its own bin
+
+
+def jaccard(predicted: np.ndarray, requested: Sequence[Sequence[int]]) -> np.ndarray:
+    """Jaccard index of each row's predicted labels (bool [n, n_labels]) and its requested set; 0 for an empty prediction."""
+    wanted = np.zeros_like(predicted)
+    for row, labels in enumerate(requested):
+        wanted[row, list(labels)] = True
+    union = (predicted | wanted).sum(1)
+    return np.where(union > 0, (predicted & wanted).sum(1) / np.maximum(union, 1), 0.0)
+
+
+def select(
+    examples: Sequence[Example], scores: np.ndarray, k: int, mode: str, scope: str, seed: int
+) -> tuple[list[Example], list[int]]:
+    """Kept rows, each with its `filter_jacc`, and their positions; order: best first, ties in a seeded order.
+
+    mode `top_k` keeps the highest scores, `random` any k. scope `global` ranks all rows together (the paper);
+    `per_composition` gives every requested composition its share of k, so that the histogram of compositions survives (the
+    reference code). The same seed breaks the same ties. InputError when k exceeds the rows there are.
+    """
+    if k > len(examples):
+        raise InputError(
+            f"selection.k is {k} but only {len(examples)} synthetic texts are left after dropping blank and repeated ones; "
+            "lower selection.k or raise label_generator.requested"
+        )
+    shuffled = np.random.default_rng(seed).permutation(len(examples))
+    keys = -scores[shuffled] if mode == "top_k" else np.zeros(len(examples))
+    ranked = shuffled[np.argsort(keys, kind="stable")]
+    if scope == "per_composition":
+        left = quotas(Counter(e.requested_labels for e in examples), k)
+        chosen = []
+        for row in ranked:
+            if left[examples[row].requested_labels] > 0:
+                left[examples[row].requested_labels] -= 1
+                chosen.append(row)
+    else:
+        chosen = ranked[:k]
+    positions = [int(row) for row in chosen]
+    return [replace(examples[row], filter_jacc=round(float(scores[row]), 6)) for row in positions], positions
+
+
+def quotas(counts: Counter, k: int) -> dict[tuple[int, ...], int]:
+    """k shared out in proportion to `counts` by largest remainders; no composition gets more than it has."""
+    total = sum(counts.values())
+    exact = {key: k * count / total for key, count in counts.items()} if total else {}
+    shares = {key: int(value) for key, value in exact.items()}
+    for key in sorted(exact, key=lambda key: (shares[key] - exact[key], key))[: k - sum(shares.values())]:
+        shares[key] += 1
+    return shares
+
+
+def report(examples: Sequence[Example], scores: np.ndarray, kept: Sequence[int], labels: Labels) -> dict:
+    """What the filter did: score histograms, composition histograms before and after, and how far apart those are."""
+    before = Counter(labels.key(e.requested_labels) for e in examples)
+    after = Counter(labels.key(examples[row].requested_labels) for row in kept)
+    kept_scores = scores[list(kept)] if len(kept) else np.zeros(0)
+    distance = (
+        sum(abs(before[key] / len(examples) - after[key] / len(kept)) for key in before) / 2 if len(kept) else None
+    )
+    return {
+        "kept": len(kept),
+        "mean_filter_jacc": _mean(kept_scores),
+        "mean_filter_jacc_before": _mean(scores),
+        "share_jacc_1": _mean(kept_scores == 1.0),
+        "total_variation": None if distance is None else round(distance, 4),
+        "histogram": {"before": _histogram(scores), "kept": _histogram(kept_scores)},
+        "per_composition": {
+            key: {
+                "produced": before[key],
+                "kept": after[key],
+                "mean_filter_jacc": _mean(scores[[labels.key(e.requested_labels) == key for e in examples]]),
+            }
+            for key in sorted(before)
+        },
+    }
+
+
+def _mean(values: np.ndarray) -> float | None:
+    return round(float(values.mean()), 4) if len(values) else None
+
+
+def _histogram(scores: np.ndarray) -> dict[str, int]:
+    bins = Counter(min(int(score * HISTOGRAM_BINS + 1e-9), HISTOGRAM_BINS) for score in scores)
+    return {f"{bin_ / HISTOGRAM_BINS:.1f}": bins[bin_] for bin_ in range(HISTOGRAM_BINS + 1)}

@@ -1,0 +1,275 @@
+"""The one training loop: length buckets, early stopping, checkpoints, resume. Runs under Accelerate.
+
+A model is any module whose `forward(**batch)` returns a dict of scalar tensors with the key "loss"; the other keys are
+logged parts (the ELBO's, for example). Only parameters that require gradients are trained, saved and restored.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from accelerate import Accelerator, DistributedDataParallelKwargs
+from tqdm import tqdm
+
+from compaug.records import InputError, atomic_path, digest, sub_seed
+
+CHECKPOINTS = Path(".checkpoints")  # outside every DVC output: DVC empties a stage's outputs before it runs
+FINITE_CHECK_EVERY = 50  # steps between looks at the losses on a GPU, so that no step waits for the host
+
+
+class TrainingError(InputError):
+    """The training cannot go on; names the step and the rows."""
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """AdamW with a linear schedule (spec sections 6 and 10). `warmup` is a share of all steps; it stops after
+    `patience` epochs without a better validation loss and keeps the best epoch; None keeps the last."""
+
+    epochs: int
+    batch_size: int
+    lr: float
+    weight_decay: float = 0.0
+    eps: float = 1e-8
+    warmup: float = 0.0
+    clip: float = 1.0
+    patience: int | None = None
+
+
+def seed_everything(seed: int) -> None:
+    """Seed python, numpy and torch, and ask torch for deterministic kernels."""
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.backends.cudnn.benchmark = False
+
+
+def device() -> torch.device:
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def batches_by_length(
+    lengths: Sequence[int], batch_size: int, seed: int | None = None, groups: Sequence | None = None
+) -> list[list[int]]:
+    """Row numbers in batches of similar length, so that little is padding.
+
+    With a seed rows are shuffled, sorted within pools of 50 batches, and the batches shuffled; without one they are
+    sorted by length, longest first (inference: an out-of-memory error shows at once). Rows of different `groups` never share
+    a batch.
+    """
+    order = np.arange(len(lengths)) if seed is None else np.random.default_rng(seed).permutation(len(lengths))
+    keys = [0] * len(lengths) if groups is None else groups
+    by_group: dict = {}
+    for row in order:
+        by_group.setdefault(keys[row], []).append(int(row))
+    batches = []
+    for rows in by_group.values():
+        pool = len(rows) if seed is None else 50 * batch_size
+        for start in range(0, len(rows), max(pool, 1)):
+            pooled = sorted(rows[start : start + pool], key=lambda row: -lengths[row])  # stable: ties keep their order
+            batches += [pooled[at : at + batch_size] for at in range(0, len(pooled), batch_size)]
+    if seed is not None:
+        np.random.default_rng(sub_seed(seed, "batch order")).shuffle(order := np.arange(len(batches)))
+        batches = [batches[at] for at in order]
+    return batches
+
+
+def holdout(rows: Sequence, share: float, seed: int) -> tuple[list, list]:
+    """A random share of the rows for validation (at least one of two or more): (training rows, validation rows)."""
+    count = max(1, round(share * len(rows))) if len(rows) > 1 and share > 0 else 0
+    held = set(np.random.default_rng(sub_seed(seed, "validation")).permutation(len(rows))[:count].tolist())
+    return [r for i, r in enumerate(rows) if i not in held], [r for i, r in enumerate(rows) if i in held]
+
+
+def work_dir_for(out_dir: Path | str, *identity: object) -> Path:
+    """Where the training of `out_dir` keeps its checkpoint; any change of `identity` (data, settings) starts afresh."""
+    return CHECKPOINTS / f"{'-'.join(Path(out_dir).parts[-3:])}-{digest([repr(part) for part in identity])}"
+
+
+def fit(
+    model: torch.nn.Module,
+    train_rows: Sequence[Mapping],
+    valid_rows: Sequence[Mapping],
+    collate: Callable[[list], dict],
+    options: FitOptions,
+    *,
+    seed: int,
+    work_dir: Path,
+    description: str,
+    lr_of: Callable[[str], float] | None = None,
+) -> list[dict]:
+    """Train `model` in place and return one dict of mean losses per epoch.
+
+    Rows are dicts with "id" and "length" (for the buckets) and optionally "group"; `collate` turns a list of them into the
+    keyword arguments of `forward`. `lr_of(parameter name)` overrides `options.lr`. With a validation set and
+    `patience`, the best epoch's parameters are restored.
+
+    Interrupted, a second call with the same `work_dir` goes on after the last finished epoch and ends with the same bytes.
+    Raises TrainingError when the loss is not finite.
+    """
+    if not train_rows:
+        raise TrainingError(f"{description}: there is nothing to train on")
+    accelerator = Accelerator(
+        mixed_precision="bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else "no",
+        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],  # label encoders not in a batch
+    )
+    seed_everything(seed)
+    model.to(accelerator.device)
+    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    by_lr: dict[float, list] = {}
+    for name, parameter in trained.items():
+        by_lr.setdefault(lr_of(name) if lr_of else options.lr, []).append(parameter)
+    optimizer = torch.optim.AdamW(
+        [{"params": parameters, "lr": lr} for lr, parameters in by_lr.items()],
+        eps=options.eps,
+        weight_decay=options.weight_decay,
+    )
+    world, rank = accelerator.num_processes, accelerator.process_index
+    per_epoch = math.ceil(math.ceil(len(train_rows) / options.batch_size) / world)
+    total = max(1, per_epoch * options.epochs)
+    warm = round(options.warmup * total)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: (step + 1) / warm if step < warm else max(0.0, (total - step) / max(1, total - warm))
+    )
+    wrapped, optimizer = accelerator.prepare(model, optimizer)
+
+    state = _Progress(work_dir, trained, optimizer, schedule, accelerator.is_main_process)
+    history, best, bad_epochs = state.resume()
+    for epoch in range(len(history), options.epochs):
+        if options.patience is not None and bad_epochs >= options.patience:
+            break
+        torch.manual_seed(sub_seed(seed, "noise", epoch))  # an epoch's dropout and latents do not depend on a resume
+        batches = batches_by_length(
+            [row["length"] for row in train_rows],
+            options.batch_size,
+            sub_seed(seed, "epoch", epoch),
+            [row["group"] for row in train_rows] if "group" in train_rows[0] else None,
+        )
+        batches += batches[: -len(batches) % world]  # every process takes as many steps
+        means = _epoch(
+            wrapped,
+            batches[rank::world],
+            train_rows,
+            collate,
+            accelerator,
+            optimizer,
+            schedule,
+            options,
+            f"{description}, epoch {epoch + 1}/{options.epochs}",
+        )
+        entry = {"epoch": epoch + 1, "train": means}
+        if valid_rows:
+            entry["valid"] = validate(wrapped, valid_rows, collate, options.batch_size, seed)
+        history.append(entry)
+        if options.patience is not None and valid_rows:
+            better = best is None or entry["valid"]["loss"] < best["loss"]
+            bad_epochs = 0 if better else bad_epochs + 1
+            if better:
+                best = {"loss": entry["valid"]["loss"], "weights": {n: p.detach().clone() for n, p in trained.items()}}
+        state.save(history, best, bad_epochs)
+    if best is not None:
+        with torch.no_grad():
+            for name, parameter in trained.items():
+                parameter.copy_(best["weights"][name])
+    accelerator.wait_for_everyone()
+    if accelerator.is_main_process:
+        shutil.rmtree(work_dir, ignore_errors=True)
+    accelerator.unwrap_model(wrapped, keep_fp32_wrapper=False)
+    model.eval()
+    return history
+
+
+def _epoch(model, batches, rows, collate, accelerator, optimizer, schedule, options, title) -> dict[str, float]:
+    """One pass; means of the logged parts over rows."""
+    model.train()
+    check_every = FINITE_CHECK_EVERY if accelerator.device.type == "cuda" else 1
+    sums: dict[str, torch.Tensor] = {}
+    unchecked: list[tuple[int, list[int], torch.Tensor]] = []
+    bar = tqdm(batches, desc=title, unit="batch", leave=False, disable=not sys.stderr.isatty())
+    for step, batch_rows in enumerate(bar, start=1):
+        batch = collate([rows[i] for i in batch_rows])
+        batch = {k: v.to(accelerator.device, non_blocking=True) if torch.is_tensor(v) else v for k, v in batch.items()}
+        parts = model(**batch)
+        unchecked.append((step, batch_rows, parts["loss"].detach()))
+        if step % check_every == 0 or step == len(batches):
+            _raise_if_not_finite(unchecked, rows, title)
+            unchecked.clear()
+        accelerator.backward(parts["loss"])
+        if options.clip:
+            accelerator.clip_grad_norm_(model.parameters(), options.clip)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad(set_to_none=True)
+        for name, value in parts.items():
+            sums[name] = sums.get(name, 0.0) + value.detach().float() * len(batch_rows)
+    count = sum(len(batch_rows) for batch_rows in batches)
+    return {name: round(float(value) / count, 6) for name, value in sums.items()}
+
+
+def _raise_if_not_finite(unchecked, rows, title) -> None:
+    finite = torch.isfinite(torch.stack([loss for _, _, loss in unchecked])).tolist()
+    for (step, batch_rows, _), ok in zip(unchecked, finite, strict=True):
+        if not ok:
+            ids = ", ".join(str(rows[i]["id"]) for i in batch_rows)
+            raise TrainingError(
+                f"{title}: the loss is not finite at step {step} (rows {ids}); lower the learning rate or look at these rows"
+            )
+
+
+def validate(model, rows, collate, batch_size: int, seed: int) -> dict[str, float]:
+    """Mean losses over `rows` in evaluation mode; the noise of latent variables is the same at every call."""
+    model.eval()
+    where = next(model.parameters()).device
+    sums: dict[str, torch.Tensor] = {}
+    with torch.no_grad(), torch.random.fork_rng(devices=[where] if where.type == "cuda" else []):
+        torch.manual_seed(sub_seed(seed, "validate"))
+        groups = [row["group"] for row in rows] if "group" in rows[0] else None
+        for batch_rows in batches_by_length([row["length"] for row in rows], batch_size, groups=groups):
+            batch = collate([rows[i] for i in batch_rows])
+            batch = {k: v.to(where) if torch.is_tensor(v) else v for k, v in batch.items()}
+            for name, value in model(**batch).items():
+                sums[name] = sums.get(name, 0.0) + value.detach().float() * len(batch_rows)
+    return {name: round(float(value) / len(rows), 6) for name, value in sums.items()}
+
+
+class _Progress:
+    """The checkpoint of one `fit` call: trained weights, optimizer, schedule, best epoch."""
+
+    def __init__(self, work_dir: Path, trained, optimizer, schedule, is_main: bool) -> None:
+        self.file, self.trained, self.is_main = work_dir / "checkpoint.pt", trained, is_main
+        self.optimizer, self.schedule = optimizer, schedule
+
+    def save(self, history: list[dict], best: dict | None, bad_epochs: int) -> None:
+        if not self.is_main:
+            return
+        state = {
+            "weights": {name: p.detach() for name, p in self.trained.items()},
+            "optimizer": self.optimizer.state_dict(),
+            "schedule": self.schedule.state_dict(),
+            "history": history,
+            "best": best,
+            "bad_epochs": bad_epochs,
+        }
+        with atomic_path(self.file) as temporary:
+            torch.save(state, temporary)
+
+    def resume(self) -> tuple[list[dict], dict | None, int]:
+        if not self.file.exists():
+            return [], None, 0
+        state = torch.load(self.file, map_location="cpu", weights_only=True)
+        with torch.no_grad():
+            for name, parameter in self.trained.items():
+                parameter.copy_(state["weights"][name])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.schedule.load_state_dict(state["schedule"])
+        print(f"resuming after epoch {len(state['history'])} ({self.file.parent.name})", file=sys.stderr)
+        return state["history"], state["best"], state["bad_epochs"]

@@ -1,0 +1,61 @@
+"""One script per DVC stage; the ideas live in the library, these only read argv and params, load, call and save."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.metadata
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from compaug.records import InputError, write_json
+
+COSTS = Path(".costs")  # seconds, versions and devices: never in a DVC output, because they differ at every run
+PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scikit-learn")
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """An argument parser with what every stage takes: the params file."""
+    made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--params", type=Path, default=Path("params.yaml"), help="parameter file (default: params.yaml)")
+    return made
+
+
+@contextlib.contextmanager
+def cost_of(out: Path) -> Iterator[dict]:
+    """Write seconds, machine and versions of what happens inside to `.costs/<out>.json`; add facts to the dict it yields."""
+    facts: dict = {}
+    start = time.perf_counter()
+    yield facts
+    versions = {name: importlib.metadata.version(name) for name in PACKAGES}
+    facts |= {"seconds": round(time.perf_counter() - start, 2), "cores": os.cpu_count(), "versions": versions}
+    facts |= {"python": platform.python_version(), "machine": platform.machine(), "device": _device()}
+    write_json(COSTS / f"{'-'.join(out.with_suffix('').parts)}.json", facts)
+
+
+def _device() -> str:
+    torch = sys.modules.get("torch")  # a stage that did not need torch ran on the CPU
+    return torch.cuda.get_device_name() if torch and torch.cuda.is_available() else "cpu"
+
+
+def run(main: Callable[[], None]) -> None:
+    """Run a stage: what the user can mend is one line on standard error, never a traceback; exit 2, or 130 for Ctrl-C."""
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        main()
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("interrupted: nothing was left half-written; run it again to resume", file=sys.stderr)
+        sys.exit(130)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        print(f"error: {error.filename or 'file system'}: {error.strerror}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,35 @@
+"""Fail unless nothing of D_test is in any training input; write the counts of every check.
+
+python -m stages.audit --benchmark diagnostic --split data/splits/diagnostic --out data/audit/diagnostic.json
+
+Spec ld-vae section 2. train.jsonl and support.jsonl are always checked; --inputs adds files for pre-training,
+few-shot prompts or augmentation.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug.audit import audit_split
+from compaug.records import write_json
+from stages import parser, run
+
+PARAMS: list[str] = []
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    write_json(args.out, {"benchmark": args.benchmark, **audit_split(args.split, args.inputs)})
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
+    made.add_argument("--split", type=Path, required=True, help="folder written by the split stage")
+    made.add_argument("--inputs", type=Path, nargs="*", default=[], help="further JSONL files that a stage trains on")
+    made.add_argument("--out", type=Path, required=True, help="JSON of all counts to write")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,70 @@
+"""Sample the label sets to write texts for from the label generator P_t(y) (spec section 4).
+
+python -m stages.label_generator --benchmark diagnostic --split data/splits/diagnostic \
+    --backbones models/backbones/diagnostic --seed 42 --out data/compositions/run.jsonl
+
+Writes one row {"requested_labels": [...]} per set and a side-car .json. Reads train.jsonl and support.jsonl, never the test set.
+The fine-tuned decoder is not kept: it is seconds of work and nothing but its samples is used.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug import params
+from compaug.compositions import Prompt, sample_label_sets
+from compaug.records import Labels, digest, file_digest, iter_jsonl, write_json, write_rows
+from compaug.training import work_dir_for
+from stages import parser, run
+
+PARAMS = [
+    "label_generator",
+    "benchmarks.{benchmark}.label_prompt",
+    "benchmarks.{benchmark}.label_separator",
+    "benchmarks.{benchmark}.budgets.label_generator",
+]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
+    options, prompt = blocks["label_generator"], Prompt(blocks["label_prompt"], blocks["label_separator"])
+    labels = Labels.read(args.split / "labels.json")
+    train, support = (
+        [example.labels for example in iter_jsonl(args.split / f"{name}.jsonl", len(labels))]
+        for name in ("train", "support")
+    )
+    made_of = {
+        "options": options.model_dump(),
+        "prompt": prompt.text,
+        "separator": prompt.separator,
+        "seed": args.seed,
+        "support": digest(support),
+        "decoder": file_digest(args.backbones / "decoder"),
+    }
+    label_sets, report = sample_label_sets(
+        options,
+        prompt,
+        labels,
+        train=train,
+        support=support,
+        decoder=args.backbones / "decoder",
+        seed=args.seed,
+        work_dir=work_dir_for(args.out.with_suffix(""), made_of),
+    )
+    write_rows(args.out, ({"requested_labels": list(label_set)} for label_set in label_sets))
+    write_json(args.out.with_suffix(".json"), report | {"made_of": made_of})
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
+    made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
+    made.add_argument("--backbones", type=Path, required=True, help="folder with decoder/")
+    made.add_argument("--seed", type=int, required=True, help="seed of the cell")
+    made.add_argument("--out", type=Path, required=True, help="JSONL to write; the side-car .json goes beside it")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

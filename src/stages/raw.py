@@ -1,0 +1,64 @@
+"""Read a corpus from its files (or make it), check it, and write it in the project's one schema.
+
+python -m stages.raw --benchmark diagnostic --out data/raw/diagnostic
+
+Files come from the folder that the environment variable COMPAUG_MIRROR names, else from their address (kept in
+--downloads). Writes examples.jsonl, labels.json, corpus.json (counts) and, for a corpus with a released compositional
+split, reference.json: {"train": ids, "support": ids, "test": ids}. Design section 3.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections import defaultdict
+from pathlib import Path
+
+from compaug import benchmarks, params
+from compaug.records import atomic_dir, write_json, write_jsonl
+from stages import parser, run
+
+PARAMS = [
+    "benchmarks.{benchmark}.reader",
+    "benchmarks.{benchmark}.files",
+    "benchmarks.{benchmark}.options",
+    "benchmarks.{benchmark}.label_phrases",
+    "benchmarks.{benchmark}.label_separator",
+]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
+    mirror = os.environ.get("COMPAUG_MIRROR")
+    corpus = benchmarks.read(
+        blocks["reader"],
+        blocks["files"],
+        blocks["options"],
+        Path(mirror) if mirror else None,
+        args.downloads / args.benchmark,
+    )
+    labels = corpus.labels_with(blocks["label_phrases"])
+    labels.check_separator(blocks["label_separator"])
+
+    with atomic_dir(args.out) as folder:
+        write_jsonl(folder / "examples.jsonl", corpus.examples)
+        labels.write(folder / "labels.json")
+        write_json(folder / "corpus.json", benchmarks.describe(corpus))
+        if corpus.reference is not None:
+            ids = defaultdict(list)
+            for example_id, split in corpus.reference.items():
+                ids[split].append(example_id)
+            write_json(folder / "reference.json", ids)
+
+
+def _parser() -> argparse.ArgumentParser:
+    made = parser(__doc__)
+    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
+    made.add_argument("--out", type=Path, required=True, help="folder of the corpus to write")
+    made.add_argument("--downloads", type=Path, default=Path("data/downloads"), help="where downloaded files are kept")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,59 @@
+"""Write the page of the root cell, summary.md, and print its answer.
+
+python -m stages.report --benchmark diagnostic --generator ld_vae --classifier bert --seed 42 \
+    --metrics reports/metrics.json --details reports/details.json --selection data/selected/run.json \
+    --compositions data/compositions/run.json --out reports/summary.md
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug import params
+from compaug.records import read_json, write_text
+from compaug.reports import backbone_names, summary
+from compaug.reports.paper import read_paper_values
+from stages import parser, run
+
+PARAMS = ["benchmarks.{benchmark}.backbones", "benchmarks.{benchmark}.paper_column"]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
+    cell = summary.Cell(
+        benchmark=args.benchmark,
+        generator=args.generator,
+        classifier=args.classifier,
+        seed=args.seed,
+        backbones=backbone_names(blocks["backbones"]),
+        metrics=read_json(args.metrics),
+        details=read_json(args.details),
+        selection=read_json(args.selection),
+        label_generator=read_json(args.compositions) if args.compositions else {},
+        paper=read_paper_values(args.paper_values),
+        paper_column=blocks["paper_column"],
+    )
+    write_text(args.out, summary.page(cell))
+    print(f"\n{summary.main_table(cell)}\n\n{summary.headline(cell)}\n\nThe whole page: {args.out}")
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
+    made.add_argument("--generator", required=True, help="generator of the cell")
+    made.add_argument("--classifier", required=True, help="classifier of the cell")
+    made.add_argument("--seed", type=int, required=True, help="seed of the cell")
+    made.add_argument("--metrics", type=Path, required=True, help="metrics.json of the evaluate stage")
+    made.add_argument("--details", type=Path, required=True, help="details.json of the evaluate stage")
+    made.add_argument("--selection", type=Path, required=True, help="side-car of the selected rows")
+    made.add_argument("--compositions", type=Path, help="side-car of the requested compositions")
+    made.add_argument(
+        "--paper-values", type=Path, default=Path("reports/paper_values.yaml"), help="the paper's numbers"
+    )
+    made.add_argument("--out", type=Path, required=True, help="summary.md to write")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

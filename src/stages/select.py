@@ -1,0 +1,63 @@
+"""Quality control: score the synthetic texts with the filter and keep the best k (spec section 9).
+
+python -m stages.select --benchmark diagnostic --classifier bert --synthetic data/synthetic/run.jsonl \
+    --filter models/run/filter --labels data/splits/diagnostic/labels.json --seed 13 --out data/selected/run.jsonl
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug import params, selection
+from compaug.records import Labels, read_json, read_jsonl, sub_seed, write_json, write_jsonl
+from stages import cost_of, parser, run
+
+PARAMS = ["selection", "benchmarks.{benchmark}.budgets.selection"]
+THRESHOLD = 0.5  # the filter's own decision: the larger of its two probabilities
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    settings = params.load(args.params, PARAMS, benchmark=args.benchmark)["selection"]
+    if args.mode:
+        settings = settings.model_copy(update={"mode": args.mode})
+    labels = Labels.read(args.labels)
+    examples = read_jsonl(args.synthetic, len(labels))
+    synthesis = read_json(args.synthetic.with_suffix(".json"))
+    with cost_of(args.out):
+        if synthesis["requested"] == 0:  # generator `none`: nothing was asked for, so nothing is ranked
+            kept, report = [], {"kept": 0}
+        else:
+            from compaug.classifiers import CLASSIFIERS  # torch is slow to import and `none` does not need it
+
+            probabilities = CLASSIFIERS[args.classifier].predict(args.filter, [e.text for e in examples])
+            scores = selection.jaccard(probabilities > THRESHOLD, [e.requested_labels for e in examples])
+            seed = sub_seed(args.seed, "selection")
+            kept, rows = selection.select(examples, scores, settings.k, settings.mode, settings.scope, seed)
+            report = selection.report(examples, scores, rows, labels)
+        write_jsonl(args.out, kept)
+        write_json(args.out.with_suffix(".json"), merged(synthesis, report) | {"selection": settings.model_dump()})
+
+
+def merged(synthesis: dict, report: dict) -> dict:
+    """The synthesis side-car with what selection adds to it, composition by composition."""
+    by_key = synthesis.get("per_composition", {})
+    both = {key: by_key.get(key, {}) | row for key, row in report.get("per_composition", {}).items()}
+    return synthesis | report | {"per_composition": by_key | both}
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
+    made.add_argument("--classifier", required=True, help="name of a block of `classifiers`: what the filter is")
+    made.add_argument("--synthetic", type=Path, required=True, help="synthetic rows, side-car .json beside them")
+    made.add_argument("--filter", type=Path, required=True, help="model folder of the filter")
+    made.add_argument("--labels", type=Path, required=True, help="labels.json of the split")
+    made.add_argument("--mode", choices=("top_k", "random"), help="instead of selection.mode: a grid's coordinate")
+    made.add_argument("--seed", type=int, required=True, help="seed of the cell; breaks ties")
+    made.add_argument("--out", type=Path, required=True, help="kept rows to write, side-car .json beside them")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

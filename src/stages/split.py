@@ -1,0 +1,59 @@
+"""Split a corpus by composition, and once more at random; write every part and what was done (split.json).
+
+python -m stages.split --benchmark diagnostic --raw data/raw/diagnostic --out data/splits/diagnostic
+
+Spec ld-vae section 2. Rows keep the order of the corpus; support.jsonl is in its nested order, so that a smaller
+support set is its head. The *_inputs.jsonl files carry no labels: classifiers predict on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from compaug import params
+from compaug.records import Example, Labels, atomic_dir, read_json, read_jsonl, write_json, write_jsonl
+from compaug.splits import Parts, describe, split_corpus
+from stages import parser, run
+
+PARAMS = ["benchmarks.{benchmark}.split"]
+SOURCES = {"train": "train", "support": "support", "test": "test", "iid_train": "train", "iid_test": "test"}
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    options = params.load(args.params, PARAMS, benchmark=args.benchmark)["split"]
+    labels = Labels.read(args.raw / "labels.json")
+    examples = read_jsonl(args.raw / "examples.jsonl", len(labels))
+    published = args.raw / "reference.json"
+    parts = split_corpus(examples, labels, options, read_json(published) if published.exists() else None)
+    write(args.out, parts, examples, labels, options)
+
+
+def write(out: Path, parts: Parts, examples: Sequence[Example], labels: Labels, options: params.Split) -> None:
+    """The folder of a split, whole or not at all."""
+    with atomic_dir(out) as folder:
+        for part, positions in parts.positions.items():
+            write_jsonl(folder / f"{part}.jsonl", _rows(examples, positions, SOURCES[part]))
+            if SOURCES[part] == "test":
+                inputs = (replace(row, labels=()) for row in _rows(examples, positions, "test"))
+                write_jsonl(folder / f"{part}_inputs.jsonl", inputs)
+        labels.write(folder / "labels.json")
+        write_json(folder / "split.json", describe(parts, examples, labels, options))
+
+
+def _rows(examples: Sequence[Example], positions: Sequence[int], source: str) -> Iterator[Example]:
+    return (replace(examples[position], source=source) for position in positions)
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
+    made.add_argument("--raw", type=Path, required=True, help="folder written by the raw stage")
+    made.add_argument("--out", type=Path, required=True, help="folder of the splits to write")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,134 @@
+"""Generate one text per requested label set; drop what is blank, repeated or copied (spec section 5).
+
+python -m stages.synthesize --benchmark diagnostic --generator ld_vae --model models/run/generator \
+    --compositions data/compositions/run.jsonl --split data/splits/diagnostic \
+    --backbones models/backbones/diagnostic --seed 13 --out data/synthetic/run.jsonl
+
+Beside the rows goes a side-car .json: what was requested, produced, dropped and kept, and the hashes of what made it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from compaug import params
+from compaug.records import (
+    Example,
+    InputError,
+    Labels,
+    file_digest,
+    iter_jsonl,
+    iter_rows,
+    label_ids,
+    text_key,
+    write_json,
+    write_jsonl,
+)
+from stages import cost_of, parser, run
+
+PARAMS = ["synthesis", "benchmarks.{benchmark}.budgets.synthesis"]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    settings = params.load(args.params, PARAMS, benchmark=args.benchmark)["synthesis"]
+    from compaug.generators import GENERATORS  # after the cheap checks: torch is slow to import
+
+    if args.generator not in GENERATORS:
+        raise InputError(f"--generator: unknown name {args.generator!r}; choose from {', '.join(GENERATORS)}")
+    generator = GENERATORS[args.generator]
+    labels = Labels.read(args.split / "labels.json")
+    label_sets = read_label_sets(args.compositions, len(labels))
+    backbones = {role: args.backbones / role for role in ("encoder", "decoder")}
+    with cost_of(args.out):
+        texts = generator.generate(args.model, label_sets, labels, settings, backbones, args.seed)
+        if not texts:  # a generator that takes no requests
+            label_sets = []
+        known = set()
+        if not generator.copies:
+            real = (args.split / f"{name}.jsonl" for name in ("train", "support"))
+            known = {text_key(example.text) for path in real for example in iter_jsonl(path, len(labels))}
+        fates = judge(texts, known, generator.copies)
+        rows = [
+            Example(
+                id=f"{args.generator}-{request:06d}",
+                text=text,
+                labels=label_set,
+                source=args.generator,
+                requested_labels=label_set,
+                seed=args.seed,
+            )
+            for request, (text, label_set, fate) in enumerate(zip(texts, label_sets, fates, strict=True))
+            if fate == "kept"
+        ]
+        write_jsonl(args.out, rows)
+        hashes = {"generator": file_digest(args.model), "compositions": file_digest(args.compositions)}
+        side_car = counts(label_sets, fates, labels)
+        side_car |= {"generator": args.generator, "config": settings.model_dump(), "hashes": hashes}
+        write_json(args.out.with_suffix(".json"), side_car)
+
+
+def read_label_sets(path: Path, n_labels: int) -> list[tuple[int, ...]]:
+    """The "labels" of every line."""
+    label_sets = []
+    for number, row in iter_rows(path):
+        try:
+            label_sets.append(label_ids(row["labels"], n_labels))
+        except (KeyError, TypeError):
+            raise InputError(f"{path}:{number}: field 'labels' is missing or not a list") from None
+        except InputError as error:
+            raise InputError(f"{path}:{number}: {error}") from None
+    return label_sets
+
+
+def judge(texts: Sequence[str], known: Collection[str], copies: bool) -> list[str]:
+    """The fate of every text: blank, copied (its key is `known`), duplicate (of an earlier one) or kept.
+
+    With `copies` only blank texts go.
+    """
+    fates, seen = [], set()
+    for text in texts:
+        key = text_key(text)
+        if not key:
+            fates.append("blank")
+        elif not copies and key in known:
+            fates.append("copied")
+        elif not copies and key in seen:
+            fates.append("duplicate")
+        else:
+            fates.append("kept")
+        seen.add(key)
+    return fates
+
+
+def counts(label_sets: Sequence[tuple[int, ...]], fates: Sequence[str], labels: Labels) -> dict:
+    """What became of the requests, in all and per composition."""
+    total = Counter(fates)
+    requested = Counter(map(labels.key, label_sets))
+    kept = Counter(labels.key(label_set) for label_set, fate in zip(label_sets, fates, strict=True) if fate == "kept")
+    return {
+        "requested": len(fates),
+        "produced": len(fates) - total["blank"],
+        "dropped": {reason: total[reason] for reason in ("blank", "duplicate", "copied")},
+        "kept": total["kept"],
+        "per_composition": {key: {"requested": requested[key], "kept": kept[key]} for key in sorted(requested)},
+    }
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
+    made.add_argument("--generator", required=True, help="name of a block of `generators`: what the model is")
+    made.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
+    made.add_argument("--compositions", type=Path, required=True, help="requested label sets, one per line")
+    made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
+    made.add_argument("--backbones", type=Path, required=True, help="folder of the benchmark's backbones")
+    made.add_argument("--seed", type=int, required=True, help="seed of the cell")
+    made.add_argument("--out", type=Path, required=True, help="synthetic rows to write, side-car .json beside them")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,44 @@
+"""Train the quality filter: a classifier on D_cg (training and support rows) with a seed of its own (spec section 9).
+
+python -m stages.train_filter --benchmark diagnostic --classifier bert --split data/splits/diagnostic \
+    --backbones models/backbones/diagnostic --seed 13 --out models/run/filter
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug import params
+from compaug.classifiers import CLASSIFIERS
+from compaug.records import Labels, atomic_dir, read_jsonl, sub_seed, write_json
+from stages import cost_of, parser, run
+
+PARAMS = ["classifiers.{classifier}", "benchmarks.{benchmark}.budgets.classifier"]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    settings = params.load(args.params, PARAMS, benchmark=args.benchmark, classifier=args.classifier)["classifier"]
+    labels = Labels.read(args.split / "labels.json")
+    support = read_jsonl(args.split / "support.jsonl", len(labels))
+    examples = read_jsonl(args.split / "train.jsonl", len(labels)) + support * settings.support_repeat
+    seed = sub_seed(args.seed, "filter")
+    with cost_of(args.out), atomic_dir(args.out) as out:
+        train = CLASSIFIERS[args.classifier].train
+        history = train(examples, labels, settings, args.backbones / "encoder", out, seed, "quality filter")
+        write_json(out / "history.json", {"epochs": history})
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
+    made.add_argument("--classifier", required=True, help="name of a block of `classifiers`")
+    made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
+    made.add_argument("--backbones", type=Path, required=True, help="folder of the benchmark's backbones")
+    made.add_argument("--seed", type=int, required=True, help="seed of the cell; the filter derives its own from it")
+    made.add_argument("--out", type=Path, required=True, help="model folder to write")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,27 @@
+"""Fixtures shared by the tests."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def mirror() -> Path:
+    """Folder of the real corpora, in the layout of the `mirror` paths of params.yaml."""
+    if not os.environ.get("COMPAUG_MIRROR"):
+        pytest.skip("COMPAUG_MIRROR is not set: the real corpora are not in the repository")
+    return Path(os.environ["COMPAUG_MIRROR"])
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No connection leaves the test."""
+
+    def refuse(*_: object) -> None:
+        raise OSError("this test may not use the network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)

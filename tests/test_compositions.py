@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+
+from compaug.backbones import prepare
+from compaug.compositions import Prompt, label_list_constraint, parse, report, sample_label_sets, Draws
+from compaug.params import Backbone, LabelGenerator
+from compaug.records import Example, InputError, Labels, read_json, write_jsonl
+
+EMOTIONS = Labels(("joy", "joy_ride", "love", "sadness"), ("joy", "joy ride", "love", "deep sadness"))
+PROMPT = Prompt("A sentence can express multiple emotions of", ", ")
+TRAIN = [(0,), (2,), (0, 1, 3), (1, 3)]
+SUPPORT = [(0, 2)] * 10 + [(1, 2)] * 6 + [(0, 3)] * 3 + [(1, 2, 3)] + [()]
+WORDS = "my heart was full of joy and love while deep sadness left us on a long ride home today".split()
+
+
+def options(**changes) -> LabelGenerator:
+    values = dict(mode="fine_tuned", requested=200, epochs=40, lr=0.002, batch_size=8, max_tokens=24, temperature=1.0)
+    values |= dict(top_p=0.95, top_k=50, min_labels=2, max_labels=None, max_tries=20)
+    return LabelGenerator(**(values | changes))
+
+
+def sample(decoder: Path, work_dir: Path, support=SUPPORT, seed: int = 1, **changes):
+    return sample_label_sets(
+        options(**changes), PROMPT, EMOTIONS, train=TRAIN, support=support, decoder=decoder, seed=seed, work_dir=work_dir
+    )
+
+
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory) -> Path:
+    """A tiny decoder that has seen some words of the phrases and never the prompt."""
+    folder = tmp_path_factory.mktemp("decoder")
+    spec = Backbone(
+        kind="tiny", layers=1, hidden=32, heads=2, vocab=400, max_positions=64, epochs=2, lr=0.005, batch_size=16
+    )
+    rng = random.Random(0)
+    texts = [" ".join(rng.choices(WORDS, k=8)) for _ in range(100)]
+    prepare("decoder", spec, texts, folder, 0, folder / "work")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (" joy, love", ((0, 2), None)),
+        (" Love,joy ride", ((1, 2), None)),
+        (" joy\nlove", ((0,), None)),
+        (" joy, , love", ((), "empty")),
+        (" joy,", ((), "empty")),
+        ("", ((), "empty")),
+        (" joy, hate", ((), "unknown")),
+        (" joy love", ((), "unknown")),
+        (" love, LOVE", ((), "repeated")),
+    ],
+)
+def test_a_generated_list_parses_to_a_label_set_or_to_the_reason_to_refuse_it(text, expected):
+    assert parse(text, EMOTIONS, ", ") == expected
+
+
+def test_the_fine_tuned_decoder_reproduces_the_support_distribution(decoder, tmp_path):
+    label_sets, side_car = sample(decoder, tmp_path / "work")
+    assert len(label_sets) == side_car["requested"] == 200
+    assert side_car["drawn"] == 200 + sum(side_car["rejected"].values())
+    assert side_car["rejection_rate"] <= 0.05
+    assert side_car["spearman"] > 0.5
+    assert side_car["compositions"]["joy+love"] == Counter(label_sets)[0, 2]
+
+
+def test_the_same_seed_draws_the_same_label_sets_and_another_seed_others(decoder, tmp_path):
+    for mode in ("zero_shot", "empirical"):
+        first, again, other = (
+            sample(decoder, tmp_path / "work", mode=mode, requested=50, seed=seed)[0] for seed in (1, 1, 2)
+        )
+        assert first == again != other
+
+
+def test_fine_tuning_twice_with_one_seed_draws_the_same_label_sets(decoder, tmp_path):
+    runs = [sample(decoder, tmp_path / name, epochs=10, max_tries=200, requested=20)[0] for name in ("a", "b")]
+    assert runs[0] == runs[1]
+
+
+def test_zero_shot_lists_all_parse_within_the_length_limits_without_any_support(decoder, tmp_path):
+    label_sets, side_car = sample(decoder, tmp_path, support=[], mode="zero_shot")
+    assert side_car["rejection_rate"] == 0 and side_car["drawn"] == 200
+    assert {len(label_set) for label_set in label_sets} == {2, 3}  # the largest set of D_train has three labels
+    assert all(len(set(label_set)) == len(label_set) for label_set in label_sets)
+    assert {label for label_set in label_sets for label in label_set} == {0, 1, 2, 3}
+    assert side_car["spearman"] is None
+
+
+def test_a_zero_shot_list_can_be_held_to_one_length(decoder, tmp_path):
+    label_sets, _ = sample(decoder, tmp_path, support=[], mode="zero_shot", min_labels=4, max_labels=4, requested=20)
+    assert set(label_sets) == {(0, 1, 2, 3)}
+
+
+def test_empirical_draws_only_support_compositions(decoder, tmp_path):
+    label_sets, side_car = sample(decoder, tmp_path, mode="empirical")
+    assert set(label_sets) <= set(SUPPORT) - {()}
+    assert side_car["new_compositions"] == {} and side_car["in_support"] == 200
+
+
+@pytest.mark.parametrize("mode", ["fine_tuned", "empirical"])
+def test_an_empty_support_set_is_refused_with_the_remedy(decoder, tmp_path, mode):
+    with pytest.raises(InputError, match="use zero_shot"):
+        sample(decoder, tmp_path, support=[], mode=mode)
+
+
+def test_a_decoder_that_has_learned_nothing_gives_up_with_the_remedy(decoder, tmp_path):
+    with pytest.raises(InputError, match="of 200 label sets after 400 lists.*raise label_generator.epochs"):
+        sample(decoder, tmp_path / "work", epochs=1, lr=1e-9, max_tries=2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (dict(max_tokens=2), "max_tokens 2 cannot hold"),
+        (dict(max_tokens=64), "exceed the decoder's 64 positions"),
+        (dict(mode="zero_shot", min_labels=4), "min_labels 4 is above the 3 labels"),
+    ],
+)
+def test_impossible_lengths_are_refused(decoder, tmp_path, changes, message):
+    with pytest.raises(InputError, match=message):
+        sample(decoder, tmp_path, **changes)
+
+
+def test_the_report_counts_refusals_and_new_compositions_by_hand():
+    draws = Draws([(0, 2), (0, 2), (1, 3), (2, 3)], Counter(unknown=3, repeated=1))
+    side_car = report(draws, EMOTIONS, train=TRAIN, support=[(0, 2), (0, 2), (0, 3)])
+    assert side_car["rejected"] == {"unknown": 3, "empty": 0, "repeated": 1}
+    assert side_car["rejection_rate"] == 0.5 and side_car["distinct"] == 3 and side_car["in_support"] == 2
+    assert side_car["new_compositions"] == {"love+sadness": 1}  # joy_ride+sadness is in D_train
+    assert side_car["spearman"] == pytest.approx(spearmanr([2, 0, 1, 1], [2, 1, 0, 0]).statistic, abs=1e-6)
+
+
+# ---------------------------------------------------------------- the constraint
+
+END = 0
+GLUES = [(1,), (1, 2), (5, 1)]  # the last begins with a token that phrases use too
+
+
+@st.composite
+def inventories(draw) -> list[tuple[int, ...]]:
+    """Distinct phrases over a small alphabet, so that many begin others; none holds the glue (as check_separator demands)."""
+    phrase = st.lists(st.integers(3, 6), min_size=1, max_size=4).map(tuple)
+    phrases = draw(st.lists(phrase, min_size=1, max_size=8, unique=True))
+    prefixes = [phrase[:1] for phrase in phrases if len(phrase) > 1]
+    return list(dict.fromkeys(phrases + prefixes))
+
+
+def split_list(tokens: list[int], glue: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The items of a finished list, by searching for the glue."""
+    items, start, at = [], 0, 0
+    while at < len(tokens):
+        if tuple(tokens[at : at + len(glue)]) == glue:
+            items.append(tuple(tokens[start:at]))
+            at = start = at + len(glue)
+        else:
+            at += 1
+    return [*items, tuple(tokens[start:])]
+
+
+@settings(max_examples=200, deadline=None)
+@given(inventories(), st.sampled_from(GLUES), st.integers(1, 3), st.integers(0, 3), st.randoms(use_true_random=False))
+def test_every_constrained_list_is_distinct_phrases_within_the_limits(phrases, glue, least, more, rng):
+    least = min(least, len(phrases))
+    allowed = label_list_constraint(phrases, glue, END, least, least + more)
+    tokens: list[int] = []
+    while not tokens or tokens[-1] != END:
+        choices = allowed(tokens)
+        assert choices, "a constrained list must never be stuck"
+        tokens.append(rng.choice(choices))
+    found = split_list(tokens[:-1], glue)
+    assert set(found) <= set(phrases) and len(set(found)) == len(found)
+    assert least <= len(found) <= least + more
+    assert allowed(tokens) == [END]
+
+
+@settings(max_examples=100, deadline=None)
+@given(inventories(), st.sampled_from(GLUES), st.randoms(use_true_random=False))
+def test_every_list_of_distinct_phrases_can_be_written(phrases, glue, rng):
+    chosen = rng.sample(phrases, rng.randint(1, len(phrases)))
+    tokens = [token for phrase in chosen for token in (*phrase, *glue)][: -len(glue)] + [END]
+    allowed = label_list_constraint(phrases, glue, END, 1, len(phrases))
+    assert all(token in allowed(tokens[:at]) for at, token in enumerate(tokens))
+
+
+def test_a_phrase_that_begins_another_may_stop_or_go_on_until_it_is_used():
+    allowed = label_list_constraint([(7,), (7, 8)], (1,), END, 1, 2)
+    assert allowed([]) == [7]
+    assert allowed([7]) == [END, 1, 8]
+    assert allowed([7, 1, 7]) == [8]
+    assert allowed([7, 8, 1, 7]) == [END]
+
+
+# ---------------------------------------------------------------- the authors' support set
+
+
+def test_on_the_semeval_support_set_lists_parse_and_follow_its_frequencies(mirror, tmp_path):
+    """Acceptance row A3, with a decoder trained on a sample of D_train."""
+    from compaug.benchmarks.corpus import indicators

@@ -1,0 +1,137 @@
+"""Metrics against hand-worked cases, set identities and scikit-learn."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.metrics import f1_score, hamming_loss
+
+from compaug.metrics import evaluate, instance_scores, label_matrix, read_predictions
+from compaug.records import InputError, Labels
+
+LABELS = Labels(("anger", "joy", "love", "trust"), ("anger", "joy", "love", "trust"))
+
+# gold, predicted -> jacc, acc, corr, corr_set, comp; only two empty sets depend on the convention
+CASES = {
+    "prediction empty, gold not": ([1, 2], [], (0, 0, 0, 1, 0)),
+    "gold empty, prediction not": ([], [1], (0, 0, 0, 0, 1)),
+    "equal": ([1, 2], [1, 2], (1, 1, 1, 1, 1)),
+    "strict subset": ([0, 1, 2], [1], (1 / 3, 0, 1, 1, 0)),
+    "strict superset": ([1], [0, 1, 2], (1 / 3, 0, 0, 0, 1)),
+    "overlap": ([0, 1], [1, 2], (1 / 3, 0, 0, 0, 0)),
+    "disjoint": ([0, 1], [2, 3], (0, 0, 0, 0, 0)),
+}
+TABLE = [(name, empty_both, *case) for name, case in CASES.items() for empty_both in ("one", "reference")]
+TABLE += [
+    ("both empty", "one", [], [], (1, 1, 1, 1, 1)),
+    ("both empty", "reference", [], [], (0, 1, 0, 0, 0)),
+]
+
+
+def matrices():
+    """Pairs of boolean matrices of one shape with 4 labels."""
+    pair = st.integers(1, 12).map(lambda n: arrays(bool, (n, 4)))
+    return pair.flatmap(lambda matrix: st.tuples(matrix, matrix))
+
+
+@pytest.mark.parametrize(("case", "empty_both", "gold", "predicted", "expected"), TABLE)
+def test_every_empty_and_non_empty_case_scores_as_in_the_specification(
+    case, empty_both, gold, predicted, expected
+):
+    scores = instance_scores(label_matrix([gold], 4), label_matrix([predicted], 4), empty_both)
+    assert [scores[name][0] for name in ("jacc", "acc", "corr", "corr_set", "comp")] == pytest.approx(
+        expected
+    )
+
+
+@given(matrices())
+def test_an_exact_prediction_is_never_better_than_correct_and_complete(pair):
+    scores = instance_scores(*pair, "one")
+    assert (scores["acc"] <= np.minimum(scores["corr_set"], scores["comp"])).all()
+    assert (scores["acc"] <= scores["corr"]).all() and (scores["corr"] <= scores["corr_set"]).all()
+
+
+@given(matrices())
+def test_subset_and_superset_rates_complete_accuracy_to_correctness_and_completeness(pair):
+    result = evaluate(*pair, LABELS)
+    assert result["corr_set"] == pytest.approx(result["acc"] + result["strict_subset"], abs=3e-4)
+    assert result["comp"] == pytest.approx(result["acc"] + result["strict_superset"], abs=3e-4)
+
+
+@given(matrices())
+def test_f1_and_hamming_agree_with_scikit_learn(pair):
+    gold, predicted = pair
+    result = evaluate(gold, predicted, LABELS)
+    for average in ("micro", "macro"):
+        expected = 100 * f1_score(gold, predicted, average=average, zero_division=0)
+        assert result[f"{average}_f1"] == pytest.approx(expected, abs=1e-4)
+    assert result["hamming"] == pytest.approx(100 * hamming_loss(gold, predicted), abs=1e-4)
+
+
+@given(matrices())
+def test_the_compositions_partition_the_instances(pair):
+    result = evaluate(*pair, LABELS)
+    rows = result["per_composition"].values()
+    assert sum(row["n"] for row in rows) == result["n"] == len(pair[0])
+    assert sum(row["n"] * row["acc"] for row in rows) / result["n"] == pytest.approx(result["acc"], abs=1e-3)
+    assert all((row["wrong"] is None) == (row["acc"] == 100) for row in rows)
+
+
+def test_the_most_frequent_wrong_composition_is_named_and_ties_are_alphabetical():
+    gold = label_matrix([[1, 2]] * 6 + [[0]] * 2 + [[3]], 4)
+    predicted = label_matrix([[1], [1], [1, 2], [2], [2], []] + [[1], [3]] + [[3]], 4)
+    result = evaluate(gold, predicted, LABELS)
+    assert result["per_composition"] == {
+        "anger": {"n": 2, "acc": 0.0, "wrong": "joy", "n_wrong": 1},
+        "joy+love": {"n": 6, "acc": 16.6667, "wrong": "joy", "n_wrong": 2},
+        "trust": {"n": 1, "acc": 100.0, "wrong": None, "n_wrong": 0},
+    }
+    assert result["empty_rate"] == 11.1111
+    assert list(result) == sorted(result)
+
+
+def test_predictions_of_another_shape_or_no_prediction_at_all_are_refused():
+    with pytest.raises(InputError, match="must both be"):
+        evaluate(np.zeros((2, 4), bool), np.zeros((3, 4), bool), LABELS)
+    with pytest.raises(InputError, match="empty"):
+        evaluate(np.zeros((0, 4), bool), np.zeros((0, 4), bool), LABELS)
+    with pytest.raises(InputError, match="empty_both"):
+        instance_scores(np.zeros((1, 4), bool), np.zeros((1, 4), bool), "zero")
+
+
+def test_predictions_are_returned_in_the_order_of_the_gold_ids(tmp_path):
+    path = _write(
+        tmp_path, [("b", "test", [0.2, 0.3]), ("v", "validation", [0, 0]), ("a", "test", [0.9, 0.1])]
+    )
+    assert read_predictions(path, ["a", "b"], 2).tolist() == [[0.9, 0.1], [0.2, 0.3]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("a", "test", [0.1, 0.2])], "1 of 2 gold ids have no prediction, first 'b'"),
+        ([("a", "test", [0.1, 0.2]), ("c", "test", [0.1, 0.2])], ":2: id 'c' is not in the gold file"),
+        ([("a", "test", [0.1, 0.2]), ("a", "test", [0.1, 0.2])], ":2: id 'a' is predicted twice"),
+        ([("a", "test", [0.1, 0.2, 0.3])], ":1: 3 probabilities for 2 labels"),
+        ([("a", "test", [0.1, float("nan")])], ":1: a probability is not a finite number"),
+        ([("a", "test", [0.1, float("inf")])], ":1: a probability is not a finite number"),
+        ([("a", "test", ["high", 0.2])], ":1: not a prediction"),
+        ([(["a"], "test", [0.1, 0.2])], ":1: not a prediction"),
+        ([("a", "test", None)], ":1: 1 probabilities for 2 labels"),
+    ],
+)
+def test_predictions_that_do_not_match_the_gold_file_are_refused_with_the_line(tmp_path, rows, message):
+    with pytest.raises(InputError, match=message):
+        read_predictions(_write(tmp_path, rows), ["a", "b"], 2)
+
+
+def _write(folder, rows):
+    path = folder / "predictions.jsonl"
+    keys = ("id", "split", "probabilities")
+    path.write_text("".join(json.dumps(dict(zip(keys, row))) + "\n" for row in rows))
+    return path

@@ -1,0 +1,395 @@
+"""The numbers, page and tables of the reports on toy cells whose results can be counted by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from compaug.metrics import evaluate, label_matrix
+from compaug.params import Backbone, Backbones
+from compaug.records import Example, InputError, Labels, read_json, write_json, write_jsonl, write_rows
+from compaug.reports import backbone_names, markdown_table, tables
+from compaug.reports import cell as cells
+from compaug.reports.paper import printed, read_paper_values
+from compaug.reports.summary import Cell, main_table, page
+
+LABELS = Labels(("anger", "joy", "love"), ("anger", "joy", "love"))
+ROOT = Path(__file__).parents[1]
+PAPER_VALUES = ROOT / "reports" / "paper_values.yaml"
+PAPER = read_paper_values(PAPER_VALUES)
+BACKBONES = {"encoder": "tiny, 2 layers of 128", "decoder": "tiny, 2 layers of 128"}
+GOLD = [(1, 2)] * 6 + [(0, 1)] * 4  # joy+love, anger+joy
+ARMS = {
+    "augmented": [(1, 2)] * 5 + [(1,)] + [(0, 1)] * 2 + [(0,), ()],
+    "baseline": [(1,)] * 5 + [(1, 2)] + [(0,)] * 4,
+    "iid": [(1, 2)] * 6 + [(0, 1)] * 3 + [(0, 1, 2)],
+}
+SIDE_CAR = {
+    "requested": 20,
+    "produced": 18,
+    "dropped": {"blank": 1, "copied": 1},
+    "kept": 10,
+    "mean_filter_jacc": 0.8123456,
+    "per_composition": {"joy+love": {"requested": 12}, "anger+love": {"requested": 8}},
+}
+# A grammar in which a word means its label and "racing" is ambiguous.
+READINGS = {"happy": [{1}], "dear": [{2}], "cross": [{0}], "racing": [{0}, {1}]}
+
+
+def _oracle(text):
+    readings = [set()]
+    for word in text.split():
+        readings = [reading | meaning for reading in readings for meaning in READINGS.get(word, [set()])]
+    return {tuple(sorted(reading)) for reading in readings}
+
+
+def _bayes(texts, prior):
+    return [max(sorted(_oracle(text)), key=lambda composition: prior.get(composition, 0)) for text in texts]
+
+
+GRAMMAR = SimpleNamespace(
+    oracle=_oracle,
+    fidelity=lambda text, requested: tuple(requested) in _oracle(text),
+    bayes_predictions=_bayes,
+)
+
+
+def arms():
+    gold = label_matrix(GOLD, 3)
+    return {arm: evaluate(gold, label_matrix(predicted, 3), LABELS) for arm, predicted in ARMS.items()}
+
+
+def example(number, text, labels):
+    return Example(id=str(number), text=text, labels=labels)
+
+
+def toy_cell(generator="ld_vae", **changes):
+    gold, results = label_matrix(GOLD, 3), arms()
+    if generator == "none":
+        results["augmented"] = results["baseline"]
+    details = {
+        "acc_gain": cells.accuracy_gain(
+            gold, label_matrix(ARMS["augmented"], 3), label_matrix(ARMS["baseline"], 3)
+        ),
+        "per_composition": {arm: result["per_composition"] for arm, result in results.items()},
+    }
+    values = {
+        "benchmark": "toy",
+        "generator": generator,
+        "classifier": "bert",
+        "seed": 42,
+        "backbones": BACKBONES,
+        "metrics": cells.summary(results, SIDE_CAR),
+        "details": details,
+        "selection": SIDE_CAR,
+        "paper": PAPER,
+    }
+    return Cell(**{**values, **changes})
+
+
+def test_the_summary_holds_the_gain_the_gap_and_the_selection_counts():
+    summary = cells.summary(arms(), SIDE_CAR)
+    assert summary["augmented"]["acc"] == 70 and summary["baseline"]["acc"] == 10
+    assert summary["gain"]["acc"] == 60
+    assert summary["gap"] == {"iid_acc": 90, "cg_acc": 10, "ratio": 9.0}
+    assert summary["selection"] == {
+        "n_requested": 20,
+        "n_produced": 18,
+        "n_kept": 10,
+        "mean_filter_jacc": 0.8123,
+    }
+    assert "per_composition" not in summary["augmented"]
+
+
+def test_the_gap_has_no_ratio_when_the_cg_accuracy_is_zero_and_is_absent_without_an_iid_arm():
+    gold, nothing = label_matrix(GOLD, 3), label_matrix([()] * 10, 3)
+    failed = evaluate(gold, nothing, LABELS)
+    both = {"augmented": failed, "baseline": failed}
+    assert cells.summary({**both, "iid": failed}, {})["gap"] == {"iid_acc": 0, "cg_acc": 0}
+    assert "gap" not in cells.summary(both, {})
+
+
+def test_the_interval_of_the_accuracy_gain_contains_the_gain():
+    gain = toy_cell().details["acc_gain"]
+    assert gain["mean"] == 60 and gain["n"] == 10
+    assert gain["low"] < 60 < gain["high"]
+    assert gain["p_value"] == round(
+        2 * (1 + 8) / 2**8, 4
+    )  # 7 rows won, 1 lost: as far from even in 18 of 256 patterns
+
+
+def test_coverage_counts_requests_against_test_and_training_compositions():
+    requested = {"joy+love": 6, "anger+joy": 2, "anger+love": 2, "anger": 0}
+    assert cells.coverage(requested, train={"anger+love"}, test={"joy+love", "anger+joy", "anger"}) == {
+        "requested_compositions": 3,
+        "in_test": 2,
+        "unseen_in_training": 2,
+        "test_compositions": 3,
+        "test_never_requested": ["anger"],
+        "share_of_requests_in_test": 80.0,
+    }
+    assert cells.coverage({}, {"anger"}, {"joy"})["share_of_requests_in_test"] == 0
+
+
+def test_ceilings_show_that_an_ambiguous_text_is_read_by_the_prior():
+    train = [example(1, "racing", (0,)), example(2, "racing", (0,)), example(3, "happy", (1,))]
+    test = [example(4, "racing dear", (1, 2)), example(5, "happy dear", (1, 2))]
+    ceilings = cells.bayes_ceilings(
+        GRAMMAR, LABELS, "one", train=train, test=test, iid_train=train, iid_test=train
+    )
+    assert ceilings["iid"]["acc"] == 100  # racing is anger in this prior, and happy is joy
+    assert ceilings["cg_training_prior"]["acc"] == 50  # the prior has seen neither reading: the first wins
+    assert ceilings["cg_target_prior"]["acc"] == 100
+
+
+def test_fidelity_and_samples_report_what_the_oracle_reads():
+    selected = [
+        example(1, "happy dear", (1, 2)),
+        example(2, "happy", (1, 2)),
+        example(3, "racing | dear", (0, 2)),
+    ]
+    assert cells.oracle_fidelity(GRAMMAR, selected) == 66.6667
+    assert cells.oracle_fidelity(GRAMMAR, []) is None
+    samples = cells.judged_samples(GRAMMAR, selected, LABELS)
+    assert [sample["faithful"] for sample in samples] == [True, False, True]
+    assert samples[1] == {"text": "happy", "requested": "joy+love", "faithful": False, "readings": ["joy"]}
+    assert cells.judged_samples(GRAMMAR, [], LABELS) == []
+    assert len(cells.judged_samples(GRAMMAR, selected * 10, LABELS)) == 10
+    shown = page(toy_cell(details={**toy_cell().details, "samples": samples, "fidelity": 66.6667}))
+    assert "no: joy" in shown and "racing \\| dear" in shown and "66.67 % of the kept texts" in shown
+
+
+def test_the_page_starts_with_the_answer_and_shows_every_composition():
+    shown = page(toy_cell())
+    assert "helped: +60.00 points" in shown.splitlines()[2]
+    assert "(10.00 → 70.00 %" in shown
+    for row in (
+        "| joy+love    |   6 |        16.67 |         83.33 |",
+        "joy (1)",
+        "anger+joy",
+        "requested 20, produced 18, kept 10",
+    ):
+        assert row in shown
+    assert "paper (" not in shown and "ceiling" not in shown
+
+
+def test_the_page_claims_nothing_when_the_interval_includes_zero_and_says_so_when_it_hurt():
+    details = toy_cell().details
+    unsure = {**details, "acc_gain": {**details["acc_gain"], "low": -1.0}}
+    worse = {**details, "acc_gain": {**details["acc_gain"], "mean": -5.0, "low": -7.0, "high": -3.0}}
+    assert "made no difference that can be claimed" in page(toy_cell(details=unsure))
+    assert "hurt: -5.00 points" in page(toy_cell(details=worse))
+
+
+def test_a_cell_without_augmentation_makes_sense_on_the_page():
+    shown = page(toy_cell("none", selection={}))
+    assert "No augmentation in this cell" in shown and "real rows alone" in shown
+    assert "augmented" not in main_table(toy_cell("none")) and "helped" not in shown
+    assert "Acc augmented" not in shown
+
+
+def test_the_papers_rows_stand_beside_ours_where_the_benchmark_declares_a_column():
+    table = main_table(toy_cell(paper_column="SemEval"))
+    assert "| paper (SemEval): ld_vae, CG" in table and " 8.44 " in table
+    assert "| paper (SemEval): none, iid" in table and "27.31" in table
+    assert "bert-base-uncased" in page(toy_cell(paper_column="SemEval"))
+
+
+def test_printed_values_come_from_the_table_that_reports_the_cell():
+    assert printed(PAPER, "AAPD", "none", "bert") == {
+        "jacc": 52.24,
+        "acc": 21.96,
+        "corr": 42.38,
+        "comp": 42.54,
+    }
+    assert printed(PAPER, "AAPD", "ld_vae", "magnet")["acc"] == 30.02
+    assert printed(PAPER, "IMDB", "none", "magnet") == {"acc": 3.68}
+    assert printed(PAPER, "IMDB", "iid", "sgm") == {"acc": 18.65}
+    assert printed(PAPER, "AAPD", "concat", "bert")["acc"] is None
+    assert printed(PAPER, None, "ld_vae", "bert") == printed(PAPER, "IMDB", "ld_vae", "sgm") == {}
+    assert printed(PAPER, "IMDB", "oversample", "bert") == printed(PAPER, "IMDB", "none", "my_model") == {}
+    with pytest.raises(InputError, match="use SemEval, AAPD, IMDB"):
+        printed(PAPER, "GoEmotions", "none", "bert")
+
+
+def test_the_papers_values_are_plausible_percentages():
+    table = PAPER["tables"]["table_2"]["rows"]
+    for columns in table.values():
+        for values in columns.values():
+            if values["acc"] is not None:
+                assert 0 < values["acc"] <= min(values["corr"], values["comp"]) <= 100
+
+
+def test_backbones_are_named_without_a_machines_path():
+    backbones = Backbones(
+        encoder=Backbone(kind="hub", name="bert-base-uncased", revision="0" * 40),
+        decoder=Backbone(kind="path", path="/somewhere/my-gpt2"),
+    )
+    assert backbone_names(backbones) == {"encoder": "bert-base-uncased", "decoder": "my-gpt2"}
+
+
+def test_a_markdown_table_keeps_one_row_per_line():
+    table = markdown_table(["text", "n"], [["a | b\nc", 1], ["<none>", 2]])
+    assert table.splitlines() == [
+        "| text     |   n |",
+        "| -------- | --: |",
+        "| a \\| b c |   1 |",
+        "| \\<none>  |   2 |",
+    ]
+
+
+# ---------------------------------------------------------------- the grid
+
+ACC = {
+    "none": (10.0, 12.0, 14.0),
+    "oversample": (12.0, 14.0, 16.5),
+    "ld_vae": (20.0, 22.0, 24.1),
+    "iid": (50.0, 51.0, 52.0),
+}
+SEEDS = (42, 43, 44)
+
+
+def write_grid(folder, column="SemEval"):
+    for generator, values in ACC.items():
+        for seed, acc in zip(SEEDS, values):
+            metrics = {name: acc for name in tables.ALL_METRICS}
+            row = tables.result_row(
+                metrics,
+                benchmark="toy",
+                generator=generator,
+                classifier="bert",
+                seed=seed,
+                n_aug=0 if generator in ("none", "iid") else 100,
+                fidelity=None,
+                backbones=BACKBONES,
+                paper_column=column,
+            )
+            write_json(folder / tables.cell_name("toy", generator, seed), row)
+    return tables.read_cells(folder, ["toy"], list(ACC), SEEDS)
+
+
+def test_the_grid_is_averaged_over_seeds_and_gains_are_paired(tmp_path):
+    tree = tables.metrics_tree(tables.summaries(write_grid(tmp_path)))["toy"]
+    assert tree["none"]["acc"] == {"mean": 12.0, "std": 2.0, "ci95": 4.9683}  # t(0.975, 2) = 4.302653
+    assert tree["oversample"]["gain_over_none"] == {"mean": 2.1667, "std": 0.2887, "ci95": 0.7171}
+    assert tree["ld_vae"]["gain_over_oversample"]["mean"] == 7.8667
+    assert "gain_over_none" not in tree["iid"] and "gain_over_oversample" not in tree["oversample"]
+    json.dumps(tree, allow_nan=False)
+
+
+def test_the_grid_page_names_who_beats_the_controls_and_shows_the_paper(tmp_path):
+    rows = write_grid(tmp_path)
+    table = tables.summaries(rows)
+    shown = tables.render_markdown(table, rows, PAPER)
+    assert (
+        "Against `none`, the 95 % interval of the Acc gain lies above zero for `oversample`, `ld_vae`."
+        in shown
+    )
+    assert "| none, iid split |" in shown
+    assert "12.00 ± 2.00 [7.03, 16.97]" in shown
+    assert "8.44 (+13.59)" in shown and "2.92 (+9.08)" in shown and "27.31 (+23.69)" in shown
+    lines = tables.render_csv(table, rows, PAPER).splitlines()
+    assert "toy,none,acc,3,12.0,2.0,4.9683,2.92,9.08" in lines
+
+
+def test_a_gain_that_one_seed_contradicts_is_not_claimed(tmp_path):
+    rows = write_grid(tmp_path, column=None)
+    for cell, acc in zip(rows["toy"]["ld_vae"], (5.0, 22.0, 24.0)):
+        cell["metrics"]["acc"] = acc
+    table = tables.summaries(rows)
+    assert "includes zero for `ld_vae`" in tables.claim(table["toy"])
+    assert "paper's values" not in tables.render_markdown(table, rows, PAPER)
+
+
+def test_one_seed_has_no_interval_and_supports_no_claim(tmp_path):
+    write_grid(tmp_path)
+    rows = tables.read_cells(tmp_path, ["toy"], ["none", "ld_vae"], SEEDS[:1])
+    table = tables.summaries(rows)
+    assert tables.metrics_tree(table)["toy"]["ld_vae"]["gain_over_none"] == {"mean": 10.0}
+    assert (
+        tables.claim(table["toy"]) == "One seed has no interval, so no generator can be said to beat `none`."
+    )
+    assert "±" not in tables.render_markdown(table, rows, PAPER).split("## toy")[1]
+
+
+def test_a_missing_or_misplaced_cell_is_named(tmp_path):
+    write_grid(tmp_path)
+    with pytest.raises(InputError, match="toy-ld_vae-45.json: this cell of the axes has no result"):
+        tables.read_cells(tmp_path, ["toy"], ["ld_vae"], [42, 45])
+    (tmp_path / "toy-ld_vae-45.json").write_bytes((tmp_path / "toy-ld_vae-42.json").read_bytes())
+    with pytest.raises(InputError, match="not the one its name says"):
+        tables.read_cells(tmp_path, ["toy"], ["ld_vae"], [45])
+
+
+# ---------------------------------------------------------------- the stages
+
+
+def write_splits(folder):
+    """A split whose test rows are GOLD, the arms' predictions, and synthetic rows with their side-car."""
+    LABELS.write(folder / "labels.json")
+    splits = {"train": [(0,), (1,), (2,), (0, 2)], "support": [(1, 2)], "iid_train": GOLD}
+    for name, label_sets in {**splits, "test": GOLD, "iid_test": GOLD}.items():
+        write_jsonl(
+            folder / f"{name}.jsonl", [example(f"{name}{i}", "text", y) for i, y in enumerate(label_sets)]
+        )
+    for arm, label_sets in ARMS.items():
+        split = cells.SPLIT_OF_ARM[arm]
+        predictions = [
+            {"id": f"{split}{i}", "split": "test", "probabilities": [float(label in y) for label in range(3)]}
+            for i, y in enumerate(label_sets)
+        ]
+        write_rows(folder / arm / "predictions.jsonl", predictions)
+    write_jsonl(folder / "run.jsonl", [example(i, "text", (1, 2)) for i in range(10)])
+    write_json(folder / "run.json", SIDE_CAR)
+
+
+def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
+    from stages import evaluate as evaluate_stage
+    from stages import report as report_stage
+
+    write_splits(tmp_path)
+    cell = ["--benchmark", "semeval_mini", "--params", str(ROOT / "params.yaml")]
+    files = ["--selected", "run.jsonl", "--out", "metrics.json", "--details", "details.json", "--splits", "."]
+    files = [value if value.startswith("--") else str(tmp_path / value) for value in files]
+    predictions = [str(tmp_path / arm / "predictions.jsonl") for arm in ARMS]
+    evaluate_stage.main([*cell, *files, "--predictions", *predictions])
+    metrics = read_json(tmp_path / "metrics.json")
+    assert metrics["gain"]["acc"] == 60 and metrics["selection"]["n_kept"] == 10
+    coverage = read_json(tmp_path / "details.json")["coverage"]
+    assert (coverage["in_test"], coverage["test_never_requested"]) == (1, ["anger+joy"])
+
+    values = {"generator": "ld_vae", "classifier": "bert", "seed": "42", "paper-values": str(PAPER_VALUES)}
+    values |= {name: str(tmp_path / f"{name}.json") for name in ("metrics", "details")}
+    values |= {"selection": str(tmp_path / "run.json"), "out": str(tmp_path / "summary.md")}
+    report_stage.main([*cell, *(word for name, value in values.items() for word in (f"--{name}", value))])
+    shown = (tmp_path / "summary.md").read_text()
+    assert "helped: +60.00 points" in shown and "paper (SemEval): ld_vae, CG" in shown
+    assert "helped: +60.00 points" in capsys.readouterr().out
+
+    with pytest.raises(InputError, match="give <arm>/predictions.jsonl once for augmented and baseline"):
+        evaluate_stage.main([*cell, *files, "--predictions", predictions[0]])
+
+
+def test_one_predictions_file_becomes_one_result_row(tmp_path):
+    from stages import evaluate_cell
+
+    write_splits(tmp_path)
+    for generator, arm, acc, n_train in (("ld_vae", "augmented", 70, 5), ("iid", "iid", 90, 10)):
+        values = {"benchmark": "semeval_mini", "generator": generator, "classifier": "bert", "seed": "42"}
+        values |= {"params": str(ROOT / "params.yaml"), "splits": str(tmp_path)}
+        values |= {
+            "predictions": str(tmp_path / arm / "predictions.jsonl"),
+            "out": str(tmp_path / "row.json"),
+        }
+        evaluate_cell.main([word for name, value in values.items() for word in (f"--{name}", value)])
+        row = read_json(tmp_path / "row.json")
+        assert (row["metrics"]["acc"], row["n_train"], row["n_aug"], row["paper_column"]) == (
+            acc,
+            n_train,
+            0,
+            "SemEval",
+        )
+        assert row["split"] == ("iid" if generator == "iid" else "cg")

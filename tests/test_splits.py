@@ -1,0 +1,424 @@
+"""Splits by composition: invariants of any split, the published one, reconstructions worked by hand, every error."""
+
+from __future__ import annotations
+
+import itertools
+import lzma
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compaug.params import Split
+from compaug.records import Example, InputError, Labels, read_jsonl, text_key, write_json, write_jsonl
+from compaug.splits import (
+    describe,
+    draw_compositions,
+    draw_subset,
+    ids_of,
+    reconstruct_compositions,
+    split_corpus,
+)
+from stages import split
+
+ROOT = Path(__file__).parents[1]
+LABELS = Labels(tuple("abcde"), tuple("abcde"))
+PAIRS = list(itertools.combinations(range(5), 2))
+# Five labels, each alone 20 times and in every pair 6 times: 100 + 60 examples.
+COUNTS = {(label,): 20 for label in range(5)} | dict.fromkeys(PAIRS, 6)
+
+
+def corpus(counts=COUNTS):
+    rows = [composition for composition, count in counts.items() for _ in range(count)]
+    return [Example(f"x{i:03d}", f"text {i}", labels) for i, labels in enumerate(rows)]
+
+
+def options(**changes):
+    values = {"mode": "generate", "compositions": 3, "support_size": 4, "seed": 7, "min_count": 6}
+    return Split(**values | {"test_share": [0.05, 0.2]} | changes)
+
+
+def published(examples, held=((0, 1), (2, 3)), support=3):
+    """Ids of a split with two test compositions whose first and last rows are in the support set."""
+    pool = [example.id for example in examples if example.labels in held]
+    chosen = [pool[0], *pool[len(pool) - support + 1 :]]
+    return {
+        "train": [example.id for example in examples if example.labels not in held],
+        "support": chosen,
+        "test": [identifier for identifier in pool if identifier not in chosen],
+    }
+
+
+def compositions_of(examples, positions):
+    return {examples[position].labels for position in positions}
+
+
+@st.composite
+def corpora(draw):
+    """Every label alone ten times, some pairs and triples, a few texts that occur twice."""
+    wider = draw(
+        st.lists(
+            st.sampled_from([c for size in (2, 3) for c in itertools.combinations(range(5), size)]),
+            min_size=3,
+            max_size=12,
+            unique=True,
+        )
+    )
+    counts = {(): 3} | {(label,): 10 for label in range(5)} | {c: draw(st.integers(4, 9)) for c in wider}
+    examples = corpus(counts)
+    where = st.integers(0, len(examples) - 1)
+    for source, copy in draw(st.lists(st.tuples(where, where), max_size=5)):
+        old = examples[copy]
+        examples[copy] = Example(old.id, f" {examples[source].text.upper()}  ", old.labels)
+    return examples
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpora(), st.integers(1, 3), st.integers(0, 2), st.integers(0, 2**31 - 1))
+def test_a_drawn_split_keeps_every_invariant(examples, compositions, support_size, seed):
+    asked = options(compositions=compositions, support_size=support_size, seed=seed, min_count=3, test_share=[0.0, 0.9])
+    parts = split_corpus(examples, LABELS, asked)
+    train, support, test = (parts.positions[part] for part in ("train", "support", "test"))
+    counts = Counter(example.labels for example in examples)
+
+    placed = [*train, *support, *test, *parts.repeats["train"], *parts.repeats["test"]]
+    assert sorted(placed) == list(range(len(examples)))
+    assert sorted(parts.positions["iid_train"] + parts.positions["iid_test"]) == list(range(len(examples)))
+    assert len(parts.positions["iid_test"]) == len(test)
+    assert len(support) == support_size
+
+    assert len(set(parts.choice.compositions)) == compositions
+    assert all(len(c) >= 2 and counts[c] >= 3 for c in parts.choice.compositions)
+    assert not compositions_of(examples, train) & set(parts.choice.compositions)
+    assert compositions_of(examples, support + test) <= set(parts.choice.compositions)
+    assert {label for position in train for label in examples[position].labels} == set(range(5))
+
+    texts = {part: {text_key(examples[i].text) for i in parts.positions[part]} for part in parts.positions}
+    assert not texts["train"] & (texts["support"] | texts["test"])
+    assert not texts["support"] & texts["test"]
+
+    assert split_corpus(examples, LABELS, asked) == parts
+    larger = split_corpus(examples, LABELS, asked.model_copy(update={"support_size": support_size + 1}))
+    assert larger.positions["support"][:support_size] == support
+    assert larger.positions["train"] == train
+    assert set(larger.positions["test"]) <= set(test)
+
+
+def test_another_seed_draws_another_split():
+    examples = corpus()
+    first, second = (split_corpus(examples, LABELS, options(seed=seed)) for seed in (1, 2))
+    assert first.choice.compositions != second.choice.compositions
+
+
+def test_a_draw_has_the_size_asked_for_and_leaves_every_label_its_floor():
+    counts = Counter({(label,): 200 for label in range(5)} | {pair: 20 + 10 * i for i, pair in enumerate(PAIRS)})
+    for seed in range(20):
+        asked = options(compositions=3, seed=seed, min_count=40, test_share=[0.1, 0.12])
+        choice = draw_compositions(counts, LABELS, asked)
+        assert not choice.relaxations
+        assert 0.1 <= sum(counts[c] for c in choice.compositions) / counts.total() <= 0.12
+        assert all(counts[c] >= 40 for c in choice.compositions)
+
+
+def test_the_label_floor_is_halved_until_it_can_be_kept_and_the_relaxation_is_recorded():
+    # a occurs 44 times (20 alone, 4 pairs of 6): two pairs may leave it 32, never the 50 of the floor.
+    choice = draw_compositions(Counter(COUNTS), LABELS, options(compositions=4))
+    assert choice.relaxations == ("labels keep at least 25 training examples instead of 50",)
+
+
+def test_a_label_rarer_than_the_floor_stays_in_training_entirely():
+    counts = Counter({(label,): 100 for label in range(4)} | {pair: 30 for pair in PAIRS if 4 not in pair})
+    counts[0, 4] = counts[1, 4] = 10
+    for seed in range(20):
+        choice = draw_compositions(counts, LABELS, options(seed=seed, test_share=[0.05, 0.3]))
+        assert not any(4 in composition for composition in choice.compositions)
+        assert choice.relaxations == ("e has 20 examples in all, fewer than 50: all of them stay in training",)
+
+
+def test_a_training_text_that_is_tested_leaves_training_and_a_test_text_in_the_support_leaves_the_test():
+    examples = corpus()
+    plain = split_corpus(examples, LABELS, options())
+    in_train, in_support = plain.positions["train"][0], plain.positions["support"][0]
+    first, second = plain.positions["test"][:2]
+    for position, source in ((in_train, first), (second, in_support)):
+        old = examples[position]
+        examples[position] = Example(old.id, examples[source].text.replace(" ", " \n").upper(), old.labels)
+    parts = split_corpus(examples, LABELS, options())
+    assert parts.repeats == {"train": [in_train], "test": [second]}
+    assert describe(parts, examples, LABELS, options())["dropped_repeats"] == {"train": 1, "test": 1}
+
+
+def test_the_description_counts_everything():
+    examples = corpus()
+    asked = options()
+    parts = split_corpus(examples, LABELS, asked)
+    made = describe(parts, examples, LABELS, asked)
+    sizes = {"original": 160, "train": 142, "support": 4, "test": 14, "iid_train": 146, "iid_test": 14}
+    assert made["examples"] == sizes
+    assert made["compositions"] | {"support": 0} == {
+        "original": 15, "train": 12, "support": 0, "test": 3, "shared": 0,
+    }  # fmt: skip
+    assert made["test_share"] == 0.1125  # 18 of 160
+    assert sum(row["test"] + row["support"] for row in made["test_compositions"].values()) == 18
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"compositions": 11}, "only 10 compositions have at least 2 labels and 6 examples"),
+        ({"min_count": 7}, "only 0 compositions"),
+        ({"test_share": [0.5, 0.6]}, "hold 11.2% to 11.2% of the corpus; split.test_share asks for 50.0% to 60.0%"),
+        ({"support_size": 18}, "support_size is 18 but the 3 test compositions have 18 examples"),
+    ],
+)
+def test_a_split_that_the_corpus_cannot_give_is_refused_with_the_numbers(changes, message):
+    with pytest.raises(InputError, match=message):
+        split_corpus(corpus(), LABELS, options(**changes))
+
+
+def test_draws_that_always_empty_a_label_are_refused():
+    counts = {(0, 1): 9, (2, 3): 9, (1, 2): 9, (4,): 9}  # a and d occur in one composition each
+    with pytest.raises(InputError, match="no draw of 2 out of 3 eligible compositions leaves every label in training"):
+        split_corpus(corpus(counts), LABELS, options(compositions=2, test_share=[0.1, 0.9]))
+
+
+def test_a_label_without_examples_is_refused():
+    with pytest.raises(InputError, match="no example has the label 'e'"):
+        split_corpus(corpus({(0, 1): 9, (2, 3): 9}), LABELS, options())
+
+
+# ---------------------------------------------------------------- published splits
+
+
+def test_a_published_split_is_taken_as_it_is():
+    examples = corpus()
+    reference = published(examples)
+    examples[0] = Example(examples[0].id, examples[-1].text, examples[0].labels)  # repeated texts stay
+    parts = split_corpus(examples, LABELS, options(mode="reference", support_size=3), reference)
+    for part in ("train", "test"):
+        assert ids_of(examples, parts.positions[part]) == reference[part]
+    assert sorted(ids_of(examples, parts.positions["support"])) == reference["support"]
+    assert parts.choice.compositions == ((0, 1), (2, 3))
+    assert parts.choice.relaxations == ()
+    assert parts.repeats == {"train": [], "test": []}
+
+
+def test_other_support_sizes_extend_or_shorten_the_published_support_set():
+    examples = corpus()
+    reference = published(examples)
+    supports = [
+        split_corpus(examples, LABELS, options(mode="reference", support_size=size), reference) for size in (0, 2, 3, 6)
+    ]
+    ids = [ids_of(examples, parts.positions["support"]) for parts in supports]
+    assert [len(support) for support in ids] == [0, 2, 3, 6]
+    assert all(ids[-1][: len(support)] == support for support in ids)
+    assert sorted(ids[2]) == reference["support"]
+    assert "published support set has 3" in supports[3].choice.relaxations[0]
+
+
+def _move(reference, identifier, source, target):
+    reference[source].remove(identifier)
+    reference[target].append(identifier)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda r: r["train"].append("nobody"), "train names 'nobody', which the corpus lacks"),
+        (lambda r: r["test"].append(r["train"][0]), "'x000' is in train and in test"),
+        (lambda r: r["train"].remove("x000"), "'x000' is in no part"),
+        (lambda r: r.update(dev=[]), "unknown part 'dev'"),
+        (lambda r: _move(r, r["test"][0], "test", "train"), r"the composition a\+b is in train and in test"),
+        (lambda r: [_move(r, i, "test", "support") for i in r["test"][:5]], r"a\+b is in support but not in test"),
+    ],
+)
+def test_an_inconsistent_published_split_is_refused(spoil, message):
+    examples = corpus()
+    reference = published(examples)
+    spoil(reference)
+    with pytest.raises(InputError, match=message):
+        split_corpus(examples, LABELS, options(mode="reference", support_size=3), reference)
+
+
+def test_reference_mode_without_a_published_split_is_refused():
+    with pytest.raises(InputError, match="no published split"):
+        split_corpus(corpus(), LABELS, options(mode="reference"))
+
+
+def test_the_published_semeval_split_has_the_published_facts(mirror):
+    from compaug.benchmarks import semeval
+
+    folder = mirror / "semeval2018_ec" / "restricted" / "ldvae_cg"
+    raw = semeval.read({part: folder / f"{part}.txt.xz" for part in ("train", "support", "test")}, {})
+    reference = {
+        part: [identifier for identifier, where in raw.reference.items() if where == part]
+        for part in ("train", "support", "test")
+    }
+    asked = options(mode="reference", compositions=20, support_size=50)
+    parts = split_corpus(raw.examples, raw.labels, asked, reference)
+    made = describe(parts, raw.examples, raw.labels, asked)
+    assert {part: made["examples"][part] for part in ("train", "support", "test")} == {
+        "train": 9530,
+        "support": 50,
+        "test": 1403,
+    }
+    assert made["compositions"] == {"original": 402, "train": 382, "support": 17, "test": 20, "shared": 0}
+    assert made["test_compositions"]["joy+love"]["test"] == 276
+    assert made["relaxations"] == []
+    assert compositions_of(raw.examples, parts.positions["support"]) <= set(parts.choice.compositions)
+
+
+# ---------------------------------------------------------------- the stage
+
+
+def run_stage(tmp_path, name, reference=None, **changes):
+    """Run the stage on the toy corpus with the repository's params, the split block of `diagnostic` replaced."""
+    raw, out = tmp_path / "raw", tmp_path / name
+    write_jsonl(raw / "examples.jsonl", corpus())
+    LABELS.write(raw / "labels.json")
+    if reference is not None:
+        write_json(raw / "reference.json", reference)
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    params["benchmarks"]["diagnostic"]["split"] = options(**changes).model_dump()
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+    arguments = ["--benchmark", "diagnostic", "--raw", str(raw), "--out", str(out)]
+    split.main([*arguments, "--params", str(tmp_path / "params.yaml")])
+    return {path.name: path.read_bytes() for path in out.iterdir()}
+
+
+def test_the_stage_writes_the_same_bytes_again(tmp_path):
+    first = run_stage(tmp_path, "one")
+    assert len(first) == 9
+    assert run_stage(tmp_path, "two") == first
+    assert run_stage(tmp_path, "three", seed=8) != first
+
+
+def test_the_stage_follows_the_published_ids_beside_the_corpus(tmp_path):
+    reference = published(corpus())
+    run_stage(tmp_path, "out", reference, mode="reference", support_size=3)
+    for part in ("train", "test"):
+        assert [example.id for example in read_jsonl(tmp_path / "out" / f"{part}.jsonl")] == reference[part]
+
+
+def test_a_split_that_fails_leaves_no_folder(tmp_path):
+    with pytest.raises(InputError):
+        run_stage(tmp_path, "out", compositions=11)
+    assert not (tmp_path / "out").exists()
+
+
+# ---------------------------------------------------------------- reconstruction
+
+
+def reconstruct(**changes):
+    """Pairs of 6, 7, ..., 15 examples; a+b (6) and a+c (7) are known."""
+    counts = Counter({(label,): 20 for label in range(5)} | {pair: 6 + i for i, pair in enumerate(PAIRS)})
+    values = {"mode": "reconstruct", "known": ["a+b", "c+a"], "compositions": 3, "test_total": 25}
+    return reconstruct_compositions(counts, LABELS, options(**values | changes))
+
+
+def test_one_missing_composition_is_the_one_of_the_remaining_size():
+    choice = reconstruct()  # 25 - 13 = 12: the seventh pair, b+e
+    assert choice.compositions == ((0, 1), (0, 2), (1, 4))
+    assert choice.reconstruction == {
+        "missing_examples": 12, "found_examples": 12, "found": ["b+e"], "equally_good": 1, "guess": False,
+    }  # fmt: skip
+
+
+def test_the_nearest_composition_is_taken_as_a_guess_when_none_fits():
+    choice = reconstruct(test_total=30)  # 17 missing, the largest pair d+e has 15
+    assert choice.compositions[-1] == (3, 4)
+    assert choice.reconstruction["found_examples"] == 15
+    assert choice.reconstruction["guess"]
+
+
+def test_several_missing_compositions_add_up_and_are_drawn_by_the_seed():
+    # 34 - 13 = 21 = 8+13 = 9+12 = 10+11
+    found = {tuple(reconstruct(compositions=4, test_total=34, seed=seed).reconstruction["found"]) for seed in range(30)}
+    assert found == {("a+d", "c+d"), ("a+e", "b+e"), ("b+c", "b+d")}
+    choice = reconstruct(compositions=4, test_total=34)
+    assert choice == reconstruct(compositions=4, test_total=34)
+    assert (choice.reconstruction["equally_good"], choice.reconstruction["guess"]) == (3, True)
+
+
+def test_nothing_is_guessed_when_every_composition_is_known():
+    choice = reconstruct(compositions=2, test_total=13)
+    assert choice.compositions == ((0, 1), (0, 2))
+    assert not choice.reconstruction["guess"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"known": ["a+z"]}, "unknown label 'z'"),
+        ({"known": ["a+b", "b+a"]}, "is listed twice"),
+        ({"known": ["a+b+c"]}, r"no example has the composition a\+b\+c"),
+        ({"compositions": 1}, "2 compositions with 13 examples are more than split.compositions 1"),
+        ({"test_total": 12}, "split.test_total 12 allow"),
+        ({"test_total": 14}, "no 1 of 8 eligible compositions come near the missing 1 examples"),
+    ],
+)
+def test_contradictory_reconstructions_are_refused(changes, message):
+    with pytest.raises(InputError, match=message):
+        reconstruct(**changes)
+
+
+def test_a_reconstructed_split_moves_the_known_compositions_to_the_test():
+    examples = corpus()
+    asked = options(mode="reconstruct", known=["a+b", "c+d"], compositions=3, test_total=18)
+    parts = split_corpus(examples, LABELS, asked)
+    assert {(0, 1), (2, 3)} < set(parts.choice.compositions)
+    assert len(parts.positions["test"]) == 14
+    assert describe(parts, examples, LABELS, asked)["reconstruction"]["equally_good"] == 8
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.integers(1, 12), min_size=1, max_size=8),
+    st.integers(0, 4),
+    st.integers(0, 30),
+    st.integers(0, 99),
+)
+def test_a_drawn_subset_is_among_the_nearest_of_all_subsets(sizes, k, target, seed):
+    sums = Counter(sum(subset) for subset in itertools.combinations(sizes, k) if sum(subset) <= 2 * target)
+    drawn, reached, ways = draw_subset(sizes, k, target, np.random.default_rng(seed))
+    if not sums:
+        assert drawn is None
+        return
+    nearest = min(sums, key=lambda value: (abs(value - target), value))
+    assert (reached, ways) == (nearest, sums[nearest])
+    assert len(drawn) == len(set(drawn)) == k
+    assert sum(sizes[index] for index in drawn) == nearest
+
+
+def test_subsets_that_fit_equally_well_are_drawn_equally_often():
+    rng = np.random.default_rng(0)
+    draws = Counter(tuple(draw_subset([1, 2, 3, 4, 5, 6], 2, 7, rng)[0]) for _ in range(900))
+    assert set(draws) == {(0, 5), (1, 4), (2, 3)}
+    assert all(abs(count - 300) < 60 for count in draws.values())  # four standard deviations
+
+
+def test_the_aapd_test_compositions_are_completed_to_the_published_size(mirror):
+    known = [
+        "cs.dm+math.co", "math.oc+cs.sy", "cs.lg+cs.cv", "cs.lg+cs.ir", "cs.cr+cs.dc", "cs.cl+cs.ir", "cs.cc+quant-ph",
+        "physics.soc-ph+cs.dl", "cs.dm+cs.cc", "cs.lg+cs.ds", "cs.ai+cs.ne", "math.co+cs.cg", "cs.it+math.it+stat.ml",
+        "cs.cy+cs.hc", "cs.it+math.it+cs.dm",
+    ]  # fmt: skip
+    counts = Counter()
+    with lzma.open(mirror / "aapd" / "compositions.tsv.xz", "rt", encoding="utf-8") as stream:
+        next(stream)
+        rows = [line.split("\t") for line in stream]
+    names = tuple(sorted({name for row in rows for name in row[0].lower().split()}))
+    labels = Labels(names, names)
+    for row in rows:
+        counts[labels.composition(row[0].lower().replace(" ", "+"))] += sum(map(int, row[1:4]))
+    counts = +counts
+    asked = options(mode="reconstruct", known=known, compositions=20, test_total=5359, min_count=30)
+    choice = reconstruct_compositions(counts, labels, asked)
+    assert counts.total() == 55840
+    assert sum(counts[composition] for composition in choice.compositions) == 5359
+    assert len(choice.reconstruction["found"]) == 5
+    assert choice.reconstruction["guess"]

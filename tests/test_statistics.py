@@ -1,0 +1,75 @@
+"""Intervals and tests against hand-worked values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compaug import statistics
+from compaug.statistics import paired_bootstrap, sign_flip_test, summarise
+
+
+def test_mean_deviation_and_t_interval_equal_the_textbook_values():
+    summary = summarise([1, 2, 3, 4, 5])
+    assert (summary.n, summary.mean) == (5, 3)
+    assert summary.std == pytest.approx(2.5**0.5)
+    assert summary.ci95 == pytest.approx(2.776445 * 2.5**0.5 / 5**0.5, rel=1e-6)  # t(0.975, 4) = 2.776445
+    assert summary.excludes_zero
+
+
+def test_one_value_has_no_spread_and_claims_nothing():
+    summary = summarise([7.0])
+    assert (summary.mean, summary.std, summary.ci95, summary.excludes_zero) == (7.0, None, None, False)
+
+
+def test_an_interval_around_zero_does_not_exclude_it():
+    assert not summarise([-1.0, 1.0, 0.5]).excludes_zero
+
+
+def test_the_bootstrap_interval_of_a_coin_is_near_the_normal_interval():
+    differences = [1.0] * 300 + [0.0] * 600 + [-1.0] * 100  # mean 0.2, variance 0.36
+    low, high = paired_bootstrap(differences, seed=1)
+    half_width = 1.96 * (0.36 / 1000) ** 0.5
+    assert (low, high) == pytest.approx((0.2 - half_width, 0.2 + half_width), abs=0.003)
+
+
+def test_the_bootstrap_is_seeded_and_does_not_depend_on_the_order_of_rows():
+    differences = np.random.default_rng(0).normal(size=50)
+    assert paired_bootstrap(differences, seed=3) == paired_bootstrap(differences[::-1], seed=3)
+    assert paired_bootstrap(differences, seed=3) != paired_bootstrap(differences, seed=4)
+
+
+def test_the_bootstrap_of_a_constant_is_that_constant():
+    assert paired_bootstrap([0.25] * 8, seed=0) == pytest.approx((0.25, 0.25))
+
+
+def test_the_exact_sign_flip_test_counts_the_patterns_by_hand():
+    # sums of +-1 +-2 +-3: 6, 4, 2, 0, 0, -2, -4, -6; |sum| >= 6 in 2 of 8, |1 + 2 - 3| >= 0 always
+    assert sign_flip_test([1, 2, 3], seed=0) == 2 / 8
+    assert sign_flip_test([1, 2, -3], seed=0) == 1.0
+    assert sign_flip_test([1, 0, 2, 0, 3], seed=0) == 2 / 8
+    assert sign_flip_test([0.1] * 5, seed=0) == 2 / 32
+    assert sign_flip_test([0.0, 0.0], seed=0) == 1.0
+
+
+def test_the_sampled_sign_flip_test_agrees_with_the_binomial_tail():
+    differences = [1.0] * 40 + [-1.0] * 20
+    # |2 B - 60| >= 20 for B ~ Binomial(60, 1/2): p = 0.01349
+    assert sign_flip_test(differences, seed=0, n_resamples=200_000) == pytest.approx(0.01349, abs=0.001)
+
+
+def test_resampling_in_small_blocks_bounds_memory_and_keeps_the_number_of_resamples(monkeypatch):
+    monkeypatch.setattr(statistics, "CHUNK", 64)
+    differences = [1.0] * 20 + [-1.0] * 20
+    assert sum(statistics._chunks(1000, width=40)) == 1000
+    assert max(statistics._chunks(1000, width=40)) * 40 <= 64
+    assert sign_flip_test(differences, seed=0, n_resamples=1000) > 0.9
+
+
+@given(st.lists(st.floats(-10, 10).map(lambda x: round(x, 3)), min_size=1, max_size=10), st.floats(0.1, 9))
+def test_the_sign_flip_p_value_ignores_scale_and_direction(values, scale):
+    p = sign_flip_test(values, seed=0)
+    assert 0 < p <= 1
+    assert sign_flip_test([-scale * value for value in values], seed=0) == pytest.approx(p)

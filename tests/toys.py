@@ -1,0 +1,133 @@
+"""A toy language and toy backbones for the generator tests: a text is one phrase per label, the decoder knows the phrases."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+from types import SimpleNamespace
+
+import torch
+from tokenizers import pre_tokenizers
+from transformers import BertConfig, BertModel, BertTokenizer, GPT2Config, GPT2LMHeadModel, GPT2Tokenizer
+
+from compaug.generators.prefix import Prompt
+from compaug.params import LdVae, PrefixGenerator
+from compaug.records import Example, Labels
+
+LABELS = Labels(("joy", "fear", "anger", "trust"), ("joy", "fear", "anger", "trust"))
+PHRASES = (
+    ("the sun is out", "we laughed all day"),
+    ("it was so dark", "my hands shake"),
+    ("he broke my cup", "stop that noise"),
+    ("you can count on her", "they kept their word"),
+)
+PROMPT = Prompt("A message with {labels} :", ", ")
+SETTINGS = {
+    "epochs": 12,
+    "lr": 0.01,
+    "batch_size": 8,
+    "patience": None,
+    "warmup": 0.0,
+    "validation": 0.0,
+    "max_length": 40,
+    "prefix_length": 3,
+    "mid_dim": 32,
+    "loss_on_prompt": False,
+    "generator_data": "all",
+}
+LATENTS = {
+    "latent": 8,
+    "clusters": 4,
+    "alpha": 0.1,
+    "beta": 0.1,
+    "prior": "conditional",
+    "kl_form": "exact",
+    "kl_reduction": "mean",
+    "label_pool": "mean",
+    "label_heads": "per_label",
+    "label_prior": "per_label",
+    "position_embedding": True,
+    "noise_per_copy": False,
+    "prior_variance": 1.0,
+    "kl_warmup": 0.0,
+    "free_bits": 0.0,
+    "batch_order": "shuffled",
+    "cache_gib": 1.0,
+}
+
+
+def ls_pt_params(**changes) -> PrefixGenerator:
+    return PrefixGenerator(**(SETTINGS | changes))
+
+
+def ld_vae_params(**changes) -> LdVae:
+    return LdVae(**(SETTINGS | LATENTS | changes))
+
+
+def synthesis(**changes) -> SimpleNamespace:
+    """Greedy decoding unless told otherwise."""
+    settings = {"max_length": 40, "batch_size": 8, "temperature": 1.0, "top_k": 1, "top_p": 1.0, "no_repeat_ngram": 0}
+    return SimpleNamespace(**(settings | changes))
+
+
+def examples() -> list[Example]:
+    """32 texts: two phrasings of every composition of one to three labels, two of which make up the support set."""
+    compositions = [c for size in (1, 2, 3) for c in combinations(range(4), size)]
+    rows = [(c, " and ".join(PHRASES[y][way] for y in c)) for c in compositions for way in (0, 1)]
+    rows += [((0, 1, 2, 3), " and ".join(PHRASES[y][way] for y in range(4))) for way in (0, 1)]
+    rows += [((), "nothing at all"), ((), "it is what it is")]
+    return [
+        Example(f"t{at}", text, labels, source="support" if labels in ((0, 1), (2, 3)) else "train")
+        for at, (labels, text) in enumerate(rows)
+    ]
+
+
+def backbones(folder: Path) -> dict[str, Path]:
+    """A random BERT and a GPT-2 that was shortly trained on the toy texts, as model folders."""
+    torch.manual_seed(0)
+    texts = [e.text for e in examples()]
+    words = sorted({word for text in [*texts, *LABELS.phrases] for word in text.split()})
+    vocabulary = {token: at for at, token in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words])}
+    config = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=48,
+    )
+    BertModel(config, add_pooling_layer=False).save_pretrained(folder / "encoder")
+    BertTokenizer(vocab=vocabulary).save_pretrained(folder / "encoder")
+
+    tokenizer = GPT2Tokenizer(vocab={"<|endoftext|>": 0}).train_new_from_iterator(
+        [PROMPT.of(LABELS, range(4))] + [f" {text}" for text in texts],
+        400,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    config = GPT2Config(
+        vocab_size=len(tokenizer), n_positions=128, n_embd=32, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0
+    )
+    model = GPT2LMHeadModel(config)
+    pretrain(model, tokenizer, texts)
+    model.save_pretrained(folder / "decoder")
+    tokenizer.save_pretrained(folder / "decoder")
+    return {"encoder": folder / "encoder", "decoder": folder / "decoder"}
+
+
+def pretrain(model: GPT2LMHeadModel, tokenizer: GPT2Tokenizer, texts: list[str]) -> None:
+    """A language model of texts behind a prompt with random labels, so that only a prefix can tell which text follows."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    rng = torch.Generator().manual_seed(0)
+    for _ in range(150):
+        rows = []
+        for at in torch.randint(len(texts), (16,), generator=rng).tolist():
+            labels = sorted(torch.randperm(4, generator=rng)[: at % 3 + 1].tolist())
+            rows.append(tokenizer(f"{PROMPT.of(LABELS, labels)} {texts[at]}")["input_ids"] + [0])
+        width = max(map(len, rows))
+        ids = torch.tensor([row + [0] * (width - len(row)) for row in rows])
+        targets = torch.tensor([row + [-100] * (width - len(row)) for row in rows])
+        start = int(torch.randint(40, (1,), generator=rng))  # every position is in use behind some prefix
+        model(ids, position_ids=torch.arange(start, start + width)[None], labels=targets).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
