@@ -6,31 +6,54 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
+from compaug import benchmarks, params
 from compaug.backbones import prepare
-from compaug.compositions import Prompt, label_list_constraint, parse, report, sample_label_sets, Draws
+from compaug.compositions import Draws, Prompt, label_list_constraint, parse, report, sample_label_sets
 from compaug.params import Backbone, LabelGenerator
 from compaug.records import Example, InputError, Labels, read_json, write_jsonl
+from stages import label_generator
 
+ROOT = Path(__file__).parent.parent
 EMOTIONS = Labels(("joy", "joy_ride", "love", "sadness"), ("joy", "joy ride", "love", "deep sadness"))
 PROMPT = Prompt("A sentence can express multiple emotions of", ", ")
 TRAIN = [(0,), (2,), (0, 1, 3), (1, 3)]
 SUPPORT = [(0, 2)] * 10 + [(1, 2)] * 6 + [(0, 3)] * 3 + [(1, 2, 3)] + [()]
-WORDS = "my heart was full of joy and love while deep sadness left us on a long ride home today".split()
+SENTENCE = "my heart was full of joy and love while deep sadness left us on a long ride home today"
 
 
 def options(**changes) -> LabelGenerator:
-    values = dict(mode="fine_tuned", requested=200, epochs=40, lr=0.002, batch_size=8, max_tokens=24, temperature=1.0)
-    values |= dict(top_p=0.95, top_k=50, min_labels=2, max_labels=None, max_tries=20)
+    values = {
+        "mode": "fine_tuned",
+        "requested": 200,
+        "epochs": 40,
+        "lr": 0.01,
+        "batch_size": 8,
+        "max_tokens": 24,
+        "temperature": 1.0,
+        "top_p": 0.95,
+        "top_k": 50,
+        "min_labels": 2,
+        "max_labels": None,
+        "max_tries": 20,
+    }
     return LabelGenerator(**(values | changes))
 
 
 def sample(decoder: Path, work_dir: Path, support=SUPPORT, seed: int = 1, **changes):
     return sample_label_sets(
-        options(**changes), PROMPT, EMOTIONS, train=TRAIN, support=support, decoder=decoder, seed=seed, work_dir=work_dir
+        options(**changes),
+        PROMPT,
+        EMOTIONS,
+        train=TRAIN,
+        support=support,
+        decoder=decoder,
+        seed=seed,
+        work_dir=work_dir,
     )
 
 
@@ -39,10 +62,10 @@ def decoder(tmp_path_factory) -> Path:
     """A tiny decoder that has seen some words of the phrases and never the prompt."""
     folder = tmp_path_factory.mktemp("decoder")
     spec = Backbone(
-        kind="tiny", layers=1, hidden=32, heads=2, vocab=400, max_positions=64, epochs=2, lr=0.005, batch_size=16
+        kind="tiny", layers=1, hidden=32, heads=2, vocab=400, max_positions=160, epochs=2, lr=0.005, batch_size=16
     )
     rng = random.Random(0)
-    texts = [" ".join(rng.choices(WORDS, k=8)) for _ in range(100)]
+    texts = [" ".join(rng.choices(SENTENCE.split(), k=8)) for _ in range(100)]
     prepare("decoder", spec, texts, folder, 0, folder / "work")
     return folder
 
@@ -121,9 +144,9 @@ def test_a_decoder_that_has_learned_nothing_gives_up_with_the_remedy(decoder, tm
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (dict(max_tokens=2), "max_tokens 2 cannot hold"),
-        (dict(max_tokens=64), "exceed the decoder's 64 positions"),
-        (dict(mode="zero_shot", min_labels=4), "min_labels 4 is above the 3 labels"),
+        ({"max_tokens": 2}, "max_tokens 2 cannot hold"),
+        ({"max_tokens": 160}, "exceed the decoder's 160 positions"),
+        ({"mode": "zero_shot", "min_labels": 4}, "min_labels 4 is above the 3 labels"),
     ],
 )
 def test_impossible_lengths_are_refused(decoder, tmp_path, changes, message):
@@ -203,6 +226,54 @@ def test_a_phrase_that_begins_another_may_stop_or_go_on_until_it_is_used():
 # ---------------------------------------------------------------- the authors' support set
 
 
+@pytest.mark.slow
 def test_on_the_semeval_support_set_lists_parse_and_follow_its_frequencies(mirror, tmp_path):
     """Acceptance row A3, with a decoder trained on a sample of D_train."""
-    from compaug.benchmarks.corpus import indicators
+    benchmark = params.parse(ROOT / "params.yaml").benchmarks["semeval_mini"]
+    corpus = benchmarks.read(benchmark.reader, benchmark.files, benchmark.options, mirror, tmp_path)
+    by_split = {
+        split: [example for example in corpus.examples if corpus.reference[example.id] == split]
+        for split in ("train", "support")
+    }
+    values = {"layers": 2, "hidden": 64, "heads": 2, "vocab": 2000, "max_positions": 96, "epochs": 1, "batch_size": 32}
+    decoder = tmp_path / "decoder"
+    decoder.mkdir()
+    texts = [example.text for example in by_split["train"][:2000]]
+    prepare("decoder", Backbone(kind="tiny", lr=0.005, **values), texts, decoder, 0, tmp_path / "work")
+    _, side_car = sample_label_sets(
+        options(lr=0.003, epochs=120),
+        Prompt(benchmark.label_prompt, benchmark.label_separator),
+        corpus.labels,
+        **{split: [example.labels for example in examples] for split, examples in by_split.items()},
+        decoder=decoder,
+        seed=1,
+        work_dir=tmp_path / "work",
+    )
+    assert side_car["rejection_rate"] <= 0.05
+    assert side_car["spearman"] > 0.5
+
+
+# ---------------------------------------------------------------- the stage
+
+
+def test_the_stage_writes_label_sets_and_a_side_car_byte_for_byte_alike(decoder, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    split = tmp_path / "split"
+    EMOTIONS.write(split / "labels.json")
+    for name, compositions in (("train", TRAIN), ("support", SUPPORT)):
+        write_jsonl(split / f"{name}.jsonl", [Example(f"{name}{i}", "text", y) for i, y in enumerate(compositions)])
+    (tmp_path / "backbones").mkdir()
+    (tmp_path / "backbones" / "decoder").symlink_to(decoder)
+    arguments = ["--benchmark", "semeval_mini", "--split", "split", "--backbones", "backbones", "--seed", "1"]
+    values = yaml.safe_load((ROOT / "params.yaml").read_text())
+    values["label_generator"] = options(requested=50).model_dump()
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(values))
+    for name in ("a", "b"):
+        label_generator.main([*arguments, "--out", f"{name}/run.jsonl"])
+    for file in ("run.jsonl", "run.json"):
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+    rows = [json.loads(line) for line in (tmp_path / "a" / "run.jsonl").read_text().splitlines()]
+    side_car = read_json(tmp_path / "a" / "run.json")
+    assert len(rows) == side_car["requested"] and all(set(row) == {"requested_labels"} for row in rows)
+    assert side_car["made_of"]["options"]["mode"] == "fine_tuned"
+    assert capsys.readouterr().err == ""

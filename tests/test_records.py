@@ -53,7 +53,10 @@ BAD_ROWS = {
     "labels as a string": (GOOD | {"id": "b", "labels": "02"}, "'labels' is missing or not a list"),
     "a blank text": (GOOD | {"id": "b", "text": " \t"}, "empty text (id 'b')"),
     "a repeated id": (GOOD, "duplicate id 'a'"),
-    "a label too high": (GOOD | {"id": "b", "labels": [3]}, "unknown label 3; label ids are whole numbers between 0 and 2"),
+    "a label too high": (
+        GOOD | {"id": "b", "labels": [3]},
+        "unknown label 3; label ids are whole numbers between 0 and 2",
+    ),
     "a negative label": (GOOD | {"id": "b", "labels": [-1]}, "unknown label -1"),
     "a label name": (GOOD | {"id": "b", "labels": ["joy"]}, "unknown label 'joy'"),
     "a label that is true": (GOOD | {"id": "b", "labels": [True]}, "unknown label True"),
@@ -62,9 +65,15 @@ BAD_ROWS = {
     "an unknown field": (GOOD | {"id": "b", "lables": [1]}, "unknown field 'lables'"),
     "a bad requested label": (GOOD | {"id": "b", "requested_labels": [9]}, "unknown label 9"),
     "requested labels as a number": (GOOD | {"id": "b", "requested_labels": 1}, "'requested_labels'"),
-    "soft labels too short": (GOOD | {"id": "b", "soft_labels": [0.5]}, "soft_labels has 1 numbers; there are 3 labels"),
+    "soft labels too short": (
+        GOOD | {"id": "b", "soft_labels": [0.5]},
+        "soft_labels has 1 numbers; there are 3 labels",
+    ),
     "a soft label above 1": (GOOD | {"id": "b", "soft_labels": [0, 0, 1.5]}, "soft label 1.5"),
-    "a soft label that is NaN": ('{"id": "b", "text": "x", "labels": [], "soft_labels": [0, 0, NaN]}', "soft label nan"),
+    "a soft label that is NaN": (
+        '{"id": "b", "text": "x", "labels": [], "soft_labels": [0, 0, NaN]}',
+        "soft label nan",
+    ),
     "soft labels as a number": (GOOD | {"id": "b", "soft_labels": 1}, "'soft_labels'"),
     "a source that is a number": (GOOD | {"id": "b", "source": 3}, "'source'"),
     "a seed that is a string": (GOOD | {"id": "b", "seed": "13"}, "'seed'"),
@@ -182,7 +191,9 @@ def test_an_iterable_that_fails_halfway_writes_no_rows(tmp_path):
 def test_a_full_disk_is_one_line_that_names_the_file(tmp_path):
     with pytest.raises(InputError) as error, atomic_path(tmp_path / "file.txt"):
         raise OSError(28, "No space left on device")
-    assert one_line(error) == f"cannot write {tmp_path}/file.txt: No space left on device; nothing was left half-written"
+    assert (
+        one_line(error) == f"cannot write {tmp_path}/file.txt: No space left on device; nothing was left half-written"
+    )
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -247,7 +258,11 @@ def test_a_composition_has_a_readable_key_and_back():
         ((), (), "0 names"),
         (("a", "b"), ("a",), "2 names but 1 phrases"),
         (("joy", "Joy "), ("a", "b"), "names 'joy' and 'Joy ' collide"),
-        (("a", "b"), ("Computer Science", "computer science"), "phrases 'Computer Science' and 'computer science' collide"),
+        (
+            ("a", "b"),
+            ("Computer Science", "computer science"),
+            "phrases 'Computer Science' and 'computer science' collide",
+        ),
         (("a", " "), ("a", "b"), "empty label name"),
         (("a", "b"), ("a", ""), "empty label phrase"),
     ],

@@ -61,7 +61,6 @@ def prepare(role: str, spec, texts: Sequence[str], out_dir: Path, seed: int, wor
 
 def _from_hub(role: str, spec, texts: Sequence[str], out_dir: Path, seed: int, work_dir: Path) -> None:
     """Download a pinned revision once (the hub's own cache keeps it) and copy its model files."""
-    import httpx
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
     from huggingface_hub.utils import disable_progress_bars, logging
@@ -71,7 +70,7 @@ def _from_hub(role: str, spec, texts: Sequence[str], out_dir: Path, seed: int, w
         disable_progress_bars()
     try:
         snapshot = snapshot_download(spec.name, revision=spec.revision, allow_patterns=list(MODEL_FILES))
-    except (HfHubHTTPError, httpx.HTTPError, OSError, ValueError) as error:
+    except (HfHubHTTPError, OSError, ValueError) as error:
         reason = str(error).strip().split("\n")[0]
         raise InputError(
             f"{role}: cannot download {spec.name} at revision {spec.revision} ({reason}); connect once, or give a local "

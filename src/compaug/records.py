@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 EMPTY_KEY = "<none>"  # key of the empty label set
+OPTIONAL_FIELDS = {"source": str, "requested_labels": list, "seed": int, "filter_jacc": float, "soft_labels": list}
 
 
 class InputError(ValueError):
@@ -102,8 +103,8 @@ class Labels:
         row = read_json(path)
         try:
             return cls(tuple(row["names"]), tuple(row["phrases"]))
-        except (KeyError, TypeError):
-            raise InputError(f"{path}: expected an object with 'names' and 'phrases'") from None
+        except (KeyError, TypeError, AttributeError):
+            raise InputError(f"{path}: expected an object with 'names' and 'phrases', lists of strings") from None
 
     def write(self, path: Path | str) -> None:
         write_json(path, {"names": list(self.names), "phrases": list(self.phrases)})
@@ -266,8 +267,15 @@ def example_of(row: dict, n_labels: int | None = None) -> Example:
     for name, kind in (("id", str), ("text", str), ("labels", list)):
         if not isinstance(row.get(name), kind):
             raise InputError(f"field {name!r} is missing or not a {kind.__name__}")
+    for name, kind in OPTIONAL_FIELDS.items():
+        if row.get(name) is not None and not isinstance(row[name], kind):
+            raise InputError(f"field {name!r} is not a {kind.__name__}")
     if unknown := set(row) - set(Example.__slots__):
         raise InputError(f"unknown field {min(unknown)!r}; the fields are {', '.join(Example.__slots__)}")
+    try:
+        row["text"].encode()
+    except UnicodeEncodeError:
+        raise InputError(f"text holds half a surrogate pair (id {row['id']!r}); it is not valid Unicode") from None
     if not row["text"].strip():
         raise InputError(f"empty text (id {row['id']!r}); remove the row or give it a text")
     requested, soft = row.get("requested_labels"), row.get("soft_labels")

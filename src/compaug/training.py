@@ -119,7 +119,8 @@ def fit(
     if not train_rows:
         raise TrainingError(f"{description}: there is nothing to train on")
     accelerator = Accelerator(
-        mixed_precision="bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else "no",
+        # On a CPU: full precision unless `accelerate launch` or ACCELERATE_MIXED_PRECISION says otherwise.
+        mixed_precision="bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else None,
         kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],  # label encoders not in a batch
     )
     seed_everything(seed)
@@ -132,6 +133,7 @@ def fit(
         [{"params": parameters, "lr": lr} for lr, parameters in by_lr.items()],
         eps=options.eps,
         weight_decay=options.weight_decay,
+        fused=True,  # one pass over the weights: a third of a step for 22M parameters on a CPU otherwise
     )
     world, rank = accelerator.num_processes, accelerator.process_index
     per_epoch = math.ceil(math.ceil(len(train_rows) / options.batch_size) / world)

@@ -7,6 +7,7 @@ import contextlib
 import importlib.metadata
 import os
 import platform
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -43,7 +44,11 @@ def _device() -> str:
 
 
 def run(main: Callable[[], None]) -> None:
-    """Run a stage: what the user can mend is one line on standard error, never a traceback; exit 2, or 130 for Ctrl-C."""
+    """Run a stage: what the user can mend is one line on standard error, never a traceback; exit 2, or 130 for Ctrl-C.
+
+    SIGTERM, which schedulers send, is treated like Ctrl-C: Python would end without removing half-written files.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:

@@ -13,7 +13,7 @@ from compaug import params
 from compaug.backbones import prepare
 from compaug.records import atomic_dir, digest, iter_jsonl
 from compaug.training import work_dir_for
-from stages import parser, run
+from stages import cost_of, parser, run
 
 PARAMS = ["benchmarks.{benchmark}.backbones"]
 
@@ -22,7 +22,7 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     backbones = params.load(args.params, PARAMS, benchmark=args.benchmark)["backbones"]
     texts = [example.text for example in iter_jsonl(args.split / "train.jsonl")]
-    with atomic_dir(args.out) as folder:
+    with cost_of(args.out), atomic_dir(args.out) as folder:
         for role, spec in backbones:
             (folder / role).mkdir()
             work_dir = work_dir_for(args.out / role, spec, args.seed, digest(texts))

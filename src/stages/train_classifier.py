@@ -26,13 +26,15 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark, classifier=args.classifier)["classifier"]
     labels = Labels.read(args.labels)
-    examples = read_jsonl(args.train, len(labels))
+    examples, support = read_jsonl(args.train, len(labels)), []
     if args.support:
-        examples += read_jsonl(args.support, len(labels)) * settings.support_repeat
-    if args.synthetic:
-        examples += read_jsonl(args.synthetic, len(labels))
+        support = read_jsonl(args.support, len(labels))
+    synthetic = read_jsonl(args.synthetic, len(labels)) if args.synthetic else []
     model, seed = CLASSIFIERS[args.classifier], sub_seed(args.seed, "classifier")
-    fitted, validation = holdout(examples, settings.validation, seed)  # of D_mltc, spec section 10
+    examples += support + synthetic  # D_mltc
+    fitted, validation = holdout(examples, settings.validation, seed)  # spec section 10
+    repeated = {e.id for e in support} - {e.id for e in validation}
+    fitted += [e for e in support if e.id in repeated] * (settings.support_repeat - 1)
     with cost_of(args.out) as facts, atomic_dir(args.out) as out:
         title = f"classifier {args.out.name}"
         encoder = args.backbones / "encoder"

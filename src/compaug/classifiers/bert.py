@@ -14,9 +14,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from compaug import training
+from compaug import pretrained, training
 from compaug.params import Bert
-from compaug.pretrained import load_encoder
 from compaug.records import Example, InputError, Labels, digest, file_digest, read_json, sub_seed, write_json
 
 HEADS = "heads.safetensors"
@@ -66,7 +65,7 @@ def train(
     """
     if not examples:
         raise InputError(f"{description}: there are no training examples")
-    tokenizer, encoder = load_encoder(backbone)
+    tokenizer, encoder = pretrained.load_encoder(backbone)
     training.seed_everything(sub_seed(seed, "classifier"))
     model = BertClassifier(encoder, len(labels), settings.head_hidden, settings.dropout)
     if validation is None:
@@ -80,7 +79,7 @@ def train(
         lambda rows: _collate(rows, tokenizer.pad_token_id),
         options,
         seed=sub_seed(seed, "classifier"),
-        work_dir=training.work_dir_for(out_dir, *identity),
+        work_dir=training.work_dir_for(description.replace(" ", "-"), *identity),  # out_dir may be a temporary folder
         description=description,
         lr_of=lambda name: settings.lr_head if name.startswith("heads.") else settings.lr,
     )
@@ -112,15 +111,14 @@ def _collate(rows: list[dict], pad_id: int) -> dict[str, Tensor]:
 def save(model: BertClassifier, tokenizer, settings: Bert, out_dir: Path) -> None:
     """The encoder as a Hugging Face folder, the heads beside it."""
     out_dir.mkdir(parents=True, exist_ok=True)
-    model.encoder.save_pretrained(out_dir)
-    tokenizer.save_pretrained(out_dir)
+    pretrained.save(out_dir, tokenizer, model.encoder)
     save_file({name: p.contiguous() for name, p in model.heads.state_dict().items()}, out_dir / HEADS)
     facts = {"n_labels": model.n_labels, "head_hidden": settings.head_hidden, "max_length": settings.max_length}
     write_json(out_dir / "classifier.json", facts)
 
 
 def load(model_dir: Path) -> tuple[object, BertClassifier, dict]:
-    tokenizer, encoder = load_encoder(model_dir)
+    tokenizer, encoder = pretrained.load_encoder(model_dir)
     facts = read_json(Path(model_dir) / "classifier.json")
     model = BertClassifier(encoder, facts["n_labels"], facts["head_hidden"])
     model.heads.load_state_dict(load_file(Path(model_dir) / HEADS))

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+from compaug.backbones import _causal_language_model, _masked_language_model, _wordpiece, prepare
+from compaug.params import Backbone
+from compaug.pretrained import IGNORED, encode_states, load_decoder, load_encoder, mean_states
+from compaug.records import Example, InputError, read_json, write_jsonl
+from compaug.training import seed_everything
+from stages import backbones
+
+ROOT = Path(__file__).parent.parent
+TEXTS = [
+    f"{who} {verb} the {thing} {when}"
+    for who in ("anna", "Ben", "my aunt", "nobody")
+    for verb in ("loved", "lost", "found", "feared")
+    for thing in ("train", "garden", "letter")
+    for when in ("today", "last night!", "again")
+]
+ROLES = ["encoder", "decoder"]
+
+
+def tiny(**changes) -> Backbone:
+    values = {"layers": 1, "hidden": 32, "heads": 2, "vocab": 320, "max_positions": 48}
+    values |= {"epochs": 6, "lr": 0.01, "batch_size": 16}
+    return Backbone(kind="tiny", **(values | changes))
+
+
+def make(role: str, folder: Path, spec: Backbone, texts=TEXTS, seed: int = 3) -> Path:
+    folder.mkdir(parents=True)
+    prepare(role, spec, texts, folder, seed, folder.parent / "work")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("backbones")
+    return {role: make(role, root / role, tiny()) for role in ROLES}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+# ---------------------------------------------------------------- tiny
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_tiny_backbone_predicts_held_out_text_better_than_word_frequencies(folders, role):
+    result = read_json(folders[role] / "pretraining.json")
+    assert result["held_out_loss"] < 0.8 * result["unigram_loss"]
+    assert result["texts"] + result["held_out_texts"] == len(TEXTS)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_same_seed_makes_the_same_bytes_and_another_seed_others(folders, role, tmp_path):
+    assert contents(make(role, tmp_path / "again", tiny())) == contents(folders[role])
+    other = contents(make(role, tmp_path / "other", tiny(), seed=4))
+    assert other["model.safetensors"] != contents(folders[role])["model.safetensors"]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_no_word_that_only_other_texts_use_is_in_the_vocabulary(folders, role):
+    load = {"encoder": load_encoder, "decoder": load_decoder}[role]
+    tokenizer, _ = load(folders[role])
+    vocabulary = {token.removeprefix("##").removeprefix("Ġ") for token in tokenizer.get_vocab()}
+    assert "garden" in vocabulary
+    assert not vocabulary & {"zeppelin", "zep", "pelin", "quartz"}
+    seen = " ".join([*TEXTS, *(text.lower() for text in TEXTS)])
+    assert all(len(token) == 1 or token in seen for token in vocabulary if token.isalpha())
+
+
+def test_only_words_of_the_vocabulary_come_back_from_the_encoder_and_every_string_from_the_decoder(folders):
+    encoder, _ = load_encoder(folders["encoder"])
+    assert encoder.decode(encoder("My AUNT loved 漢", add_special_tokens=False)["input_ids"]) == "my aunt loved [UNK]"
+    decoder, _ = load_decoder(folders["decoder"])
+    text = " Ben | a zeppelin, 漢 \n"
+    assert decoder.decode(decoder(text)["input_ids"]) == text
+
+
+def test_a_saved_tiny_decoder_has_its_trained_weights_tied_and_stops_at_the_end_of_text(folders):
+    tokenizer, model = load_decoder(folders["decoder"])
+    assert model.lm_head.weight.data_ptr() == model.transformer.wte.weight.data_ptr()
+    assert model.generation_config.eos_token_id == tokenizer.eos_token_id == model.config.eos_token_id
+    start = torch.tensor([[tokenizer.eos_token_id, *tokenizer(" my")["input_ids"]]] * 16)
+    seed_everything(0)
+    lists = model.generate(start, attention_mask=torch.ones_like(start), do_sample=True, max_new_tokens=40)
+    ended = (lists[:, 1:] == tokenizer.eos_token_id).any(1)
+    assert ended.float().mean() > 0.5
+
+
+def test_masking_touches_no_special_token_and_at_least_one_word_of_every_text():
+    spec = tiny()
+    tokenizer = _wordpiece(TEXTS, spec)
+    objective = _masked_language_model(tokenizer, [*TEXTS, "anna"], spec)
+    seed_everything(0)
+    batch = objective.collate(objective.rows)
+    chosen = batch["labels"] != IGNORED
+    original, _ = torch.nn.utils.rnn.pad_packed_sequence(
+        torch.nn.utils.rnn.pack_sequence([torch.tensor(row["ids"]) for row in objective.rows], enforce_sorted=False),
+        batch_first=True,
+    )
+    assert chosen.any(1).all()
+    assert not (chosen & torch.isin(original, torch.tensor(tokenizer.all_special_ids))).any()
+    assert torch.equal(batch["labels"][chosen], original[chosen])
+    assert torch.equal(batch["input_ids"][~chosen], original[~chosen])
+    masked = (batch["input_ids"][chosen] == tokenizer.mask_token_id).float().mean().item()
+    assert masked == pytest.approx(0.8, abs=0.1)
+
+
+def test_causal_rows_are_framed_by_end_of_text_and_start_at_any_position(folders):
+    tokenizer, _ = load_decoder(folders["decoder"])
+    objective = _causal_language_model(tokenizer, TEXTS, tiny())
+    seed_everything(0)
+    batch = objective.collate(objective.rows)
+    ends = (batch["input_ids"] == tokenizer.eos_token_id) & (batch["attention_mask"] == 1)
+    assert ends[:, 0].all() and (ends.sum(1) == 2).all()
+    assert (batch["labels"][:, 0] == IGNORED).all() and (batch["labels"][batch["attention_mask"] == 0] == IGNORED).all()
+    assert batch["position_ids"].max() < 48 and batch["position_ids"][:, 0].unique().numel() > 10
+
+
+def test_a_text_longer_than_the_positions_is_cut(tmp_path):
+    long = [" ".join(random.Random(i).choices(TEXTS, k=20)) for i in range(8)]
+    for role in ROLES:
+        make(role, tmp_path / role, tiny(epochs=1), long)
+
+
+def test_too_few_texts_are_refused(tmp_path):
+    with pytest.raises(InputError, match="needs at least two training texts"):
+        make("encoder", tmp_path / "encoder", tiny(), ["one"])
+
+
+# ---------------------------------------------------------------- folders
+
+
+@pytest.mark.parametrize(("role", "load"), [("encoder", load_encoder), ("decoder", load_decoder)])
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("config.json", "config.json is missing"),
+        ("model.safetensors", "model.safetensors is missing"),
+        ("tokenizer.json", "tokenizer files"),
+    ],
+)
+def test_a_missing_file_of_a_model_folder_is_named(folders, tmp_path, role, load, missing, message):
+    for name, content in contents(folders[role]).items():
+        if name != missing:
+            (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        load(tmp_path)
+
+
+def test_pickled_weights_are_refused(folders, tmp_path):
+    for name, content in contents(folders["encoder"]).items():
+        (tmp_path / name.replace("model.safetensors", "pytorch_model.bin")).write_bytes(content)
+    with pytest.raises(InputError, match="pickled weights .* are refused"):
+        load_encoder(tmp_path)
+
+
+def test_damaged_weights_are_one_line(folders, tmp_path):
+    for name, content in contents(folders["encoder"]).items():
+        (tmp_path / name).write_bytes(content[:100] if name == "model.safetensors" else content)
+    with pytest.raises(InputError, match="cannot be loaded as a model") as error:
+        load_encoder(tmp_path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_model_in_the_other_role_is_refused(folders):
+    with pytest.raises(InputError, match="not an encoder"):
+        load_encoder(folders["decoder"])
+    with pytest.raises(InputError, match="not a decoder|another kind of model"):
+        load_decoder(folders["encoder"])
+
+
+def test_a_folder_is_copied_by_a_path_with_an_environment_variable(folders, tmp_path, monkeypatch):
+    (folders["encoder"] / "README.md").write_text("not needed")
+    monkeypatch.setenv("MY_MODELS", str(folders["encoder"].parent))
+    copy = make("encoder", tmp_path / "copy", Backbone(kind="path", path="${MY_MODELS}/encoder"))
+    assert sorted(contents(copy)) == ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
+    monkeypatch.delenv("MY_MODELS")
+    with pytest.raises(InputError, match="environment variable MY_MODELS"):
+        make("encoder", tmp_path / "unset", Backbone(kind="path", path="${MY_MODELS}/encoder"))
+    with pytest.raises(InputError, match="no such model folder"):
+        make("encoder", tmp_path / "absent", Backbone(kind="path", path="nowhere"))
+
+
+def test_a_hub_model_without_a_network_is_one_clear_line(offline, tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # no waiting for retries
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(InputError, match="cannot download no/model at revision .*kind: path") as error:
+        make("decoder", tmp_path / "decoder", Backbone(kind="hub", name="no/model", revision="0" * 40))
+    assert "\n" not in str(error.value)
+
+
+# ---------------------------------------------------------------- states
+
+
+def test_states_do_not_depend_on_batching_and_means_leave_padding_out(folders):
+    tokenizer, model = load_encoder(folders["encoder"])
+    texts = ["anna found the letter", "nobody", "Ben lost the train last night!"]
+    together = encode_states(model, tokenizer, texts, 48, batch_size=3)
+    alone = encode_states(model, tokenizer, texts, 48, batch_size=1)
+    for text, a, b in zip(texts, together, alone, strict=True):
+        assert a.shape == (len(tokenizer(text)["input_ids"]), 32)
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(
+        mean_states(model, tokenizer, texts, 48, batch_size=3), torch.stack([states.mean(0) for states in alone])
+    )
+    inner = encode_states(model, tokenizer, texts, 48, 3, special_tokens=False)
+    torch.testing.assert_close(inner[0], together[0][1:-1])
+    assert encode_states(model, tokenizer, texts, 4, 3)[2].shape == (4, 32)
+    assert mean_states(model, tokenizer, [], 48, 3).shape == (0, 32)
+
+
+# ---------------------------------------------------------------- the stage
+
+
+def test_the_stage_reads_train_texts_only_and_writes_both_roles(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_jsonl("split/train.jsonl", [Example(f"t{i}", text, (0,)) for i, text in enumerate(TEXTS)])
+    (tmp_path / "split" / "test.jsonl").write_text("this file must not be opened")
+    values = yaml.safe_load((ROOT / "params.yaml").read_text())
+    spec = tiny(epochs=1).model_dump(exclude_none=True)
+    values["benchmarks"]["diagnostic"]["backbones"] = {"encoder": spec, "decoder": spec}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(values))
+    arguments = ["--benchmark", "diagnostic", "--split", "split", "--out"]
+    for out in ("a", "b"):
+        backbones.main([*arguments, out])
+    for role in ROLES:
+        assert contents(tmp_path / "a" / role) == contents(tmp_path / "b" / role)
+        assert str(tmp_path) not in json.dumps({k: repr(v) for k, v in contents(tmp_path / "a" / role).items()})
+    assert capsys.readouterr().err == ""

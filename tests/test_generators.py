@@ -1,0 +1,247 @@
+"""LS-PT (acceptance row A4), the controls, and the two stages around the generators."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from toys import LABELS, PROMPT, backbones, examples, ls_pt_params, synthesis
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from compaug.generators import GENERATORS, ls_pt, prefix
+from compaug.pretrained import load_decoder
+from compaug.records import InputError, Labels, file_digest, read_json, read_jsonl, write_jsonl, write_rows
+from compaug.training import FitOptions, fit
+from stages import synthesize, train_generator
+
+ROOT = Path(__file__).parents[1]
+LABELED = [e for e in examples() if e.labels]
+ONE_WAY = LABELED[::2]  # one text per composition
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    return backbones(tmp_path_factory.mktemp("backbones"))
+
+
+@pytest.fixture(scope="module")
+def trained(folders, tmp_path_factory):
+    """LS-PT trained until it knows the single text of every composition but the last."""
+    folder = tmp_path_factory.mktemp("run") / "generator"
+    params = ls_pt_params(epochs=60, validation=0.0)
+    ls_pt.train([e for e in ONE_WAY if len(e.labels) < 4] * 2, LABELS, params, PROMPT, folders, folder, 13)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def checkpoints_go_to_a_temporary_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def texts_of(folder, folders, label_sets, seed=3, **changes):
+    return ls_pt.generate(folder, label_sets, LABELS, synthesis(**changes), folders, seed)
+
+
+# ---------------------------------------------------------------- LS-PT
+
+
+def test_the_prefix_has_as_many_rows_as_labels_times_length(folders):
+    _, decoder = load_decoder(folders["decoder"])
+    network = ls_pt.LabelPrefix(4, 3, 8, decoder.config)
+    index = prefix.pairs([(0, 1, 3), (2,)], 3)
+    made = prefix.place(network(index["pair_label"]), index["pair_row"], index["pair_slot"], index["prefix_mask"])
+    assert made.shape == (2, 9, decoder.config.n_layer * 2 * decoder.config.n_embd)
+    assert index["prefix_mask"].sum(1).tolist() == [9, 3]
+
+
+def test_the_trainable_parameters_of_gpt2_size_are_the_table_and_the_mlp():
+    with torch.device("meta"):
+        network = ls_pt.LabelPrefix(11, 10, 512, GPT2Config())
+    assert sum(p.numel() for p in network.parameters()) == 9_849_344 + 11 * 10 * 768
+
+
+def test_changing_one_label_changes_the_prefix_rows_of_that_label_only(folders):
+    _, decoder = load_decoder(folders["decoder"])
+    network = ls_pt.LabelPrefix(4, 3, 8, decoder.config)
+    index = prefix.pairs([(0, 1), (0, 2)], 3)
+    first, second = prefix.place(
+        network(index["pair_label"]), index["pair_row"], index["pair_slot"], index["prefix_mask"]
+    )
+    assert torch.equal(first[:3], second[:3])
+    assert not torch.isclose(first[3:], second[3:]).all(dim=1).any()
+
+
+def test_training_ls_pt_leaves_gpt2_bit_identical_and_lowers_the_loss(folders, tmp_path):
+    tokenizer, decoder = load_decoder(folders["decoder"])
+    before = {name: value.clone() for name, value in decoder.state_dict().items()}
+    model = ls_pt.LsPt(ls_pt.LabelPrefix(4, 3, 16, decoder.config), decoder)
+    assert {name.split(".")[0] for name, p in model.named_parameters() if p.requires_grad} == {"network"}
+    assert not model.train().decoder.model.training  # its dropout stays off
+    rows = prefix.text_rows(LABELED, LABELS, PROMPT, tokenizer, 40)
+    collate = partial(prefix.collate, prefix_length=3, pad=tokenizer.eos_token_id)
+    options = FitOptions(epochs=8, batch_size=8, lr=0.01)
+    history = fit(model, rows, [], collate, options, seed=1, work_dir=tmp_path / "work", description="toy")
+    assert all(torch.equal(value, before[name]) for name, value in decoder.state_dict().items())
+    assert history[-1]["train"]["loss"] < 0.8 * history[0]["train"]["loss"]
+
+
+def test_ls_pt_overfits_the_toy_set_and_greedy_decoding_reproduces_it(trained, folders):
+    history = json.loads((trained / "history.json").read_text())["epochs"]
+    assert history[-1]["train"]["nll"] < 0.05
+    known = [e for e in ONE_WAY if len(e.labels) < 4]
+    texts = texts_of(trained, folders, [e.labels for e in known])
+    assert sum(text == e.text for text, e in zip(texts, known, strict=True)) >= 0.9 * len(known)
+
+
+def test_a_label_set_that_training_never_saw_gets_a_text(trained, folders):
+    (text,) = texts_of(trained, folders, [(0, 1, 2, 3)])
+    assert text
+
+
+def test_as_many_texts_as_requests_and_batches_equal_single_requests(trained, folders):
+    label_sets = [e.labels for e in LABELED]
+    together = texts_of(trained, folders, label_sets, batch_size=30)
+    assert len(together) == len(label_sets)
+    assert together == texts_of(trained, folders, label_sets, batch_size=1)
+    assert texts_of(trained, folders, []) == []
+
+
+def test_sampling_depends_on_the_seed_alone(trained, folders):
+    label_sets = [e.labels for e in LABELED]
+    sampled = {"top_k": 50, "top_p": 0.95, "temperature": 1.5}
+    first = texts_of(trained, folders, label_sets, seed=1, **sampled)
+    assert first == texts_of(trained, folders, label_sets, seed=1, **sampled)
+    assert first != texts_of(trained, folders, label_sets, seed=2, **sampled)
+
+
+def test_training_twice_writes_the_same_bytes(folders, tmp_path):
+    params = ls_pt_params(epochs=2, validation=0.1, patience=1)
+    for name in ("one", "two"):
+        ls_pt.train(LABELED, LABELS, params, PROMPT, folders, tmp_path / name, 13)
+    assert file_digest(tmp_path / "one") == file_digest(tmp_path / "two")
+    ls_pt.train(LABELED, LABELS, params, PROMPT, folders, tmp_path / "three", 14)
+    assert file_digest(tmp_path / "one") != file_digest(tmp_path / "three")
+
+
+def test_generators_learn_from_labeled_rows_and_without_support_if_asked():
+    assert {e.id for e in examples()} - {e.id for e in prefix.training_examples(examples(), "all")} == {"t30", "t31"}
+    assert all(e.source == "train" for e in prefix.training_examples(examples(), "train_only"))
+
+
+def test_a_model_of_other_labels_or_another_decoder_is_refused(trained, folders, tmp_path):
+    other = Labels(("a", "b"), ("a", "b"))
+    with pytest.raises(InputError, match="trained for other labels"):
+        ls_pt.generate(trained, [(0,)], other, synthesis(), folders, 1)
+    tokenizer, _ = load_decoder(folders["decoder"])
+    config = GPT2Config(vocab_size=len(tokenizer), n_positions=128, n_embd=16, n_layer=1, n_head=2)
+    GPT2LMHeadModel(config).save_pretrained(tmp_path / "decoder")
+    tokenizer.save_pretrained(tmp_path / "decoder")
+    with pytest.raises(InputError, match="does not fit this decoder"):
+        ls_pt.generate(trained, [(0,)], LABELS, synthesis(), {"decoder": tmp_path / "decoder"}, 1)
+
+
+def test_a_prefix_that_does_not_fit_the_decoder_is_one_clear_line(folders, tmp_path):
+    with pytest.raises(InputError, match="lower prefix_length or max_length"):
+        ls_pt.train(LABELED, LABELS, ls_pt_params(prefix_length=30), PROMPT, folders, tmp_path / "g", 1)
+
+
+# ---------------------------------------------------------------- controls
+
+
+def control(name, tmp_path, label_sets, seed=3):
+    generator = GENERATORS[name]
+    generator.train(examples(), LABELS, None, PROMPT, {}, tmp_path / name, 13)
+    return generator.generate(tmp_path / name, label_sets, LABELS, synthesis(), {}, seed)
+
+
+def test_no_augmentation_answers_no_request(tmp_path):
+    assert control("none", tmp_path, [(0,), (1,)]) == []
+
+
+def test_oversampling_repeats_support_texts_of_exactly_the_requested_composition(tmp_path):
+    support = {(e.labels, e.text) for e in examples() if e.source == "support"}
+    texts = control("oversample", tmp_path, [(0, 1)] * 20 + [(2, 3)] * 20)
+    assert set(zip([(0, 1)] * 20 + [(2, 3)] * 20, texts, strict=True)) == support
+    assert control("oversample", tmp_path, [(0,)]) == [""]  # (0,) is in D_train, not in the support set
+
+
+def test_the_shuffled_control_uses_every_real_text_equally_often(tmp_path):
+    texts = control("shuffled", tmp_path, [(0,)] * 64)
+    assert sorted(texts) == sorted([e.text for e in examples()] * 2)
+    assert texts != control("shuffled", tmp_path, [(0,)] * 64, seed=4)
+
+
+# ---------------------------------------------------------------- the stage after a generator
+
+
+def test_blank_repeated_and_copied_texts_are_told_apart():
+    texts = ["New text", " ", "new  TEXT", "Known text", "another"]
+    assert synthesize.judge(texts, {"known text"}, copies=False) == ["kept", "blank", "duplicate", "copied", "kept"]
+    assert synthesize.judge(texts, set(), copies=True) == ["kept", "blank", "kept", "kept", "kept"]
+
+
+def test_the_side_car_adds_up():
+    label_sets = [(0,), (0,), (0, 1), (0, 1)]
+    made = synthesize.counts(label_sets, ["kept", "blank", "copied", "kept"], LABELS)
+    assert made["requested"] == 4 == made["kept"] + sum(made["dropped"].values())
+    assert made["produced"] == 3
+    assert made["per_composition"] == {"joy": {"requested": 2, "kept": 1}, "joy+fear": {"requested": 2, "kept": 1}}
+
+
+def test_a_request_with_an_unknown_label_names_its_line(tmp_path):
+    path = tmp_path / "compositions.jsonl"
+    path.write_text('{"requested_labels": [0, 1]}\n{"requested_labels": [4]}\n')
+    with pytest.raises(InputError, match="compositions.jsonl:2: unknown label 4"):
+        synthesize.read_label_sets(path, 4)
+    path.write_text('{"requested_labels": []}\n')
+    with pytest.raises(InputError, match="an empty label set cannot be requested"):
+        synthesize.read_label_sets(path, 4)
+
+
+def test_both_stages_run_end_to_end_and_describe_what_they_made(folders, tmp_path):
+    (tmp_path / "split").mkdir()
+    LABELS.write(tmp_path / "split" / "labels.json")
+    for source in ("train", "support"):
+        write_jsonl(tmp_path / "split" / f"{source}.jsonl", [e for e in examples() if e.source == source])
+    write_rows(tmp_path / "compositions.jsonl", [{"requested_labels": [0, 1]}] * 3 + [{"requested_labels": [2]}])
+    write_params(tmp_path / "params.yaml")
+    common = ["--params", "params.yaml", "--benchmark", "toy", "--split", "split", "--seed", "13"]
+    common += ["--backbones", str(folders["decoder"].parent)]
+    for name, rows in (("ls_pt", None), ("oversample", 3), ("none", 0)):
+        train_generator.main([*common, "--generator", name, "--out", "model"])
+        synthesize.main(
+            [
+                *common,
+                "--generator",
+                name,
+                "--model",
+                "model",
+                "--compositions",
+                "compositions.jsonl",
+                "--out",
+                "made.jsonl",
+            ]
+        )
+        made, side_car = read_jsonl(tmp_path / "made.jsonl", 4), read_json(tmp_path / "made.json")
+        assert len(made) == side_car["kept"] == side_car["requested"] - sum(side_car["dropped"].values())
+        assert rows is None or len(made) == rows
+        assert all(e.labels == e.requested_labels and e.source == name and e.seed == 13 for e in made)
+        assert side_car["requested"] == (0 if name == "none" else 4)
+        assert side_car["hashes"]["generator"] == file_digest(tmp_path / "model")
+
+
+def write_params(path):
+    """The project's own parameter file with a benchmark of toy budgets."""
+    values = yaml.safe_load((ROOT / "params.yaml").read_text())
+    toy = values["benchmarks"]["diagnostic"]
+    budgets = toy["budgets"]
+    budgets["generator"] |= {"epochs": 1, "mid_dim": 16, "max_length": 40}
+    budgets["synthesis"] = {"max_length": 40, "batch_size": 8}
+    values["benchmarks"] |= {"toy": toy}
+    for block in ("ls_pt", "ld_vae"):
+        values["generators"][block]["prefix_length"] = 3
+    path.write_text(yaml.safe_dump(values))

@@ -1,0 +1,252 @@
+"""params.yaml: the committed file resolves everywhere, and every mistake in it is one line that names file and key."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from compaug import params
+from compaug.records import InputError
+
+COMMITTED = Path(__file__).parents[1] / "params.yaml"
+TREE = json.loads(json.dumps(yaml.safe_load(COMMITTED.read_text(encoding="utf-8"))))  # anchors become copies
+GENERATOR = ["generators.{generator}", "benchmarks.{benchmark}.budgets.generator"]
+CLASSIFIER = ["classifiers.{classifier}", "benchmarks.{benchmark}.budgets.classifier"]
+
+
+def edited(tmp_path, changes) -> Path:
+    """The committed file with values set by dotted path; `...` removes the key."""
+    tree = copy.deepcopy(TREE)
+    for where, value in changes.items():
+        *parents, last = where.split(".")
+        node = tree
+        for word in parents:
+            node = node[word]
+        if value is ...:
+            del node[last]
+        else:
+            node[last] = value
+    path = tmp_path / "params.yaml"
+    path.write_text(yaml.safe_dump(tree, sort_keys=False), encoding="utf-8")
+    return path
+
+
+def refusal(call, *args, **kwargs) -> str:
+    with pytest.raises(InputError) as error:
+        call(*args, **kwargs)
+    message = str(error.value)
+    assert "\n" not in message
+    return message
+
+
+def shipped():
+    return [(benchmark, generator) for benchmark in TREE["benchmarks"] for generator in TREE["generators"]]
+
+
+@pytest.mark.parametrize(("benchmark", "generator"), shipped())
+def test_the_committed_file_resolves_for_every_benchmark_and_generator(benchmark, generator):
+    keys = [*GENERATOR, *CLASSIFIER]
+    for word in ("label_generator", "synthesis", "selection"):
+        keys += [word, f"benchmarks.{{benchmark}}.budgets.{word}"]
+    blocks = params.load(COMMITTED, keys, benchmark=benchmark, generator=generator, classifier="bert")
+    assert set(blocks) == {"generator", "classifier", "label_generator", "synthesis", "selection"}
+    assert blocks["selection"].k <= blocks["label_generator"].requested
+    assert blocks["classifier"].epochs >= 1
+
+
+def test_a_stage_gets_the_blocks_it_lists_and_no_others():
+    keys = ["evaluation", "benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.split"]
+    blocks = params.load(COMMITTED, keys, benchmark="diagnostic")
+    assert set(blocks) == {"evaluation", "reader", "split"}
+    assert blocks["reader"] == "diagnostic" and blocks["split"].compositions == 12
+
+
+def test_the_axes_of_a_grid_are_lists():
+    keys = ["{axes}.benchmarks", "{axes}.generators", "{axes}.seeds"]
+    assert params.load(COMMITTED, keys, axes="paper") == TREE["paper"]
+
+
+# ---------------------------------------------------------------- budgets
+
+
+def test_a_value_in_the_methods_block_wins_over_the_budget(tmp_path):
+    keys = ["selection", "benchmarks.{benchmark}.budgets.selection"]
+    by_budget = params.load(COMMITTED, keys, benchmark="diagnostic")["selection"]
+    assert by_budget.k == TREE["benchmarks"]["diagnostic"]["budgets"]["selection"]["k"]
+    path = edited(tmp_path, {"selection.k": 7})
+    for benchmark in TREE["benchmarks"]:
+        assert params.load(path, keys, benchmark=benchmark)["selection"].k == 7
+
+
+def test_a_budget_under_a_methods_name_holds_for_that_method_only():
+    epochs = {
+        name: params.load(COMMITTED, GENERATOR, benchmark="semeval", generator=name)["generator"].epochs
+        for name in ("ls_pt", "ld_vae")
+    }
+    assert epochs == {"ls_pt": 20, "ld_vae": 50}
+
+
+def test_the_methods_block_wins_over_its_own_budget_too(tmp_path):
+    path = edited(tmp_path, {"generators.ls_pt.epochs": 3})
+    assert params.load(path, GENERATOR, benchmark="semeval", generator="ls_pt")["generator"].epochs == 3
+
+
+def test_a_null_without_a_budget_is_refused(tmp_path):
+    path = edited(tmp_path, {"benchmarks.diagnostic.budgets.classifier.lr": ...})
+    message = refusal(params.load, path, CLASSIFIER, benchmark="diagnostic", classifier="bert")
+    assert message == f"{path}: classifier.lr is null and benchmarks.diagnostic.budgets gives no value; set one of them"
+
+
+def test_early_stopping_may_be_off(tmp_path):
+    path = edited(tmp_path, {"benchmarks.diagnostic.budgets.classifier.patience": ...})
+    assert params.load(path, CLASSIFIER, benchmark="diagnostic", classifier="bert")["classifier"].patience is None
+
+
+@pytest.mark.parametrize("value", ["40", 0, 1.5, True])
+def test_a_budget_of_the_wrong_type_or_size_is_refused(tmp_path, value):
+    path = edited(tmp_path, {"benchmarks.diagnostic.budgets.classifier.epochs": value})
+    message = refusal(params.load, path, CLASSIFIER, benchmark="diagnostic", classifier="bert")
+    assert (
+        message.startswith(f"{path}: classifier (with benchmarks.diagnostic.budgets): epochs: ")
+        and repr(value) in message
+    )
+
+
+def test_a_misspelt_budget_is_refused_with_a_suggestion(tmp_path):
+    path = edited(tmp_path, {"benchmarks.semeval.budgets.generator.ls_pt": {"epoch": 20}})
+    message = refusal(params.parse, path)
+    assert message.startswith(f"{path}: benchmarks.semeval.budgets") and "did you mean 'epochs'?" in message
+    path = edited(tmp_path, {"benchmarks.semeval.budgets.generator.ls_pt": {"latent": 20}})  # ld_vae's
+    assert "generator: unknown key 'latent'" in refusal(params.parse, path)
+    path = edited(tmp_path, {"benchmarks.semeval.budgets.selection": {"kk": 20}})
+    assert "selection: unknown key 'kk'" in refusal(params.parse, path)
+
+
+# ---------------------------------------------------------------- mistakes
+
+
+MISTAKES = {
+    "an unknown key": ({"selection.keep": 3}, "selection.keep: unknown key"),
+    "a misspelt key": (
+        {"generators.ld_vae.latnet": 3},
+        "generators.ld_vae.latnet: unknown key; did you mean 'latent'?",
+    ),
+    "a misspelt block": ({"selektion": {}}, "selektion: unknown key; did you mean 'selection'?"),
+    "a misspelt key for a required one": (
+        {"run.benchmark": ..., "run.benchmrak": "diagnostic"},
+        "run.benchmrak: unknown key; did you mean 'benchmark'?",
+    ),
+    "a missing key": ({"synthesis.top_p": ...}, "synthesis.top_p: required key is missing"),
+    "a missing block": ({"evaluation": ...}, "evaluation: required key is missing"),
+    "a number as a string": ({"selection.k": "100"}, "selection.k: Input should be a valid integer (got '100')"),
+    "a number that is true": ({"run.seed": True}, "run.seed: "),
+    "a fraction for a count": ({"label_generator.max_tokens": 6.5}, "label_generator.max_tokens: "),
+    "a probability of 0": ({"synthesis.top_p": 0.0}, "synthesis.top_p: "),
+    "a share of 1": ({"classifiers.bert.dropout": 1.0}, "classifiers.bert.dropout: "),
+    "a negative seed": ({"run.seed": -1}, "run.seed: "),
+    "a seed above 31 bits": ({"run.seed": 2**31}, "run.seed: "),
+    "no validation rows": ({"classifiers.bert.validation": 0.0}, "classifiers.bert.validation: "),
+    "NaN": ({"synthesis.temperature": float("nan")}, "synthesis.temperature: "),
+    "an unknown mode": ({"selection.mode": "best"}, "selection.mode: Input should be 'top_k' or 'random' (got 'best')"),
+    "no cells in a grid": ({"paper.seeds": []}, "paper.seeds: "),
+    "an unknown benchmark": (
+        {"run.benchmark": "sem_eval"},
+        "run.benchmark: unknown name 'sem_eval'; choose from diagnostic, ",
+    ),
+    "an unknown generator": ({"run.generator": "gpt5"}, "run.generator: unknown name 'gpt5'; choose from none, "),
+    "an unknown classifier": ({"run.classifier": "svm"}, "run.classifier: unknown name 'svm'; choose from bert"),
+    "an unknown benchmark in a grid": ({"paper.benchmarks": ["x"]}, "paper.benchmarks: unknown name 'x'; choose from "),
+    "an unknown generator in a grid": (
+        {"random.generators": ["x"]},
+        "random.generators: unknown name 'x'; choose from ",
+    ),
+    "test shares the wrong way round": (
+        {"benchmarks.diagnostic.split.test_share": [0.2, 0.1]},
+        "benchmarks.diagnostic.split: test_share must be [lowest, highest]",
+    ),
+    "a reconstruction of nothing": (
+        {"benchmarks.diagnostic.split.mode": "reconstruct"},
+        "benchmarks.diagnostic.split: mode reconstruct needs `known` and `test_total`",
+    ),
+    "heads that do not divide the width": (
+        {"benchmarks.diagnostic.backbones.encoder.heads": 3},
+        "benchmarks.diagnostic.backbones.encoder: hidden 128 is not a multiple of heads 3",
+    ),
+    "a hub model that is not pinned": (
+        {"benchmarks.semeval.backbones.encoder.revision": "main"},
+        "benchmarks.semeval.backbones.encoder.revision: ",
+    ),
+    "a hub model without a revision": (
+        {"benchmarks.semeval.backbones.encoder.revision": None},
+        "benchmarks.semeval.backbones.encoder: kind hub needs `revision`",
+    ),
+    "a size for a hub model": (
+        {"benchmarks.semeval.backbones.encoder.layers": 2},
+        "benchmarks.semeval.backbones.encoder: `layers` belongs to kind tiny, not to hub; remove it",
+    ),
+    "a prompt without a place for labels": (
+        {"benchmarks.own.text_prompt": "A text:"},
+        "benchmarks.own: text_prompt must contain {labels} exactly once",
+    ),
+    "a hash cut short": ({"benchmarks.semeval.files.train.sha256": "f2b2"}, "benchmarks.semeval.files.train.sha256: "),
+    "max_labels below min_labels": (
+        {"label_generator.max_labels": 1},
+        "label_generator: max_labels is below min_labels",
+    ),
+    "text where a block belongs": ({"selection": "top_k"}, "selection: "),
+    "a list where a block belongs": ({"benchmarks": []}, "benchmarks: "),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_a_mistake_is_one_line_that_names_file_and_key(tmp_path, case):
+    changes, message = MISTAKES[case]
+    path = edited(tmp_path, changes)
+    assert refusal(params.parse, path).startswith(f"{path}: {message}")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [("run: [", "not valid YAML"), ("", "expected a mapping of blocks"), ("- run", "expected a mapping of blocks")],
+)
+def test_a_file_that_is_no_mapping_is_refused(tmp_path, text, fault):
+    path = tmp_path / "params.yaml"
+    path.write_text(text)
+    assert refusal(params.parse, path).startswith(f"{path}: {fault}")
+
+
+def test_a_key_that_is_no_word_is_refused(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text(COMMITTED.read_text(encoding="utf-8") + "\n13: 42\n")
+    assert refusal(params.parse, path).startswith(f"{path}: ")
+
+
+def test_a_missing_file_says_where_to_run(tmp_path):
+    assert "no such file; run from the repository's root" in refusal(params.parse, tmp_path / "params.yaml")
+
+
+@pytest.mark.parametrize(
+    ("keys", "coordinates", "message"),
+    [
+        (GENERATOR, {"benchmark": "sem", "generator": "ls_pt"}, "benchmarks has no 'sem'; choose from diagnostic, "),
+        (
+            GENERATOR,
+            {"benchmark": "own", "generator": "vae"},
+            "generators has no 'vae'; choose from none, oversample, ",
+        ),
+        (["{axes}.seeds"], {"axes": "ablation"}, "the file has no 'ablation'; choose from run, "),
+    ],
+)
+def test_an_unknown_coordinate_lists_the_choices(keys, coordinates, message):
+    assert refusal(params.load, COMMITTED, keys, **coordinates).startswith(f"{COMMITTED}: {message}")
+
+
+def test_no_key_outside_the_schema_is_in_a_resolved_block(tmp_path):
+    """Budgets of one word serve several methods; a method takes only the keys that its own block has."""
+    block = params.load(COMMITTED, GENERATOR, benchmark="semeval", generator="ls_pt")["generator"]
+    assert set(block.model_dump()) == set(params.PrefixGenerator.model_fields)
+    assert params.load(COMMITTED, GENERATOR, benchmark="semeval", generator="none")["generator"].model_dump() == {}

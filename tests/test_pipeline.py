@@ -1,0 +1,92 @@
+"""The whole graph under DVC, on somebody's own CSV file and at toy budgets: what a user of `reader: tabular` sees."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from compaug.benchmarks import diagnostic
+from compaug.records import read_json
+from graph import ROOT
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("dvc") is None, reason="dvc is not installed here")]
+
+
+def shell(folder: Path, *command: str) -> str:
+    """Output of a command in `folder`; fails with that output."""
+    environment = os.environ | {"PYTHONPATH": str(folder / "src"), "DVC_NO_ANALYTICS": "1"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def stages_run(output: str) -> list[str]:
+    return [line.split("'")[1] for line in output.splitlines() if line.startswith("Running stage")]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory) -> Path:
+    """A clone of the working tree with a 300-line CSV, one edited block and toy budgets, after `dvc repro`."""
+    folder = tmp_path_factory.mktemp("project")
+    tracked = shell(ROOT, "git", "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
+    for name in tracked:
+        if (ROOT / name).is_file() and name != "dvc.lock" and not name.startswith("reports/p"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    examples, labels = diagnostic.read({"size": 300}, seed=3)
+    with (folder / "data/own/texts.csv").open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["text", "labels"])
+        writer.writerows([e.text, ";".join(labels.names[label] for label in e.labels)] for e in examples)
+    params = yaml.safe_load((folder / "params.yaml").read_text())
+    params["run"] |= {"benchmark": "own", "generator": "ls_pt"}
+    own = params["benchmarks"]["own"]
+    for role in ("encoder", "decoder"):
+        own["backbones"][role] |= {"epochs": 2, "hidden": 32, "layers": 1, "heads": 2, "vocab": 400}
+    own["budgets"]["label_generator"] |= {"requested": 40, "epochs": 40, "lr": 0.01}
+    own["budgets"]["generator"] |= {"epochs": 2, "mid_dim": 16}
+    own["budgets"]["selection"] |= {"k": 10}
+    own["budgets"]["classifier"] |= {"epochs": 2}
+    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    shell(folder, "git", "init", "-q")
+    shell(folder, "git", "add", "-A")
+    shell(folder, "git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")
+    shell(folder, "dvc", "repro", "-q")
+    return folder
+
+
+def test_an_own_csv_file_goes_through_to_a_report(project):
+    metrics = read_json(project / "reports/metrics.json")
+    assert metrics["selection"]["n_kept"] == 10
+    assert {"augmented", "baseline", "iid"} <= set(metrics)
+    assert "augmented" in (project / "reports/summary.md").read_text()
+
+
+def test_a_second_run_does_nothing(project):
+    assert stages_run(shell(project, "dvc", "repro")) == []
+
+
+def test_a_changed_k_runs_selection_and_what_follows_and_metrics_diff_names_the_rows(project):
+    shell(project, "git", "add", "-A")
+    shell(project, "git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "run")
+    before = (project / "params.yaml").read_text()
+    output = shell(project, "dvc", "exp", "run", "-S", "selection.k=5")
+    (project / "params.yaml").write_text(before)
+    assert stages_run(output) == ["select", "train_augmented", "evaluate", "report"]
+    assert read_json(project / "reports/metrics.json")["selection"]["n_kept"] == 5
+    assert "selection.n_kept" in shell(project, "dvc", "metrics", "diff")
+
+
+def test_a_comment_in_the_classifier_does_not_retrain_the_generator(project):
+    file = project / "src/compaug/classifiers/bert.py"
+    file.write_text(file.read_text() + "# a comment\n")
+    changed = shell(project, "dvc", "status")
+    assert "train_filter" in changed
+    assert "train_generator" not in changed
+

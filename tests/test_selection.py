@@ -1,0 +1,142 @@
+"""Quality control: what is kept, in which order, and what the report says of the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compaug.records import Example, InputError, Labels
+from compaug.selection import jaccard, quotas, report, select
+
+LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
+A, B, C = (0,), (0, 1), (1, 2)
+
+
+def synthetic(*requested) -> list[Example]:
+    return [Example(f"s{i}", f"text {i}", labels, "synthetic", labels) for i, labels in enumerate(requested)]
+
+
+rows = st.lists(st.tuples(st.sampled_from([A, B, C]), st.sampled_from([0.0, 1 / 3, 0.5, 1.0])), max_size=30)
+scored = rows.map(lambda pairs: (synthetic(*[p[0] for p in pairs]), np.array([p[1] for p in pairs])))
+
+
+def test_the_jaccard_index_of_hand_worked_sets():
+    predicted = np.array([[1, 1, 0], [1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]], dtype=bool)
+    requested = [(0, 1), (0,), (1, 2), (0, 1), (0, 1), ()]
+    assert jaccard(predicted, requested).tolist() == [1.0, 0.5, 1 / 3, 0.0, 0.0, 0.0]
+
+
+@given(st.data(), scored, st.integers(0, 2**31 - 1))
+def test_the_kept_rows_are_exactly_the_top_k_by_jaccard(data, given_rows, seed):
+    """Test A7 of the specification."""
+    examples, scores = given_rows
+    k = data.draw(st.integers(0, len(examples)))
+    kept, positions = select(examples, scores, k, "top_k", "global", seed)
+    assert scores[positions].tolist() == sorted(scores.tolist(), reverse=True)[:k]
+    assert len(set(positions)) == k
+    assert [e.id for e in kept] == [examples[at].id for at in positions]
+    assert [e.filter_jacc for e in kept] == [round(float(scores[at]), 6) for at in positions]
+
+
+@given(st.data(), scored, st.sampled_from(["top_k", "random"]), st.integers(0, 2**31 - 1))
+def test_quotas_keep_the_histogram_of_compositions(data, given_rows, mode, seed):
+    examples, scores = given_rows
+    k = data.draw(st.integers(0, len(examples)))
+    _, positions = select(examples, scores, k, mode, "per_composition", seed)
+    before = Counter(e.requested_labels for e in examples)
+    after = Counter(examples[at].requested_labels for at in positions)
+    assert len(positions) == k
+    for composition, count in before.items():
+        exact = k * count / len(examples)
+        assert int(exact) <= after[composition] <= min(int(exact) + 1, count)
+        if mode == "top_k":
+            ranked = sorted(
+                (scores[i] for i, e in enumerate(examples) if e.requested_labels == composition), reverse=True
+            )
+            chosen = [scores[at] for at in positions if examples[at].requested_labels == composition]
+            assert chosen == ranked[: after[composition]]
+
+
+@given(scored, st.sampled_from(["top_k", "random"]), st.sampled_from(["global", "per_composition"]), st.integers(0, 99))
+def test_the_same_seed_selects_the_same_rows(given_rows, mode, scope, seed):
+    examples, scores = given_rows
+    k = len(examples) // 2
+    assert select(examples, scores, k, mode, scope, seed) == select(examples, scores.copy(), k, mode, scope, seed)
+
+
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=20), st.integers(0, 99))
+def test_ties_do_not_depend_on_the_scores_around_them(scores, seed):
+    """The seeded order is drawn before the scores are looked at: adding a constant changes nothing."""
+    examples, scores = synthetic(*[A] * len(scores)), np.array(scores)
+    assert (
+        select(examples, scores, len(scores), "top_k", "global", seed)[1]
+        == select(examples, scores * 0.5, len(scores), "top_k", "global", seed)[1]
+    )
+
+
+def test_ties_are_broken_differently_by_another_seed():
+    examples, scores = synthetic(*[A] * 40), np.full(40, 0.5)
+    orders = {tuple(select(examples, scores, 5, "top_k", "global", seed)[1]) for seed in range(4)}
+    assert len(orders) == 4
+
+
+def test_random_selection_has_the_same_size_and_ignores_the_scores():
+    examples, scores = synthetic(*[A, B] * 100), np.linspace(0, 1, 200)
+    kept, positions = select(examples, scores, 50, "random", "global", 13)
+    assert len(kept) == len(set(positions)) == 50
+    assert positions == select(examples, scores[::-1], 50, "random", "global", 13)[1]
+    assert (
+        0.35 < scores[positions].mean() < 0.65 < select(examples, scores, 50, "top_k", "global", 13)[0][-1].filter_jacc
+    )
+
+
+@pytest.mark.parametrize("mode", ["top_k", "random"])
+@pytest.mark.parametrize("scope", ["global", "per_composition"])
+def test_asking_for_more_rows_than_there_are_is_refused(mode, scope):
+    with pytest.raises(
+        InputError, match="selection.k is 3 but only 2 synthetic texts are left .* lower selection.k or raise"
+    ):
+        select(synthetic(A, B), np.ones(2), 3, mode, scope, 13)
+
+
+def test_quotas_are_shared_by_largest_remainders():
+    assert quotas(Counter({A: 5, B: 3, C: 2}), 5) == {A: 3, B: 1, C: 1}  # exactly 2.5, 1.5 and 1; the tie goes to A
+    assert quotas(Counter({A: 6, B: 3, C: 1}), 5) == {A: 3, B: 2, C: 0}  # 3, 1.5, 0.5
+    assert quotas(Counter(), 0) == {}
+
+
+def test_the_report_of_hand_worked_scores():
+    examples = synthetic(A, A, B, B, B, C)
+    scores = np.array([1.0, 0.95, 0.3, 1.0, 2 / 3, 0.0])
+    made = report(examples, scores, [0, 3, 1], LABELS)
+    assert made["kept"] == 3
+    assert made["mean_filter_jacc"] == 0.9833
+    assert made["mean_filter_jacc_before"] == 0.6528
+    assert made["share_jacc_1"] == 0.6667
+    # before: joy 2/6, joy+love 3/6, love+fear 1/6; kept: 2/3, 1/3, 0; half of 1/3 + 1/6 + 1/6
+    assert made["total_variation"] == 0.3333
+    zeros = {f"{tenth / 10:.1f}": 0 for tenth in range(11)}
+    assert made["histogram"] == {
+        "before": zeros | {"0.0": 1, "0.3": 1, "0.6": 1, "0.9": 1, "1.0": 2},
+        "kept": zeros | {"0.9": 1, "1.0": 2},
+    }
+    assert made["per_composition"] == {
+        "joy": {"produced": 2, "kept": 2, "mean_filter_jacc": 0.975},
+        "joy+love": {"produced": 3, "kept": 1, "mean_filter_jacc": 0.6556},
+        "love+fear": {"produced": 1, "kept": 0, "mean_filter_jacc": 0.0},
+    }
+
+
+def test_the_report_of_nothing_kept_has_no_means():
+    made = report(synthetic(A), np.array([0.5]), [], LABELS)
+    assert (made["kept"], made["mean_filter_jacc"], made["share_jacc_1"], made["total_variation"]) == (
+        0,
+        None,
+        None,
+        None,
+    )
+    assert report([], np.zeros(0), [], LABELS)["per_composition"] == {}

@@ -1,0 +1,106 @@
+"""A stage that is stopped in the middle leaves nothing half-written, and its next run ends with the same bytes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from test_bert import LABELS, examples, write_encoder
+
+from compaug.records import Labels, file_digest, write_jsonl
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[1]
+COMMAND = [
+    *(sys.executable, "-m", "stages.train_filter", "--benchmark", "diagnostic", "--classifier", "bert"),
+    *("--split", "split", "--backbones", "backbones", "--seed", "13", "--out", "models/filter"),
+]
+SURROUNDINGS = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+PATIENCE = 120  # seconds that a busy machine may take to import torch and train an epoch
+
+
+def workplace(folder: Path) -> Path:
+    """Toy split and encoder, and the committed params.yaml with a budget of many short epochs."""
+    rows = examples(240)
+    (folder / "split").mkdir(parents=True)
+    LABELS.write(folder / "split" / "labels.json")
+    write_jsonl(folder / "split" / "train.jsonl", rows[:220])
+    write_jsonl(folder / "split" / "support.jsonl", rows[220:])
+    write_encoder(folder / "backbones" / "encoder")
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    params["benchmarks"]["diagnostic"]["budgets"]["classifier"] |= {"epochs": 12, "batch_size": 8, "patience": 12}
+    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
+    return folder
+
+
+def run(folder: Path) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        COMMAND, cwd=folder, env=SURROUNDINGS, capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
+
+
+def stopped(folder: Path, number: signal.Signals) -> tuple[int, str]:
+    """Start the stage, send the signal once the first epoch is in a checkpoint: exit code and standard error."""
+    process = subprocess.Popen(COMMAND, cwd=folder, env=SURROUNDINGS, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + PATIENCE
+    while not list((folder / ".checkpoints").glob("*/checkpoint.pt")):
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline, "no checkpoint"
+        time.sleep(0.005)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=PATIENCE)
+    return process.returncode, errors
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = workplace(tmp_path_factory.mktemp("undisturbed"))
+    errors = run(folder).stderr
+    return file_digest(folder / "models" / "filter"), errors
+
+
+def test_an_undisturbed_stage_is_quiet_and_leaves_no_checkpoint(undisturbed):
+    assert undisturbed[1] == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_stage_that_is_stopped_leaves_no_output_and_resumes_to_the_same_bytes(tmp_path, undisturbed, number):
+    folder = workplace(tmp_path)
+    code, errors = stopped(folder, number)
+    if number is signal.SIGKILL:  # nobody can clean up after that: a hidden folder may stay
+        assert code == -number
+        assert all(
+            path.name.startswith(".") and path.name.endswith(".partial") for path in (folder / "models").iterdir()
+        )
+    else:
+        assert (code, errors) == (130, "interrupted: nothing was left half-written; run it again to resume\n")
+        assert list((folder / "models").iterdir()) == []
+    assert not (folder / "models" / "filter").exists()
+    assert not (folder / ".costs").exists()
+
+    assert "resuming after epoch" in run(folder).stderr
+    assert file_digest(folder / "models" / "filter") == undisturbed[0]
+    assert not list((folder / ".checkpoints").iterdir())
+
+
+def test_changed_data_does_not_resume_from_the_old_checkpoint(tmp_path):
+    folder = workplace(tmp_path)
+    stopped(folder, signal.SIGINT)
+    write_jsonl(folder / "split" / "support.jsonl", examples(240)[225:])
+    assert "resuming" not in run(folder).stderr
+
+
+def test_what_the_user_can_mend_is_one_line_and_exit_code_2(tmp_path):
+    folder = workplace(tmp_path)
+    Labels(LABELS.names[:2], LABELS.phrases[:2]).write(folder / "split" / "labels.json")
+    done = subprocess.run(COMMAND, cwd=folder, env=SURROUNDINGS, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: split/") and done.stderr.count("\n") == 1
+    assert not (folder / "models").exists()

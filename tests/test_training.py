@@ -1,0 +1,278 @@
+"""The training loop on a linear model: batches, resume, early stopping, and the faults that it names."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from compaug.training import FitOptions, TrainingError, batches_by_length, fit, holdout, seed_everything, work_dir_for
+
+OPTIONS = FitOptions(epochs=4, batch_size=4, lr=0.05)
+
+
+class Regression(nn.Module):
+    """y = w x + b with dropout on x, so that a resumed run must also draw the same noise."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dropout, self.body, self.head = nn.Dropout(0.3), nn.Linear(3, 3), nn.Linear(3, 1)
+
+    def forward(self, x, y) -> dict:
+        error = (self.head(self.body(self.dropout(x))).squeeze(-1) - y) ** 2
+        return {"loss": error.mean(), "largest": error.max()}
+
+
+def rows_of(count: int, seed: int = 0) -> list[dict]:
+    x = torch.randn(count, 3, generator=torch.Generator().manual_seed(seed))
+    return [{"id": f"r{i}", "length": i % 5 + 1, "x": x[i], "y": x[i].sum()} for i in range(count)]
+
+
+def collate(rows: list[dict]) -> dict:
+    return {"x": torch.stack([row["x"] for row in rows]), "y": torch.stack([row["y"] for row in rows])}
+
+
+def model_of(seed: int = 1) -> Regression:
+    torch.manual_seed(seed)
+    return Regression()
+
+
+def fitted(work_dir, options=OPTIONS, model=None, train=None, valid=(), collate=collate, **more):
+    model = model or model_of()
+    history = fit(
+        model,
+        train or rows_of(22),
+        list(valid),
+        collate,
+        options,
+        seed=13,
+        work_dir=work_dir,
+        description="toy",
+        **more,
+    )
+    return model, history
+
+
+def weights(model) -> dict[str, list]:
+    return {name: value.tolist() for name, value in model.state_dict().items()}
+
+
+# ---------------------------------------------------------------- batches
+
+lengths_and_groups = st.lists(st.tuples(st.integers(0, 60), st.sampled_from("abc")), max_size=80)
+
+
+@given(lengths_and_groups, st.integers(1, 9), st.none() | st.integers(0, 2**31 - 1), st.booleans())
+def test_every_row_is_in_one_batch_and_groups_are_never_mixed(pairs, batch_size, seed, grouped):
+    lengths = [length for length, _ in pairs]
+    groups = [group for _, group in pairs] if grouped else None
+    batches = batches_by_length(lengths, batch_size, seed, groups)
+    assert sorted(row for batch in batches for row in batch) == list(range(len(pairs)))
+    assert all(1 <= len(batch) <= batch_size for batch in batches)
+    if groups:
+        assert all(len({groups[row] for row in batch}) == 1 for batch in batches)
+    assert batches == batches_by_length(lengths, batch_size, seed, groups)
+
+
+@given(st.lists(st.integers(0, 60), max_size=80), st.integers(1, 9))
+def test_inference_goes_from_the_longest_text_to_the_shortest(lengths, batch_size):
+    order = [row for batch in batches_by_length(lengths, batch_size) for row in batch]
+    assert [lengths[row] for row in order] == sorted(lengths, reverse=True)
+
+
+def test_another_seed_makes_other_batches_with_as_little_padding():
+    lengths = [i % 40 + 1 for i in range(1000)]
+    batches = {seed: batches_by_length(lengths, 10, seed) for seed in (1, 2)}
+    assert batches[1] != batches[2]
+    for made in batches.values():
+        padded = sum(max(lengths[row] for row in batch) * len(batch) for batch in made)
+        assert padded < 1.1 * sum(lengths)  # batches in reading order would need 1.6 times as many tokens
+
+
+@given(st.integers(0, 60), st.floats(0, 0.9), st.integers(0, 99))
+def test_the_holdout_partitions_the_rows_in_order(count, share, seed):
+    rows = list(range(count))
+    train, valid = holdout(rows, share, seed)
+    assert sorted(train + valid) == rows and train == sorted(train) and valid == sorted(valid)
+    assert len(valid) == (max(1, round(share * count)) if count > 1 and share > 0 else 0)
+    assert (train, valid) == holdout(rows, share, seed)
+
+
+def test_the_holdout_follows_the_seed():
+    assert len({tuple(holdout(list(range(50)), 0.1, seed)[1]) for seed in range(4)}) == 4
+
+
+# ---------------------------------------------------------------- fitting
+
+
+def test_training_lowers_the_loss_and_history_holds_the_mean_of_every_part(tmp_path):
+    _, history = fitted(tmp_path / "work", FitOptions(epochs=30, batch_size=4, lr=0.05), valid=rows_of(8, seed=1))
+    assert [entry["epoch"] for entry in history] == list(range(1, 31))
+    assert set(history[0]) == {"epoch", "train", "valid"} and set(history[0]["train"]) == {"loss", "largest"}
+    assert history[-1]["valid"]["loss"] < 0.2 * history[0]["valid"]["loss"]
+
+
+def test_validation_losses_are_means_over_rows_not_over_batches(tmp_path):
+    rows = rows_of(6)
+    model, history = fitted(tmp_path / "work", FitOptions(epochs=1, batch_size=4, lr=0.05), train=rows, valid=rows)
+    with torch.no_grad():
+        expected = model(**collate(rows))["loss"].item()
+    assert history[0]["valid"]["loss"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_two_runs_end_with_the_same_bytes(tmp_path):
+    first, second = (fitted(tmp_path / name, valid=rows_of(6, seed=1)) for name in ("a", "b"))
+    assert weights(first[0]) == weights(second[0]) and first[1] == second[1]
+
+
+def test_another_seed_ends_elsewhere(tmp_path):
+    model = model_of()
+    fit(model, rows_of(22), [], collate, OPTIONS, seed=14, work_dir=tmp_path / "a", description="toy")
+    assert weights(model) != weights(fitted(tmp_path / "b")[0])
+
+
+def interrupted_at(call: int):
+    """A collate that is interrupted at its n-th call, as by Ctrl-C."""
+    calls = iter(range(call))
+
+    def counting(rows):
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+        return collate(rows)
+
+    return counting
+
+
+@pytest.mark.parametrize("steps", [3, 8, 15, 31])  # 6 training and 2 validation batches an epoch
+@pytest.mark.parametrize("patience", [None, 2])
+def test_a_run_that_was_killed_resumes_and_ends_with_the_same_bytes(tmp_path, capsys, steps, patience):
+    options = FitOptions(epochs=4, batch_size=4, lr=0.05, warmup=0.2, weight_decay=0.1, patience=patience)
+    valid = rows_of(6, seed=1)
+    undisturbed = fitted(tmp_path / "undisturbed", options, valid=valid)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(tmp_path / "work", options, valid=valid, collate=interrupted_at(steps))
+    capsys.readouterr()
+    finished = steps // 8
+    other = model_of(seed=2 if finished else 1)  # what it starts from does not matter once there is a checkpoint
+    resumed = fitted(tmp_path / "work", options, other, valid=valid)
+    assert weights(resumed[0]) == weights(undisturbed[0]) and resumed[1] == undisturbed[1]
+    assert capsys.readouterr().err == (f"resuming after epoch {finished} (work)\n" if finished else "")
+
+
+def test_a_finished_run_leaves_no_checkpoint(tmp_path):
+    fitted(tmp_path / "work")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_checkpoint_holds_no_code(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        fitted(tmp_path / "work", collate=interrupted_at(9))
+    assert [path.name for path in (tmp_path / "work").iterdir()] == ["checkpoint.pt"]
+    torch.load(tmp_path / "work" / "checkpoint.pt", weights_only=True)
+
+
+def test_early_stopping_keeps_the_epoch_with_the_best_validation_loss(tmp_path):
+    """The validation target is the opposite of the training target, so that training makes it ever worse."""
+    opposite = [row | {"y": -row["y"]} for row in rows_of(6)]
+    options = FitOptions(epochs=20, batch_size=4, lr=0.05, patience=3)
+    model, history = fitted(tmp_path / "work", options, valid=opposite)
+    losses = [entry["valid"]["loss"] for entry in history]
+    best = losses.index(min(losses))
+    assert len(history) == best + 1 + 3 < 20
+    with torch.no_grad():
+        assert model(**collate(opposite))["loss"].item() == pytest.approx(losses[best], rel=1e-5)
+    assert not model.training
+
+
+def test_a_resumed_run_remembers_its_best_epoch_and_its_patience(tmp_path):
+    opposite = [row | {"y": -row["y"]} for row in rows_of(6)]
+    options = FitOptions(epochs=20, batch_size=4, lr=0.05, patience=3)
+    undisturbed = fitted(tmp_path / "undisturbed", options, valid=opposite)
+    last = len(undisturbed[1]) - 1  # epochs before the one that uses up the patience
+    with pytest.raises(KeyboardInterrupt):
+        fitted(tmp_path / "work", options, valid=opposite, collate=interrupted_at(8 * last + 3))
+    resumed = fitted(tmp_path / "work", options, model_of(seed=2), valid=opposite)
+    assert weights(resumed[0]) == weights(undisturbed[0]) and resumed[1] == undisturbed[1]
+
+
+def test_without_patience_the_last_epoch_is_kept(tmp_path):
+    opposite = [row | {"y": -row["y"]} for row in rows_of(6)]
+    model, history = fitted(tmp_path / "work", valid=opposite)
+    with torch.no_grad():
+        assert model(**collate(opposite))["loss"].item() == pytest.approx(history[-1]["valid"]["loss"], rel=1e-5)
+
+
+def test_frozen_parameters_are_neither_changed_nor_checkpointed(tmp_path):
+    model = model_of()
+    model.body.requires_grad_(False)
+    before = copy.deepcopy(weights(model))
+    with pytest.raises(KeyboardInterrupt):
+        fitted(tmp_path / "work", model=model, collate=interrupted_at(9))
+    saved = torch.load(tmp_path / "work" / "checkpoint.pt", weights_only=True)["weights"]
+    assert set(saved) == {"head.weight", "head.bias"}
+    fitted(tmp_path / "work", model=model)
+    after = weights(model)
+    assert all((before[name] == after[name]) == name.startswith("body.") for name in before)
+
+
+def test_a_parameter_can_have_its_own_learning_rate(tmp_path):
+    """The first AdamW step moves a parameter by its learning rate, whatever the gradient."""
+    options = FitOptions(epochs=1, batch_size=50, lr=0.05, clip=0.0)
+    model = model_of()
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    fitted(tmp_path / "work", options, model, lr_of=lambda name: 0.5 if name.startswith("head.") else 0.05)
+    for name, parameter in model.named_parameters():
+        moved = (parameter - before[name]).abs()
+        assert torch.allclose(moved, torch.full_like(moved, 0.5 if name.startswith("head.") else 0.05), rtol=1e-3)
+
+
+def test_the_learning_rate_warms_up_and_falls_to_nothing(tmp_path):
+    """With one weight and a constant gradient every AdamW step is as long as its learning rate."""
+
+    class Slope(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight, self.seen = nn.Parameter(torch.zeros(())), []
+
+        def forward(self, x, y) -> dict:
+            self.seen.append(self.weight.item())
+            return {"loss": self.weight * 1.0}
+
+    model = Slope()
+    fitted(tmp_path / "work", FitOptions(epochs=2, batch_size=5, lr=1.0, warmup=0.2), model, rows_of(25))
+    path = torch.tensor([*model.seen, model.weight.item()])
+    steps = [0.5, 1.0, 1.0, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8]  # 10 steps, 2 of them warming up
+    assert torch.allclose(path[:-1] - path[1:], torch.tensor(steps), atol=1e-4)
+
+
+def test_a_loss_that_is_not_finite_names_the_step_and_the_rows(tmp_path):
+    rows = rows_of(12)
+    rows[7]["x"] = torch.full((3,), float("nan"))
+    with pytest.raises(TrainingError) as error:
+        fitted(tmp_path / "work", train=rows)
+    message = str(error.value)
+    assert "\n" not in message and message.startswith("toy, epoch 1/4: the loss is not finite at step ")
+    assert "r7" in message.split("(rows ")[1].split(")")[0].split(", ")
+
+
+def test_nothing_to_train_on_is_refused(tmp_path):
+    with pytest.raises(TrainingError, match="toy: there is nothing to train on"):
+        fit(model_of(), [], [], collate, OPTIONS, seed=13, work_dir=tmp_path / "work", description="toy")
+
+
+def test_the_work_dir_follows_everything_that_makes_the_model():
+    same = [work_dir_for("models/run/filter", {"lr": 0.1}, 13) for _ in range(2)]
+    assert same[0] == same[1] != work_dir_for("models/run/filter", {"lr": 0.2}, 13)
+    assert same[0].parts[0] == ".checkpoints" and same[0].name.startswith("models-run-filter-")
+
+
+def test_seeding_makes_torch_draws_repeatable():
+    draws = []
+    for _ in range(2):
+        seed_everything(5)
+        draws.append(torch.rand(3).tolist())
+    assert draws[0] == draws[1]
