@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 COMMAND = [
     *(sys.executable, "-m", "stages.train_filter", "--benchmark", "diagnostic", "--classifier", "bert"),
-    *("--split", "split", "--backbones", "backbones", "--seed", "13", "--out", "models/filter"),
+    *("--split", "split", "--encoder", "backbones/encoder", "--seed", "13", "--out", "models/filter"),
 ]
 SURROUNDINGS = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
 PATIENCE = 120  # seconds that a busy machine may take to import torch and train an epoch

@@ -23,7 +23,7 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS, axes=args.axes)
     paper = read_paper_values(args.paper_values)
-    generators = [*blocks["generators"], IID]
+    generators = blocks["generators"] + ([] if args.no_iid else [IID])
     rows = tables.read_cells(args.out / "runs", blocks["benchmarks"], generators, blocks["seeds"])
     table = tables.summaries(rows)
     page = tables.render_markdown(table, rows, paper)
@@ -48,6 +48,7 @@ def _parser():
     made.add_argument(
         "--paper-values", type=Path, default=Path("reports/paper_values.yaml"), help="the paper's numbers"
     )
+    made.add_argument("--no-iid", action="store_true", help="this grid has no iid cells")
     made.add_argument("--random-axes", help="block of params.yaml with the axes of the randomly selected cells")
     return made
 

@@ -3,7 +3,7 @@
 python -m stages.train_classifier --benchmark diagnostic --classifier bert --labels data/splits/diagnostic/labels.json \
     --train data/splits/diagnostic/train.jsonl --support data/splits/diagnostic/support.jsonl \
     --synthetic data/selected/run.jsonl --test-inputs data/splits/diagnostic/test_inputs.jsonl \
-    --backbones models/backbones/diagnostic --seed 13 --out models/run/augmented
+    --encoder models/run/backbones/encoder --seed 13 --out models/run/augmented
 
 The twin without augmentation is the same command without --synthetic. The test rows come without labels: this stage
 cannot know them. Test rows are read after training only.
@@ -37,8 +37,7 @@ def main(argv: list[str] | None = None) -> None:
     fitted += [e for e in support if e.id in repeated] * (settings.support_repeat - 1)
     with cost_of(args.out) as facts, atomic_dir(args.out) as out:
         title = f"classifier {args.out.name}"
-        encoder = args.backbones / "encoder"
-        history = model.train(fitted, labels, settings, encoder, out, seed, title, validation)
+        history = model.train(fitted, labels, settings, args.encoder, out, seed, title, validation)
         rows = [("validation", validation), ("test", read_jsonl(args.test_inputs, len(labels)))]
         write_rows(out / "predictions.jsonl", predictions(model, out, rows))
         write_json(out / "history.json", {"epochs": history, "n_train": len(examples)})
@@ -62,7 +61,7 @@ def _parser():
     made.add_argument("--support", type=Path, help="support rows D_s, added to the training rows")
     made.add_argument("--synthetic", type=Path, help="selected synthetic rows D_aug, added to the training rows")
     made.add_argument("--test-inputs", type=Path, required=True, help="rows to predict, without labels")
-    made.add_argument("--backbones", type=Path, required=True, help="folder of the benchmark's backbones")
+    made.add_argument("--encoder", type=Path, required=True, help="folder of the pre-trained encoder")
     made.add_argument("--seed", type=int, required=True, help="seed of the cell")
     made.add_argument("--out", type=Path, required=True, help="model folder to write, predictions.jsonl included")
     return made

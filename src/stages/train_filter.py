@@ -1,7 +1,7 @@
 """Train the quality filter: a classifier on D_cg (training and support rows) with a seed of its own (spec section 9).
 
 python -m stages.train_filter --benchmark diagnostic --classifier bert --split data/splits/diagnostic \
-    --backbones models/backbones/diagnostic --seed 13 --out models/run/filter
+    --encoder models/run/backbones/encoder --seed 13 --out models/run/filter
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main(argv: list[str] | None = None) -> None:
     seed = sub_seed(args.seed, "filter")
     with cost_of(args.out), atomic_dir(args.out) as out:
         train = CLASSIFIERS[args.classifier].train
-        history = train(examples, labels, settings, args.backbones / "encoder", out, seed, "quality filter")
+        history = train(examples, labels, settings, args.encoder, out, seed, "quality filter")
         write_json(out / "history.json", {"epochs": history})
 
 
@@ -34,7 +34,7 @@ def _parser():
     made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
     made.add_argument("--classifier", required=True, help="name of a block of `classifiers`")
     made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
-    made.add_argument("--backbones", type=Path, required=True, help="folder of the benchmark's backbones")
+    made.add_argument("--encoder", type=Path, required=True, help="folder of the pre-trained encoder")
     made.add_argument("--seed", type=int, required=True, help="seed of the cell; the filter derives its own from it")
     made.add_argument("--out", type=Path, required=True, help="model folder to write")
     return made
