@@ -55,7 +55,7 @@ class Sizes:
     repeats: int
 
 
-FULL = Sizes(texts=256, requests=(16, 60, 512), filtered=(64, 256, 4096), documents=120_000, repeats=4)
+FULL = Sizes(texts=256, requests=(16, 60, 384), filtered=(64, 256, 4096), documents=120_000, repeats=3)
 QUICK = Sizes(texts=48, requests=(2, 4, 8), filtered=(2, 4, 32), documents=1500, repeats=2)
 
 
