@@ -173,10 +173,10 @@ class Synthesis(Block):
 
     max_length: Positive | None = None
     batch_size: Positive | None = None
-    temperature: Annotated[float, Field(gt=0)]
+    temperature: Annotated[float, Field(gt=0)] | None = None
     top_k: Count
     top_p: Probability
-    no_repeat_ngram: Count
+    no_repeat_ngram: Count | None = None
 
 
 class Selection(Block):

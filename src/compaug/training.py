@@ -50,6 +50,7 @@ def seed_everything(seed: int) -> None:
     np.random.seed(seed)
     torch.manual_seed(seed)
     torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # 4 % of a small model's time, and nothing reads it
     torch.backends.cudnn.benchmark = False
 
 
