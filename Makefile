@@ -22,6 +22,7 @@ $(READY): requirements.txt constraints.txt pyproject.toml
 
 repro: $(READY)        ## run the cell that `run` in params.yaml names; ends with its table
 	dvc repro
+	@sed -n '/^\*\*/p; /^| *|/,/^$$/p' reports/summary.md | sed -n '1,/^$$/p'
 
 test: $(READY)         ## run all tests; those on real corpora need COMPAUG_MIRROR and skip without it
 	pytest

@@ -40,13 +40,9 @@ def matrices():
 
 
 @pytest.mark.parametrize(("case", "empty_both", "gold", "predicted", "expected"), TABLE)
-def test_every_empty_and_non_empty_case_scores_as_in_the_specification(
-    case, empty_both, gold, predicted, expected
-):
+def test_every_empty_and_non_empty_case_scores_as_in_the_specification(case, empty_both, gold, predicted, expected):
     scores = instance_scores(label_matrix([gold], 4), label_matrix([predicted], 4), empty_both)
-    assert [scores[name][0] for name in ("jacc", "acc", "corr", "corr_set", "comp")] == pytest.approx(
-        expected
-    )
+    assert [scores[name][0] for name in ("jacc", "acc", "corr", "corr_set", "comp")] == pytest.approx(expected)
 
 
 @given(matrices())
@@ -105,9 +101,7 @@ def test_predictions_of_another_shape_or_no_prediction_at_all_are_refused():
 
 
 def test_predictions_are_returned_in_the_order_of_the_gold_ids(tmp_path):
-    path = _write(
-        tmp_path, [("b", "test", [0.2, 0.3]), ("v", "validation", [0, 0]), ("a", "test", [0.9, 0.1])]
-    )
+    path = _write(tmp_path, [("b", "test", [0.2, 0.3]), ("v", "validation", [0, 0]), ("a", "test", [0.9, 0.1])])
     assert read_predictions(path, ["a", "b"], 2).tolist() == [[0.9, 0.1], [0.2, 0.3]]
 
 
@@ -133,5 +127,5 @@ def test_predictions_that_do_not_match_the_gold_file_are_refused_with_the_line(t
 def _write(folder, rows):
     path = folder / "predictions.jsonl"
     keys = ("id", "split", "probabilities")
-    path.write_text("".join(json.dumps(dict(zip(keys, row))) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(dict(zip(keys, row, strict=False))) + "\n" for row in rows))
     return path

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from graph import ROOT
 
 from compaug.benchmarks import diagnostic
 from compaug.records import read_json
-from graph import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("dvc") is None, reason="dvc is not installed here")]
 
@@ -89,4 +89,3 @@ def test_a_comment_in_the_classifier_does_not_retrain_the_generator(project):
     changed = shell(project, "dvc", "status")
     assert "train_filter" in changed
     assert "train_generator" not in changed
-

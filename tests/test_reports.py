@@ -71,9 +71,7 @@ def toy_cell(generator="ld_vae", **changes):
     if generator == "none":
         results["augmented"] = results["baseline"]
     details = {
-        "acc_gain": cells.accuracy_gain(
-            gold, label_matrix(ARMS["augmented"], 3), label_matrix(ARMS["baseline"], 3)
-        ),
+        "acc_gain": cells.accuracy_gain(gold, label_matrix(ARMS["augmented"], 3), label_matrix(ARMS["baseline"], 3)),
         "per_composition": {arm: result["per_composition"] for arm, result in results.items()},
     }
     values = {
@@ -116,9 +114,7 @@ def test_the_interval_of_the_accuracy_gain_contains_the_gain():
     gain = toy_cell().details["acc_gain"]
     assert gain["mean"] == 60 and gain["n"] == 10
     assert gain["low"] < 60 < gain["high"]
-    assert gain["p_value"] == round(
-        2 * (1 + 8) / 2**8, 4
-    )  # 7 rows won, 1 lost: as far from even in 18 of 256 patterns
+    assert gain["p_value"] == round(2 * (1 + 8) / 2**8, 4)  # 7 rows won, 1 lost: as far from even in 18 of 256 patterns
 
 
 def test_coverage_counts_requests_against_test_and_training_compositions():
@@ -137,9 +133,7 @@ def test_coverage_counts_requests_against_test_and_training_compositions():
 def test_ceilings_show_that_an_ambiguous_text_is_read_by_the_prior():
     train = [example(1, "racing", (0,)), example(2, "racing", (0,)), example(3, "happy", (1,))]
     test = [example(4, "racing dear", (1, 2)), example(5, "happy dear", (1, 2))]
-    ceilings = cells.bayes_ceilings(
-        GRAMMAR, LABELS, "one", train=train, test=test, iid_train=train, iid_test=train
-    )
+    ceilings = cells.bayes_ceilings(GRAMMAR, LABELS, "one", train=train, test=test, iid_train=train, iid_test=train)
     assert ceilings["iid"]["acc"] == 100  # racing is anger in this prior, and happy is joy
     assert ceilings["cg_training_prior"]["acc"] == 50  # the prior has seen neither reading: the first wins
     assert ceilings["cg_target_prior"]["acc"] == 100
@@ -254,7 +248,7 @@ SEEDS = (42, 43, 44)
 
 def write_grid(folder, column="SemEval"):
     for generator, values in ACC.items():
-        for seed, acc in zip(SEEDS, values):
+        for seed, acc in zip(SEEDS, values, strict=False):
             metrics = {name: acc for name in tables.ALL_METRICS}
             row = tables.result_row(
                 metrics,
@@ -284,10 +278,7 @@ def test_the_grid_page_names_who_beats_the_controls_and_shows_the_paper(tmp_path
     rows = write_grid(tmp_path)
     table = tables.summaries(rows)
     shown = tables.render_markdown(table, rows, PAPER)
-    assert (
-        "Against `none`, the 95 % interval of the Acc gain lies above zero for `oversample`, `ld_vae`."
-        in shown
-    )
+    assert "Against `none`, the 95 % interval of the Acc gain lies above zero for `oversample`, `ld_vae`." in shown
     assert "| none, iid split |" in shown
     assert "12.00 ± 2.00 [7.03, 16.97]" in shown
     assert "8.44 (+13.59)" in shown and "2.92 (+9.08)" in shown and "27.31 (+23.69)" in shown
@@ -297,7 +288,7 @@ def test_the_grid_page_names_who_beats_the_controls_and_shows_the_paper(tmp_path
 
 def test_a_gain_that_one_seed_contradicts_is_not_claimed(tmp_path):
     rows = write_grid(tmp_path, column=None)
-    for cell, acc in zip(rows["toy"]["ld_vae"], (5.0, 22.0, 24.0)):
+    for cell, acc in zip(rows["toy"]["ld_vae"], (5.0, 22.0, 24.0), strict=False):
         cell["metrics"]["acc"] = acc
     table = tables.summaries(rows)
     assert "includes zero for `ld_vae`" in tables.claim(table["toy"])
@@ -309,9 +300,7 @@ def test_one_seed_has_no_interval_and_supports_no_claim(tmp_path):
     rows = tables.read_cells(tmp_path, ["toy"], ["none", "ld_vae"], SEEDS[:1])
     table = tables.summaries(rows)
     assert tables.metrics_tree(table)["toy"]["ld_vae"]["gain_over_none"] == {"mean": 10.0}
-    assert (
-        tables.claim(table["toy"]) == "One seed has no interval, so no generator can be said to beat `none`."
-    )
+    assert tables.claim(table["toy"]) == "One seed has no interval, so no generator can be said to beat `none`."
     assert "±" not in tables.render_markdown(table, rows, PAPER).split("## toy")[1]
 
 
@@ -332,9 +321,7 @@ def write_splits(folder):
     LABELS.write(folder / "labels.json")
     splits = {"train": [(0,), (1,), (2,), (0, 2)], "support": [(1, 2)], "iid_train": GOLD}
     for name, label_sets in {**splits, "test": GOLD, "iid_test": GOLD}.items():
-        write_jsonl(
-            folder / f"{name}.jsonl", [example(f"{name}{i}", "text", y) for i, y in enumerate(label_sets)]
-        )
+        write_jsonl(folder / f"{name}.jsonl", [example(f"{name}{i}", "text", y) for i, y in enumerate(label_sets)])
     for arm, label_sets in ARMS.items():
         split = cells.SPLIT_OF_ARM[arm]
         predictions = [

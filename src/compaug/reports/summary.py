@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compaug.reports import NOT_REPORTED, markdown_table, number
@@ -181,11 +181,7 @@ def _synthetic_data(cell: Cell) -> list[str]:
     if quality:
         lines.append(f"Kept texts: {', '.join(quality)}.")
     if cell.label_generator:
-        sampled = {name: cell.label_generator.get(name) for name in ("requested", "rejected", "rejection_rate")}
-        recorded = ", ".join(
-            f"{name.replace('_', ' ')} {value}" for name, value in sampled.items() if value is not None
-        )
-        lines.append(f"Label generator: {recorded or 'no counts recorded'}.")
+        lines.append(_label_generator(cell.label_generator))
     if coverage:
         lines.append(
             f"Requested compositions: {coverage['requested_compositions']} distinct, "
@@ -204,7 +200,7 @@ def _synthetic_data(cell: Cell) -> list[str]:
         rows = [
             [
                 sample["requested"],
-                "yes" if sample["faithful"] else f"no: {' or '.join(sample['readings']) or 'nothing'}",
+                "yes" if sample["faithful"] else f"no: {_readings(sample['readings'])}",
                 sample["text"],
             ]
             for sample in samples
@@ -214,3 +210,19 @@ def _synthetic_data(cell: Cell) -> list[str]:
             markdown_table(["requested", "faithful", "text"], rows, left=(0, 1, 2)),
         ]
     return blocks
+
+
+def _label_generator(counts: Mapping) -> str:
+    """One sentence on P_t(y): what was asked for, what could not be parsed and why."""
+    rejected = counts.get("rejected", {})
+    reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(rejected.items()) if count)
+    share = f"{100 * counts.get('rejection_rate', 0):.1f} % of its samples rejected" + (
+        f" ({reasons})" if reasons else ""
+    )
+    return f"Label generator: {counts.get('requested', 0)} label sets requested, {share}."
+
+
+def _readings(readings: Sequence[str], shown: int = 2) -> str:
+    """What the oracle reads in a text, shortened: an ambiguous text has many readings."""
+    more = len(readings) - shown
+    return (" or ".join(readings[:shown]) or "expresses no label set") + (f" or {more} more" if more > 0 else "")
