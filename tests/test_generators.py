@@ -12,6 +12,7 @@ import yaml
 from toys import LABELS, PROMPT, backbones, examples, ls_pt_params, synthesis
 from transformers import GPT2Config, GPT2LMHeadModel
 
+from compaug import selection
 from compaug.generators import GENERATORS, ls_pt, prefix
 from compaug.pretrained import load_decoder
 from compaug.records import InputError, Labels, file_digest, read_json, read_jsonl, write_jsonl, write_rows
@@ -180,13 +181,13 @@ def test_the_shuffled_control_uses_every_real_text_equally_often(tmp_path):
 
 def test_blank_repeated_and_copied_texts_are_told_apart():
     texts = ["New text", " ", "new  TEXT", "Known text", "another"]
-    assert synthesize.judge(texts, {"known text"}, copies=False) == ["kept", "blank", "duplicate", "copied", "kept"]
-    assert synthesize.judge(texts, set(), copies=True) == ["kept", "blank", "kept", "kept", "kept"]
+    assert selection.judge(texts, {"known text"}, copies=False) == ["kept", "blank", "duplicate", "copied", "kept"]
+    assert selection.judge(texts, set(), copies=True) == ["kept", "blank", "kept", "kept", "kept"]
 
 
 def test_the_side_car_adds_up():
     label_sets = [(0,), (0,), (0, 1), (0, 1)]
-    made = synthesize.counts(label_sets, ["kept", "blank", "copied", "kept"], LABELS)
+    made = selection.counts(label_sets, ["kept", "blank", "copied", "kept"], LABELS)
     assert made["requested"] == 4 == made["kept"] + sum(made["dropped"].values())
     assert made["produced"] == 3
     assert made["per_composition"] == {"joy": {"requested": 2, "kept": 1}, "joy+fear": {"requested": 2, "kept": 1}}
@@ -240,7 +241,7 @@ def write_params(path):
     toy = values["benchmarks"]["diagnostic"]
     budgets = toy["budgets"]
     budgets["generator"] |= {"epochs": 1, "mid_dim": 16, "max_length": 40}
-    budgets["synthesis"] = {"max_length": 40, "batch_size": 8}
+    budgets["synthesis"] = {"max_length": 40, "batch_size": 8, "temperature": 1.0, "no_repeat_ngram": 2}
     values["benchmarks"] |= {"toy": toy}
     for block in ("ls_pt", "ld_vae"):
         values["generators"][block]["prefix_length"] = 3

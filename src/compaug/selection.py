@@ -1,4 +1,4 @@
-"""Quality control (spec section 9): score synthetic texts with the filter, keep the best, report what was lost.
+"""Quality control (spec sections 5 and 9): drop what is no text, score the rest with the filter, keep the best, report.
 
 The filter is a classifier trained on D_cg with a seed of its own; a text's score is the Jaccard index of the filter's
 label set and the requested one.
@@ -7,14 +7,48 @@ label set and the requested one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from compaug.records import Example, InputError, Labels
+from compaug.records import Example, InputError, Labels, text_key
 
 HISTOGRAM_BINS = 10  # Jaccard scores in tenths; a perfect score has its own bin
+
+
+def judge(texts: Sequence[str], known: Collection[str], copies: bool) -> list[str]:
+    """The fate of every text: blank, copied (its key is `known`), duplicate (of an earlier one) or kept.
+
+    With `copies` only blank texts go.
+    """
+    fates, seen = [], set()
+    for text in texts:
+        key = text_key(text)
+        if not key:
+            fates.append("blank")
+        elif not copies and key in known:
+            fates.append("copied")
+        elif not copies and key in seen:
+            fates.append("duplicate")
+        else:
+            fates.append("kept")
+        seen.add(key)
+    return fates
+
+
+def counts(label_sets: Sequence[tuple[int, ...]], fates: Sequence[str], labels: Labels) -> dict:
+    """What became of the requests, in all and per composition."""
+    total = Counter(fates)
+    requested = Counter(map(labels.key, label_sets))
+    kept = Counter(labels.key(label_set) for label_set, fate in zip(label_sets, fates, strict=True) if fate == "kept")
+    return {
+        "requested": len(fates),
+        "produced": len(fates) - total["blank"],
+        "dropped": {reason: total[reason] for reason in ("blank", "duplicate", "copied")},
+        "kept": total["kept"],
+        "per_composition": {key: {"requested": requested[key], "kept": kept[key]} for key in sorted(requested)},
+    }
 
 
 def jaccard(predicted: np.ndarray, requested: Sequence[Sequence[int]]) -> np.ndarray:

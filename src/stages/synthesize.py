@@ -9,11 +9,9 @@ Beside the rows goes a side-car .json: what was requested, produced, dropped and
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from compaug import params
+from compaug import params, selection
 from compaug.records import (
     Example,
     InputError,
@@ -50,7 +48,7 @@ def main(argv: list[str] | None = None) -> None:
         if not generator.copies:
             real = (args.split / f"{name}.jsonl" for name in ("train", "support"))
             known = {text_key(example.text) for path in real for example in iter_jsonl(path, len(labels))}
-        fates = judge(texts, known, generator.copies)
+        fates = selection.judge(texts, known, generator.copies)
         rows = [
             Example(
                 id=f"{args.generator}-{request:06d}",
@@ -65,7 +63,7 @@ def main(argv: list[str] | None = None) -> None:
         ]
         write_jsonl(args.out, rows)
         hashes = {"generator": file_digest(args.model), "compositions": file_digest(args.compositions)}
-        side_car = counts(label_sets, fates, labels)
+        side_car = selection.counts(label_sets, fates, labels)
         side_car |= {"generator": args.generator, "config": settings.model_dump(), "hashes": hashes}
         write_json(args.out.with_suffix(".json"), side_car)
 
@@ -83,40 +81,6 @@ def read_label_sets(path: Path, n_labels: int) -> list[tuple[int, ...]]:
         except InputError as error:
             raise InputError(f"{path}:{number}: {error}") from None
     return label_sets
-
-
-def judge(texts: Sequence[str], known: Collection[str], copies: bool) -> list[str]:
-    """The fate of every text: blank, copied (its key is `known`), duplicate (of an earlier one) or kept.
-
-    With `copies` only blank texts go.
-    """
-    fates, seen = [], set()
-    for text in texts:
-        key = text_key(text)
-        if not key:
-            fates.append("blank")
-        elif not copies and key in known:
-            fates.append("copied")
-        elif not copies and key in seen:
-            fates.append("duplicate")
-        else:
-            fates.append("kept")
-        seen.add(key)
-    return fates
-
-
-def counts(label_sets: Sequence[tuple[int, ...]], fates: Sequence[str], labels: Labels) -> dict:
-    """What became of the requests, in all and per composition."""
-    total = Counter(fates)
-    requested = Counter(map(labels.key, label_sets))
-    kept = Counter(labels.key(label_set) for label_set, fate in zip(label_sets, fates, strict=True) if fate == "kept")
-    return {
-        "requested": len(fates),
-        "produced": len(fates) - total["blank"],
-        "dropped": {reason: total[reason] for reason in ("blank", "duplicate", "copied")},
-        "kept": total["kept"],
-        "per_composition": {key: {"requested": requested[key], "kept": kept[key]} for key in sorted(requested)},
-    }
 
 
 def _parser():
