@@ -18,6 +18,7 @@ import yaml
 from graph import ROOT, SRC, code_of, declared_params, imports_of
 
 from compaug.records import Labels, write_json, write_rows
+from compaug.reports.tables import cell_name
 
 PIPELINES = ("dvc.yaml", "reports/paper/dvc.yaml", "reports/pretrained/dvc.yaml")
 SOURCES = sorted(SRC.rglob("*.py"))
@@ -222,8 +223,8 @@ def test_the_table_waits_for_every_cell_of_its_axes(pipeline):
     cells = [out for stage in stages if stage.script == "evaluate_cell" for out in stage.outs]
     axes = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))[table.options["axes"][0]]
     generators = axes["generators"] + ([] if "no-iid" in table.options else ["iid"])
-    for b, g, s in itertools.product(axes["benchmarks"], generators, axes["seeds"]):
-        cell = f"{folder}/runs/{b}-{g}-{s}.json"
+    for b, g, gs, s in itertools.product(axes["benchmarks"], generators, axes["generator_seeds"], axes["seeds"]):
+        cell = f"{folder}/runs/{cell_name(b, g, gs, s)}"
         assert cell in cells and table.reads(cell)
     for cell in cells:
         assert table.reads(cell)

@@ -279,10 +279,12 @@ class Run(Block):
 
 
 class Axes(Block):
-    """The axes of a grid: its cells are their product."""
+    """The axes of a grid: its cells are their product. `generator_seeds` are those of filter, generator and samples,
+    `seeds` those of the classifier."""
 
     benchmarks: Annotated[list[str], Field(min_length=1)]
     generators: Annotated[list[str], Field(min_length=1)]
+    generator_seeds: Annotated[list[Seed], Field(min_length=1)]
     seeds: Annotated[list[Seed], Field(min_length=1)]
 
 

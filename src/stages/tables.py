@@ -2,7 +2,7 @@
 
 python -m stages.tables --axes paper --out reports/paper
 
-Reads <out>/runs/<benchmark>-<generator>-<seed>.json for the product of the axes and, as the reference
+Reads <out>/runs/<benchmark>-<generator>-<generator seed>-<seed>.json for the product of the axes and, as the reference
 without compositional shift, the generator `iid`; a missing cell is an error.
 """
 
@@ -16,22 +16,22 @@ from compaug.reports import tables
 from compaug.reports.paper import IID, read_paper_values
 from stages import parser, run
 
-PARAMS = ["{axes}.benchmarks", "{axes}.generators", "{axes}.seeds"]
+PARAMS = ["{axes}.benchmarks", "{axes}.generators", "{axes}.generator_seeds", "{axes}.seeds"]
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS, axes=args.axes)
     paper = read_paper_values(args.paper_values)
-    generators = blocks["generators"] + ([] if args.no_iid else [IID])
-    rows = tables.read_cells(args.out / "runs", blocks["benchmarks"], generators, blocks["seeds"])
+    blocks["generators"] = blocks["generators"] + ([] if args.no_iid else [IID])
+    rows = tables.read_cells(args.out / "runs", **blocks)
     table = tables.summaries(rows)
     page = tables.render_markdown(table, rows, paper)
     tree = tables.metrics_tree(table)
     if args.random_axes:
         axes = params.load(args.params, PARAMS, axes=args.random_axes)
         runs = args.out / "runs" / "random"
-        random_rows = tables.read_cells(runs, axes["benchmarks"], axes["generators"], axes["seeds"])
+        random_rows = tables.read_cells(runs, **axes)
         filtered = tables.filter_gains(rows, random_rows)
         page += "\n" + tables.render_filter(filtered)
         tree["filter_against_random"] = tables.metrics_tree(filtered)

@@ -32,27 +32,40 @@ def result_row(metrics: Mapping, **coordinates: object) -> dict:
     }
 
 
-def cell_name(benchmark: str, generator: str, seed: int) -> str:
-    return f"{benchmark}-{generator}-{seed}.json"
+def cell_name(benchmark: str, generator: str, generator_seed: int | None, seed: int) -> str:
+    """File of a cell; the iid reference has no generator and hence no seed of one."""
+    seeds = [seed] if generator == IID else [generator_seed, seed]
+    return "-".join(map(str, [benchmark, generator, *seeds])) + ".json"
 
 
-def read_cells(folder: Path | str, benchmarks: Sequence[str], generators: Sequence[str], seeds: Sequence[int]) -> Rows:
+def read_cells(
+    folder: Path | str,
+    benchmarks: Sequence[str],
+    generators: Sequence[str],
+    generator_seeds: Sequence[int],
+    seeds: Sequence[int],
+) -> Rows:
     """Result rows of every cell of the axes; InputError names the first that is missing or wrong."""
-    rows: Rows = {}
-    for benchmark in benchmarks:
-        rows[benchmark] = {}
-        for generator in generators:
-            rows[benchmark][generator] = [_read_cell(Path(folder), benchmark, generator, seed) for seed in seeds]
-    return rows
+    return {
+        benchmark: {
+            generator: [
+                _read_cell(Path(folder), benchmark, generator, generator_seed, seed)
+                for generator_seed in ([None] if generator == IID else generator_seeds)
+                for seed in seeds
+            ]
+            for generator in generators
+        }
+        for benchmark in benchmarks
+    }
 
 
-def _read_cell(folder: Path, benchmark: str, generator: str, seed: int) -> dict:
-    path = folder / cell_name(benchmark, generator, seed)
+def _read_cell(folder: Path, benchmark: str, generator: str, generator_seed: int | None, seed: int) -> dict:
+    path = folder / cell_name(benchmark, generator, generator_seed, seed)
     if not path.exists():
         raise InputError(f"{path}: this cell of the axes has no result; `dvc repro` the grid or shorten the axis")
     row = read_json(path)
-    found = tuple(row.get(name) for name in ("benchmark", "generator", "seed"))
-    if found != (benchmark, generator, seed) or "metrics" not in row:
+    found = tuple(row.get(name) for name in ("benchmark", "generator", "generator_seed", "seed"))
+    if found != (benchmark, generator, generator_seed, seed) or "metrics" not in row:
         raise InputError(
             f"{path}: holds the cell {found}, not the one its name says; delete it and run its stage again"
         )
@@ -107,18 +120,27 @@ def render_markdown(table: Summaries, rows: Rows, paper: Mapping) -> str:
     ]
     for benchmark, generators in table.items():
         first = next(iter(rows[benchmark].values()))[0]
-        seeds = [row["seed"] for row in next(iter(rows[benchmark].values()))]
+        cells = next(iter(rows[benchmark].values()))
         parts += [
             f"## {benchmark}",
             claim(generators),
             _our_table(generators),
             (
-                f"Seeds {', '.join(map(str, seeds))}; classifier `{first['classifier']}`; backbones "
+                f"{_which_seeds(cells)}; classifier `{first['classifier']}`; backbones "
                 f"{', '.join(f'{role} `{name}`' for role, name in sorted(first['backbones'].items()))}."
             ),
             _paper_table(generators, rows[benchmark], paper),
         ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _which_seeds(cells: Sequence[Mapping]) -> str:
+    """Which seeds the spread covers: one generator seed means that the generator's own luck is not in it."""
+    generator, classifier = (list(dict.fromkeys(cell[k] for cell in cells)) for k in ("generator_seed", "seed"))
+    text = f"Classifier seeds {', '.join(map(str, classifier))}"
+    if len(generator) == 1:
+        return f"{text}; every generator was trained and sampled once (seed {generator[0]}), so the spread leaves its luck out"
+    return f"{text}; generator seeds {', '.join(map(str, generator))}"
 
 
 def claim(generators: Mapping[str, Mapping[str, Summary]]) -> str:
@@ -209,19 +231,23 @@ def _beside(theirs: float | None, ours: float) -> str:
     return NOT_REPORTED if theirs is None else f"{number(theirs)} ({number(ours - theirs, sign=True)})"
 
 
+def _seeds(cell: Mapping) -> tuple[int | None, int]:
+    return cell["generator_seed"], cell["seed"]
+
+
 def filter_gains(rows: Rows, random_rows: Rows) -> Summaries:
     """Acc of top K, of random selection and their difference paired by seed (table 5), per benchmark and generator."""
     table: Summaries = {}
     for benchmark, generators in random_rows.items():
         table[benchmark] = {}
         for generator, cells in generators.items():
-            by_seed = {cell["seed"]: cell["metrics"]["acc"] for cell in rows[benchmark][generator]}
-            if missing := [cell["seed"] for cell in cells if cell["seed"] not in by_seed]:
+            by_seed = {_seeds(cell): cell["metrics"]["acc"] for cell in rows[benchmark][generator]}
+            if missing := [_seeds(cell) for cell in cells if _seeds(cell) not in by_seed]:
                 raise InputError(
-                    f"random.seeds: seed {missing[0]} has no filtered cell of {generator} on {benchmark} to compare with; "
+                    f"random: the seeds {missing[0]} have no filtered cell of {generator} on {benchmark} to compare with; "
                     "add it to the grid's seeds or take it out"
                 )
-            filtered, drawn = [by_seed[c["seed"]] for c in cells], [c["metrics"]["acc"] for c in cells]
+            filtered, drawn = [by_seed[_seeds(c)] for c in cells], [c["metrics"]["acc"] for c in cells]
             differences = [top - random for top, random in zip(filtered, drawn, strict=True)]
             values = {"top_k": filtered, "random": drawn, "gain": differences}
             table[benchmark][generator] = {name: summarise(numbers) for name, numbers in values.items()}
