@@ -66,7 +66,7 @@ def test_a_stage_gets_the_blocks_it_lists_and_no_others():
 
 
 def test_the_axes_of_a_grid_are_lists():
-    keys = ["{axes}.benchmarks", "{axes}.generators", "{axes}.seeds"]
+    keys = ["{axes}.benchmarks", "{axes}.generators", "{axes}.generator_seeds", "{axes}.seeds"]
     assert params.load(COMMITTED, keys, axes="paper") == TREE["paper"]
 
 
