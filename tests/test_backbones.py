@@ -11,7 +11,7 @@ import yaml
 from compaug.backbones import _causal_language_model, _masked_language_model, _wordpiece, prepare
 from compaug.params import Backbone
 from compaug.pretrained import IGNORED, encode_states, load_decoder, load_encoder, mean_states
-from compaug.records import Example, InputError, read_json, write_jsonl
+from compaug.records import Example, InputError, Labels, read_json, write_jsonl
 from compaug.training import seed_everything
 from stages import backbones
 
@@ -224,6 +224,7 @@ def test_states_do_not_depend_on_batching_and_means_leave_padding_out(folders):
 def test_the_stage_reads_train_texts_only_and_writes_both_roles(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_jsonl("split/train.jsonl", [Example(f"t{i}", text, (0,)) for i, text in enumerate(TEXTS)])
+    Labels(("joy", "zebra"), ("joy", "zebra")).write("split/labels.json")
     (tmp_path / "split" / "test.jsonl").write_text("this file must not be opened")
     values = yaml.safe_load((ROOT / "params.yaml").read_text())
     spec = tiny(epochs=1).model_dump(exclude_none=True)
@@ -235,4 +236,7 @@ def test_the_stage_reads_train_texts_only_and_writes_both_roles(tmp_path, monkey
     for role in ROLES:
         assert contents(tmp_path / "a" / role) == contents(tmp_path / "b" / role)
         assert str(tmp_path) not in json.dumps({k: repr(v) for k, v in contents(tmp_path / "a" / role).items()})
+    prompt = values["benchmarks"]["diagnostic"]["text_prompt"].split()[1]
+    assert prompt in (tmp_path / "a/decoder/tokenizer.json").read_text()  # a decoder reads texts after their prompts
+    assert prompt not in (tmp_path / "a/encoder/tokenizer.json").read_text()
     assert capsys.readouterr().err == ""

@@ -36,7 +36,11 @@ def project(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("project")
     tracked = shell(ROOT, "git", "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
     for name in tracked:
-        if (ROOT / name).is_file() and name != "dvc.lock" and not name.startswith("reports/p"):
+        if (
+            (ROOT / name).is_file()
+            and name != "dvc.lock"
+            and not name.startswith(("reports/paper/", "reports/pretrained/"))
+        ):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
     examples, labels = diagnostic.read({"size": 300}, seed=3)
@@ -57,7 +61,7 @@ def project(tmp_path_factory) -> Path:
     shell(folder, "git", "init", "-q")
     shell(folder, "git", "add", "-A")
     shell(folder, "git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")
-    shell(folder, "dvc", "repro", "-q")
+    shell(folder, "dvc", "repro")
     return folder
 
 
