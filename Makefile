@@ -9,7 +9,7 @@ export DVC_NO_ANALYTICS = 1
 .DEFAULT_GOAL := help
 
 help:                  ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/: *## */:/' | awk -F: '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */:/' | awk -F: '{printf "  make %-10s %s\n", $$1, $$2}'
 
 install: $(READY)      ## make .venv with the pinned packages (about 1 GB on disk with the CPU build of torch)
 
