@@ -46,6 +46,14 @@ def run(folder: Path) -> subprocess.CompletedProcess:
     )
 
 
+@pytest.fixture(autouse=True)
+def children_hear_ctrl_c():
+    """A shell's background job, such as a test run under nohup, ignores SIGINT, and its children would inherit that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def stopped(folder: Path, number: signal.Signals) -> tuple[int, str]:
     """Start the stage, send the signal once the first epoch is in a checkpoint: exit code and standard error."""
     process = subprocess.Popen(COMMAND, cwd=folder, env=SURROUNDINGS, stderr=subprocess.PIPE, text=True)
