@@ -5,7 +5,7 @@ READY  := $(VENV)/.ready
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export DVC_NO_ANALYTICS = 1
 
-.PHONY: help install repro test lint bench clean
+.PHONY: help install repro test lint bench costs clean
 .DEFAULT_GOAL := help
 
 help:                  ## this list
@@ -33,6 +33,9 @@ lint: $(READY)         ## ruff, check and format
 
 bench: $(READY)        ## compare fast and plain variants in one run; writes reports/bench.md
 	python -m stages.bench --out reports/bench.md
+
+costs: $(READY)        ## seconds, parameters trained and device of every stage that has run here
+	@python -m stages.costs
 
 clean:                 ## remove every output of the root pipeline; dvc.lock and reports stay
 	rm -rf data/raw data/splits data/audit data/compositions data/synthetic data/selected models/run .checkpoints .costs

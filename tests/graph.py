@@ -33,15 +33,22 @@ def imports_of(file: Path) -> frozenset[Path]:
     return frozenset(found - {file})
 
 
-def code_of(stage: str) -> list[str]:
-    """The script of a stage and every module it reaches, as dvc.yaml lists them.
+SHARED_GENERATOR_FILES = [
+    f"src/compaug/generators/{name}.py"
+    for name in ("__init__", "controls", "latents", "posterior", "prefix", "sampling")
+]
+
+
+def code_of(stage: str, generator: str | None = None) -> list[str]:
+    """The script of a stage and every module it reaches, as dvc.yaml lists them; a generator's file is imported by its name.
 
     stages/__init__.py is left out: it reads argv, writes costs and turns errors into one line, and cannot change a result.
     So is compaug/__init__.py, which holds the version.
     """
     plumbing = {SRC / "stages" / "__init__.py", SRC / "compaug" / "__init__.py"}
     script = SRC / "stages" / f"{stage}.py"
-    reached, todo = {script}, [script]
+    reached = {script} | ({SRC / "compaug" / "generators" / f"{generator}.py"} if generator else set())
+    todo = list(reached)
     while todo:
         for file in imports_of(todo.pop()) - reached:
             reached.add(file)

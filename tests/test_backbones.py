@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from pathlib import Path
@@ -7,8 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
-from compaug.backbones import _causal_language_model, _masked_language_model, _wordpiece, prepare
+from compaug.backbones import LOADERS, _causal_language_model, _masked_language_model, _wordpiece, corrupt, prepare
 from compaug.params import Backbone
 from compaug.pretrained import IGNORED, encode_states, load_decoder, load_encoder, mean_states
 from compaug.records import Example, InputError, Labels, read_json, write_jsonl
@@ -23,7 +26,7 @@ TEXTS = [
     for thing in ("train", "garden", "letter")
     for when in ("today", "last night!", "again")
 ]
-ROLES = ["encoder", "decoder"]
+ROLES = ["encoder", "decoder", "seq2seq"]
 
 
 def tiny(**changes) -> Backbone:
@@ -67,9 +70,9 @@ def test_the_same_seed_makes_the_same_bytes_and_another_seed_others(folders, rol
 
 @pytest.mark.parametrize("role", ROLES)
 def test_no_word_that_only_other_texts_use_is_in_the_vocabulary(folders, role):
-    load = {"encoder": load_encoder, "decoder": load_decoder}[role]
-    tokenizer, _ = load(folders[role])
+    tokenizer, _ = LOADERS[role](folders[role])
     vocabulary = {token.removeprefix("##").removeprefix("Ġ") for token in tokenizer.get_vocab()}
+    vocabulary -= set(tokenizer.all_special_tokens)
     assert "garden" in vocabulary
     assert not vocabulary & {"zeppelin", "zep", "pelin", "quartz"}
     seen = " ".join([*TEXTS, *(text.lower() for text in TEXTS)])
@@ -221,22 +224,48 @@ def test_states_do_not_depend_on_batching_and_means_leave_padding_out(folders):
 # ---------------------------------------------------------------- the stage
 
 
-def test_the_stage_reads_train_texts_only_and_writes_both_roles(tmp_path, monkeypatch, capsys):
+def test_the_stage_reads_train_texts_only_and_makes_the_role_it_is_asked_for(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_jsonl("split/train.jsonl", [Example(f"t{i}", text, (0,)) for i, text in enumerate(TEXTS)])
     Labels(("joy", "zebra"), ("joy", "zebra")).write("split/labels.json")
     (tmp_path / "split" / "test.jsonl").write_text("this file must not be opened")
     values = yaml.safe_load((ROOT / "params.yaml").read_text())
     spec = tiny(epochs=1).model_dump(exclude_none=True)
-    values["benchmarks"]["diagnostic"]["backbones"] = {"encoder": spec, "decoder": spec}
+    values["benchmarks"]["diagnostic"]["backbones"] = dict.fromkeys(ROLES, spec)
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(values))
-    arguments = ["--benchmark", "diagnostic", "--split", "split", "--out"]
-    for out in ("a", "b"):
-        backbones.main([*arguments, out])
+    arguments = ["--benchmark", "diagnostic", "--split", "split"]
+    for out, role in itertools.product(("a", "b"), ROLES):
+        backbones.main([*arguments, "--role", role, "--out", f"{out}/{role}"])
     for role in ROLES:
         assert contents(tmp_path / "a" / role) == contents(tmp_path / "b" / role)
         assert str(tmp_path) not in json.dumps({k: repr(v) for k, v in contents(tmp_path / "a" / role).items()})
     prompt = values["benchmarks"]["diagnostic"]["text_prompt"].split()[1]
     assert prompt in (tmp_path / "a/decoder/tokenizer.json").read_text()  # a decoder reads texts after their prompts
+    assert prompt in (tmp_path / "a/seq2seq/tokenizer.json").read_text()
     assert prompt not in (tmp_path / "a/encoder/tokenizer.json").read_text()
+    backbones.main([*arguments, "--role", "seq2seq", "--generator", "ld_vae", "--out", "c"])
+    assert [file.name for file in (tmp_path / "c").iterdir()] == ["unused.json"]
+    backbones.main([*arguments, "--role", "seq2seq", "--generator", "flan_t5", "--out", "c"])
+    assert contents(tmp_path / "c") == contents(tmp_path / "a" / "seq2seq")
     assert capsys.readouterr().err == ""
+
+
+# ---------------------------------------------------------------- span corruption
+
+
+@given(st.lists(st.integers(100, 200), min_size=2, max_size=80), st.integers(0, 1000))
+def test_the_marks_of_the_source_stand_for_the_spans_of_the_target(ids, seed):
+    marks = list(range(8))
+    torch.manual_seed(seed)
+    source, target = corrupt(ids, marks)
+    spans, current = {}, None
+    for token in target:
+        if token in marks:
+            current = spans.setdefault(token, [])
+        else:
+            current.append(token)
+    restored = [t for token in source for t in (spans[token] if token in marks else [token])]
+    assert restored == ids
+    assert list(spans) == marks[: len(spans)] and all(spans.values())
+    hidden = sum(map(len, spans.values()))
+    assert hidden == min(max(1, round(0.15 * len(ids))), len(ids) - 1)

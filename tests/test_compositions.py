@@ -262,9 +262,7 @@ def test_the_stage_writes_label_sets_and_a_side_car_byte_for_byte_alike(decoder,
     EMOTIONS.write(split / "labels.json")
     for name, compositions in (("train", TRAIN), ("support", SUPPORT)):
         write_jsonl(split / f"{name}.jsonl", [Example(f"{name}{i}", "text", y) for i, y in enumerate(compositions)])
-    (tmp_path / "backbones").mkdir()
-    (tmp_path / "backbones" / "decoder").symlink_to(decoder)
-    arguments = ["--benchmark", "semeval_mini", "--split", "split", "--backbones", "backbones", "--seed", "1"]
+    arguments = ["--benchmark", "semeval_mini", "--split", "split", "--decoder", str(decoder), "--seed", "1"]
     values = yaml.safe_load((ROOT / "params.yaml").read_text())
     values["label_generator"] = options(requested=50).model_dump()
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(values))

@@ -12,8 +12,8 @@ import yaml
 from toys import LABELS, PROMPT, backbones, examples, ls_pt_params, synthesis
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from compaug import selection
-from compaug.generators import GENERATORS, ls_pt, prefix
+from compaug import generators, selection
+from compaug.generators import ls_pt, prefix
 from compaug.pretrained import load_decoder
 from compaug.records import InputError, Labels, file_digest, read_json, read_jsonl, write_jsonl, write_rows
 from compaug.training import FitOptions, fit
@@ -78,13 +78,14 @@ def test_changing_one_label_changes_the_prefix_rows_of_that_label_only(folders):
 
 def test_training_ls_pt_leaves_gpt2_bit_identical_and_lowers_the_loss(folders, tmp_path):
     tokenizer, decoder = load_decoder(folders["decoder"])
+    torch.manual_seed(0)
     before = {name: value.clone() for name, value in decoder.state_dict().items()}
-    model = ls_pt.LsPt(ls_pt.LabelPrefix(4, 3, 16, decoder.config), decoder)
+    model = prefix.PrefixModel(ls_pt.LabelPrefix(4, 3, 16, decoder.config), decoder)
     assert {name.split(".")[0] for name, p in model.named_parameters() if p.requires_grad} == {"network"}
     assert not model.train().decoder.model.training  # its dropout stays off
     rows = prefix.text_rows(LABELED, LABELS, PROMPT, tokenizer, 40)
     collate = partial(prefix.collate, prefix_length=3, pad=tokenizer.eos_token_id)
-    options = FitOptions(epochs=8, batch_size=8, lr=0.01)
+    options = FitOptions(epochs=16, batch_size=8, lr=0.01)
     history = fit(model, rows, [], collate, options, seed=1, work_dir=tmp_path / "work", description="toy")
     assert all(torch.equal(value, before[name]) for name, value in decoder.state_dict().items())
     assert history[-1]["train"]["loss"] < 0.8 * history[0]["train"]["loss"]
@@ -154,7 +155,7 @@ def test_a_prefix_that_does_not_fit_the_decoder_is_one_clear_line(folders, tmp_p
 
 
 def control(name, tmp_path, label_sets, seed=3):
-    generator = GENERATORS[name]
+    generator = generators.load(name)
     generator.train(examples(), LABELS, None, PROMPT, {}, tmp_path / name, 13)
     return generator.generate(tmp_path / name, label_sets, LABELS, synthesis(), {}, seed)
 

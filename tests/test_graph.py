@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from graph import ROOT, SRC, code_of, declared_params, imports_of
+from graph import ROOT, SHARED_GENERATOR_FILES, SRC, code_of, declared_params, imports_of
 
 from compaug.records import Labels, write_json, write_rows
 from compaug.reports.tables import cell_name
@@ -23,7 +23,7 @@ from compaug.reports.tables import cell_name
 PIPELINES = ("dvc.yaml", "reports/paper/dvc.yaml", "reports/pretrained/dvc.yaml")
 SOURCES = sorted(SRC.rglob("*.py"))
 SCRIPTS = sorted(path.stem for path in (SRC / "stages").glob("*.py") if path.stem != "__init__")
-LIGHT = ("raw", "split", "audit", "select", "evaluate", "evaluate_cell", "report", "tables")
+LIGHT = ("raw", "split", "audit", "select", "evaluate", "evaluate_cell", "report", "tables", "quality")
 
 
 def short(path: Path) -> str:
@@ -105,11 +105,24 @@ def stages_of(pipeline: str) -> tuple[Stage, ...]:
 every_pipeline = pytest.mark.parametrize("pipeline", PIPELINES)
 
 
+IMPORT_BY_NAME = ("train_generator", "synthesize")  # these import the generator's own file
+READ_BY_NAME = ("backbones", "evaluate_cell", "report")  # these read in it which backbones it opens
+WHAT_SHARED_FILES_IMPORT = [f"src/compaug/{name}.py" for name in ("pretrained", "records", "training")]
+
+
 @every_pipeline
 def test_a_stage_depends_on_exactly_the_modules_that_it_reaches(pipeline):
     for stage in stages_of(pipeline):
         listed = [dep for dep in stage.deps if dep.startswith("src/")]
-        assert sorted(listed) == code_of(stage.script), stage.name
+        (generator,) = stage.options.get("generator", [None])
+        if stage.script not in IMPORT_BY_NAME:
+            by_name = stage.script in READ_BY_NAME and generator not in (None, "iid")
+            named = [f"src/compaug/generators/{generator}.py"] if by_name else []
+            assert sorted(listed) == sorted(code_of(stage.script) + named), stage.name
+            continue
+        needed = set(code_of(stage.script, generator))
+        assert needed <= set(listed), stage.name  # the matrix cannot leave out what this generator does not share
+        assert set(listed) - needed <= {*SHARED_GENERATOR_FILES, *WHAT_SHARED_FILES_IMPORT}, stage.name
 
 
 @every_pipeline
@@ -207,7 +220,7 @@ def _inside(deps: list[str], out: str) -> bool:
 @pytest.mark.parametrize("pipeline", PIPELINES[1:])
 def test_a_grid_runs_the_stages_of_the_root_on_its_own_coordinates(pipeline):
     root = {stage.name: stage for stage in stages_of("dvc.yaml")}
-    scripts = {stage.script for stage in root.values()} | {"evaluate_cell", "tables"}
+    scripts = {stage.script for stage in root.values()} | {"evaluate_cell", "quality", "tables"}
     for stage in stages_of(pipeline):
         assert stage.script in scripts, stage.name
         if twin := root.get(stage.name.split("@")[0]):
@@ -223,8 +236,8 @@ def test_the_table_waits_for_every_cell_of_its_axes(pipeline):
     cells = [out for stage in stages if stage.script == "evaluate_cell" for out in stage.outs]
     axes = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))[table.options["axes"][0]]
     generators = axes["generators"] + ([] if "no-iid" in table.options else ["iid"])
-    for b, g, gs, s in itertools.product(axes["benchmarks"], generators, axes["generator_seeds"], axes["seeds"]):
-        cell = f"{folder}/runs/{cell_name(b, g, gs, s)}"
+    for b, g, s in itertools.product(axes["benchmarks"], generators, axes["seeds"]):
+        cell = f"{folder}/runs/{cell_name(b, g, s)}"
         assert cell in cells and table.reads(cell)
     for cell in cells:
         assert table.reads(cell)
@@ -234,7 +247,7 @@ def test_the_table_waits_for_every_cell_of_its_axes(pipeline):
 
 GROUND = {"records", "params", "pretrained", "training", "statistics"}
 ROOMS = {"benchmarks", "splits", "audit", "backbones", "compositions", "generators", "classifiers", "metrics"}
-UPPER = {"selection", "reports", "bench"}
+UPPER = {"selection", "quality", "reports", "bench"}
 
 
 def room_of(file: Path) -> str:

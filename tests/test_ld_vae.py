@@ -13,7 +13,7 @@ from torch.distributions import Normal, kl_divergence
 from toys import LABELS, PROMPT, backbones, examples, ld_vae_params, synthesis
 from transformers import GPT2Config
 
-from compaug.generators import ld_vae, prefix
+from compaug.generators import latents, ld_vae, prefix
 from compaug.generators.posterior import Posterior, slots
 from compaug.pretrained import load_decoder, load_encoder
 from compaug.records import Example, file_digest
@@ -65,11 +65,11 @@ def test_the_kl_equals_torch_distributions_and_is_zero_only_for_equal_gaussians(
     mean, log_variance, prior_mean, variance
 ):
     mean, log_variance, prior_mean = (torch.tensor(v, dtype=torch.float64) for v in (mean, log_variance, prior_mean))
-    made = ld_vae.gaussian_kl(mean, log_variance, prior_mean, variance)
+    made = latents.gaussian_kl(mean, log_variance, prior_mean, variance)
     expected = kl_divergence(Normal(mean, (0.5 * log_variance).exp()), Normal(prior_mean, variance**0.5))
     torch.testing.assert_close(made, expected, atol=1e-9, rtol=1e-6)
     assert made >= -1e-12
-    zero = ld_vae.gaussian_kl(prior_mean, torch.tensor(variance, dtype=torch.float64).log(), prior_mean, variance)
+    zero = latents.gaussian_kl(prior_mean, torch.tensor(variance, dtype=torch.float64).log(), prior_mean, variance)
     assert abs(zero) < 1e-12
     if abs(mean - prior_mean) > 1e-2 or abs(log_variance.exp() - variance) > 1e-2:
         assert made > 0
@@ -77,14 +77,14 @@ def test_the_kl_equals_torch_distributions_and_is_zero_only_for_equal_gaussians(
 
 def test_the_kl_of_a_hand_worked_case():
     # s = 2, difference 1, lambda = 1: 1/2 (2 + 1 - 1 - ln 2)
-    made = ld_vae.gaussian_kl(torch.tensor(1.0), torch.tensor(2.0).log(), torch.tensor(0.0), 1.0)
+    made = latents.gaussian_kl(torch.tensor(1.0), torch.tensor(2.0).log(), torch.tensor(0.0), 1.0)
     assert made.item() == pytest.approx(0.5 * (2 - 0.6931472))
 
 
 def test_the_reference_form_stops_gradients_as_the_reference_code_does():
     mean, prior_mean = torch.tensor(1.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
     log_variance = torch.tensor(0.0)
-    made = ld_vae.reference_divergence(mean, log_variance, prior_mean, 1.0)
+    made = latents.reference_divergence(mean, log_variance, prior_mean, 1.0)
     assert made.item() == pytest.approx(0.2 * 4 + 4 + 1 - 1)
     made.backward()
     assert prior_mean.grad.item() == pytest.approx(0.2 * 2 * 2)
@@ -168,11 +168,11 @@ def test_shared_heads_are_shared_by_labels_and_not_by_the_content():
 # ---------------------------------------------------------------- priors and prefix
 
 
-def network_of(decoder=None, **changes) -> ld_vae.LatentPrefix:
+def network_of(decoder=None, **changes) -> latents.LatentPrefix:
     torch.manual_seed(0)
     params = ld_vae_params(**changes).model_dump()
     decoder = decoder or GPT2Config(n_embd=32, n_layer=2, n_head=2)
-    return ld_vae.LatentPrefix(params, torch.randn(4, 16), torch.randn(5, 16), decoder)
+    return latents.LatentPrefix(params, torch.randn(4, 16), torch.randn(5, 16), decoder)
 
 
 def test_the_prefix_network_of_gpt2_size_has_the_printed_number_of_parameters():
@@ -243,14 +243,16 @@ def model_and_rows(folders, cached=True, **changes):
     tokenizer, decoder = load_decoder(folders["decoder"])
     encoder_tokenizer, encoder = load_encoder(folders["encoder"])
     rows = prefix.text_rows(LABELED, LABELS, PROMPT, tokenizer, params.max_length)
-    assert cached == ld_vae.add_encoder_inputs(rows, LABELED, params, encoder_tokenizer, encoder)
+    assert cached == latents.add_encoder_inputs(rows, LABELED, params, encoder_tokenizer, encoder)
     for at, row in enumerate(rows):
         row["cluster"] = at % 5
     torch.manual_seed(1)
     network = network_of(decoder.config, **changes)
     posterior = Posterior(4, 16, params.latent, params.label_pool, params.label_heads == "shared")
-    model = ld_vae.LdVae(params, network, posterior, decoder, None if cached else encoder, total_steps=10)
-    return model, rows, lambda some: ld_vae.collate(some, 4, params.prefix_length, 0, 0)
+    model = latents.LdVae(
+        params, network, posterior, decoder, None if cached else encoder, 10, latents.KL_FORMS[params.kl_form]
+    )
+    return model, rows, lambda some: latents.collate(some, 4, params.prefix_length, 0, 0)
 
 
 def parts_of(folders, **changes):
@@ -391,9 +393,9 @@ def test_every_option_trains_and_generates(folders, tmp_path, changes):
 
 def test_one_composition_per_batch_when_the_order_of_the_reference_is_asked_for(folders, tmp_path, monkeypatch):
     seen = []
-    collate = ld_vae.collate
+    collate = latents.collate
     monkeypatch.setattr(
-        ld_vae, "collate", lambda rows, *rest: seen.append({r["labels"] for r in rows}) or collate(rows, *rest)
+        latents, "collate", lambda rows, *rest: seen.append({r["labels"] for r in rows}) or collate(rows, *rest)
     )
     train(folders, tmp_path / "g", batch_order="reference", epochs=1)
     assert seen and all(len(compositions) == 1 for compositions in seen)

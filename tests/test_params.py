@@ -66,7 +66,7 @@ def test_a_stage_gets_the_blocks_it_lists_and_no_others():
 
 
 def test_the_axes_of_a_grid_are_lists():
-    keys = ["{axes}.benchmarks", "{axes}.generators", "{axes}.generator_seeds", "{axes}.seeds"]
+    keys = ["{axes}.benchmarks", "{axes}.generators", "{axes}.seeds"]
     assert params.load(COMMITTED, keys, axes="paper") == TREE["paper"]
 
 
@@ -235,8 +235,8 @@ def test_a_missing_file_says_where_to_run(tmp_path):
         (GENERATOR, {"benchmark": "sem", "generator": "ls_pt"}, "benchmarks has no 'sem'; choose from diagnostic, "),
         (
             GENERATOR,
-            {"benchmark": "own", "generator": "vae"},
-            "generators has no 'vae'; choose from none, oversample, ",
+            {"benchmark": "own", "generator": "vea"},
+            "generators has no 'vea'; choose from none, oversample, ",
         ),
         (["{axes}.seeds"], {"axes": "ablation"}, "the file has no 'ablation'; choose from run, "),
     ],
@@ -250,3 +250,30 @@ def test_no_key_outside_the_schema_is_in_a_resolved_block(tmp_path):
     block = params.load(COMMITTED, GENERATOR, benchmark="semeval", generator="ls_pt")["generator"]
     assert set(block.model_dump()) == set(params.PrefixGenerator.model_fields)
     assert params.load(COMMITTED, GENERATOR, benchmark="semeval", generator="none")["generator"].model_dump() == {}
+
+
+# ---------------------------------------------------------------- a generator of one's own
+
+
+def with_block(tmp_path, name: str, block: dict) -> Path:
+    values = yaml.safe_load(COMMITTED.read_text(encoding="utf-8"))
+    values["generators"][name] = block
+    values["benchmarks"]["own"]["budgets"]["generator"] |= {name: {"epochs": 3}}
+    path = tmp_path / "params.yaml"
+    path.write_text(yaml.safe_dump(values), encoding="utf-8")
+    return path
+
+
+def test_a_file_and_a_block_make_a_generator(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text("")
+    monkeypatch.setattr(params, "GENERATOR_FILES", tmp_path)
+    path = with_block(tmp_path, "mine", {"epochs": None, "lr": None, "anything": "goes"})
+    keys = ["generators.{generator}", "benchmarks.{benchmark}.budgets.generator"]
+    block = params.load(path, keys, benchmark="own", generator="mine")["generator"]
+    assert (block.epochs, block.lr, block.anything) == (3, 0.001, "goes")  # its own budget, the common one, its block
+    assert "mine" in params.parse(path).generators.names
+
+
+def test_a_block_without_a_file_is_a_misspelt_name(tmp_path):
+    path = edited(tmp_path, {"generators.ld_vea": {}})
+    assert "ld_vea: unknown generator; did you mean 'ld_vae'?" in refusal(params.parse, path)

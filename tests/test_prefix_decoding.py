@@ -8,7 +8,7 @@ import pytest
 import torch
 from toys import LABELS, PROMPT, backbones, examples, synthesis
 
-from compaug.generators import prefix
+from compaug.generators import prefix, sampling
 from compaug.pretrained import load_decoder
 from compaug.records import InputError
 
@@ -95,10 +95,8 @@ def test_no_text_is_longer_than_the_cap_with_its_prompt(decoder, rows_of):
     index = prefix.pairs(REQUESTS, LENGTH)
     made = prefix.place(rows_of(None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     cap = max(map(len, prompts)) + 2
-    tokens = prefix.sample(
-        model,
-        made,
-        index["prefix_mask"],
+    tokens = sampling.sample(
+        prefix.PrefixStep(model, made, index["prefix_mask"]),
         prompts,
         torch.full((6, cap), 0.5),
         tokenizer.eos_token_id,
@@ -120,7 +118,8 @@ def test_no_two_gram_occurs_twice_in_prompt_and_text(decoder, rows_of):
     index = prefix.pairs([(0,)], LENGTH)
     made = prefix.place(rows_of(None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     options = synthesis(no_repeat_ngram=2)
-    (new,) = prefix.sample(model, made, index["prefix_mask"], prompts, torch.full((1, 40), 0.5), 0, options)
+    step = prefix.PrefixStep(model, made, index["prefix_mask"])
+    (new,) = sampling.sample(step, prompts, torch.full((1, 40), 0.5), 0, options)
     start = len(prompts[0]) - 1
     ids = prompts[0] + new
     bigrams = list(pairwise(ids))
@@ -131,21 +130,21 @@ def test_repeats_are_banned_by_hand_worked_example():
     tokens = torch.tensor([[9, 1, 2, 3, 1], [4, 4, 4, 5, 6]])
     seen = torch.tensor([[0, 1, 1, 1, 1], [1, 1, 1, 1, 1]])
     logits = torch.zeros(2, 10)
-    prefix.ban_repeats(logits, tokens, seen, 2)
+    sampling.ban_repeats(logits, tokens, seen, 2)
     assert (logits[0] == -torch.inf).nonzero().flatten().tolist() == [2]  # "1 2" is known, the padded "9 1" is not
     assert torch.isfinite(logits[1]).all()
-    prefix.ban_repeats(logits, torch.tensor([[1, 2, 3, 1, 2], [1, 2, 3, 4, 5]]), torch.ones(2, 5), 3)
+    sampling.ban_repeats(logits, torch.tensor([[1, 2, 3, 1, 2], [1, 2, 3, 4, 5]]), torch.ones(2, 5), 3)
     assert logits[0, 3] == -torch.inf and torch.isfinite(logits[1]).all()
 
 
 def test_top_k_then_top_p_keep_the_hand_worked_tokens():
     logits = torch.log(torch.tensor([[0.5, 0.3, 0.15, 0.05]])).repeat(101, 1)
     uniform = torch.linspace(0, 1, 101)
-    drawn = prefix.choose(logits, uniform, synthesis(top_k=3, top_p=0.8))
+    drawn = sampling.choose(logits, uniform, synthesis(top_k=3, top_p=0.8))
     assert drawn.unique().tolist() == [0, 1]  # of 0.526, 0.316, 0.158 the first two reach 0.8
     assert (drawn == 0).float().mean().item() == pytest.approx(0.625, abs=0.02)
-    assert prefix.choose(logits, uniform, synthesis(top_k=0, top_p=1.0)).unique().tolist() == [0, 1, 2, 3]
-    assert prefix.choose(logits, uniform, synthesis(top_k=1)).unique().tolist() == [0]
+    assert sampling.choose(logits, uniform, synthesis(top_k=0, top_p=1.0)).unique().tolist() == [0, 1, 2, 3]
+    assert sampling.choose(logits, uniform, synthesis(top_k=1)).unique().tolist() == [0]
 
 
 def test_the_prompt_is_removed_exactly_and_colons_and_line_breaks_of_the_text_are_safe(decoder):

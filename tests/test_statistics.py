@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaug import statistics
-from compaug.statistics import paired_bootstrap, sign_flip_test, summarise
+from compaug.statistics import holm, paired_bootstrap, paired_t_test, sign_flip_test, summarise
 
 
 def test_mean_deviation_and_t_interval_equal_the_textbook_values():
@@ -73,3 +73,25 @@ def test_the_sign_flip_p_value_ignores_scale_and_direction(values, scale):
     p = sign_flip_test(values, seed=0)
     assert 0 < p <= 1
     assert sign_flip_test([-scale * value for value in values], seed=0) == pytest.approx(p)
+
+
+def test_holm_multiplies_the_smallest_p_by_all_and_never_falls_below_a_smaller_one():
+    made = holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": None})
+    assert made == {"a": pytest.approx(0.03), "c": pytest.approx(0.06), "b": pytest.approx(0.06), "d": None}
+    assert holm({"a": 0.9, "b": 0.8}) == {"b": 1.0, "a": 1.0}
+    assert holm({}) == {}
+
+
+@given(st.dictionaries(st.text(max_size=3), st.floats(0, 1), max_size=6))
+def test_holm_keeps_the_order_and_never_lowers_a_p_value(p_values):
+    made = holm(p_values)
+    assert all(p <= made[name] <= 1 for name, p in p_values.items())
+    names = sorted(p_values, key=p_values.get)
+    assert [made[name] for name in names] == sorted(made.values())
+
+
+def test_the_paired_t_test_against_hand_worked_values():
+    # mean 2, std 1, n 3: t = 2 sqrt(3) = 3.4641, p = 0.0742 with 2 degrees of freedom
+    assert paired_t_test([1.0, 2.0, 3.0]) == pytest.approx(0.0742, abs=1e-4)
+    assert paired_t_test([1.0]) is None
+    assert paired_t_test([0.0, 0.0]) == 1.0 and paired_t_test([1.0, 1.0]) == 0.0

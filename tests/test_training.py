@@ -110,9 +110,11 @@ def test_the_holdout_follows_the_seed():
 
 
 def test_training_lowers_the_loss_and_history_holds_the_mean_of_every_part(tmp_path):
-    _, history = fitted(tmp_path / "work", FitOptions(epochs=30, batch_size=4, lr=0.05), valid=rows_of(8, seed=1))
+    model, history = fitted(tmp_path / "work", FitOptions(epochs=30, batch_size=4, lr=0.05), valid=rows_of(8, seed=1))
     assert [entry["epoch"] for entry in history] == list(range(1, 31))
-    assert set(history[0]) == {"epoch", "train", "valid"} and set(history[0]["train"]) == {"loss", "largest"}
+    assert set(history[0]) == {"epoch", "trained_parameters", "train", "valid"}
+    assert history[0]["trained_parameters"] == sum(p.numel() for p in model.parameters())
+    assert set(history[0]["train"]) == {"loss", "largest"}
     assert history[-1]["valid"]["loss"] < 0.2 * history[0]["valid"]["loss"]
 
 

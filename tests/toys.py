@@ -8,10 +8,19 @@ from types import SimpleNamespace
 
 import torch
 from tokenizers import pre_tokenizers
-from transformers import BertConfig, BertModel, BertTokenizer, GPT2Config, GPT2LMHeadModel, GPT2Tokenizer
+from transformers import (
+    BertConfig,
+    BertModel,
+    BertTokenizer,
+    GPT2Config,
+    GPT2LMHeadModel,
+    GPT2Tokenizer,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
 from compaug.generators.prefix import Prompt
-from compaug.params import LdVae, PrefixGenerator
+from compaug.params import FlanT5, LdVae, PrefixGenerator, VaeDprior
 from compaug.records import Example, Labels
 
 LABELS = Labels(("joy", "fear", "anger", "trust"), ("joy", "fear", "anger", "trust"))
@@ -64,6 +73,14 @@ def ld_vae_params(**changes) -> LdVae:
     return LdVae(**(SETTINGS | LATENTS | changes))
 
 
+def vae_dprior_params(**changes) -> VaeDprior:
+    return VaeDprior(**{name: (SETTINGS | LATENTS | changes)[name] for name in VaeDprior.model_fields})
+
+
+def flan_t5_params(**changes) -> FlanT5:
+    return FlanT5(**{name: (SETTINGS | changes)[name] for name in FlanT5.model_fields})
+
+
 def synthesis(**changes) -> SimpleNamespace:
     """Greedy decoding unless told otherwise."""
     settings = {"max_length": 40, "batch_size": 8, "temperature": 1.0, "top_k": 1, "top_p": 1.0, "no_repeat_ngram": 0}
@@ -82,8 +99,9 @@ def examples() -> list[Example]:
     ]
 
 
-def backbones(folder: Path) -> dict[str, Path]:
-    """A random BERT and a GPT-2 that was shortly trained on the toy texts, as model folders."""
+def backbones(folder: Path, honest: bool = False) -> dict[str, Path]:
+    """A random BERT, a random T5 and a GPT-2 that was shortly trained on the toy texts, as model folders; `honest`: behind
+    prompts that name their labels."""
     torch.manual_seed(0)
     texts = [e.text for e in examples()]
     words = sorted({word for text in [*texts, *LABELS.phrases] for word in text.split()})
@@ -109,21 +127,40 @@ def backbones(folder: Path) -> dict[str, Path]:
         vocab_size=len(tokenizer), n_positions=128, n_embd=32, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0
     )
     model = GPT2LMHeadModel(config)
-    pretrain(model, tokenizer, texts)
+    pretrain(model, tokenizer, examples(), honest)
     model.save_pretrained(folder / "decoder")
     tokenizer.save_pretrained(folder / "decoder")
-    return {"encoder": folder / "encoder", "decoder": folder / "decoder"}
+
+    tokenizer.add_special_tokens({"pad_token": "<pad>"})
+    config = T5Config(
+        vocab_size=len(tokenizer),
+        d_model=32,
+        d_kv=16,
+        d_ff=64,
+        num_layers=1,
+        num_heads=2,
+        dropout_rate=0.0,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=0,
+        decoder_start_token_id=tokenizer.pad_token_id,
+    )
+    T5ForConditionalGeneration(config).save_pretrained(folder / "seq2seq")
+    tokenizer.save_pretrained(folder / "seq2seq")
+    return {role: folder / role for role in ("encoder", "decoder", "seq2seq")}
 
 
-def pretrain(model: GPT2LMHeadModel, tokenizer: GPT2Tokenizer, texts: list[str]) -> None:
-    """A language model of texts behind a prompt with random labels, so that only a prefix can tell which text follows."""
+def pretrain(model: GPT2LMHeadModel, tokenizer: GPT2Tokenizer, rows_of: list[Example], honest: bool) -> None:
+    """A language model of texts behind a prompt: with random labels, so that only a prefix can tell which text follows, or
+    with the text's own."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     rng = torch.Generator().manual_seed(0)
     for _ in range(150):
         rows = []
-        for at in torch.randint(len(texts), (16,), generator=rng).tolist():
+        for at in torch.randint(len(rows_of), (16,), generator=rng).tolist():
             labels = sorted(torch.randperm(4, generator=rng)[: at % 3 + 1].tolist())
-            rows.append(tokenizer(f"{PROMPT.of(LABELS, labels)} {texts[at]}")["input_ids"] + [0])
+            if honest:
+                labels = rows_of[at].labels
+            rows.append(tokenizer(f"{PROMPT.of(LABELS, labels)} {rows_of[at].text}")["input_ids"] + [0])
         width = max(map(len, rows))
         ids = torch.tensor([row + [0] * (width - len(row)) for row in rows])
         targets = torch.tensor([row + [-100] * (width - len(row)) for row in rows])

@@ -1,8 +1,8 @@
 """Backbones: tiny in-domain models, pinned hub revisions or local folders, all ending as a plain
 model folder (design section 3).
 
-A tiny backbone is a tokenizer and a small BERT (masked LM) or GPT-2 (causal LM) trained from scratch on D_train texts
-only, so that the whole pipeline runs with no network and no text of D_test is ever seen.
+A tiny backbone is a tokenizer and a small BERT (masked LM), GPT-2 (causal LM) or T5 (span corruption) trained from scratch on
+D_train texts only, so that the whole pipeline runs with no network and no text of D_test is ever seen.
 """
 
 from __future__ import annotations
@@ -18,9 +18,28 @@ from pathlib import Path
 
 import torch
 from tokenizers import pre_tokenizers, trainers
-from transformers import BertConfig, BertForMaskedLM, BertTokenizer, GPT2Config, GPT2LMHeadModel, GPT2Tokenizer
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertTokenizer,
+    GPT2Config,
+    GPT2LMHeadModel,
+    GPT2Tokenizer,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
-from compaug.pretrained import IGNORED, LanguageModelLoss, check_files, load_decoder, load_encoder, pad, save
+from compaug.pretrained import (
+    IGNORED,
+    LanguageModelLoss,
+    Seq2SeqLoss,
+    check_files,
+    load_decoder,
+    load_encoder,
+    load_seq2seq,
+    pad,
+    save,
+)
 from compaug.records import InputError, sub_seed, write_json
 from compaug.training import FitOptions, fit, holdout, seed_everything, validate
 
@@ -39,17 +58,19 @@ MODEL_FILES = (  # what a model folder needs; everything else of a repository st
     "merges.txt",
     "spiece.model",
 )
-LOADERS = {"encoder": load_encoder, "decoder": load_decoder}
+LOADERS = {"encoder": load_encoder, "decoder": load_decoder, "seq2seq": load_seq2seq}
 VALIDATION = 0.05
 WARMUP = 0.06
 WEIGHT_DECAY = 0.01
 MASKED = 0.15  # share of tokens to restore; of these 80 % become [MASK], 10 % a random token, 10 % stay (BERT)
+SPAN = 3  # mean tokens of a span that T5 has to restore
+SENTINELS = 32  # marks of spans in one text
 
 
 def prepare(role: str, spec, texts: Sequence[str], out_dir: Path, seed: int, work_dir: Path) -> None:
     """Fill the empty folder `out_dir` with the backbone that `spec` (a `params.Backbone`) describes.
 
-    `role` is encoder or decoder; `texts` (D_train only) are what kind tiny learns from, resumable in `work_dir`. InputError: a missing file or variable,
+    `role` is encoder, decoder or seq2seq; `texts` (D_train only) are what kind tiny learns from, resumable in `work_dir`. InputError: a missing file or variable,
     no network, a folder that cannot be loaded in this role.
     """
     KINDS[spec.kind](role, spec, texts, out_dir, seed, work_dir)
@@ -290,6 +311,66 @@ def _causal_language_model(tokenizer: GPT2Tokenizer, texts: Sequence[str], spec)
     return _Objective(model, LanguageModelLoss(model), rows, collate)
 
 
+def _byte_level_bpe_with_sentinels(texts: Sequence[str], spec) -> GPT2Tokenizer:
+    """The decoder's kind of tokenizer with a padding token and the marks of T5's spans."""
+    tokenizer = _byte_level_bpe(texts, spec)
+    tokenizer.add_special_tokens(
+        {"pad_token": "<pad>", "additional_special_tokens": [f"<extra_id_{at}>" for at in range(SENTINELS)]}
+    )
+    return tokenizer
+
+
+def _span_corruption(tokenizer: GPT2Tokenizer, texts: Sequence[str], spec) -> _Objective:
+    """T5: spans of a text are replaced by marks, the target holds the marks and the spans."""
+    config = T5Config(
+        vocab_size=len(tokenizer),
+        d_model=spec.hidden,
+        d_kv=spec.hidden // spec.heads,
+        d_ff=4 * spec.hidden,
+        num_layers=spec.layers,
+        num_heads=spec.heads,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        decoder_start_token_id=tokenizer.pad_token_id,
+    )
+    end = tokenizer.eos_token_id
+    marks = tokenizer.convert_tokens_to_ids([f"<extra_id_{at}>" for at in range(SENTINELS)])
+    encoded = tokenizer(list(texts))["input_ids"]
+    rows = []
+    for number, ids in enumerate(encoded):
+        ids = ids[: spec.max_positions - 1]
+        if len(ids) > 1:
+            rows.append({"id": str(number), "length": len(ids), "ids": ids, "targets": ids})
+
+    def collate(batch: list[dict]) -> dict[str, torch.Tensor]:
+        sources, targets = zip(*(corrupt(row["ids"], marks) for row in batch), strict=True)
+        input_ids, mask = pad([[*ids, end] for ids in sources], tokenizer.pad_token_id)
+        labels, _ = pad([[*ids, end] for ids in targets], IGNORED)
+        return {"input_ids": input_ids, "attention_mask": mask, "labels": labels}
+
+    model = T5ForConditionalGeneration(config)
+    return _Objective(model, Seq2SeqLoss(model), rows, collate)
+
+
+def corrupt(ids: Sequence[int], marks: Sequence[int]) -> tuple[list[int], list[int]]:
+    """(source, target) of T5's objective for the tokens of a text, at least two: every span is one mark in the source, and
+    the target is the marks with their spans. Draws from torch's generator."""
+    hidden = min(max(1, round(MASKED * len(ids))), len(ids) - 1)
+    spans = min(max(1, round(hidden / SPAN)), hidden, len(ids) - hidden, len(marks))
+    source, target, at = [], [], 0
+    for mark, shown, taken in zip(marks, _parts(len(ids) - hidden, spans), _parts(hidden, spans), strict=False):
+        source += [*ids[at : at + shown], mark]
+        target += [mark, *ids[at + shown : at + shown + taken]]
+        at += shown + taken
+    return source, target
+
+
+def _parts(total: int, count: int) -> list[int]:
+    """`total` cut into `count` random positive parts."""
+    cuts = (torch.randperm(total - 1)[: count - 1] + 1).sort().values.tolist()
+    return [high - low for low, high in zip([0, *cuts], [*cuts, total], strict=True)]
+
+
 KINDS = {"tiny": _train_tiny, "hub": _from_hub, "path": _from_path}
-TOKENIZERS = {"encoder": _wordpiece, "decoder": _byte_level_bpe}
-OBJECTIVES = {"encoder": _masked_language_model, "decoder": _causal_language_model}
+TOKENIZERS = {"encoder": _wordpiece, "decoder": _byte_level_bpe, "seq2seq": _byte_level_bpe_with_sentinels}
+OBJECTIVES = {"encoder": _masked_language_model, "decoder": _causal_language_model, "seq2seq": _span_corruption}

@@ -30,7 +30,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from compaug import params, training
 from compaug.backbones import prepare
 from compaug.classifiers import bert
-from compaug.generators import ld_vae, prefix
+from compaug.generators import latents, ld_vae, prefix
 from compaug.generators.posterior import Posterior
 from compaug.pretrained import load_decoder, load_encoder, mean_states
 from compaug.records import Example, InputError, Labels, sub_seed
@@ -336,29 +336,29 @@ def training_variants(bench: Bench) -> dict[str, Variant]:
     encoder_tokenizer, encoder = load_encoder(bench.backbones["encoder"])
     encoder.to(training.device())
     rows = prefix.text_rows(examples, labels, bench.prompt, tokenizer, settings.max_length, settings.loss_on_prompt)
-    centroids, clusters = ld_vae.content_clusters(examples, settings, encoder_tokenizer, encoder)
+    centroids, clusters = latents.content_clusters(examples, settings, encoder_tokenizer, encoder)
     rows = [row | {"cluster": cluster} for row, cluster in zip(rows, clusters, strict=True)]
     with_ids, with_states = [dict(row) for row in rows], [dict(row) for row in rows]
-    ld_vae.add_encoder_inputs(
+    latents.add_encoder_inputs(
         with_ids, examples, settings.model_copy(update={"cache_gib": 0.0}), encoder_tokenizer, encoder
     )
-    ld_vae.add_encoder_inputs(with_states, examples, settings, encoder_tokenizer, encoder)
+    latents.add_encoder_inputs(with_states, examples, settings, encoder_tokenizer, encoder)
 
     training.seed_everything(SEED)
-    label_vectors = mean_states(encoder, encoder_tokenizer, labels.phrases, WIDTH, ld_vae.ENCODER_BATCH, False)
+    label_vectors = mean_states(encoder, encoder_tokenizer, labels.phrases, WIDTH, latents.ENCODER_BATCH, False)
     joint = Posterior(len(labels), encoder.config.hidden_size, settings.latent)
-    network = ld_vae.LatentPrefix(settings.model_dump(), label_vectors, centroids, decoder.config)
+    network = latents.LatentPrefix(settings.model_dump(), label_vectors, centroids, decoder.config)
     prefix.save(bench.folder / "ld_vae", "ld_vae", labels, bench.prompt, settings, network, [])
     collate = partial(
-        ld_vae.collate,
-        n_labels=len(labels),
+        latents.collate,
+        n_encoders=len(labels),
         prefix_length=settings.prefix_length,
         pad_id=tokenizer.eos_token_id,
         encoder_pad_id=encoder_tokenizer.pad_token_id,
     )
 
     def model(posterior: nn.Module, encoder: nn.Module | None, every_logit: bool = False) -> nn.Module:
-        made = ld_vae.LdVae(settings, network, posterior, decoder, encoder, 1)
+        made = latents.LdVae(settings, network, posterior, decoder, encoder, 1)
         if every_logit:
             made.decoder = EveryLogit(decoder)
         return made.to(training.device())

@@ -19,6 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from compaug.records import InputError
 
+GENERATOR_FILES = Path(__file__).parent / "generators"
+
 Share = Annotated[float, Field(ge=0, lt=1)]
 Probability = Annotated[float, Field(gt=0, le=1)]
 Rate = Annotated[float, Field(gt=0, le=1)]  # learning rates
@@ -93,6 +95,7 @@ class Backbone(Block):
 class Backbones(Block):
     encoder: Backbone
     decoder: Backbone
+    seq2seq: Backbone
 
 
 class LabelGenerator(Block):
@@ -119,11 +122,11 @@ class LabelGenerator(Block):
 
 
 class NoTraining(Block):
-    """The control generators have nothing to set."""
+    """Controls and Concat have nothing to set."""
 
 
 class PrefixGenerator(Block):
-    """What LS-PT and LD-VAE share, spec sections 5 and 6."""
+    """What the prefix-tuned generators share, spec sections 5 and 6."""
 
     epochs: Positive | None = None
     lr: Rate | None = None
@@ -138,34 +141,99 @@ class PrefixGenerator(Block):
     generator_data: Literal["all", "train_only"]
 
 
-class LdVae(PrefixGenerator):
-    """Spec section 7; every `reference` option is a row of section 13."""
+class VaeDprior(PrefixGenerator):
+    """Spec section 8; what LD-VAE has too."""
 
     latent: Positive | None = None
     clusters: Positive | None = None
     alpha: Annotated[float, Field(ge=0)] | None = None
     beta: Annotated[float, Field(ge=0)] | None = None
-    prior: Literal["conditional", "standard"]
     kl_form: Literal["exact", "reference"]
     kl_reduction: Literal["mean", "paper_literal"]
+    prior_variance: Annotated[float, Field(gt=0)]
+    kl_warmup: Share
+    free_bits: Annotated[float, Field(ge=0)]
+    cache_gib: Annotated[float, Field(ge=0)]
+
+
+class LdVae(VaeDprior):
+    """Spec section 7; every `reference` option is a row of section 13."""
+
+    prior: Literal["conditional", "standard"]
     label_pool: Literal["mean", "last"]
     label_heads: Literal["per_label", "shared"]
     label_prior: Literal["per_label", "shared"]
     position_embedding: bool
     noise_per_copy: bool
-    prior_variance: Annotated[float, Field(gt=0)]
-    kl_warmup: Share
-    free_bits: Annotated[float, Field(ge=0)]
     batch_order: Literal["shuffled", "reference"]
-    cache_gib: Annotated[float, Field(ge=0)]
+
+
+class FlanT5(Block):
+    """Spec section 8."""
+
+    epochs: Positive | None = None
+    lr: Rate | None = None
+    batch_size: Positive | None = None
+    patience: Positive | None
+    warmup: Share
+    validation: Share
+    max_length: Positive | None = None
+    generator_data: Literal["all", "train_only"]
+
+
+class Llm(Block):
+    """Spec section 8, GPT3.5. The key of the endpoint is never here: it is the variable OPENAI_API_KEY."""
+
+    base_url: str | None
+    model: str | None
+    temperature: Annotated[float, Field(ge=0)]
+    top_p: Probability
+    max_tokens: Positive
+    few_shot_words: Count
+    concurrency: Positive
+    timeout: Annotated[float, Field(gt=0)]
+    max_retries: Count
+    retry_seconds: Annotated[float, Field(ge=0)]
+    price_prompt: Annotated[float, Field(ge=0)]
+    price_completion: Annotated[float, Field(ge=0)]
+    store: Annotated[str, Field(min_length=1)]
+
+
+class Custom(Block):
+    """The block of a generator that the project does not know: anything, filled from the budget like the others."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 class Generators(Block):
+    model_config = ConfigDict(extra="allow")
+
     none: NoTraining
     oversample: NoTraining
     shuffled: NoTraining
+    concat: NoTraining
+    flan_t5: FlanT5
+    vae_dprior: VaeDprior
+    llm: Llm
+    gpt2_pt: PrefixGenerator
     ls_pt: PrefixGenerator
     ld_vae: LdVae
+    vae: LdVae
+
+    @model_validator(mode="after")
+    def _custom(self) -> Generators:
+        """A further block is a generator of the user's own: its file must be there, so that a misspelt name is still found."""
+        for name, values in (self.model_extra or {}).items():
+            if not (GENERATOR_FILES / f"{name}.py").is_file():
+                near = difflib.get_close_matches(name, list(type(self).model_fields), n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                raise ValueError(f"{name}: unknown generator{hint} (there is no src/compaug/generators/{name}.py)")
+            self.model_extra[name] = Custom.model_validate(values or {})
+        return self
+
+    @property
+    def names(self) -> list[str]:
+        return [*type(self).model_fields, *(self.model_extra or {})]
 
 
 class Synthesis(Block):
@@ -241,6 +309,13 @@ class Budgets(Block):
         for word, blocks in METHODS.items():
             fields = {name for block in blocks.values() for name in block.model_fields}
             for key, value in getattr(self, word).items():
+                if (
+                    word == "generator"
+                    and key not in fields
+                    and (GENERATOR_FILES / f"{key}.py").is_file()
+                    and key not in blocks
+                ):
+                    continue  # of a custom generator
                 own = list(value) if key in blocks and isinstance(value, dict) else [key]
                 for name in own:
                     if name not in (blocks[key].model_fields if key in blocks else fields):
@@ -279,12 +354,11 @@ class Run(Block):
 
 
 class Axes(Block):
-    """The axes of a grid: its cells are their product. `generator_seeds` are those of filter, generator and samples,
-    `seeds` those of the classifier."""
+    """The axes of a grid: its cells are their product. a seed is that of filter, generators and classifier
+    together."""
 
     benchmarks: Annotated[list[str], Field(min_length=1)]
     generators: Annotated[list[str], Field(min_length=1)]
-    generator_seeds: Annotated[list[Seed], Field(min_length=1)]
     seeds: Annotated[list[Seed], Field(min_length=1)]
 
 
@@ -306,7 +380,7 @@ class Params(Block):
 
     @model_validator(mode="after")
     def _names_exist(self) -> Params:
-        generators = Generators.model_fields
+        generators = self.generators.names
         for what, name, known in (
             ("run.benchmark", self.run.benchmark, self.benchmarks),
             ("run.generator", self.run.generator, generators),
@@ -367,14 +441,14 @@ def load(path: Path | str, keys: list[str], **coordinates: str) -> dict[str, Any
 
 def resolve(block: Block, budget: dict[str, Any], where: str, benchmark: str = "") -> Any:
     """`block` with every null that `budget` fills; budget keys the block does not know belong to other methods."""
-    fields = type(block).model_fields
     values = block.model_dump()
+    fields = list(values)
     filled = values | {key: value for key, value in budget.items() if key in fields and values[key] is None}
     try:
         block = type(block).model_validate(filled)
     except ValidationError as error:
         raise InputError(f"{where} (with benchmarks.{benchmark}.budgets): {_one_line(error)}") from None
-    optional = {"max_labels", "patience"}
+    optional = {"max_labels", "patience", "base_url", "model"}
     for key in fields:
         if getattr(block, key) is None and key not in optional:
             raise InputError(

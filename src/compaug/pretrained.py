@@ -1,4 +1,4 @@
-"""Pre-trained encoders and decoders as plain local folders: loading, token states, pooled states (spec sections 6, 7, 14).
+"""Pre-trained models as plain local folders: loading, token states, pooled states (spec sections 6, 7, 14).
 
 Only safetensors are read and no code from a folder is run. Nothing here reaches for the network: the backbones stage
 has made the folders.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 from transformers.utils import logging
 
 from compaug.records import InputError
@@ -37,6 +37,21 @@ class LanguageModelLoss(torch.nn.Module):
         loss = torch.nn.functional.cross_entropy(
             logits.flatten(0, 1).float(), labels[:, 1:].flatten(), ignore_index=IGNORED
         )
+        return {"loss": loss}
+
+
+class Seq2SeqLoss(torch.nn.Module):
+    """An encoder-decoder as `training.fit` wants it: the mean cross-entropy of the target tokens."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, labels: torch.Tensor, **inputs: torch.Tensor) -> dict[str, torch.Tensor]:
+        """`labels` [B, T] are the target ids, IGNORED on padding; the decoder reads them shifted by one."""
+        read = self.model.prepare_decoder_input_ids_from_labels(labels=labels)
+        logits = self.model(**inputs, decoder_input_ids=read, use_cache=False).logits  # [B, T, V]
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED)
         return {"loss": loss}
 
 
@@ -71,7 +86,21 @@ def load_decoder(folder: Path | str):
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     tokenizer.padding_side = "right"
+    if getattr(model.config, "activation_function", None) == "gelu_new":  # the same function in one kernel, not seven
+        for block in model.transformer.h:
+            block.mlp.act = torch.nn.GELU(approximate="tanh")
     model.generation_config.pad_token_id = tokenizer.pad_token_id
+    return tokenizer, model
+
+
+def load_seq2seq(folder: Path | str):
+    """(tokenizer, model) of a T5-shaped encoder-decoder in evaluation mode, float32. InputError as in `load_encoder`."""
+    tokenizer, model = _load(folder, AutoModelForSeq2SeqLM)
+    if tokenizer.eos_token is None or tokenizer.pad_token is None or model.config.decoder_start_token_id is None:
+        raise InputError(
+            f"{folder}: has no end-of-text, padding or decoder start token, so this is not a sequence-to-sequence model; "
+            "give a T5-like model"
+        )
     return tokenizer, model
 
 

@@ -12,9 +12,30 @@ from dataclasses import replace
 
 import numpy as np
 
-from compaug.records import Example, InputError, Labels, text_key
+from compaug.records import Example, InputError, Labels, sub_seed, text_key
 
 HISTOGRAM_BINS = 10  # Jaccard scores in tenths; a perfect score has its own bin
+
+
+def replaced(
+    label_sets: Sequence[tuple[int, ...]], possible: Sequence[bool], labels: Labels, generator: str, seed: int
+) -> tuple[list[tuple[int, ...]], Counter]:
+    """Requests that a generator cannot answer give way to further draws from those it can, so that it is asked as often as
+    the others (spec section 8, Concat). Also how often each composition was skipped. InputError when none is possible."""
+    able = [label_set for label_set, can in zip(label_sets, possible, strict=True) if can]
+    skipped = Counter(labels.key(label_set) for label_set, can in zip(label_sets, possible, strict=True) if not can)
+    if label_sets and not able:
+        raise InputError(
+            f"{generator} can make none of the requested compositions ({', '.join(sorted(skipped)[:5])}, ...); take it out of "
+            "the generators for this benchmark"
+        )
+    draws = (
+        np.random.default_rng(sub_seed(seed, "further draws")).integers(len(able), size=skipped.total())
+        if skipped
+        else []
+    )
+    further = iter(able[draw] for draw in draws)
+    return [own if can else next(further) for own, can in zip(label_sets, possible, strict=True)], skipped
 
 
 def judge(texts: Sequence[str], known: Collection[str], copies: bool) -> list[str]:

@@ -1,9 +1,9 @@
-"""Spread and significance: t intervals over seeds, paired bootstrap and sign-flip test (spec section 3)."""
+"""Spread and significance: t intervals over seeds, paired bootstrap, paired tests, Holm's correction (spec section 3)."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,6 +80,26 @@ def sign_flip_test(differences: Sequence[float], seed: int, n_resamples: int = 1
         signs = 2 * rng.binomial(counts, 0.5, size=(size, len(sizes))) - counts  # sum of the signs [size, k]
         hits += int((np.abs(signs @ sizes) >= observed).sum())
     return (hits + 1) / (n_resamples + 1)
+
+
+def paired_t_test(differences: Sequence[float]) -> float | None:
+    """Two-sided p value of "the mean difference is zero" over seeds; None for less than two."""
+    values = np.asarray(differences, dtype=float)
+    if len(values) < 2:
+        return None
+    if not values.std():
+        return 1.0 if not values.mean() else 0.0
+    return float(stats.ttest_1samp(values, 0.0).pvalue)
+
+
+def holm(p_values: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Holm's correction of a family of p values by name; None (no test) stays None and does not count."""
+    tested = sorted((p, name) for name, p in p_values.items() if p is not None)
+    corrected, highest = dict.fromkeys(p_values), 0.0
+    for rank, (p, name) in enumerate(tested):
+        highest = max(highest, min(1.0, (len(tested) - rank) * p))  # never below that of a smaller one
+        corrected[name] = highest
+    return corrected
 
 
 def _chunks(total: int, width: int) -> list[int]:

@@ -127,6 +127,7 @@ def fit(
     seed_everything(seed)
     model.to(accelerator.device)
     trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    n_trained = sum(p.numel() for p in trained.values())
     by_lr: dict[float, list] = {}
     for name, parameter in trained.items():
         by_lr.setdefault(lr_of(name) if lr_of else options.lr, []).append(parameter)
@@ -169,7 +170,7 @@ def fit(
             options,
             f"{description}, epoch {epoch + 1}/{options.epochs}",
         )
-        entry = {"epoch": epoch + 1, "train": means}
+        entry = {"epoch": epoch + 1, "trained_parameters": n_trained, "train": means}
         if valid_rows:
             entry["valid"] = validate(wrapped, valid_rows, collate, options.batch_size, seed)
         history.append(entry)

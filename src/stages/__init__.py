@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from compaug.records import InputError, write_json
+from compaug.records import InputError, read_json, write_json
 
 COSTS = Path(".costs")  # seconds, versions and devices: never in a DVC output, because they differ at every run
 PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scikit-learn")
@@ -32,6 +32,9 @@ def cost_of(out: Path) -> Iterator[dict]:
     facts: dict = {}
     start = time.perf_counter()
     yield facts
+    if (out / "history.json").exists():
+        epochs = read_json(out / "history.json")["epochs"]
+        facts |= {"epochs": len(epochs)} | ({"trained_parameters": epochs[0]["trained_parameters"]} if epochs else {})
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
     facts |= {"seconds": round(time.perf_counter() - start, 2), "cores": os.cpu_count(), "versions": versions}
     facts |= {"python": platform.python_version(), "machine": platform.machine(), "device": _device()}

@@ -1,7 +1,6 @@
 """Turn one cell's predictions into one result row of a grid (spec README, "Result rows").
 
-python -m stages.evaluate_cell --benchmark diagnostic --generator ld_vae --classifier bert --seed 42 \
-    --generator-seed 42 --splits data/splits/diagnostic \
+python -m stages.evaluate_cell --benchmark diagnostic --generator ld_vae --classifier bert --seed 42 --splits data/splits/diagnostic \
     --predictions models/paper/diagnostic-ld_vae-42/predictions.jsonl \
     --selected data/selected/diagnostic-ld_vae-42.jsonl --out reports/paper/runs/diagnostic-ld_vae-42.json
 
@@ -14,12 +13,13 @@ from pathlib import Path
 
 from compaug import params
 from compaug.benchmarks import oracle_for
+from compaug.generators import roles_of
 from compaug.metrics import evaluate, label_matrix, read_predictions
 from compaug.records import Labels, iter_jsonl, read_jsonl, write_json
 from compaug.reports import backbone_names
 from compaug.reports.cell import oracle_fidelity
 from compaug.reports.paper import IID
-from compaug.reports.tables import result_row
+from compaug.reports.tables import correct_rows, result_row
 from stages import parser, run
 
 PARAMS = [
@@ -41,21 +41,22 @@ def main(argv: list[str] | None = None) -> None:
     examples = read_jsonl(args.splits / ("iid_test.jsonl" if iid else "test.jsonl"), len(labels))
     probabilities = read_predictions(args.predictions, [example.id for example in examples], len(labels))
     gold = label_matrix([example.labels for example in examples], len(labels))
-    metrics = evaluate(gold, probabilities > evaluation.threshold, labels, evaluation.empty_both)
+    predicted = probabilities > evaluation.threshold
+    metrics = evaluate(gold, predicted, labels, evaluation.empty_both)
 
     selected = read_jsonl(args.selected, len(labels)) if args.selected else []
     real = ["iid_train"] if iid else ["train", "support"]
     row = result_row(
         metrics,
+        correct=correct_rows(gold, predicted),
         benchmark=args.benchmark,
         generator=args.generator,
         classifier=args.classifier,
         seed=args.seed,
-        generator_seed=args.generator_seed,
         n_train=sum(1 for name in real for _ in iter_jsonl(args.splits / f"{name}.jsonl", len(labels))),
         n_aug=len(selected),
         fidelity=oracle_fidelity(grammar, selected) if grammar else None,
-        backbones=backbone_names(blocks["backbones"]),
+        backbones=backbone_names(blocks["backbones"], () if iid else roles_of(args.generator)),
         paper_column=blocks["paper_column"],
     )
     write_json(args.out, row)
@@ -68,8 +69,7 @@ def _parser():
         "--generator", required=True, help="generator of the cell, or iid for the reference without shift"
     )
     made.add_argument("--classifier", required=True, help="classifier of the cell")
-    made.add_argument("--seed", type=int, required=True, help="seed of the classifier")
-    made.add_argument("--generator-seed", type=int, help="seed of the generator and its samples")
+    made.add_argument("--seed", type=int, required=True, help="seed of the cell")
     made.add_argument("--splits", type=Path, required=True, help="folder of the benchmark's splits")
     made.add_argument("--predictions", type=Path, required=True, help="predictions.jsonl of the trained classifier")
     made.add_argument("--selected", type=Path, help="synthetic rows the classifier was trained on, if any")

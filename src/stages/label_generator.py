@@ -1,7 +1,7 @@
 """Sample the label sets to write texts for from the label generator P_t(y) (spec section 4).
 
 python -m stages.label_generator --benchmark diagnostic --split data/splits/diagnostic \
-    --backbones models/backbones/diagnostic --seed 42 --out data/compositions/run.jsonl
+    --decoder models/run/backbones/decoder --seed 42 --out data/compositions/run.jsonl
 
 Writes one row {"requested_labels": [...]} per set and a side-car .json. Reads train.jsonl and support.jsonl, never the test set.
 The fine-tuned decoder is not kept: it is seconds of work and nothing but its samples is used.
@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> None:
         "separator": prompt.separator,
         "seed": args.seed,
         "support": digest(support),
-        "decoder": file_digest(args.backbones / "decoder"),
+        "decoder": file_digest(args.decoder),
     }
     label_sets, report = sample_label_sets(
         options,
@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> None:
         labels,
         train=train,
         support=support,
-        decoder=args.backbones / "decoder",
+        decoder=args.decoder,
         seed=args.seed,
         work_dir=work_dir_for(args.out.with_suffix(""), made_of),
     )
@@ -60,7 +60,7 @@ def _parser():
     made = parser(__doc__)
     made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
     made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
-    made.add_argument("--backbones", type=Path, required=True, help="folder with decoder/")
+    made.add_argument("--decoder", type=Path, required=True, help="model folder of the decoder backbone")
     made.add_argument("--seed", type=int, required=True, help="seed of the cell")
     made.add_argument("--out", type=Path, required=True, help="JSONL to write; the side-car .json goes beside it")
     return made

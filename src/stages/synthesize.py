@@ -9,6 +9,7 @@ Beside the rows goes a side-car .json: what was requested, produced, dropped and
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from compaug import params, selection
@@ -32,15 +33,17 @@ PARAMS = ["synthesis", "benchmarks.{benchmark}.budgets.synthesis"]
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark)["synthesis"]
-    from compaug.generators import GENERATORS  # after the cheap checks: torch is slow to import
+    from compaug import generators  # after the cheap checks: torch is slow to import
 
-    if args.generator not in GENERATORS:
-        raise InputError(f"--generator: unknown name {args.generator!r}; choose from {', '.join(GENERATORS)}")
-    generator = GENERATORS[args.generator]
+    generator = generators.load(args.generator)
     labels = Labels.read(args.split / "labels.json")
     label_sets = read_label_sets(args.compositions, len(labels))
-    backbones = {role: args.backbones / role for role in ("encoder", "decoder")}
+    backbones = {role: args.backbones / role for role in generator.roles}
     with cost_of(args.out):
+        skipped = Counter()
+        if generator.feasible:
+            possible = generator.feasible(args.model, label_sets, labels)
+            label_sets, skipped = selection.replaced(label_sets, possible, labels, args.generator, args.seed)
         texts = generator.generate(args.model, label_sets, labels, settings, backbones, args.seed)
         if not texts:  # a generator that takes no requests
             label_sets = []
@@ -65,6 +68,10 @@ def main(argv: list[str] | None = None) -> None:
         hashes = {"generator": file_digest(args.model), "compositions": file_digest(args.compositions)}
         side_car = selection.counts(label_sets, fates, labels)
         side_car |= {"generator": args.generator, "config": settings.model_dump(), "hashes": hashes}
+        if skipped:
+            side_car["skipped"] = dict(skipped)
+        if generator.account:
+            side_car["account"] = generator.account(args.model, label_sets, labels, args.seed)
         write_json(args.out.with_suffix(".json"), side_car)
 
 

@@ -2,8 +2,8 @@
 
 python -m stages.tables --axes paper --out reports/paper
 
-Reads <out>/runs/<benchmark>-<generator>-<generator seed>-<seed>.json for the product of the axes and, as the reference
-without compositional shift, the generator `iid`; a missing cell is an error.
+Reads <out>/runs/<benchmark>-<generator>-<seed>.json for the product of the axes and, as the reference without compositional
+shift, the generator `iid`, and the texts' measures in <out>/quality; a missing cell is an error.
 """
 
 from __future__ import annotations
@@ -12,31 +12,33 @@ from pathlib import Path
 
 from compaug import params
 from compaug.records import write_json, write_text
-from compaug.reports import tables
+from compaug.reports import pages, tables
 from compaug.reports.paper import IID, read_paper_values
 from stages import parser, run
 
-PARAMS = ["{axes}.benchmarks", "{axes}.generators", "{axes}.generator_seeds", "{axes}.seeds"]
+PARAMS = ["{axes}.benchmarks", "{axes}.generators", "{axes}.seeds"]
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    blocks = params.load(args.params, PARAMS, axes=args.axes)
+    axes = params.load(args.params, PARAMS, axes=args.axes)
     paper = read_paper_values(args.paper_values)
-    blocks["generators"] = blocks["generators"] + ([] if args.no_iid else [IID])
-    rows = tables.read_cells(args.out / "runs", **blocks)
-    table = tables.summaries(rows)
-    page = tables.render_markdown(table, rows, paper)
-    tree = tables.metrics_tree(table)
+    quality = tables.quality_tree(tables.read_quality(args.out / "quality", **axes))
+    rows = tables.read_cells(
+        args.out / "runs", **(axes | {"generators": axes["generators"] + ([] if args.no_iid else [IID])})
+    )
+    table, gained = tables.summaries(rows), tables.gains(rows)
+    page = pages.render_markdown(table, gained, quality, rows, paper)
+    tree = tables.metrics_tree(table, gained) | {"quality": quality}
     if args.random_axes:
         axes = params.load(args.params, PARAMS, axes=args.random_axes)
-        runs = args.out / "runs" / "random"
-        random_rows = tables.read_cells(runs, **axes)
+        random_rows = tables.read_cells(args.out / "runs" / "random", **axes)
         filtered = tables.filter_gains(rows, random_rows)
-        page += "\n" + tables.render_filter(filtered)
+        page += "\n" + pages.render_filter(filtered, random_rows, paper)
         tree["filter_against_random"] = tables.metrics_tree(filtered)
     write_json(args.out / "metrics.json", tree)
-    write_text(args.out / "table.csv", tables.render_csv(table, rows, paper))
+    write_text(args.out / "table.csv", pages.render_csv(table, gained, rows, paper))
+    write_text(args.out / "table.tex", pages.render_latex(table, rows, paper))
     write_text(args.out / "table.md", page)
     print(page)
 

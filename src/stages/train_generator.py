@@ -23,16 +23,16 @@ PARAMS = [
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, generator=args.generator)
-    from compaug.generators import GENERATORS  # after the cheap checks: torch is slow to import
+    from compaug import generators  # after the cheap checks: torch is slow to import
     from compaug.generators.prefix import Prompt
 
     labels = Labels.read(args.split / "labels.json")
     examples = [e for name in ("train", "support") for e in read_jsonl(args.split / f"{name}.jsonl", len(labels))]
     prompt = Prompt(blocks["text_prompt"], blocks["label_separator"])
-    backbones = {role: args.backbones / role for role in ("encoder", "decoder")}
+    generator = generators.load(args.generator)
+    backbones = {role: args.backbones / role for role in generator.roles}
     with cost_of(args.out):
-        train = GENERATORS[args.generator].train
-        train(examples, labels, blocks["generator"], prompt, backbones, args.out, args.seed)
+        generator.train(examples, labels, blocks["generator"], prompt, backbones, args.out, args.seed)
 
 
 def _parser():

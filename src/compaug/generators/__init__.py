@@ -1,37 +1,73 @@
-"""Conditional text generators P(x | y), by name (paper, "Conditional Text Generative Models"; spec sections 5 to 8).
+"""Conditional text generators P(x | y) (paper, "Conditional Text Generative Models"; spec sections 5 to 8).
 
-A generator is one file with two functions, one line below and one block of `generators` in params.yaml:
+A generator is one file of this folder, whose name is the generator's, and one block of `generators` in params.yaml:
 
     train(examples, labels, params, prompt, backbones, out_dir, seed) -> None
         examples: D_cg, support rows have source "support"; params: its resolved block; prompt: `prefix.Prompt`;
-        backbones: folder by role ("encoder", "decoder"). Writes the folder `out_dir` in one piece; it must hold everything
+        backbones: folder by role, for its `ROLES`. Writes the folder `out_dir` in one piece; it must hold everything
         that generation needs except the backbones.
     generate(model_dir, label_sets, labels, synthesis, backbones, seed) -> list[str]
         One text per requested label set, "" where there is none; or an empty list: the generator takes no requests.
         The text of a request depends on the seed, its number and its label set only.
 
-`copies`: the texts are copies of real ones on purpose, so synthesis drops no duplicates.
+and, where they apply,
+
+    ROLES: the backbones that it opens, of "encoder", "decoder" and "seq2seq"
+    COPIES = True: the texts are copies of real ones on purpose, so synthesis drops no duplicates
+    feasible(model_dir, label_sets, labels) -> list[bool]: which label sets it can make at all; synthesis skips and counts the
+        others and draws further requests in their place
+    account(model_dir, label_sets, labels, seed) -> dict: what the side-car is to say about its answers
+
+Files without `generate` (controls, latents, posterior, prefix, sampling) are what generators share.
 """
 
 from __future__ import annotations
 
+import ast
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from compaug.generators import controls, ld_vae, ls_pt
+from compaug.records import InputError
 
 
 @dataclass(frozen=True)
 class Generator:
     train: Callable[..., None]
     generate: Callable[..., list[str]]
-    copies: bool = False
+    roles: tuple[str, ...]
+    copies: bool
+    account: Callable[..., dict] | None
+    feasible: Callable[..., list[bool]] | None
 
 
-GENERATORS = {
-    "none": Generator(controls.train, controls.nothing),
-    "oversample": Generator(controls.train, controls.oversample, copies=True),
-    "shuffled": Generator(controls.train, controls.shuffled, copies=True),
-    "ls_pt": Generator(ls_pt.train, ls_pt.generate),
-    "ld_vae": Generator(ld_vae.train, ld_vae.generate),
-}
+def roles_of(name: str) -> tuple[str, ...]:
+    """The `ROLES` of a generator, read from its file without importing it: torch is slow to import."""
+    for node in ast.parse(file_of(name).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ROLES":
+            return ast.literal_eval(node.value)
+    return ()
+
+
+def file_of(name: str) -> Path:
+    path = Path(__file__).parent / f"{name}.py"
+    if not name.isidentifier() or not path.is_file():
+        raise InputError(f"unknown generator {name!r}; a generator is a file of src/compaug/generators")
+    return path
+
+
+def load(name: str) -> Generator:
+    """The generator of that name. InputError when there is no such file, or the file is no generator."""
+    file_of(name)
+    module = importlib.import_module(f"{__name__}.{name}")
+    if not hasattr(module, "generate") or not hasattr(module, "train"):
+        raise InputError(f"src/compaug/generators/{name}.py is no generator; it lacks `train` or `generate`")
+    return Generator(
+        module.train,
+        module.generate,
+        getattr(module, "ROLES", ()),
+        getattr(module, "COPIES", False),
+        getattr(module, "account", None),
+        getattr(module, "feasible", None),
+    )

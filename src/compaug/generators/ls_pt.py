@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -11,8 +10,9 @@ from torch import Tensor, nn
 
 from compaug.generators import prefix
 from compaug.pretrained import load_decoder
-from compaug.records import Example, Labels, digest, file_digest, sub_seed
-from compaug.training import FitOptions, fit, holdout, seed_everything, work_dir_for
+from compaug.records import Example, Labels
+
+ROLES = ("decoder",)
 
 
 class LabelPrefix(nn.Module):
@@ -28,21 +28,6 @@ class LabelPrefix(nn.Module):
         return self.mlp(self.table[pair_label])
 
 
-class LsPt(nn.Module):
-    """Loss of the text given the prefix of its labels: mean -log P(x_t | x_<t, y) over text tokens and EOS."""
-
-    def __init__(self, network: LabelPrefix, decoder) -> None:
-        super().__init__()
-        self.network, self.decoder = network, prefix.PrefixDecoder(decoder)
-
-    def forward(
-        self, *, pair_row: Tensor, pair_slot: Tensor, pair_label: Tensor, prefix_mask: Tensor, **texts: Tensor
-    ) -> dict[str, Tensor]:
-        rows = prefix.place(self.network(pair_label), pair_row, pair_slot, prefix_mask)
-        nll = self.decoder.token_nll(rows, prefix_mask=prefix_mask, **texts).mean()
-        return {"loss": nll, "nll": nll}
-
-
 def train(
     examples: Sequence[Example],
     labels: Labels,
@@ -52,27 +37,12 @@ def train(
     out_dir: Path,
     seed: int,
 ) -> None:
-    """Train the table and the MLP on D_cg (rows without labels have no prefix and are left out) and save the best epoch."""
-    examples = prefix.training_examples(examples, params.generator_data)
-    tokenizer, decoder = load_decoder(backbones["decoder"])
-    prefix.check_positions(decoder.config, [e.labels for e in examples], params.prefix_length, params.max_length)
-    rows = prefix.text_rows(examples, labels, prompt, tokenizer, params.max_length, params.loss_on_prompt)
-    train_rows, valid_rows = holdout(rows, params.validation, seed)
-    seed_everything(sub_seed(seed, "ls_pt"))
-    network = LabelPrefix(len(labels), params.prefix_length, params.mid_dim, decoder.config)
-    history = fit(
-        LsPt(network, decoder),
-        train_rows,
-        valid_rows,
-        partial(prefix.collate, prefix_length=params.prefix_length, pad=tokenizer.eos_token_id),
-        FitOptions(params.epochs, params.batch_size, params.lr, warmup=params.warmup, patience=params.patience),
-        seed=seed,
-        work_dir=work_dir_for(
-            out_dir, "ls_pt", params, prompt, labels, file_digest(backbones["decoder"]), digest(examples), seed
-        ),
-        description="ls_pt",
-    )
-    prefix.save(out_dir, "ls_pt", labels, prompt, params, network, history)
+    """Train the table and the MLP on D_cg; the prefix of a composition is that of its labels, one after the other."""
+
+    def network(decoder) -> LabelPrefix:
+        return LabelPrefix(len(labels), params.prefix_length, params.mid_dim, decoder)
+
+    prefix.train_prefix("ls_pt", network, tuple, examples, labels, params, prompt, backbones, out_dir, seed)
 
 
 def generate(

@@ -1,4 +1,4 @@
-"""What the prefix-tuned generators share: prompts, a frozen decoder behind a computed prefix, one sampling loop.
+"""What the prefix-tuned generators share: prompts, a frozen decoder behind a computed prefix.
 
 Spec sections 5 and 6. A generator gives, per label of a composition, L rows of n_layer * 2 * n_embd numbers; they become
 keys and values that every layer of the frozen decoder attends to before the first token. Requests of a batch may have
@@ -7,23 +7,32 @@ different compositions: shorter prefixes and prompts are padded on the left with
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from accelerate import PartialState
-from accelerate.utils import gather_object
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from tqdm import tqdm
 from transformers import DynamicCache, PreTrainedModel, PreTrainedTokenizerBase
 
-from compaug.records import Example, InputError, Labels, atomic_dir, read_json, sub_seed, write_json
-from compaug.training import batches_by_length, device
+from compaug.generators import sampling
+from compaug.pretrained import load_decoder
+from compaug.records import (
+    Example,
+    InputError,
+    Labels,
+    atomic_dir,
+    digest,
+    file_digest,
+    read_json,
+    sub_seed,
+    write_json,
+)
+from compaug.training import FitOptions, device, fit, holdout, seed_everything, work_dir_for
 
 LabelSet = Sequence[int]
 
@@ -202,7 +211,87 @@ def positions(mask: Tensor) -> Tensor:
     return (mask.cumsum(dim=1) - 1).clamp(min=0)
 
 
+class PrefixModel(nn.Module):
+    """Loss of the text given its prefix: mean -log P(x_t | x_<t, prefix) over text tokens and EOS.
+
+    `network` turns the parts [N] of the batch's prefixes into rows [N, L, n_layer * 2 * n_embd].
+    """
+
+    def __init__(self, network: nn.Module, decoder: PreTrainedModel) -> None:
+        super().__init__()
+        self.network, self.decoder = network, PrefixDecoder(decoder)
+
+    def forward(
+        self, *, pair_row: Tensor, pair_slot: Tensor, pair_label: Tensor, prefix_mask: Tensor, **texts: Tensor
+    ) -> dict[str, Tensor]:
+        rows = place(self.network(pair_label), pair_row, pair_slot, prefix_mask)
+        nll = self.decoder.token_nll(rows, prefix_mask=prefix_mask, **texts).mean()
+        return {"loss": nll, "nll": nll}
+
+
+def train_prefix(
+    generator: str,
+    network_of: Callable[[object], nn.Module],
+    parts_of: Callable[[LabelSet], LabelSet],
+    examples: Sequence[Example],
+    labels: Labels,
+    params,
+    prompt: Prompt,
+    backbones: Mapping[str, Path],
+    out_dir: Path,
+    seed: int,
+) -> None:
+    """Train a prefix network in front of the frozen decoder on D_cg and save its best epoch.
+
+    `network_of(decoder config)` makes the network; `parts_of(label set)` are the parts that its prefix is put together
+    from. Rows without labels have no prefix and are left out.
+    """
+    examples = training_examples(examples, params.generator_data)
+    tokenizer, decoder = load_decoder(backbones["decoder"])
+    check_positions(decoder.config, [parts_of(e.labels) for e in examples], params.prefix_length, params.max_length)
+    rows = text_rows(examples, labels, prompt, tokenizer, params.max_length, params.loss_on_prompt)
+    rows = [row | {"labels": parts_of(row["labels"])} for row in rows]
+    train_rows, valid_rows = holdout(rows, params.validation, seed)
+    seed_everything(sub_seed(seed, generator))
+    network = network_of(decoder.config)
+    decoder_digest = file_digest(backbones["decoder"])
+    history = fit(
+        PrefixModel(network, decoder),
+        train_rows,
+        valid_rows,
+        partial(collate, prefix_length=params.prefix_length, pad=tokenizer.eos_token_id),
+        FitOptions(params.epochs, params.batch_size, params.lr, warmup=params.warmup, patience=params.patience),
+        seed=seed,
+        work_dir=work_dir_for(out_dir, generator, params, prompt, labels, decoder_digest, digest(examples), seed),
+        description=generator,
+    )
+    save(out_dir, generator, labels, prompt, params, network, history)
+
+
 # ---------------------------------------------------------------- decoding
+
+
+class PrefixStep:
+    """The decoder behind a prefix [B, P, D] as a `sampling.Step`."""
+
+    def __init__(self, decoder: PreTrainedModel, prefix: Tensor, prefix_mask: Tensor) -> None:
+        self.decoder, self.prefix_mask = decoder, prefix_mask
+        self.cache = prefix_cache(prefix, decoder.config)
+
+    def __call__(self, tokens: Tensor, seen: Tensor, new: int) -> Tensor:
+        mask = torch.cat([self.prefix_mask, seen], dim=1)  # [B, P + T]
+        return self.decoder(
+            tokens[:, -new:],
+            attention_mask=mask,
+            position_ids=positions(mask)[:, -new:],
+            past_key_values=self.cache,
+            use_cache=True,
+            logits_to_keep=1,
+        ).logits[:, -1]
+
+    def keep(self, rows: Tensor) -> None:
+        self.cache.batch_select_indices(rows)
+        self.prefix_mask = self.prefix_mask[rows]
 
 
 def decode(
@@ -215,119 +304,25 @@ def decode(
     synthesis,
     seed: int,
 ) -> list[str]:
-    """One text per label set, without prompt and newlines; requests with different compositions share batches.
-
-    `rows_of(requests, pairs)` gives the prefix rows [N, L, D] of the pairs of a batch of request numbers. The noise of a
-    request depends on `seed` and its number alone, so neither batching nor the number of processes changes its text.
-    """
+    """One text per prompt and label set; `rows_of(requests, pairs)` gives the prefix rows [N, L, D] of the pairs of a batch of
+    request numbers."""
     if not label_sets:
         return []
-    where, state = device(), PartialState()
+    where = device()
     decoder = decoder.to(where).eval()
     prompt_ids = tokenizer(list(prompts), add_special_tokens=False)["input_ids"]
     check_prompts(prompt_ids, synthesis.max_length)
     check_positions(decoder.config, label_sets, prefix_length, synthesis.max_length)
+
+    def begin(requests: list[int]) -> tuple[PrefixStep, list[list[int]]]:
+        index = pairs([label_sets[i] for i in requests], prefix_length)
+        index = {name: tensor.to(where) for name, tensor in index.items()}
+        rows = rows_of(requests, index)
+        prefix = place(rows, index["pair_row"], index["pair_slot"], index["prefix_mask"])
+        return PrefixStep(decoder, prefix, index["prefix_mask"]), [prompt_ids[i] for i in requests]
+
     lengths = [len(labels) * prefix_length + len(ids) for labels, ids in zip(label_sets, prompt_ids, strict=True)]
-    batches = batches_by_length(lengths, synthesis.batch_size)[state.process_index :: state.num_processes]
-    texts = []
-    bf16 = where.type == "cuda" and torch.cuda.is_bf16_supported()
-    with torch.inference_mode(), torch.autocast(where.type, torch.bfloat16, enabled=bf16):
-        for requests in tqdm(batches, desc="texts", unit="batch", leave=False, disable=not sys.stderr.isatty()):
-            index = pairs([label_sets[i] for i in requests], prefix_length)
-            index = {name: tensor.to(where) for name, tensor in index.items()}
-            rows = rows_of(requests, index)
-            prefix = place(rows, index["pair_row"], index["pair_slot"], index["prefix_mask"])
-            noise = [np.random.default_rng(sub_seed(seed, "tokens", i)).random(synthesis.max_length) for i in requests]
-            tokens = sample(
-                decoder,
-                prefix,
-                index["prefix_mask"],
-                [prompt_ids[i] for i in requests],
-                torch.tensor(np.stack(noise), dtype=torch.float32, device=where),
-                tokenizer.eos_token_id,
-                synthesis,
-            )
-            texts += zip(requests, tokenizer.batch_decode(tokens, skip_special_tokens=True), strict=True)
-    by_request = dict(gather_object(texts))
-    return [" ".join(by_request[i].split()) for i in range(len(label_sets))]
-
-
-def sample(
-    decoder: PreTrainedModel,
-    prefix: Tensor,
-    prefix_mask: Tensor,
-    prompts: Sequence[Sequence[int]],
-    uniforms: Tensor,
-    eos: int,
-    synthesis,
-) -> list[list[int]]:
-    """Continue the prompts behind their prefixes [B, P, D] until EOS or `synthesis.max_length` tokens with prompt.
-
-    `uniforms` [B, >= steps] are the random numbers of the rows, one per token. Returns the new tokens, without EOS.
-    """
-    where, width = prefix.device, max(map(len, prompts))
-    tokens = torch.tensor([[eos] * (width - len(ids)) + list(ids) for ids in prompts], device=where)
-    seen = torch.tensor([[0] * (width - len(ids)) + [1] * len(ids) for ids in prompts], device=where)
-    room = torch.tensor([synthesis.max_length - len(ids) for ids in prompts], device=where)
-    cache = prefix_cache(prefix, decoder.config)
-    mask = torch.cat([prefix_mask, seen], dim=1)  # [B, P + T]
-    results: list[list[int]] = [[] for _ in prompts]
-    alive = torch.arange(len(prompts), device=where)
-    inputs, position_ids = tokens, positions(mask)[:, prefix_mask.shape[1] :]
-    for step in range(int(room.max())):
-        logits = decoder(
-            inputs,
-            attention_mask=mask,
-            position_ids=position_ids,
-            past_key_values=cache,
-            use_cache=True,
-            logits_to_keep=1,
-        ).logits[:, -1]  # [B, vocabulary]
-        if synthesis.no_repeat_ngram:
-            ban_repeats(logits, tokens, seen, synthesis.no_repeat_ngram)
-        chosen = choose(logits, uniforms[alive, step], synthesis)  # [B]
-        tokens = torch.cat([tokens, chosen[:, None]], dim=1)
-        one = torch.ones_like(chosen)[:, None]
-        seen, mask = torch.cat([seen, one], dim=1), torch.cat([mask, one], dim=1)
-        ended = (chosen == eos) | (room <= step + 1)
-        if ended.any():
-            for row, ids in zip(alive[ended].tolist(), tokens[ended, width:].tolist(), strict=True):
-                results[row] = ids[:-1] if ids[-1] == eos else ids
-            keep = (~ended).nonzero().squeeze(1)
-            if not len(keep):
-                break
-            cache.batch_select_indices(keep)
-            tokens, seen, mask, room, alive = (t[keep] for t in (tokens, seen, mask, room, alive))
-        inputs, position_ids = tokens[:, -1:], positions(mask)[:, -1:]
-    return results
-
-
-def ban_repeats(logits: Tensor, tokens: Tensor, seen: Tensor, n: int) -> None:
-    """Set to -inf, in place, every token that would complete an n-gram that the row (prompt included) already has."""
-    if tokens.shape[1] < n:
-        return
-    known = tokens.masked_fill(seen == 0, -1).unfold(1, n, 1)  # [B, windows, n]
-    last = tokens[:, None, tokens.shape[1] - n + 1 :]  # [B, 1, n - 1]
-    repeats = (known[..., :-1] == last).all(dim=-1) & (known >= 0).all(dim=-1)  # [B, windows]
-    counts = torch.zeros_like(logits).scatter_add_(1, known[..., -1].clamp(min=0), repeats.to(logits.dtype))
-    logits.masked_fill_(counts > 0, -torch.inf)
-
-
-def choose(logits: Tensor, uniform: Tensor, synthesis) -> Tensor:
-    """Temperature, then top-k, then top-p, then one multinomial draw per row by inverting its distribution function.
-
-    One uniform number per row ([B]) instead of a shared generator: a row's draws do not depend on its neighbours.
-    `top_k` 1 is greedy decoding, 0 is no limit.
-    """
-    limit = min(synthesis.top_k or logits.shape[-1], logits.shape[-1])
-    top, tokens = (logits.float() / synthesis.temperature).topk(limit, dim=-1)
-    probabilities = top.softmax(dim=-1)
-    before = probabilities.cumsum(dim=-1) - probabilities
-    probabilities = probabilities.masked_fill(before >= synthesis.top_p, 0.0)  # the most likely token always stays
-    reached = probabilities.cumsum(dim=-1)
-    drawn = (reached <= uniform[:, None] * reached[:, -1:]).sum(dim=-1)
-    last = (probabilities > 0).sum(dim=-1) - 1  # rounding must not lead past the last possible token
-    return tokens.gather(1, drawn.minimum(last)[:, None]).squeeze(1)
+    return sampling.decode(begin, lengths, tokenizer, synthesis, seed)
 
 
 # ---------------------------------------------------------------- model folders

@@ -16,15 +16,16 @@ def number(value: float | None, sign: bool = False) -> str:
     return NOT_REPORTED if value is None else f"{value:{'+' if sign else ''}.2f}"
 
 
-def backbone_names(backbones: Backbones) -> dict[str, str]:
-    """What each role's pre-trained model is, in words, from the benchmark's `backbones` block."""
+def backbone_names(backbones: Backbones, roles: Collection[str]) -> dict[str, str]:
+    """What each role's pre-trained model is, in words, from the benchmark's `backbones` block; of the filter's and
+    classifier's encoder, the label generator's decoder, and the roles that the text generator opens."""
 
     def name(backbone: Backbone) -> str:
         if backbone.kind == "tiny":
             return f"tiny, {backbone.layers} layers of {backbone.hidden}"
         return backbone.name if backbone.kind == "hub" else Path(backbone.path).name
 
-    return {role: name(backbone) for role, backbone in backbones if backbone is not None}
+    return {role: name(backbone) for role, backbone in backbones if role in {"encoder", "decoder", *roles}}
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]], left: Collection[int] = (0,)) -> str:

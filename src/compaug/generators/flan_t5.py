@@ -1,0 +1,143 @@
+"""Flan-T5: a sequence-to-sequence model, all weights fine-tuned from the prompt P(y) to the text (spec section 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from accelerate import PartialState
+from torch import Tensor
+from transformers import DynamicCache, EncoderDecoderCache, PreTrainedModel
+from transformers.modeling_outputs import BaseModelOutput
+
+from compaug.generators import sampling
+from compaug.generators.prefix import Prompt, training_examples
+from compaug.pretrained import IGNORED, Seq2SeqLoss, load_seq2seq, pad, save
+from compaug.records import (
+    Example,
+    InputError,
+    Labels,
+    atomic_dir,
+    digest,
+    file_digest,
+    read_json,
+    sub_seed,
+    write_json,
+)
+from compaug.training import FitOptions, device, fit, holdout, seed_everything, work_dir_for
+
+ROLES = ("seq2seq",)
+FACTS = "generator.json"
+
+
+def text_rows(examples: Sequence[Example], labels: Labels, prompt: Prompt, tokenizer, max_length: int) -> list[dict]:
+    """Rows for `training.fit`: P(y) and EOS as source; text and EOS, cut at `max_length` tokens, as target."""
+    if not examples:
+        return []
+    end = tokenizer.eos_token_id
+    sources = tokenizer([prompt.of(labels, e.labels) for e in examples], add_special_tokens=False)["input_ids"]
+    targets = tokenizer([e.text.strip() for e in examples], add_special_tokens=False)["input_ids"]
+    return [
+        {
+            "id": example.id,
+            "source": [*source, end],
+            "target": [*target, end][:max_length],
+            "length": len(source) + min(len(target) + 1, max_length),
+        }
+        for example, source, target in zip(examples, sources, targets, strict=True)
+    ]
+
+
+def collate(rows: Sequence[Mapping], pad_id: int) -> dict[str, Tensor]:
+    """input_ids, attention_mask [B, S]; labels [B, T], IGNORED on padding."""
+    input_ids, mask = pad([row["source"] for row in rows], pad_id)
+    labels, _ = pad([row["target"] for row in rows], IGNORED)
+    return {"input_ids": input_ids, "attention_mask": mask, "labels": labels}
+
+
+def train(
+    examples: Sequence[Example],
+    labels: Labels,
+    params,
+    prompt: Prompt,
+    backbones: Mapping[str, Path],
+    out_dir: Path,
+    seed: int,
+) -> None:
+    """Fine-tune on D_cg and save the best epoch; rows without labels have no prompt and are left out."""
+    examples = training_examples(examples, params.generator_data)
+    tokenizer, model = load_seq2seq(backbones["seq2seq"])
+    rows = text_rows(examples, labels, prompt, tokenizer, params.max_length)
+    train_rows, valid_rows = holdout(rows, params.validation, seed)
+    seed_everything(sub_seed(seed, "flan_t5"))
+    backbone = file_digest(backbones["seq2seq"])
+    history = fit(
+        Seq2SeqLoss(model),
+        train_rows,
+        valid_rows,
+        lambda batch: collate(batch, tokenizer.pad_token_id),
+        FitOptions(params.epochs, params.batch_size, params.lr, warmup=params.warmup, patience=params.patience),
+        seed=seed,
+        work_dir=work_dir_for(out_dir, "flan_t5", params, prompt, labels, backbone, digest(examples), seed),
+        description="flan_t5",
+    )
+    if not PartialState().is_main_process:
+        return
+    with atomic_dir(out_dir) as folder:
+        save(folder, tokenizer, model)
+        facts = {"generator": "flan_t5", "labels": list(labels.names), "prompt": asdict(prompt)}
+        write_json(folder / FACTS, facts | {"params": params.model_dump()})
+        write_json(folder / "history.json", {"epochs": history})
+
+
+class Seq2SeqStep:
+    """The model's decoder on encoded prompts as a `sampling.Step`."""
+
+    def __init__(self, model: PreTrainedModel, input_ids: Tensor, mask: Tensor) -> None:
+        self.model, self.mask = model, mask
+        self.states = model.get_encoder()(input_ids=input_ids, attention_mask=mask).last_hidden_state  # [B, S, H]
+        self.cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+
+    def __call__(self, tokens: Tensor, seen: Tensor, new: int) -> Tensor:
+        return self.model(
+            encoder_outputs=BaseModelOutput(self.states),
+            attention_mask=self.mask,
+            decoder_input_ids=tokens[:, -new:],
+            past_key_values=self.cache,
+            use_cache=True,
+        ).logits[:, -1]
+
+    def keep(self, rows: Tensor) -> None:
+        self.states, self.mask = self.states[rows], self.mask[rows]
+        self.cache.batch_select_indices(rows)
+
+
+def generate(
+    model_dir: Path,
+    label_sets: Sequence[Sequence[int]],
+    labels: Labels,
+    synthesis,
+    backbones: Mapping[str, Path],
+    seed: int,
+) -> list[str]:
+    """One text per label set; the fine-tuned model is in `model_dir`, no backbone is opened."""
+    facts = read_json(model_dir / FACTS)
+    if tuple(facts["labels"]) != labels.names:
+        raise InputError(f"{model_dir}: trained for other labels than those of the split; train the generator again")
+    prompt = Prompt(**facts["prompt"])
+    tokenizer, model = load_seq2seq(model_dir)
+    model = model.to(device()).eval()
+    prompts = [prompt.of(labels, label_set) for label_set in label_sets]
+    sources = (
+        [[*ids, tokenizer.eos_token_id] for ids in tokenizer(prompts, add_special_tokens=False)["input_ids"]]
+        if prompts
+        else []
+    )
+
+    def begin(requests: list[int]) -> tuple[Seq2SeqStep, list[list[int]]]:
+        input_ids, mask = pad([sources[i] for i in requests], tokenizer.pad_token_id)
+        start = [model.config.decoder_start_token_id]
+        return Seq2SeqStep(model, input_ids.to(device()), mask.to(device())), [start] * len(requests)
+
+    return sampling.decode(begin, [len(ids) for ids in sources], tokenizer, synthesis, seed)

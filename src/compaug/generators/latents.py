@@ -1,0 +1,386 @@
+"""The variational autoencoder of `ld_vae`, `vae` and `vae_dprior` (paper, "Label Disentangled Variational Autoencoder"; spec
+section 7).
+
+Every label y of a composition has a latent z_y with its own prior N(l_y W_y, lambda I), the content has z_c with prior
+N(k_c W_c, lambda I) around one of |C| centroids; the decoder is LS-PT's with rows [z_y ; z_c ; e_l]. `prior: standard`
+is the vanilla VAE of table 8 (spec 7.1). The options that follow the reference code are rows of spec section 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from threadpoolctl import threadpool_limits
+from torch import Tensor, nn
+
+from compaug.generators import prefix
+from compaug.generators.posterior import Posterior, slots
+from compaug.pretrained import encode_states, load_decoder, load_encoder, mean_states, pad
+from compaug.records import Example, InputError, Labels, digest, file_digest, sub_seed
+from compaug.training import FitOptions, device, fit, holdout, seed_everything, work_dir_for
+
+ENCODER_BATCH = 64  # rows per pass of the frozen encoder
+LabelSet = Sequence[int]
+TEXTS_PER_CLUSTER = 5  # fewer clusters when the data is tiny
+
+
+class LatentPrefix(nn.Module):
+    """Priors and prefix network: everything that inference needs besides the frozen decoder, and all that is saved."""
+
+    def __init__(self, params: Mapping, label_vectors: Tensor, centroids: Tensor, decoder) -> None:
+        super().__init__()
+        self.length, self.latent = params["prefix_length"], params["latent"]
+        self.conditional = params["prior"] == "conditional"
+        self.variance = params["prior_variance"] if self.conditional else 1.0
+        self.per_copy = params["noise_per_copy"]
+        if self.conditional:
+            n_labels, width = label_vectors.shape
+            self.register_buffer("label_vectors", label_vectors)  # l_y
+            self.register_buffer("centroids", centroids)  # k_c
+            self.content = nn.Linear(width, self.latent, bias=False)  # W_c
+            if params["label_prior"] == "per_label":
+                self.label_maps = nn.Parameter(torch.empty(n_labels, width, self.latent))  # W_y
+                nn.init.uniform_(self.label_maps, -(width**-0.5), width**-0.5)
+            else:  # the reference's map has a bias, the composition's map of VAE-DPrior has none
+                self.shared_map = nn.Linear(width, self.latent, bias=params["label_prior"] == "shared")
+        self.positions = None
+        if params["position_embedding"]:
+            self.positions = nn.Parameter(torch.randn(self.length, decoder.n_embd))  # e_l
+        width = 2 * self.latent + (decoder.n_embd if params["position_embedding"] else 0)
+        self.mlp = prefix.prefix_mlp(width, params["mid_dim"], decoder)
+
+    def label_means(self, labels: Tensor) -> Tensor:
+        """mu_y^p of the labels [N]: [N, latent]."""
+        if not self.conditional:
+            return self.mlp[0].weight.new_zeros(len(labels), self.latent)
+        if hasattr(self, "shared_map"):
+            return self.shared_map(self.label_vectors)[labels]
+        return torch.einsum("yh,yhd->yd", self.label_vectors, self.label_maps)[labels]
+
+    def content_means(self, clusters: Tensor) -> Tensor:
+        """mu_c^p of the clusters [B]: [B, latent]."""
+        if not self.conditional:
+            return self.mlp[0].weight.new_zeros(len(clusters), self.latent)
+        return self.content(self.centroids[clusters])
+
+    def forward(self, z_label: Tensor, z_content: Tensor) -> Tensor:
+        """Prefix rows [N, L, n_layer * 2 * n_embd] from z_y [N, 1 or L, latent] and the z_c of each pair's row [N, latent]."""
+        copies = [z_label.expand(-1, self.length, -1), z_content[:, None].expand(-1, self.length, -1)]
+        if self.positions is not None:
+            copies.append(self.positions.expand(len(z_label), -1, -1))
+        return self.mlp(torch.cat(copies, dim=-1))
+
+    def noise_shape(self) -> tuple[int, int]:
+        """Of one label: the reference draws noise for each of the L copies of z_y, the paper once (spec 13, row 7)."""
+        return (self.length if self.per_copy else 1, self.latent)
+
+    def sample(self, label_sets: Sequence[Sequence[int]], seeds: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """z_y [N, 1 or L, latent] of all pairs in order and z_c [B, latent], from the priors; c is uniform over the clusters.
+
+        Each request has its own seed. No encoder and no text takes part.
+        """
+        where = self.mlp[0].weight.device
+        clusters, content_noise, label_noise = [], [], []
+        for label_set, seed in zip(label_sets, seeds, strict=True):
+            rng = np.random.default_rng(seed)
+            clusters.append(int(rng.integers(len(self.centroids))) if self.conditional else 0)
+            content_noise.append(rng.standard_normal(self.latent, dtype=np.float32))
+            label_noise.append(rng.standard_normal((len(label_set), *self.noise_shape()), dtype=np.float32))
+        labels = torch.tensor([label for label_set in label_sets for label in label_set], device=where)
+        noise = torch.from_numpy(np.concatenate(label_noise)).to(where)
+        z_label = self.label_means(labels)[:, None] + self.variance**0.5 * noise
+        noise = torch.from_numpy(np.stack(content_noise)).to(where)
+        z_content = self.content_means(torch.tensor(clusters, device=where)) + self.variance**0.5 * noise
+        return z_label, z_content
+
+
+def gaussian_kl(mean: Tensor, log_variance: Tensor, prior_mean: Tensor, prior_variance: float) -> Tensor:
+    """KL(N(mean, diag s) || N(prior_mean, lambda I)) per latent dimension; non-negative, zero iff both are equal."""
+    squared = (mean - prior_mean).square()
+    log_ratio = log_variance - float(np.log(prior_variance))
+    return 0.5 * ((log_variance.exp() + squared) / prior_variance - 1 - log_ratio)
+
+
+def reference_divergence(mean: Tensor, log_variance: Tensor, prior_mean: Tensor, prior_variance: float) -> Tensor:
+    """What the reference code minimises instead, per dimension: commitment terms with stopped gradients and the standard
+    deviation where the variance belongs (spec 13, row 5). It is not a divergence: it can be negative."""
+    commitment = 0.2 * (prior_mean - mean.detach()).square() + (prior_mean.detach() - mean).square()
+    return commitment + (0.5 * log_variance).exp() - 1 - log_variance
+
+
+KL_FORMS = {"exact": gaussian_kl, "reference": reference_divergence}
+
+
+class LdVae(nn.Module):
+    """The negative ELBO of a batch of texts with their compositions."""
+
+    def __init__(
+        self,
+        params,
+        network: LatentPrefix,
+        posterior: Posterior,
+        decoder,
+        encoder,
+        total_steps: int,
+        divergence: Callable[..., Tensor] = gaussian_kl,
+    ) -> None:
+        super().__init__()
+        self.params, self.network, self.posterior, self.divergence = params, network, posterior, divergence
+        self.decoder = prefix.PrefixDecoder(decoder)
+        self.encoder = encoder.requires_grad_(False) if encoder is not None else None  # None: token states are cached
+        self.warm_steps = params.kl_warmup * total_steps
+        # A parameter without gradient, so that checkpoints carry it and an interrupted warm-up goes on where it was.
+        self.steps = nn.Parameter(torch.zeros(())) if self.warm_steps else None
+
+    def train(self, mode: bool = True) -> LdVae:
+        super().train(mode)
+        if self.encoder is not None:
+            self.encoder.eval()
+        return self
+
+    def forward(
+        self,
+        *,
+        lengths: Tensor,
+        clusters: Tensor,
+        pair_row: Tensor,
+        pair_slot: Tensor,
+        pair_label: Tensor,
+        prefix_mask: Tensor,
+        slot_encoder: Tensor,
+        slot_row: Tensor,
+        slot_filled: Tensor,
+        slot_of: Tensor,
+        states: Tensor | None = None,
+        encoder_ids: Tensor | None = None,
+        encoder_mask: Tensor | None = None,
+        **texts: Tensor,
+    ) -> dict[str, Tensor]:
+        """loss, and for the log: nll (token mean), kl_label, kl_content (reduced as in the loss, before free bits)."""
+        if states is None:
+            with torch.no_grad():
+                states = self.encoder(encoder_ids, attention_mask=encoder_mask).last_hidden_state
+        mean, log_variance = self.posterior(states, lengths, slot_encoder, slot_row, slot_filled, slot_of)
+        deviation = (0.5 * log_variance).exp()
+        n_pairs = len(pair_label)
+        noise = torch.randn(n_pairs, *self.network.noise_shape(), device=mean.device)
+        z_label = mean[:n_pairs, None] + deviation[:n_pairs, None] * noise  # [N, 1 or L, latent]
+        z_content = mean[n_pairs:] + deviation[n_pairs:] * torch.randn_like(mean[n_pairs:])  # [B, latent]
+        rows = self.network(z_label, z_content[pair_row])
+        nll = self.decoder.token_nll(
+            prefix.place(rows, pair_row, pair_slot, prefix_mask), prefix_mask=prefix_mask, **texts
+        )
+        variance = self.network.variance
+        label_kl = self.divergence(
+            mean[:n_pairs], log_variance[:n_pairs], self.network.label_means(pair_label).float(), variance
+        )
+        content_kl = self.divergence(
+            mean[n_pairs:], log_variance[n_pairs:], self.network.content_means(clusters).float(), variance
+        )
+        return self.elbo(nll, label_kl, content_kl, n_texts=len(lengths))
+
+    def elbo(self, nll: Tensor, label_kl: Tensor, content_kl: Tensor, n_texts: int) -> dict[str, Tensor]:
+        """Token-mean CE + alpha KL_label + beta KL_content, means over everything; or, `paper_literal`, the sums over tokens,
+        labels and dimensions of a text with alpha = beta = 1 (spec section 7)."""
+        literal = self.params.kl_reduction == "paper_literal"
+
+        def reduce(values: Tensor) -> Tensor:
+            return values.sum() / n_texts if literal else values.mean()
+
+        def charged(values: Tensor) -> Tensor:
+            """Less than `free_bits` nats per latent vector costs as much as `free_bits`, so there is nothing to gain."""
+            if not self.params.free_bits:
+                return reduce(values)
+            vectors = values.sum(dim=-1, keepdim=True).clamp(min=self.params.free_bits)
+            return reduce(vectors) / (1 if literal else values.shape[-1])
+
+        alpha, beta = (1.0, 1.0) if literal else (self.params.alpha, self.params.beta)
+        divergence = alpha * charged(label_kl) + beta * charged(content_kl)
+        loss = reduce(nll) + self.kl_weight() * divergence
+        return {"loss": loss, "nll": nll.mean(), "kl_label": reduce(label_kl), "kl_content": reduce(content_kl)}
+
+    def kl_weight(self) -> Tensor | float:
+        """Linear warm-up over the first share of the training steps; full weight in validation."""
+        if self.steps is None or not self.training:
+            return 1.0
+        with torch.no_grad():
+            return self.steps.add_(1).div(self.warm_steps).clamp(max=1.0)
+
+
+# ---------------------------------------------------------------- training
+
+
+@dataclass(frozen=True)
+class Latents:
+    """Which label latents a text has: LD-VAE one per label, VAE-DPrior one for the whole composition."""
+
+    name: str
+    phrases: Sequence[str]  # of every part; their states are what the priors start from
+    parts_of: Callable[[LabelSet], LabelSet]  # label set -> its parts
+    encoders_of: Callable[[LabelSet], LabelSet]  # label set -> the encoder of each part
+    n_encoders: int
+    kl_forms: Mapping[str, Callable[..., Tensor]]
+
+
+def train_per_label(
+    name: str,
+    examples: Sequence[Example],
+    labels: Labels,
+    params,
+    prompt: prefix.Prompt,
+    backbones: Mapping[str, Path],
+    out_dir: Path,
+    seed: int,
+) -> None:
+    """`train` with a latent, an encoder and a prior for every label."""
+    latents = Latents(name, labels.phrases, tuple, tuple, len(labels), KL_FORMS)
+    train(latents, examples, labels, params, prompt, backbones, out_dir, seed)
+
+
+def train(
+    latents: Latents,
+    examples: Sequence[Example],
+    labels: Labels,
+    params,
+    prompt: prefix.Prompt,
+    backbones: Mapping[str, Path],
+    out_dir: Path,
+    seed: int,
+) -> None:
+    """Cluster the contents of D_cg, train encoders, priors and prefix network, and save what generates at the best epoch."""
+    examples = prefix.training_examples(examples, params.generator_data)
+    if not examples:
+        raise InputError(f"{latents.name}: no training example has a label")
+    tokenizer, decoder = load_decoder(backbones["decoder"])
+    encoder_tokenizer, encoder = load_encoder(backbones["encoder"])
+    encoder.to(device())
+    parts = [latents.parts_of(e.labels) for e in examples]
+    prefix.check_positions(decoder.config, parts, params.prefix_length, params.max_length)
+    rows = prefix.text_rows(examples, labels, prompt, tokenizer, params.max_length, params.loss_on_prompt)
+    width = encoder.config.hidden_size
+    centroids, clusters = content_clusters(examples, params, encoder_tokenizer, encoder)
+    cached = add_encoder_inputs(rows, examples, params, encoder_tokenizer, encoder)
+    groups = {label_set: group for group, label_set in enumerate(sorted({e.labels for e in examples}))}
+    for row, cluster, own in zip(rows, clusters, parts, strict=True):
+        row["cluster"] = cluster
+        row["encoders"] = latents.encoders_of(row["labels"])
+        if params.batch_order == "reference":  # one composition per batch (spec 13, row 11); without its dummy rows
+            row["group"] = groups[row["labels"]]
+        row["labels"] = own
+    train_rows, valid_rows = holdout(rows, params.validation, seed)
+
+    seed_everything(sub_seed(seed, latents.name))
+    label_vectors = mean_states(encoder, encoder_tokenizer, latents.phrases, params.max_length, ENCODER_BATCH, False)
+    network = LatentPrefix(params.model_dump(), label_vectors, centroids, decoder.config)
+    shared = params.label_heads == "shared"
+    posterior = Posterior(latents.n_encoders, width, params.latent, params.label_pool, shared)
+    total_steps = params.epochs * -(-len(train_rows) // params.batch_size)
+    backbone_digests = [file_digest(backbones[role]) for role in ("decoder", "encoder")]
+    identity = (params, prompt, labels, backbone_digests, digest(examples), seed)
+    encoder = None if cached else encoder
+    history = fit(
+        LdVae(params, network, posterior, decoder, encoder, total_steps, latents.kl_forms[params.kl_form]),
+        train_rows,
+        valid_rows,
+        lambda batch: collate(
+            batch, latents.n_encoders, params.prefix_length, tokenizer.eos_token_id, encoder_tokenizer.pad_token_id
+        ),
+        FitOptions(params.epochs, params.batch_size, params.lr, warmup=params.warmup, patience=params.patience),
+        seed=seed,
+        work_dir=work_dir_for(out_dir, latents.name, *identity),
+        description=latents.name,
+    )
+    assignment = {example.id: cluster for example, cluster in zip(examples, clusters, strict=True)}
+    prefix.save(out_dir, latents.name, labels, prompt, params, network, history, clusters=assignment)
+
+
+def content_clusters(examples: Sequence[Example], params, tokenizer, encoder) -> tuple[Tensor, list[int]]:
+    """Centroids [k, H] of the mean-pooled token states of the texts, and the cluster of every text; k-means, seed 0.
+
+    k is at most a fifth of the number of texts. The standard prior has no clusters.
+    """
+    from sklearn.cluster import KMeans  # generation needs none, and it takes a second to import
+
+    if params.prior == "standard":
+        return torch.zeros(0, encoder.config.hidden_size), [0] * len(examples)
+    vectors = mean_states(encoder, tokenizer, [e.text for e in examples], params.max_length, ENCODER_BATCH).numpy()
+    k = max(1, min(params.clusters, len(vectors) // TEXTS_PER_CLUSTER))
+    with threadpool_limits(1, user_api="openmp"):  # threads add up their parts in any order: not the same bytes twice
+        means = KMeans(k, n_init="auto", random_state=0).fit(vectors)
+    return torch.from_numpy(means.cluster_centers_.astype(np.float32)), means.labels_.tolist()
+
+
+def add_encoder_inputs(rows: list[dict], examples: Sequence[Example], params, tokenizer, encoder) -> bool:
+    """Give every row its token states V_x if all of them fit in `cache_gib` (True), else its token ids (False)."""
+    texts = [e.text for e in examples]
+    limit = min(params.max_length, encoder.config.max_position_embeddings)
+    ids = tokenizer(texts, truncation=True, max_length=limit)["input_ids"]
+    size = sum(map(len, ids)) * encoder.config.hidden_size * 4  # bytes, float32
+    cached = size <= params.cache_gib * 2**30
+    inputs = encode_states(encoder, tokenizer, texts, params.max_length, ENCODER_BATCH) if cached else ids
+    for row, values in zip(rows, inputs, strict=True):
+        row["states" if cached else "encoder_ids"] = values
+    return cached
+
+
+def collate(
+    rows: Sequence[Mapping], n_encoders: int, prefix_length: int, pad_id: int, encoder_pad_id: int
+) -> dict[str, Tensor]:
+    """Batch for `LdVae.forward`: the decoder's part, the encoders' slots, the texts' states or encoder tokens."""
+    batch = prefix.collate(rows, prefix_length, pad_id)
+    batch |= slots([row.get("encoders", row["labels"]) for row in rows], n_encoders)
+    batch["clusters"] = torch.tensor([row["cluster"] for row in rows])
+    if "states" in rows[0]:
+        batch["lengths"] = torch.tensor([len(row["states"]) for row in rows])
+        batch["states"] = nn.utils.rnn.pad_sequence([row["states"] for row in rows], batch_first=True)
+    else:
+        batch["lengths"] = torch.tensor([len(row["encoder_ids"]) for row in rows])
+        batch["encoder_ids"], batch["encoder_mask"] = pad([row["encoder_ids"] for row in rows], encoder_pad_id)
+    return batch
+
+
+# ---------------------------------------------------------------- generation
+
+
+def generate_per_label(
+    model_dir: Path,
+    label_sets: Sequence[LabelSet],
+    labels: Labels,
+    synthesis,
+    backbones: Mapping[str, Path],
+    seed: int,
+) -> list[str]:
+    """One text per label set: latents from the priors, then the decoder. Neither the encoder nor any text is opened."""
+    params, prompt, tensors = prefix.load(model_dir, labels)
+    prompts = [prompt.of(labels, label_set) for label_set in label_sets]
+    return decode(model_dir, params, tensors, label_sets, prompts, synthesis, backbones, seed)
+
+
+def decode(
+    model_dir: Path,
+    params: Mapping,
+    tensors: Mapping[str, Tensor],
+    parts: Sequence[LabelSet],
+    prompts: Sequence[str],
+    synthesis,
+    backbones: Mapping[str, Path],
+    seed: int,
+) -> list[str]:
+    """One text per prompt, with latents of its parts drawn from the priors in `tensors`."""
+    tokenizer, decoder = load_decoder(backbones["decoder"])
+    nothing = torch.zeros(0, 0)
+    network = LatentPrefix(
+        params, tensors.get("label_vectors", nothing), tensors.get("centroids", nothing), decoder.config
+    )
+    prefix.load_into(network, tensors, model_dir)
+
+    def rows_of(requests: list[int], index: Mapping[str, Tensor]) -> Tensor:
+        seeds = [sub_seed(seed, "latent", request) for request in requests]
+        z_label, z_content = network.sample([parts[request] for request in requests], seeds)
+        return network(z_label, z_content[index["pair_row"]])
+
+    return prefix.decode(decoder, tokenizer, rows_of, parts, prompts, params["prefix_length"], synthesis, seed)

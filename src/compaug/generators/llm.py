@@ -1,0 +1,262 @@
+"""LLM: a large language model is asked for one text per request, with examples of the composition (spec section 8, GPT3.5).
+
+Any OpenAI-compatible endpoint. Every answer goes to a content-addressed store the moment it arrives, so that a run can be
+interrupted, resumed, and replayed without a network byte for byte; failures are never stored. What a text is, is between
+two marks: an answer without them (a refusal, a remark) is dropped and counted, never guessed at.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from tqdm import tqdm
+
+from compaug.generators.prefix import Prompt
+from compaug.records import (
+    Example,
+    InputError,
+    Labels,
+    atomic_dir,
+    digest,
+    read_json,
+    read_jsonl,
+    sub_seed,
+    write_json,
+    write_jsonl,
+)
+
+TEXT = re.compile(r"<text>(.*?)</text>", re.DOTALL)
+FATES = ("parsed", "unparsable", "refused", "cut")
+
+
+def train(
+    examples: Sequence[Example],
+    labels: Labels,
+    params,
+    prompt: Prompt,
+    backbones: Mapping[str, Path],
+    out_dir: Path,
+    seed: int,
+) -> None:
+    """Keep D_cg for the examples in the prompts, and the name of the model: params, else the variable OPENAI_MODEL."""
+    model = params.model or os.environ.get("OPENAI_MODEL")
+    if not model:
+        raise InputError("generators.llm.model is null and OPENAI_MODEL is not set; name the model that is to be asked")
+    words = median(len(e.text.split()) for e in examples)
+    with atomic_dir(out_dir) as folder:
+        write_jsonl(folder / "examples.jsonl", [e for e in examples if e.labels])
+        facts = {"generator": "llm", "labels": list(labels.names), "prompt": asdict(prompt), "median_words": words}
+        write_json(folder / "config.json", facts | {"params": params.model_dump() | {"model": model}})
+
+
+def generate(
+    model_dir: Path,
+    label_sets: Sequence[Sequence[int]],
+    labels: Labels,
+    synthesis,
+    backbones: Mapping[str, Path],
+    seed: int,
+) -> list[str]:
+    """One text per label set, "" where the answer holds none. InputError when an answer is missing and the endpoint does not
+    give it: the answers so far stay in the store."""
+    config = read_json(model_dir / "config.json")
+    asked = requests(model_dir, config, label_sets, labels, seed)
+    store = Path(config["params"]["store"])
+    missing = [request for request in asked if not (store / file_of(request)).exists()]
+    if missing:
+        fetch(missing, config["params"], store)
+    return [parse(read_json(store / file_of(request)))[1] for request in asked]
+
+
+def account(model_dir: Path, label_sets: Sequence[Sequence[int]], labels: Labels, seed: int) -> dict[str, object]:
+    """For the side-car: the model, what became of its answers, the tokens they took as the endpoint counted them, and their
+    price in USD."""
+    config = read_json(model_dir / "config.json")
+    params = config["params"]
+    store = Path(params["store"])
+    asked = requests(model_dir, config, label_sets, labels, seed)
+    answers = [read_json(store / file_of(request)) for request in asked]
+    fates = Counter(parse(answer)[0] for answer in answers)
+    tokens = {
+        kind: sum(answer["usage"][f"{kind}_tokens"] or 0 for answer in answers) for kind in ("prompt", "completion")
+    }
+    return {
+        "model": params["model"],
+        "answers": {fate: fates[fate] for fate in FATES},
+        "tokens": tokens,
+        "usd": round(sum(tokens[kind] * params[f"price_{kind}"] for kind in tokens) / 1e6, 4),
+    }
+
+
+# ---------------------------------------------------------------- prompts
+
+
+def requests(
+    model_dir: Path, config: Mapping, label_sets: Sequence[Sequence[int]], labels: Labels, seed: int
+) -> list[dict]:
+    """The body of every request. Each has a seed of its own, so that equal compositions get different answers."""
+    if tuple(config["labels"]) != labels.names:
+        raise InputError(f"{model_dir}: made for other labels than those of the split; train the generator again")
+    params, prompt = config["params"], Prompt(**config["prompt"])
+    by_composition: dict[tuple[int, ...], list[str]] = {}
+    for example in read_jsonl(model_dir / "examples.jsonl", len(labels)):
+        by_composition.setdefault(example.labels, []).append(example.text)
+    return [
+        {
+            "model": params["model"],
+            "messages": messages(
+                prompt,
+                labels,
+                label_set,
+                shots(by_composition.get(tuple(label_set), []), params["few_shot_words"], seed, number),
+                config["median_words"],
+            ),
+            "temperature": params["temperature"],
+            "top_p": params["top_p"],
+            "max_tokens": params["max_tokens"],
+            "seed": sub_seed(seed, "llm", number) % 2**31,
+        }
+        for number, label_set in enumerate(label_sets)
+    ]
+
+
+def shots(texts: Sequence[str], most_words: int, seed: int, number: int) -> list[str]:
+    """The real texts of a composition in random order, as many as `most_words` words hold."""
+    order = np.random.default_rng(sub_seed(seed, "shots", number)).permutation(len(texts))
+    chosen, words = [], 0
+    for at in order:
+        words += len(texts[at].split())
+        if words > most_words:
+            break
+        chosen.append(texts[at])
+    return chosen
+
+
+def messages(
+    prompt: Prompt, labels: Labels, label_set: Sequence[int], examples: Sequence[str], words: float
+) -> list[dict[str, str]]:
+    """Task, labels wanted and unwanted, length, examples of the same composition, and the form of the answer."""
+    wanted = ", ".join(f'"{labels.phrases[label]}"' for label in label_set)
+    others = ", ".join(f'"{phrase}"' for label, phrase in enumerate(labels.phrases) if label not in set(label_set))
+    lines = [
+        "Write one text that could have been taken from a data set in which every text is described by a line such as:",
+        prompt.of(labels, label_set).rstrip(" :"),
+        f"The text must express ALL of these labels: {wanted}.",
+        f"It must express NONE of these labels: {others}." if others else "",
+        f"Do not name the labels. Length: about {words:.0f} words, in the style of the data set.",
+    ]
+    if examples:
+        lines += ["Texts of the data set with exactly these labels:", *(f"- {text}" for text in examples)]
+    lines.append("Answer with the text alone, between <text> and </text>.")
+    return [{"role": "user", "content": "\n".join(line for line in lines if line)}]
+
+
+def parse(answer: Mapping) -> tuple[str, str]:
+    """(fate, text) of a stored answer; fate is one of FATES and the text is "" unless it is `parsed`."""
+    if answer["refusal"] or answer["finish_reason"] == "content_filter":
+        return "refused", ""
+    if answer["finish_reason"] == "length":
+        return "cut", ""
+    found = TEXT.findall(answer["content"] or "")
+    if len(found) != 1 or not found[0].strip():
+        return "unparsable", ""
+    return "parsed", " ".join(found[0].split())
+
+
+# ---------------------------------------------------------------- endpoint and store
+
+
+def file_of(request: Mapping) -> str:
+    """Where the answer to a request is kept: the hash of all that was asked, and of nothing else."""
+    name = digest(json.dumps(request, sort_keys=True))
+    return f"{name[:2]}/{name}.json"
+
+
+def fetch(missing: Sequence[dict], params: Mapping, store: Path) -> None:
+    """Ask for the missing answers, `concurrency` at a time, and store each as it comes. The client repeats a request after
+    rate limits, server errors, time-outs and broken connections, as the server's Retry-After says or ever later; what still
+    fails then stops the run with one line, after the answers under way have been stored."""
+    from openai import OpenAI, OpenAIError
+
+    if not (params["base_url"] or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_KEY")):
+        raise InputError(
+            f"{len(missing)} answers are not in {store} and no endpoint is configured; set generators.llm.base_url or "
+            "OPENAI_BASE_URL, and OPENAI_API_KEY where the endpoint wants one"
+        )
+    client = OpenAI(
+        base_url=params["base_url"],
+        api_key=os.environ.get("OPENAI_API_KEY", "none"),  # local servers want none
+        timeout=params["timeout"],
+        max_retries=params["max_retries"],
+    )
+    stop = threading.Event()
+    bar = tqdm(total=len(missing), desc="answers", unit="answer", leave=False, disable=not sys.stderr.isatty())
+    pool = ThreadPoolExecutor(params["concurrency"])
+    try:
+        futures = [pool.submit(partial(_answer, client, request, params, store, stop, bar)) for request in missing]
+        done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+        stop.set()
+        failed = next((future.exception() for future in done if future.exception()), None)
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+        bar.close()
+    if failed is not None:
+        if not isinstance(failed, (OpenAIError, _NoAnswer)):
+            raise failed
+        left = sum(not (store / file_of(request)).exists() for request in missing)
+        reason = " ".join(str(failed).split())[:200]
+        raise InputError(
+            f"{client.base_url}: {type(failed).__name__.lstrip('_')}: {reason}; {len(missing) - left} of {len(missing)} answers "
+            f"are safe in {store}; mend the endpoint and run again to ask for the other {left}"
+        ) from failed
+
+
+class _NoAnswer(Exception):
+    """The endpoint replied, but not with a completion."""
+
+
+def _answer(client, request: dict, params: Mapping, store: Path, stop: threading.Event, bar) -> None:
+    """Ask for one answer and store it; whoever fails stops the others before their next request."""
+    if stop.is_set():
+        return
+    try:
+        answer = _ask(client, request, params, stop)
+    except BaseException:
+        stop.set()
+        raise
+    path = store / file_of(request)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, answer | {"request": request})  # atomic: an interrupted run leaves no half answer
+    bar.update()
+
+
+def _ask(client, request: dict, params: Mapping, stop: threading.Event) -> dict:
+    """Repeat until the reply is a completion: the client sees to what HTTP calls a failure, this loop to the rest."""
+    for attempt in range(params["max_retries"] + 1):
+        try:
+            reply = client.chat.completions.create(**request)
+            choice = reply.choices[0]
+            usage = {name: getattr(reply.usage, name, None) for name in ("prompt_tokens", "completion_tokens")}
+            return {
+                "content": choice.message.content,
+                "refusal": getattr(choice.message, "refusal", None),
+                "finish_reason": choice.finish_reason,
+                "usage": usage,
+            }
+        except (IndexError, TypeError, AttributeError, ValueError) as error:  # no choice, no JSON, no completion
+            problem = error
+        stop.wait(min(2.0**attempt * params["retry_seconds"], 30))
+    raise _NoAnswer(f"the reply is not a chat completion ({problem})") from problem

@@ -1,0 +1,12 @@
+"""VAE: LD-VAE with standard normal priors, so that the labels reach the decoder through the prompt alone (paper, Table 8).
+
+The network is LD-VAE's; the block `generators.vae` says `prior: standard`.
+"""
+
+from functools import partial
+
+from compaug.generators import latents
+
+ROLES = ("encoder", "decoder")
+train = partial(latents.train_per_label, "vae")
+generate = latents.generate_per_label

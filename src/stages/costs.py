@@ -1,0 +1,50 @@
+"""Print what the stages cost: seconds, parameters trained, device (make costs).
+
+python -m stages.costs
+
+Reads .costs/, which every stage writes beside DVC's outputs, so that a time can never change a hash.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug.records import InputError, read_json
+from compaug.reports import NOT_REPORTED, markdown_table
+from stages import COSTS, parser, run
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    files = sorted(args.costs.glob("*.json"))
+    if not files:
+        raise InputError(f"{args.costs}: no costs are recorded here; run `dvc repro` first")
+    print(markdown_table(["output", "seconds", "epochs", "parameters trained", "device", "cores"], rows(files)))
+
+
+def rows(files: list[Path]) -> list[list[str]]:
+    """One line per output, the dearest first, and their sum."""
+    costs = {file.stem: read_json(file) for file in files}
+    made = [
+        [
+            name,
+            f"{cost['seconds']:,.1f}",
+            str(cost.get("epochs", NOT_REPORTED)),
+            f"{cost['trained_parameters']:,}" if "trained_parameters" in cost else NOT_REPORTED,
+            cost["device"],
+            str(cost["cores"]),
+        ]
+        for name, cost in sorted(costs.items(), key=lambda item: -item[1]["seconds"])
+    ]
+    total = sum(cost["seconds"] for cost in costs.values())
+    return [*made, ["all", f"{total:,.1f}", *[NOT_REPORTED] * 4]]
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("--costs", type=Path, default=COSTS, help=f"folder of the recorded costs (default: {COSTS})")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,310 @@
+"""The generator `llm` against a real HTTP server on loopback that speaks the protocol and misbehaves."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from toys import LABELS, PROMPT, examples, synthesis
+
+from compaug.generators import llm
+from compaug.params import Llm
+from compaug.records import InputError, read_json
+
+REQUESTS = [(0, 1), (0, 1), (2,), (1, 3), (0, 1, 2, 3), (2, 3)]
+SECRET = "sk-never-in-a-file"
+
+
+class Endpoint:
+    """Chat completions at `url`; `script(body, number)` gives what happens to the n-th try of a request: None is a good answer."""
+
+    def __init__(self, script) -> None:
+        self.script, self.tries, self.bodies, self.headers = script, Counter(), [], []
+        self.under_way, self.most = 0, 0
+        lock = threading.Lock()
+        endpoint = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                with lock:
+                    key = json.dumps(body, sort_keys=True)
+                    endpoint.tries[key] += 1
+                    number = endpoint.tries[key]
+                    endpoint.bodies.append(body)
+                    endpoint.headers.append({name.lower(): value for name, value in self.headers.items()})
+                    endpoint.under_way += 1
+                    endpoint.most = max(endpoint.most, endpoint.under_way)
+                try:
+                    endpoint.reply(self, body, endpoint.script(body, number))
+                finally:
+                    with lock:
+                        endpoint.under_way -= 1
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/v1"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def reply(self, handler, body, fault):
+        status, headers, payload = 200, {}, completion(f"<text>answer {body['seed']}</text>")
+        if fault == "slow":
+            time.sleep(0.6)
+        elif fault == "closed":
+            handler.close_connection = True
+            handler.connection.shutdown(2)
+            return
+        elif fault == "truncated":
+            payload = payload[: len(payload) // 2]
+        elif fault == "not json":
+            payload = b"<html>hello</html>"
+        elif fault == "no choice":
+            payload = completion(None, choices=[])
+        elif isinstance(fault, tuple):
+            status, headers = fault
+            payload = json.dumps({"error": {"message": f"status {status}"}}).encode()
+        elif isinstance(fault, dict):
+            payload = completion(**fault)
+        handler.send_response(status)
+        for name, value in {"Content-Type": "application/json", **headers, "Content-Length": len(payload)}.items():
+            handler.send_header(name, str(value))
+        handler.end_headers()
+        handler.wfile.write(payload)
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def completion(content=None, finish="stop", refusal=None, choices=None):
+    message = {"role": "assistant", "content": content, "refusal": refusal}
+    one = {"index": 0, "finish_reason": finish, "message": message}
+    body = {"id": "x", "object": "chat.completion", "created": 0, "model": "toy", "choices": [one]}
+    body["usage"] = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
+    return json.dumps(body | ({} if choices is None else {"choices": choices})).encode()
+
+
+@pytest.fixture
+def endpoint(monkeypatch):
+    """A function that starts an endpoint; all are stopped at the end."""
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    for name in (
+        "OPENAI_BASE_URL",
+        "OPENAI_MODEL",
+        "HTTP_PROXY",
+        "http_proxy",
+        "HTTPS_PROXY",
+        "https_proxy",
+        "ALL_PROXY",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    started = []
+
+    def start(script=lambda body, number: None):
+        started.append(Endpoint(script))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
+
+
+@pytest.fixture(autouse=True)
+def in_a_temporary_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def params(url, **changes) -> Llm:
+    values = {
+        "base_url": url,
+        "model": "toy",
+        "temperature": 1.0,
+        "top_p": 0.95,
+        "max_tokens": 100,
+        "few_shot_words": 50,
+    }
+    values |= {"concurrency": 3, "timeout": 5.0, "max_retries": 3, "retry_seconds": 0.01, "store": "answers"}
+    values |= {"price_prompt": 0.0, "price_completion": 0.0}
+    return Llm(**(values | changes))
+
+
+def train(tmp_path, url, **changes):
+    llm.train(examples(), LABELS, params(url, **changes), PROMPT, {}, tmp_path / "m", 13)
+    return tmp_path / "m"
+
+
+def generate(model, requests=REQUESTS, seed=3):
+    return llm.generate(model, requests, LABELS, synthesis(), {}, seed)
+
+
+def stored(tmp_path):
+    return sorted((tmp_path / "answers").glob("*/*.json"))
+
+
+# ---------------------------------------------------------------- good answers, replay
+
+
+def test_every_request_gets_its_own_answer_and_a_second_run_asks_nothing(tmp_path, endpoint):
+    server = endpoint()
+    model = train(tmp_path, server.url)
+    texts = generate(model)
+    assert len(texts) == len(REQUESTS) == len(set(texts)) and all(text.startswith("answer ") for text in texts)
+    server.close()
+    assert generate(model) == texts  # byte for byte, without the server
+    assert len(server.bodies) == len(REQUESTS)
+
+
+def test_a_replay_needs_no_endpoint_and_no_key(tmp_path, endpoint, monkeypatch):
+    texts = generate(train(tmp_path, endpoint().url))
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert generate(tmp_path / "m") == texts
+    with pytest.raises(InputError, match="6 answers are not in answers"):
+        llm.train(examples(), LABELS, params(None), PROMPT, {}, tmp_path / "m", 13)
+        generate(tmp_path / "m", seed=4)
+
+
+def test_no_more_than_the_allowed_number_of_requests_is_under_way(tmp_path, endpoint):
+    server = endpoint(lambda body, number: "slow")
+    generate(train(tmp_path, server.url, concurrency=2), REQUESTS)
+    assert server.most == 2
+
+
+def test_the_key_is_sent_and_never_written(tmp_path, endpoint):
+    server = endpoint()
+    generate(train(tmp_path, server.url))
+    assert all(headers["authorization"] == f"Bearer {SECRET}" for headers in server.headers)
+    assert all(SECRET not in file.read_text() for file in tmp_path.rglob("*") if file.is_file())
+
+
+def test_the_account_counts_answers_and_tokens(tmp_path, endpoint):
+    model = train(tmp_path, endpoint().url, price_prompt=1000.0, price_completion=2000.0)
+    generate(model)
+    made = llm.account(model, REQUESTS, LABELS, 3)
+    assert made["tokens"] == {"prompt": 120, "completion": 30}
+    assert made["usd"] == round((120 * 1000 + 30 * 2000) / 1e6, 4)
+    assert made["answers"] == {"parsed": 6, "unparsable": 0, "refused": 0, "cut": 0}
+
+
+# ---------------------------------------------------------------- what the endpoint does wrong
+
+FAULTS = [(429, {"Retry-After": "0"}), (500, {}), (503, {}), "closed", "truncated", "not json", "no choice"]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_a_fault_that_passes_costs_a_repetition_and_nothing_else(tmp_path, endpoint, fault):
+    server = endpoint(lambda body, number: fault if number == 1 else None)
+    texts = generate(train(tmp_path, server.url))
+    assert all(texts) and len(stored(tmp_path)) == len(REQUESTS)
+    assert set(server.tries.values()) == {2}
+
+
+def test_the_server_says_how_long_to_wait(tmp_path, endpoint):
+    server = endpoint(lambda body, number: (429, {"Retry-After": "1"}) if number == 1 else None)
+    start = time.monotonic()
+    assert generate(train(tmp_path, server.url), REQUESTS[:1]) != [""]
+    assert time.monotonic() - start >= 1
+
+
+def test_an_answer_that_takes_too_long_is_asked_for_again(tmp_path, endpoint):
+    server = endpoint(lambda body, number: "slow" if number == 1 else None)
+    assert all(generate(train(tmp_path, server.url, timeout=0.2), REQUESTS[:2]))
+
+
+@pytest.mark.parametrize("fault", [(500, {}), "closed", "no choice", "truncated", (401, {})], ids=str)
+def test_an_endpoint_that_stays_dead_is_one_line_and_no_answer_is_lost(tmp_path, endpoint, fault):
+    lost = []
+
+    def script(body, number):
+        if len(lost) < 1 and number == 1 and body["messages"][0]["content"].count("joy, fear, anger, trust"):
+            lost.append(body["seed"])
+        return fault if body["seed"] in lost else None
+
+    server = endpoint(script)
+    model = train(tmp_path, server.url, max_retries=1, concurrency=1)
+    with pytest.raises(InputError, match=r"answers are safe in answers; mend the endpoint and run again") as error:
+        generate(model)
+    assert "\n" not in str(error.value)
+    before = stored(tmp_path)
+    assert len(before) == 4  # those before the dead one
+    assert all(read_json(file)["content"] for file in before)  # failures are never stored
+    lost[:] = [0]  # the endpoint recovers
+    asked = len(server.bodies)
+    assert all(generate(model))
+    assert len(server.bodies) == asked + 2  # the two that were missing
+
+
+def test_an_endpoint_that_is_not_there_is_one_line(tmp_path, endpoint):
+    server = endpoint()
+    server.close()
+    with pytest.raises(InputError, match=r"127\.0\.0\.1.*0 of 6 answers are safe"):
+        generate(train(tmp_path, server.url, max_retries=0))
+
+
+WRONG = {
+    "unparsable": {"content": "Sure! Here is a text: I am happy."},
+    "two texts": {"content": "<text>one</text> <text>two</text>"},
+    "blank": {"content": "<text>  </text>"},
+    "nothing": {"content": None},
+    "refused": {"content": None, "refusal": "I cannot help with that."},
+    "refused in words": {"content": "I'm sorry, but I can't write that."},
+    "filtered": {"content": "<text>half</text>", "finish": "content_filter"},
+    "cut": {"content": "<text>half of", "finish": "length"},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "fate"), zip(WRONG, [*["unparsable"] * 4, "refused", "unparsable", "refused", "cut"], strict=True)
+)
+def test_an_answer_that_does_not_parse_is_dropped_and_counted_never_guessed(tmp_path, endpoint, name, fate):
+    first = []
+
+    def script(body, number):
+        first.append(body["seed"])
+        return WRONG[name] if body["seed"] == first[0] else None
+
+    model = train(tmp_path, endpoint(script).url, concurrency=1)
+    texts = generate(model)
+    assert texts[0] == "" and all(texts[1:])
+    answers = llm.account(model, REQUESTS, LABELS, 3)["answers"]
+    assert answers == dict.fromkeys(llm.FATES, 0) | {"parsed": 5, fate: 1}
+
+
+# ---------------------------------------------------------------- prompts
+
+
+def test_the_prompt_names_all_labels_forbids_the_others_and_shows_the_same_composition_only(tmp_path, endpoint):
+    server = endpoint()
+    generate(train(tmp_path, server.url), [(0, 1), (0, 3)])
+    first, second = sorted(
+        (body["messages"][0]["content"] for body in server.bodies), key=lambda c: '"trust"' in c.split("NONE")[0]
+    )
+    assert 'ALL of these labels: "joy", "fear"' in first and 'NONE of these labels: "anger", "trust"' in first
+    assert {line[2:] for line in first.splitlines() if line.startswith("- ")} == {
+        e.text for e in examples() if e.labels == (0, 1)
+    }
+    assert "<text>" in first and "words" in first
+    assert 'ALL of these labels: "joy", "trust"' in second
+
+
+def test_examples_are_in_random_order_and_end_at_the_word_limit():
+    texts = [f"text number {n}" for n in range(10)]
+    chosen = llm.shots(texts, 12, seed=1, number=0)
+    assert len(chosen) == 4 and set(chosen) < set(texts)
+    assert chosen != llm.shots(texts, 12, seed=1, number=1)
+    assert llm.shots([], 12, 1, 0) == []
+
+
+def test_without_a_model_name_the_variable_or_the_key_is_named(tmp_path, endpoint, monkeypatch):
+    with pytest.raises(InputError, match=r"generators.llm.model is null and OPENAI_MODEL is not set"):
+        train(tmp_path, endpoint().url, model=None)
+    monkeypatch.setenv("OPENAI_MODEL", "from-the-variable")
+    model = train(tmp_path, endpoint().url, model=None)
+    assert read_json(model / "config.json")["params"]["model"] == "from-the-variable"
