@@ -23,7 +23,7 @@ from compaug.reports.tables import cell_name
 PIPELINES = ("dvc.yaml", "reports/paper/dvc.yaml", "reports/pretrained/dvc.yaml")
 SOURCES = sorted(SRC.rglob("*.py"))
 SCRIPTS = sorted(path.stem for path in (SRC / "stages").glob("*.py") if path.stem != "__init__")
-LIGHT = ("raw", "split", "audit", "select", "evaluate", "evaluate_cell", "report", "tables", "quality")
+LIGHT = ("raw", "split", "audit", "select", "evaluate", "evaluate_cell", "report", "tables", "quality", "costs")
 
 
 def short(path: Path) -> str:
