@@ -39,15 +39,16 @@ SHARED_GENERATOR_FILES = [
 ]
 
 
-def code_of(stage: str, generator: str | None = None) -> list[str]:
-    """The script of a stage and every module it reaches, as dvc.yaml lists them; a generator's file is imported by its name.
+def code_of(stage: str, *imported_by_name: str) -> list[str]:
+    """The script of a stage and every module it reaches, as dvc.yaml lists them; generators and classifiers are imported by their
+    names ("generators/ld_vae").
 
     stages/__init__.py is left out: it reads argv, writes costs and turns errors into one line, and cannot change a result.
     So is compaug/__init__.py, which holds the version.
     """
     plumbing = {SRC / "stages" / "__init__.py", SRC / "compaug" / "__init__.py"}
     script = SRC / "stages" / f"{stage}.py"
-    reached = {script} | ({SRC / "compaug" / "generators" / f"{generator}.py"} if generator else set())
+    reached = {script} | {SRC / "compaug" / f"{name}.py" for name in imported_by_name}
     todo = list(reached)
     while todo:
         for file in imports_of(todo.pop()) - reached:

@@ -10,8 +10,9 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel, BertTokenizerFast
 
-from compaug.classifiers import CLASSIFIERS, bert
-from compaug.params import Bert
+from compaug import classifiers
+from compaug.classifiers import bert, body
+from compaug.params import Bert, Classifiers
 from compaug.pretrained import load_encoder, save
 from compaug.records import Example, InputError, Labels, file_digest
 
@@ -43,14 +44,14 @@ def examples(count: int = 32) -> list[Example]:
     return rows
 
 
-def write_encoder(folder):
+def write_encoder(folder, **changes):
     """A BERT of some thousand random weights with a vocabulary of whole words."""
     folder.mkdir(parents=True)
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *CUES, *FILLERS]
     tokenizer = BertTokenizerFast(vocab={word: i for i, word in enumerate(words)})
     sizes = {"vocab_size": len(words), "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
     torch.manual_seed(0)
-    config = BertConfig(**sizes, intermediate_size=32, max_position_embeddings=32)
+    config = BertConfig(**sizes, intermediate_size=32, max_position_embeddings=32, **changes)
     save(folder, tokenizer, BertModel(config, add_pooling_layer=False))
     return folder
 
@@ -88,13 +89,13 @@ def test_it_overfits_32_rows(model):
 
 
 def test_the_loss_is_the_mean_two_way_cross_entropy_over_labels_and_rows(encoder):
-    tokenizer, body = load_encoder(encoder)
-    network = bert.BertClassifier(body, 3).eval()
+    tokenizer, pretrained = load_encoder(encoder)
+    network = body.BertClassifier(pretrained, 3).eval()
     rows = examples(5)
-    batch = bert._collate(bert._rows(rows, tokenizer, 32, 3), tokenizer.pad_token_id)
+    batch = body.collate(body.rows_of(rows, tokenizer, 32, 3), tokenizer.pad_token_id)
     with torch.no_grad():
         loss = network(**batch)["loss"].item()
-        states = body(batch["input_ids"], batch["attention_mask"]).last_hidden_state[:, 0]
+        states = pretrained(batch["input_ids"], batch["attention_mask"]).last_hidden_state[:, 0]
         scores = network.heads[-1](states).view(5, 3, 2).tolist()
     expected = []
     for example, row_scores in zip(rows, scores, strict=True):
@@ -113,7 +114,7 @@ def test_a_softmax_over_two_scores_by_hand():
         def forward(self, input_ids, attention_mask):
             return type("Output", (), {"last_hidden_state": torch.ones(len(input_ids), 2, 1)})
 
-    network = bert.BertClassifier(Fixed(), 1)
+    network = body.BertClassifier(Fixed(), 1)
     with torch.no_grad():
         network.heads[-1].weight.copy_(torch.tensor([[0.0], [math.log(3)]]))
         network.heads[-1].bias.zero_()
@@ -127,9 +128,9 @@ def test_a_softmax_over_two_scores_by_hand():
 
 def test_soft_labels_take_the_place_of_the_label_set():
     soft = Example("a", "text", (0,), soft_labels=(0.5, 0.25, 1.0))
-    assert bert.targets_of(soft, 3).tolist() == [0.5, 0.25, 1.0]
-    assert bert.targets_of(Example("a", "text", (0, 2)), 3).tolist() == [1.0, 0.0, 1.0]
-    assert bert.targets_of(Example("a", "text", ()), 3).tolist() == [0.0, 0.0, 0.0]
+    assert body.targets_of(soft, 3).tolist() == [0.5, 0.25, 1.0]
+    assert body.targets_of(Example("a", "text", (0, 2)), 3).tolist() == [1.0, 0.0, 1.0]
+    assert body.targets_of(Example("a", "text", ()), 3).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_soft_and_hard_targets_mix_in_one_training_set_and_are_learned(encoder, tmp_path):
@@ -163,11 +164,12 @@ def test_no_text_gives_no_rows_and_a_text_of_unknown_words_a_probability(model):
 
 @pytest.mark.parametrize("head_hidden", [0, 8])
 def test_a_saved_model_predicts_what_the_model_in_memory_predicts(encoder, tmp_path, head_hidden):
-    tokenizer, body = load_encoder(encoder)
-    network = bert.BertClassifier(body, 3, head_hidden).eval()
+    tokenizer, pretrained = load_encoder(encoder)
+    network = body.BertClassifier(pretrained, 3, head_hidden).eval()
     settings = SETTINGS.model_copy(update={"head_hidden": head_hidden})
-    bert.save(network, tokenizer, settings, tmp_path / "out")
-    batch = bert._collate(bert._rows(examples(4), tokenizer, 32, 3), tokenizer.pad_token_id)
+    facts = body.facts_of("bert", examples(4), LABELS, settings)
+    body.save(network, tokenizer, facts, tmp_path / "out")
+    batch = body.collate(body.rows_of(examples(4), tokenizer, 32, 3), tokenizer.pad_token_id)
     with torch.no_grad():
         expected = network.scores(batch["input_ids"], batch["attention_mask"])[..., 1].exp().numpy()
     assert np.allclose(bert.predict(tmp_path / "out", [e.text for e in examples(4)]), expected, atol=1e-6)
@@ -194,7 +196,7 @@ def test_a_resumed_training_is_found_again_whatever_the_temporary_folder_is_call
     """Stages write to a temporary folder that has another name at every run."""
     short = SETTINGS.model_copy(update={"epochs": 3, "dropout": 0.2})
     trained(encoder, tmp_path / "undisturbed", settings=short)
-    collate, calls = bert._collate, itertools.count()
+    collate, calls = body.collate, itertools.count()
 
     def interrupted(rows, pad_id):
         if next(calls) == 7:  # four batches an epoch and one of validation rows
@@ -202,7 +204,7 @@ def test_a_resumed_training_is_found_again_whatever_the_temporary_folder_is_call
         return collate(rows, pad_id)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(bert, "_collate", interrupted)
+        patch.setattr(body, "collate", interrupted)
         trained(encoder, tmp_path / ".model.k2j3.partial", settings=short)
     trained(encoder, tmp_path / ".model.x9a1.partial", settings=short)
     assert "resuming after epoch 1" in capsys.readouterr().err
@@ -228,8 +230,9 @@ def test_a_folder_that_is_no_encoder_is_refused(tmp_path):
         trained(tmp_path / "absent", tmp_path / "out")
 
 
-def test_every_classifier_keeps_the_contract():
-    for name, module in CLASSIFIERS.items():
+def test_every_classifier_of_params_keeps_the_contract():
+    for name in Classifiers.model_fields:
+        module = classifiers.load(name)
         assert callable(module.train) and callable(module.predict), name
 
 

@@ -105,8 +105,9 @@ def stages_of(pipeline: str) -> tuple[Stage, ...]:
 every_pipeline = pytest.mark.parametrize("pipeline", PIPELINES)
 
 
-IMPORT_BY_NAME = ("train_generator", "synthesize")  # these import the generator's own file
-READ_BY_NAME = ("backbones", "evaluate_cell", "report")  # these read in it which backbones it opens
+IMPORT_GENERATOR = ("train_generator", "synthesize")  # these import the generator's own file
+READ_GENERATOR = ("backbones", "evaluate_cell", "report")  # these read in it which backbones it opens
+IMPORT_CLASSIFIER = ("train_classifier", "train_filter", "select")
 WHAT_SHARED_FILES_IMPORT = [f"src/compaug/{name}.py" for name in ("pretrained", "records", "training")]
 
 
@@ -114,15 +115,16 @@ WHAT_SHARED_FILES_IMPORT = [f"src/compaug/{name}.py" for name in ("pretrained", 
 def test_a_stage_depends_on_exactly_the_modules_that_it_reaches(pipeline):
     for stage in stages_of(pipeline):
         listed = [dep for dep in stage.deps if dep.startswith("src/")]
-        (generator,) = stage.options.get("generator", [None])
-        if stage.script not in IMPORT_BY_NAME:
-            by_name = stage.script in READ_BY_NAME and generator not in (None, "iid")
-            named = [f"src/compaug/generators/{generator}.py"] if by_name else []
-            assert sorted(listed) == sorted(code_of(stage.script) + named), stage.name
+        ((generator,), (classifier,)) = (stage.options.get(name, [None]) for name in ("generator", "classifier"))
+        if stage.script in IMPORT_GENERATOR:
+            needed = set(code_of(stage.script, f"generators/{generator}"))
+            assert needed <= set(listed), stage.name  # a matrix cannot leave out what this generator does not share
+            assert set(listed) - needed <= {*SHARED_GENERATOR_FILES, *WHAT_SHARED_FILES_IMPORT}, stage.name
             continue
-        needed = set(code_of(stage.script, generator))
-        assert needed <= set(listed), stage.name  # the matrix cannot leave out what this generator does not share
-        assert set(listed) - needed <= {*SHARED_GENERATOR_FILES, *WHAT_SHARED_FILES_IMPORT}, stage.name
+        by_name = [f"classifiers/{classifier}"] if stage.script in IMPORT_CLASSIFIER else []
+        read = stage.script in READ_GENERATOR and generator not in (None, "iid")
+        named = [f"src/compaug/generators/{generator}.py"] if read else []
+        assert sorted(listed) == sorted(code_of(stage.script, *by_name) + named), stage.name
 
 
 @every_pipeline

@@ -31,7 +31,7 @@ from transformers.activations import ACT2FN
 
 from compaug import params, training
 from compaug.backbones import prepare
-from compaug.classifiers import bert
+from compaug.classifiers import bert, body
 from compaug.generators import latents, ld_vae, prefix
 from compaug.generators.posterior import Posterior
 from compaug.pretrained import load_decoder, load_encoder, mean_states
@@ -459,7 +459,8 @@ def filtering(bench: Bench) -> str:
     tokenizer, encoder = load_encoder(bench.backbones["encoder"])
     settings = params.parse(bench.params_file).classifiers.bert.model_copy(update={"max_length": WIDTH})
     training.seed_everything(SEED)
-    bert.save(bert.BertClassifier(encoder, N_LABELS), tokenizer, settings, bench.folder / "filter")
+    facts = body.facts_of("bert", bench.examples, bench.labels, settings)
+    body.save(bert.build(encoder, facts), tokenizer, facts, bench.folder / "filter")
     texts = [example.text for example in bench.examples]
     texts = (texts * (many // len(texts) + 1))[:many]
     found: dict[str, np.ndarray] = {}
@@ -487,7 +488,7 @@ probabilities of the last two differ by {difference:.0e} at most.
 
 @torch.inference_mode()
 def predict_padded(model_dir: Path, texts: Sequence[str]) -> int:
-    tokenizer, model, _ = bert.load(model_dir)
+    tokenizer, model, _ = body.load(bert.build, model_dir)
     for text in texts:
         row = tokenizer(text, truncation=True, max_length=WIDTH, padding="max_length", return_tensors="pt")
         model.scores(**on_device({name: row[name] for name in ("input_ids", "attention_mask")})).cpu()

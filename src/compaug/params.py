@@ -255,8 +255,8 @@ class Selection(Block):
     k: Count | None = None
 
 
-class Bert(Block):
-    """Spec section 10.1."""
+class Classifier(Block):
+    """What all classifiers have, spec section 10."""
 
     epochs: Positive | None = None
     lr: Rate | None = None
@@ -265,13 +265,55 @@ class Bert(Block):
     max_length: Positive | None = None
     patience: Positive | None = None
     validation: Annotated[float, Field(gt=0, lt=1)]
-    head_hidden: Count
     dropout: Share
     support_repeat: Positive
 
 
+class Bert(Classifier):
+    """Spec section 10.1."""
+
+    head_hidden: Count
+
+
+class BertP(Classifier):
+    """Spec section 10.2."""
+
+    prefix_length: Positive
+
+
+class Dbloss(Classifier):
+    """Spec section 10.3."""
+
+    gamma: Annotated[float, Field(ge=0)]
+    negative_scale: Annotated[float, Field(gt=0)]
+    bias_scale: Annotated[float, Field(ge=0)]
+    weight_offset: Annotated[float, Field(ge=0)]
+    weight_slope: Annotated[float, Field(gt=0)]
+    weight_centre: float
+
+
+class Magnet(Classifier):
+    """Spec section 10.4."""
+
+    gat_layers: Positive
+    gat_heads: Positive
+    adjacency: Literal["xavier", "identity", "co_occurrence"]
+    adjacency_mask: bool
+
+
+class Sgm(Classifier):
+    """Spec section 10.5."""
+
+    embedding: Positive
+    hidden: Positive
+
+
 class Classifiers(Block):
     bert: Bert
+    bert_p: BertP
+    dbloss: Dbloss
+    magnet: Magnet
+    sgm: Sgm
 
 
 class Evaluation(Block):

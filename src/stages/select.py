@@ -28,9 +28,9 @@ def main(argv: list[str] | None = None) -> None:
         if synthesis["requested"] == 0:  # generator `none`: nothing was asked for, so nothing is ranked
             kept, report = [], {"kept": 0}
         else:
-            from compaug.classifiers import CLASSIFIERS  # torch is slow to import and `none` does not need it
+            from compaug import classifiers  # torch is slow to import and `none` does not need it
 
-            probabilities = CLASSIFIERS[args.classifier].predict(args.filter, [e.text for e in examples])
+            probabilities = classifiers.load(args.classifier).predict(args.filter, [e.text for e in examples])
             scores = selection.jaccard(probabilities > THRESHOLD, [e.requested_labels for e in examples])
             seed = sub_seed(args.seed, "selection")
             kept, rows = selection.select(examples, scores, settings.k, settings.mode, settings.scope, seed)

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug import params
-from compaug.classifiers import CLASSIFIERS
+from compaug import classifiers, params
 from compaug.records import Labels, atomic_dir, read_jsonl, sub_seed, write_json, write_rows
 from compaug.training import holdout
 from stages import cost_of, parser, run
@@ -30,7 +29,7 @@ def main(argv: list[str] | None = None) -> None:
     if args.support:
         support = read_jsonl(args.support, len(labels))
     synthetic = read_jsonl(args.synthetic, len(labels)) if args.synthetic else []
-    model, seed = CLASSIFIERS[args.classifier], sub_seed(args.seed, "classifier")
+    model, seed = classifiers.load(args.classifier), sub_seed(args.seed, "classifier")
     examples += support + synthetic  # D_mltc
     fitted, validation = holdout(examples, settings.validation, seed)  # spec section 10
     repeated = {e.id for e in support} - {e.id for e in validation}

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug import params
-from compaug.classifiers import CLASSIFIERS
+from compaug import classifiers, params
 from compaug.records import Labels, atomic_dir, read_jsonl, sub_seed, write_json
 from stages import cost_of, parser, run
 
@@ -24,7 +23,7 @@ def main(argv: list[str] | None = None) -> None:
     examples = read_jsonl(args.split / "train.jsonl", len(labels)) + support * settings.support_repeat
     seed = sub_seed(args.seed, "filter")
     with cost_of(args.out), atomic_dir(args.out) as out:
-        train = CLASSIFIERS[args.classifier].train
+        train = classifiers.load(args.classifier).train
         history = train(examples, labels, settings, args.encoder, out, seed, "quality filter")
         write_json(out / "history.json", {"epochs": history})
 

@@ -1,0 +1,186 @@
+"""What the classifiers on a BERT-shaped encoder share: rows, batches, training, model folders (spec section 10).
+
+A classifier is a module with an `encoder` and two methods, made by `build(encoder, facts)`:
+
+    forward(input_ids, attention_mask, targets) -> {"loss": scalar}    targets [B, n_labels] in [0, 1]
+    probabilities(input_ids, attention_mask) -> Tensor                  # [B, n_labels]
+
+`facts` is what the labels and the training rows tell it, besides its settings: see `facts_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from compaug import pretrained, training
+from compaug.records import Example, InputError, Labels, digest, file_digest, read_json, sub_seed, write_json
+
+HEADS, FACTS = "heads.safetensors", "classifier.json"
+
+Build = Callable[[nn.Module, Mapping], nn.Module]
+
+
+def targets_of(example: Example, n_labels: int) -> Tensor:
+    """Soft labels where the example has them, else its label set as zeros and ones.  # [n_labels]"""
+    if example.soft_labels is not None:
+        return torch.tensor(example.soft_labels)
+    target = torch.zeros(n_labels)
+    target[list(example.labels)] = 1.0
+    return target
+
+
+def facts_of(name: str, examples: Sequence[Example], labels: Labels, settings) -> dict:
+    """The classifier's name and settings, the number of training rows, the positives of every label among them, and how often
+    two labels stand together (a soft label counts as its probability)."""
+    targets = torch.stack([targets_of(example, len(labels)) for example in examples])  # [rows, n_labels]
+    rounded = [[round(value, 6) for value in row] for row in (targets.T @ targets).tolist()]
+    return {
+        "classifier": name,
+        "n_labels": len(labels),
+        "phrases": list(labels.phrases),
+        "settings": settings.model_dump(),
+        "rows": len(examples),
+        "positives": [round(value, 6) for value in targets.sum(0).tolist()],
+        "pairs": rounded,
+    }
+
+
+def train(
+    name: str,
+    build: Build,
+    examples: Sequence[Example],
+    labels: Labels,
+    settings,
+    backbone: Path,
+    out_dir: Path,
+    seed: int,
+    description: str = "classifier",
+    validation: Sequence[Example] | None = None,
+) -> list[dict]:
+    """Fine-tune on `examples`, the encoder in `backbone` included where the module lets it; the best epoch by validation loss
+    goes to `out_dir`.
+
+    `validation` are the held-out examples; None draws the share that the settings name. Parameters of the encoder learn with
+    `lr`, all others with `lr_head`. InputError without examples.
+    """
+    if not examples:
+        raise InputError(f"{description}: there are no training examples")
+    tokenizer, encoder = pretrained.load_encoder(backbone)
+    training.seed_everything(sub_seed(seed, "classifier"))
+    if validation is None:
+        examples, validation = training.holdout(examples, settings.validation, seed)
+    facts = facts_of(name, examples, labels, settings)
+    model = build(encoder, facts)
+    if hasattr(model, "read_labels"):
+        model.read_labels(tokenizer, labels)
+    options = training.FitOptions(settings.epochs, settings.batch_size, settings.lr, patience=settings.patience)
+    identity = (name, settings, seed, file_digest(backbone), digest([e.as_row() for e in examples]), len(validation))
+    history = training.fit(
+        model,
+        rows_of(examples, tokenizer, settings.max_length, len(labels)),
+        rows_of(validation, tokenizer, settings.max_length, len(labels)),
+        lambda rows: collate(rows, tokenizer.pad_token_id),
+        options,
+        seed=sub_seed(seed, "classifier"),
+        work_dir=training.work_dir_for(description.replace(" ", "-"), *identity),  # out_dir may be a temporary folder
+        description=description,
+        lr_of=lambda parameter: settings.lr if parameter.startswith("encoder.") else settings.lr_head,
+    )
+    save(model, tokenizer, facts, out_dir)
+    return history
+
+
+def rows_of(examples: Sequence[Example], tokenizer, max_length: int, n_labels: int) -> list[dict]:
+    encoded = (
+        tokenizer([e.text for e in examples], truncation=True, max_length=max_length)["input_ids"] if examples else []
+    )
+    return [
+        {"id": e.id, "length": len(ids), "input_ids": ids, "targets": targets_of(e, n_labels)}
+        for e, ids in zip(examples, encoded, strict=True)
+    ]
+
+
+def collate(rows: list[dict], pad_id: int) -> dict[str, Tensor]:
+    """input_ids, attention_mask [B, T]; targets [B, n_labels] where the rows have them."""
+    input_ids, mask = pretrained.pad([row["input_ids"] for row in rows], pad_id)
+    batch = {"input_ids": input_ids, "attention_mask": mask}
+    if "targets" in rows[0]:
+        batch["targets"] = torch.stack([row["targets"] for row in rows])
+    return batch
+
+
+def save(model: nn.Module, tokenizer, facts: Mapping, out_dir: Path) -> None:
+    """The encoder as a Hugging Face folder, everything else beside it."""
+    out_dir.mkdir(parents=True, exist_ok=True)
+    pretrained.save(out_dir, tokenizer, model.encoder)
+    heads = {name: value for name, value in model.state_dict().items() if not name.startswith("encoder.")}
+    save_file({name: value.detach().cpu().contiguous() for name, value in heads.items()}, out_dir / HEADS)
+    write_json(out_dir / FACTS, dict(facts))
+
+
+def load(build: Build, model_dir: Path) -> tuple[object, nn.Module, dict]:
+    """(tokenizer, model, facts) of a folder written by `save`."""
+    tokenizer, encoder = pretrained.load_encoder(model_dir)
+    facts = read_json(Path(model_dir) / FACTS)
+    model = build(encoder, facts)
+    missing, unexpected = model.load_state_dict(load_file(Path(model_dir) / HEADS), strict=False)
+    if unexpected or any(not name.startswith("encoder.") for name in missing):
+        raise InputError(f"{model_dir}: {HEADS} does not fit this classifier; train it again")
+    return tokenizer, model.eval().to(training.device()), facts
+
+
+@torch.inference_mode()
+def predict(build: Build, model_dir: Path, texts: Sequence[str], batch_size: int = 256) -> np.ndarray:
+    """Probability of every label for every text, in the order given.  # [n, n_labels]"""
+    tokenizer, model, facts = load(build, model_dir)
+    probabilities = np.zeros((len(texts), facts["n_labels"]), dtype=np.float32)
+    if not len(texts):
+        return probabilities
+    encoded = tokenizer(list(texts), truncation=True, max_length=facts["settings"]["max_length"])["input_ids"]
+    rows = [{"length": len(ids), "input_ids": ids} for ids in encoded]
+    for batch_rows in training.batches_by_length([row["length"] for row in rows], batch_size):
+        batch = collate([rows[i] for i in batch_rows], tokenizer.pad_token_id)
+        batch = {name: value.to(training.device()) for name, value in batch.items()}
+        probabilities[batch_rows] = model.probabilities(**batch).float().cpu().numpy()
+    return probabilities
+
+
+# ---------------------------------------------------------------- two-way heads, of `bert` and `bert_p`
+
+
+class BertClassifier(nn.Module):
+    """The [CLS] state goes to one two-way head per label; all heads are one matrix product."""
+
+    def __init__(self, encoder: nn.Module, n_labels: int, head_hidden: int = 0, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.encoder, self.n_labels = encoder, n_labels
+        self.heads = two_way_heads(encoder.config.hidden_size, n_labels, head_hidden, dropout)
+
+    def states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """Token states of the encoder.  # [B, T, H]"""
+        return self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+
+    def scores(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """Two-way log-probabilities, absent then present.  # [B, n_labels, 2]"""
+        states = self.states(input_ids, attention_mask)
+        return self.heads(states[:, 0]).view(-1, self.n_labels, 2).float().log_softmax(-1)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:
+        """Mean cross-entropy over labels and batch; `targets` [B, n_labels] in [0, 1], soft ones as a two-way distribution."""
+        absent, present = self.scores(input_ids, attention_mask).unbind(-1)
+        return {"loss": -(targets * present + (1 - targets) * absent).mean()}
+
+    def probabilities(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        return self.scores(input_ids, attention_mask)[..., 1].exp()
+
+
+def two_way_heads(width: int, n_labels: int, hidden: int, dropout: float) -> nn.Sequential:
+    """From a state [B, width] to two scores a label [B, 2 n_labels]; `hidden` 0: linear heads."""
+    middle = [nn.Linear(width, hidden), nn.Tanh()] if hidden else []
+    return nn.Sequential(nn.Dropout(dropout), *middle, nn.Linear(hidden or width, 2 * n_labels))

@@ -1,0 +1,335 @@
+"""BERT+P, BERT+DBloss, BERT+MAGNET and BERT+SGM beside BERT (acceptance row A8)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from test_bert import CUES, SETTINGS, examples, write_encoder
+from torch import nn
+
+from compaug import classifiers
+from compaug.classifiers import bert_p, body, dbloss, magnet, sgm
+from compaug.params import Bert, BertP, Dbloss, Magnet, Sgm
+from compaug.pretrained import load_encoder
+from compaug.records import Example, InputError, Labels, file_digest
+
+LABELS = Labels(("joy", "love", "fear"), CUES)  # phrases that the toy encoder's vocabulary knows
+COMMON = {name: value for name, value in SETTINGS.model_dump().items() if name != "head_hidden"}
+DBLOSS = {"gamma": 2.0, "negative_scale": 2.0, "bias_scale": 0.05}
+DBLOSS |= {"weight_offset": 0.1, "weight_slope": 10.0, "weight_centre": 0.9}
+OWN = {
+    "bert": Bert(**COMMON, head_hidden=0),
+    "bert_p": BertP(**(COMMON | {"epochs": 200, "lr_head": 0.03}), prefix_length=4),
+    "dbloss": Dbloss(**(COMMON | {"epochs": 60}), **DBLOSS),
+    "magnet": Magnet(
+        **(COMMON | {"epochs": 120}), gat_layers=2, gat_heads=2, adjacency="identity", adjacency_mask=False
+    ),
+    "sgm": Sgm(**COMMON, embedding=16, hidden=24),
+}
+every = pytest.mark.parametrize("name", OWN)
+TEXTS = [e.text for e in examples()]
+GOLD = np.array([[label in e.labels for label in range(3)] for e in examples()])
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    """Random weights of a size at which attention is not uniform: a frozen encoder has to have some features."""
+    return write_encoder(tmp_path_factory.mktemp("backbones") / "encoder", initializer_range=0.3)
+
+
+@pytest.fixture(scope="module")
+def model_of(encoder, tmp_path_factory):
+    """The folder of a classifier trained on 32 rows, and its history, made once."""
+    made = {}
+
+    def train(name):
+        if name not in made:
+            folder = tmp_path_factory.mktemp(name) / "model"
+            history = classifiers.load(name).train(examples(), LABELS, OWN[name], encoder, folder, 13, "toy", [])
+            made[name] = folder, history
+        return made[name]
+
+    return train
+
+
+@pytest.fixture(autouse=True)
+def checkpoints_go_to_a_temporary_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def network(name, encoder, **changes):
+    """An untrained one, its tokenizer and its facts."""
+    torch.manual_seed(0)
+    tokenizer, pretrained = load_encoder(encoder)
+    facts = body.facts_of(name, examples(), LABELS, OWN[name].model_copy(update=changes))
+    model = classifiers.load(name).build(pretrained, facts)
+    if hasattr(model, "read_labels"):
+        model.read_labels(tokenizer, LABELS)
+    return model, tokenizer, facts
+
+
+def batch_of(tokenizer, rows):
+    return body.collate(body.rows_of(rows, tokenizer, 32, 3), tokenizer.pad_token_id)
+
+
+# ---------------------------------------------------------------- what holds for every classifier
+
+
+@every
+def test_it_overfits_32_rows(name, model_of):
+    folder, history = model_of(name)
+    predicted = classifiers.load(name).predict(folder, TEXTS) > 0.5
+    assert (predicted == GOLD).all(1).mean() >= 0.9
+    assert history[-1]["train"]["loss"] < history[0]["train"]["loss"]
+
+
+@every
+def test_predictions_do_not_depend_on_the_batch(name, model_of):
+    folder, _ = model_of(name)
+    predict = classifiers.load(name).predict
+    together = predict(folder, TEXTS)
+    assert np.allclose(together, predict(folder, TEXTS, batch_size=1), atol=1e-5)
+    assert np.allclose(together[::-1], predict(folder, TEXTS[::-1], batch_size=5), atol=1e-5)
+    assert predict(folder, []).shape == (0, 3)
+    odd = predict(folder, ["zebra " * 100, "", "sunny"])
+    assert np.isfinite(odd).all() and ((odd >= 0) & (odd <= 1)).all()
+
+
+@every
+def test_the_same_seed_writes_the_same_bytes(name, encoder, tmp_path):
+    short = OWN[name].model_copy(update={"epochs": 2, "dropout": 0.2})
+    for out, seed in (("a", 13), ("b", 13), ("c", 14)):
+        classifiers.load(name).train(examples(), LABELS, short, encoder, tmp_path / out, seed, "toy", examples(8))
+    assert file_digest(tmp_path / "a") == file_digest(tmp_path / "b") != file_digest(tmp_path / "c")
+
+
+@every
+def test_empty_and_soft_label_sets_pass_through(name, encoder):
+    model, tokenizer, _ = network(name, encoder)
+    rows = [
+        Example("a", "sunny today", (0,)),
+        Example("b", "again", ()),
+        Example("c", "shiver", (2,), soft_labels=(0.2, 0.0, 0.9)),
+    ]
+    losses = [model.eval()(**batch_of(tokenizer, some))["loss"] for some in (rows, rows[1:2], rows[2:])]
+    assert all(torch.isfinite(loss) for loss in losses)
+    losses[0].backward()
+    assert any(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+
+
+@every
+def test_a_folder_of_another_classifier_is_refused(name, model_of):
+    other = "dbloss" if name != "dbloss" else "bert"
+    folder, _ = model_of(name)
+    with pytest.raises((InputError, KeyError)):
+        classifiers.load(other).predict(folder, TEXTS)
+
+
+# ---------------------------------------------------------------- BERT+P
+
+
+def test_training_bert_p_changes_no_weight_of_the_backbone(encoder, model_of):
+    folder, history = model_of("bert_p")
+    before, after = (load_encoder(place)[1].state_dict() for place in (encoder, folder))
+    assert all(torch.equal(value, after[name]) for name, value in before.items())
+    width, layers, labels = 16, 2, 3
+    assert history[0]["trained_parameters"] == 4 * layers * 2 * width + (width + 1) * 2 * labels
+
+
+def test_keys_and_values_of_real_tokens_as_prefix_change_what_the_text_attends_to(encoder):
+    """With a prefix of no weight on any value and equal keys the states differ from the encoder's; without prefix they are its own."""
+    model, tokenizer, _ = network("bert_p", encoder)
+    batch = batch_of(tokenizer, examples(3))
+    model.eval()
+    states = model.states(batch["input_ids"], batch["attention_mask"])
+    plain = model.encoder(batch["input_ids"], batch["attention_mask"]).last_hidden_state
+    assert states.shape == plain.shape and not torch.allclose(states, plain, atol=1e-3)
+
+
+def test_the_prefix_of_bert_p_is_attended_to_as_by_hand(encoder):
+    """Layer 0 of the first text, computed from its weights."""
+    model, tokenizer, _ = network("bert_p", encoder)
+    model.eval()
+    seen = {}
+    layer = model.encoder.encoder.layer[0].attention.self
+    layer.register_forward_hook(lambda module, args, kwargs, out: seen.update(x=args[0], out=out[0]), with_kwargs=True)
+    batch = batch_of(tokenizer, examples(4)[1:2])
+    with torch.no_grad():
+        model.states(batch["input_ids"], batch["attention_mask"])
+        rows = model.prefix(torch.arange(4)).view(4, 2, 2, 2, 8)  # [P, layers, key or value, heads, d]
+        query, key, value = (part(seen["x"])[0].view(-1, 2, 8) for part in (layer.query, layer.key, layer.value))
+        key, value = torch.cat([rows[:, 0, 0], key]), torch.cat([rows[:, 0, 1], value])  # [P + T, heads, d]
+        weights = (torch.einsum("thd,shd->hts", query, key) / math.sqrt(8)).softmax(-1)
+        expected = torch.einsum("hts,shd->thd", weights, value).flatten(1)
+    torch.testing.assert_close(seen["out"][0], expected, rtol=1e-4, atol=1e-5)
+
+
+# ---------------------------------------------------------------- DB loss
+
+
+def by_hand(z, y, n, total):
+    """The formulas of the specification, label by label."""
+    sigmoid = lambda x: 1 / (1 + math.exp(-x))
+    terms = []
+    for i in range(len(z)):
+        repeated = sum(1 / n[j] for j in range(len(y)) if y[j])
+        r = (1 / n[i]) / repeated if repeated else None
+        weight = 0.1 + sigmoid(10 * (r - 0.9)) if repeated else 1.1
+        p = min(max(n[i] / total, 1 / total), 1 - 1 / total)
+        u = z[i] - 0.05 * math.log(1 / p - 1)
+        if y[i]:
+            q = sigmoid(u)
+            term = (1 - q) ** 2 * -math.log(q)
+        else:
+            q = sigmoid(2 * u)
+            term = 0.5 * q**2 * -math.log(1 - q)
+        terms.append(weight * 0.5 * term)
+    return sum(terms) / len(terms)
+
+
+@given(
+    st.lists(st.tuples(st.floats(-4, 4), st.booleans(), st.integers(1, 50)), min_size=1, max_size=5),
+)
+def test_the_distribution_balanced_loss_equals_the_formulas(columns):
+    z, y, n = zip(*columns, strict=True)
+    loss = dbloss.BalancedLoss([float(count) for count in n], 60, DBLOSS)
+    made = loss(torch.tensor([z]), torch.tensor([y]).float())
+    assert made.item() == pytest.approx(by_hand(z, y, n, 60), rel=1e-3, abs=1e-6)
+
+
+def test_the_distribution_balanced_loss_by_hand():
+    # z = 0, one positive of n = 10 among N = 20: p = 1/2, v = 0, r = 1, weight 0.1 + sigmoid(1) = 0.83106
+    loss = dbloss.BalancedLoss([10.0], 20, DBLOSS)
+    expected = 0.83106 * 0.5 * 0.25 * math.log(2)
+    assert loss(torch.zeros(1, 1), torch.ones(1, 1)).item() == pytest.approx(expected, rel=1e-4)
+    # the same logit for an empty set: weight 1.1, q = 1/2, half of q^2 (-log(1 - q))
+    assert loss(torch.zeros(1, 1), torch.zeros(1, 1)).item() == pytest.approx(
+        1.1 * 0.5 * 0.5 * 0.25 * math.log(2), rel=1e-4
+    )
+
+
+# ---------------------------------------------------------------- MAGNET
+
+
+def test_a_graph_attention_layer_equals_its_formula_label_by_label():
+    torch.manual_seed(0)
+    layer, nodes, adjacency = magnet.GraphAttention(4, 2), torch.randn(3, 4), torch.randn(3, 3)
+    made = layer(nodes, adjacency, None)
+    for i in range(3):
+        heads = []
+        for k in range(2):
+            projected = [nodes[j] @ layer.weight[k] for j in range(3)]
+            a = torch.cat([layer.left[k], layer.right[k]])
+            e = [
+                nn.functional.leaky_relu(a @ torch.cat([projected[i], projected[j]]), 0.2) * adjacency[i, j]
+                for j in range(3)
+            ]
+            alpha = torch.stack(e).softmax(0)
+            heads.append(sum(alpha[j] * projected[j] for j in range(3)))
+        torch.testing.assert_close(made[i], torch.tanh(sum(heads) / 2))
+
+
+def test_masked_pairs_do_not_speak_to_each_other():
+    layer, nodes = magnet.GraphAttention(4, 2), torch.randn(3, 4)
+    allowed = torch.eye(3, dtype=torch.bool)
+    before = layer(nodes, torch.ones(3, 3), allowed)
+    nodes[1] += 1
+    after = layer(nodes, torch.ones(3, 3), allowed)
+    assert torch.equal(before[0], after[0]) and not torch.equal(before[1], after[1])
+
+
+def test_the_label_graph_starts_as_told_and_learns(encoder):
+    facts = {"n_labels": 2, "pairs": [[4.0, 1.0], [1.0, 0.0]]}
+    assert magnet.ADJACENCIES["co_occurrence"](facts).tolist() == [[1.0, 0.25], [1.0, 0.0]]
+    assert torch.equal(magnet.ADJACENCIES["identity"](facts), torch.eye(2))
+    model, tokenizer, _ = network("magnet", encoder)
+    assert model.nodes.abs().sum() > 0  # the phrases were read
+    model(**batch_of(tokenizer, examples(8)))["loss"].backward()
+    assert model.adjacency.grad.abs().sum() > 0
+
+
+# ---------------------------------------------------------------- SGM
+
+
+def test_labels_are_written_by_falling_frequency(encoder):
+    model, _, facts = network("sgm", encoder)
+    counts = facts["positives"]
+    assert sorted(counts, reverse=True) == [counts[label] for label in model.order.tolist()]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sgm_never_writes_a_label_twice_and_ends(encoder, seed):
+    model, tokenizer, _ = network("sgm", encoder)
+    torch.manual_seed(seed)
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    model.eval()
+    written = []
+    write = model.write
+    model.write = lambda state, log_p, symbol: written.append((len(symbol), symbol)) or write(state, log_p, symbol)
+    batch = batch_of(tokenizer, examples(1))
+    model.probabilities(batch["input_ids"], batch["attention_mask"])
+    symbols = [int(symbol[0]) for _, symbol in written]
+    labels = [symbol for symbol in symbols if symbol < 3]
+    assert len(labels) == len(set(labels)) and len(symbols) <= 4
+
+
+def test_the_written_set_lies_above_one_half_and_nothing_else(encoder, model_of):
+    folder, _ = model_of("sgm")
+    predicted = classifiers.load("sgm").predict(folder, TEXTS)
+    tokenizer, model, _ = body.load(sgm.build, folder)
+    for text, row in zip(TEXTS[:8], predicted, strict=False):
+        batch = {
+            name: value for name, value in tokenizer(text, return_tensors="pt").items() if name != "token_type_ids"
+        }
+        with torch.no_grad():
+            memory = model.memory(**batch)
+            state, labels = model.start(memory), []
+            while True:
+                log_p = model.step(state, memory)
+                if (symbol := log_p.argmax(1)).item() == 3:
+                    break
+                labels.append(int(model.order[symbol]))
+                model.write(state, log_p, symbol)
+        assert sorted(labels) == np.flatnonzero(row > 0.5).tolist()
+
+
+def test_the_loss_of_sgm_is_the_cross_entropy_of_the_gold_sequence_and_its_end(encoder):
+    model, tokenizer, _ = network("sgm", encoder)
+    model.eval()
+    rows = examples(8)
+    with torch.no_grad():
+        together = model(**batch_of(tokenizer, rows))["loss"].item()
+        total, symbols = 0.0, 0
+        for example in rows:
+            batch = batch_of(tokenizer, [example])
+            memory = model.memory(batch["input_ids"], batch["attention_mask"])
+            state = model.start(memory)
+            place = {int(label): at for at, label in enumerate(model.order)}
+            for symbol in [*sorted(place[label] for label in example.labels), 3]:
+                log_p = model.step(state, memory)
+                total -= log_p[0, symbol].item()
+                symbols += 1
+                model.write(state, log_p, torch.tensor([symbol]))
+    assert together == pytest.approx(total / symbols, rel=1e-4)
+
+
+def test_the_prefix_module_of_bert_p_has_the_published_size():
+    from transformers import BertConfig, BertModel
+
+    with torch.device("meta"):
+        pretrained = BertModel(BertConfig(), add_pooling_layer=False)
+        model = bert_p.BertPrefix(pretrained, 11, 20, 0.1)
+    assert sum(p.numel() for p in model.prefix.parameters()) == 20 * 12 * 2 * 768
+
+
+def test_a_name_without_a_file_and_a_file_without_a_classifier_are_refused():
+    with pytest.raises(InputError, match="unknown classifier 'brt'"):
+        classifiers.load("brt")
+    with pytest.raises(InputError, match=r"body\.py is no classifier"):
+        classifiers.load("body")
