@@ -35,7 +35,7 @@ def imports_of(file: Path) -> frozenset[Path]:
 
 SHARED_GENERATOR_FILES = [
     f"src/compaug/generators/{name}.py"
-    for name in ("__init__", "controls", "latents", "posterior", "prefix", "sampling")
+    for name in ("__init__", "controls", "latents", "posterior", "prefix", "prompts", "sampling")
 ]
 
 
@@ -44,9 +44,10 @@ def code_of(stage: str, *imported_by_name: str) -> list[str]:
     names ("generators/ld_vae").
 
     stages/__init__.py is left out: it reads argv, writes costs and turns errors into one line, and cannot change a result.
-    So is compaug/__init__.py, which holds the version.
+    So is compaug/__init__.py, which holds the version, and params.py: it checks the values of params.yaml, which every stage lists
+    one by one, and computes none (tests/test_params.py), so a new block there makes no result stale.
     """
-    plumbing = {SRC / "stages" / "__init__.py", SRC / "compaug" / "__init__.py"}
+    plumbing = {SRC / "stages" / "__init__.py", SRC / "compaug" / "__init__.py", SRC / "compaug" / "params.py"}
     script = SRC / "stages" / f"{stage}.py"
     reached = {script} | {SRC / "compaug" / f"{name}.py" for name in imported_by_name}
     todo = list(reached)

@@ -20,7 +20,7 @@ def folder(tmp_path):
     """Five labels alone 20 times, every pair 6 times; three test compositions, a support set of four."""
     compositions = [(label,) for label in range(5) for _ in range(20)] + [pair for pair in PAIRS for _ in range(6)]
     examples = [Example(f"x{i:03d}", f"Text {i}", labels) for i, labels in enumerate(compositions)]
-    options = Split(mode="generate", compositions=3, support_size=4, seed=7, min_count=6)
+    options = Split(mode="generate", compositions=3, support_size=4, seed=7, min_count=6, test_share=[0.07, 0.14])
     split.write(tmp_path / "split", split_corpus(examples, LABELS, options), examples, LABELS, options)
     return tmp_path / "split"
 

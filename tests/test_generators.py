@@ -14,6 +14,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from compaug import generators, selection
 from compaug.generators import ls_pt, prefix
+from compaug.generators.prompts import training_examples
 from compaug.pretrained import load_decoder
 from compaug.records import InputError, Labels, file_digest, read_json, read_jsonl, write_jsonl, write_rows
 from compaug.training import FitOptions, fit
@@ -130,8 +131,8 @@ def test_training_twice_writes_the_same_bytes(folders, tmp_path):
 
 
 def test_generators_learn_from_labeled_rows_and_without_support_if_asked():
-    assert {e.id for e in examples()} - {e.id for e in prefix.training_examples(examples(), "all")} == {"t30", "t31"}
-    assert all(e.source == "train" for e in prefix.training_examples(examples(), "train_only"))
+    assert {e.id for e in examples()} - {e.id for e in training_examples(examples(), "all")} == {"t30", "t31"}
+    assert all(e.source == "train" for e in training_examples(examples(), "train_only"))
 
 
 def test_a_model_of_other_labels_or_another_decoder_is_refused(trained, folders, tmp_path):

@@ -19,7 +19,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from compaug.generators.prefix import Prompt
+from compaug.generators.prompts import Prompt
 from compaug.params import FlanT5, LdVae, PrefixGenerator, VaeDprior
 from compaug.records import Example, Labels
 

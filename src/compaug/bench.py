@@ -34,6 +34,7 @@ from compaug.backbones import prepare
 from compaug.classifiers import bert, body
 from compaug.generators import latents, ld_vae, prefix
 from compaug.generators.posterior import Posterior
+from compaug.generators.prompts import Prompt
 from compaug.pretrained import load_decoder, load_encoder, mean_states
 from compaug.records import Example, InputError, Labels, sub_seed
 
@@ -71,7 +72,7 @@ class Bench:
     labels: Labels
     examples: list[Example]
     backbones: dict[str, Path]
-    prompt: prefix.Prompt
+    prompt: Prompt
     generator: params.LdVae
     synthesis: params.Synthesis
 
@@ -155,7 +156,7 @@ def setup(folder: Path, params_file: Path, sizes: Sizes) -> Bench:
         Labels(names, names),
         examples,
         backbones,
-        prefix.Prompt(blocks["text_prompt"], blocks["label_separator"]),
+        Prompt(blocks["text_prompt"], blocks["label_separator"]),
         blocks["generator"].model_copy(update=fixed),
         blocks["synthesis"],
     )

@@ -46,17 +46,23 @@ class Split(Block):
     compositions: Positive
     support_size: Count
     seed: Seed
-    min_count: Positive = 30
-    test_share: Annotated[list[Share], Field(min_length=2, max_length=2)] = [0.07, 0.14]
-    known: list[str] = []
+    min_count: Positive | None = None
+    test_share: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = None
+    known: list[str] | None = None
     test_total: Positive | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Split:
-        if self.test_share[0] >= self.test_share[1]:
+        needed = {
+            "reference": (),
+            "generate": ("min_count", "test_share"),
+            "reconstruct": ("min_count", "known", "test_total"),
+        }
+        for key in needed[self.mode]:
+            if getattr(self, key) in (None, []):
+                raise ValueError(f"mode {self.mode} needs `{key}`")
+        if self.test_share is not None and self.test_share[0] >= self.test_share[1]:
             raise ValueError("test_share must be [lowest, highest]")
-        if self.mode == "reconstruct" and (not self.known or self.test_total is None):
-            raise ValueError("mode reconstruct needs `known` and `test_total`")
         return self
 
 
@@ -125,8 +131,8 @@ class NoTraining(Block):
     """Controls and Concat have nothing to set."""
 
 
-class PrefixGenerator(Block):
-    """What the prefix-tuned generators share, spec sections 5 and 6."""
+class TrainedGenerator(Block):
+    """What all trained generators have, spec section 5."""
 
     epochs: Positive | None = None
     lr: Rate | None = None
@@ -135,10 +141,19 @@ class PrefixGenerator(Block):
     warmup: Share
     validation: Share
     max_length: Positive | None = None
+    generator_data: Literal["all", "train_only"]
+
+
+class FlanT5(TrainedGenerator):
+    """Spec section 8."""
+
+
+class PrefixGenerator(TrainedGenerator):
+    """What the prefix-tuned generators share, spec sections 5 and 6."""
+
     prefix_length: Positive
     mid_dim: Positive | None = None
     loss_on_prompt: bool
-    generator_data: Literal["all", "train_only"]
 
 
 class VaeDprior(PrefixGenerator):
@@ -166,19 +181,6 @@ class LdVae(VaeDprior):
     position_embedding: bool
     noise_per_copy: bool
     batch_order: Literal["shuffled", "reference"]
-
-
-class FlanT5(Block):
-    """Spec section 8."""
-
-    epochs: Positive | None = None
-    lr: Rate | None = None
-    batch_size: Positive | None = None
-    patience: Positive | None
-    warmup: Share
-    validation: Share
-    max_length: Positive | None = None
-    generator_data: Literal["all", "train_only"]
 
 
 class Llm(Block):

@@ -6,13 +6,15 @@ logged parts (the ELBO's, for example). Only parameters that require gradients a
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -24,6 +26,8 @@ from compaug.records import InputError, atomic_path, digest, sub_seed
 CHECKPOINTS = Path(".checkpoints")  # outside every DVC output: DVC empties a stage's outputs before it runs
 FINITE_CHECK_EVERY = 50  # steps between looks at the losses on a GPU, so that no step waits for the host
 
+_kept: list[Path] | None = None  # checkpoints of finished trainings whose results are not written yet
+
 
 class TrainingError(InputError):
     """The training cannot go on; names the step and the rows."""
@@ -31,8 +35,9 @@ class TrainingError(InputError):
 
 @dataclass(frozen=True)
 class FitOptions:
-    """AdamW with a linear schedule (spec sections 6 and 10). `warmup` is a share of all steps; it stops after
-    `patience` epochs without a better validation loss and keeps the best epoch; None keeps the last."""
+    """AdamW with a linear schedule (spec sections 6 and 10). `warmup` is a share of all steps; `schedule` increase grows the
+    rate to the very end (T5+CLP's reference). It stops after `patience` epochs without a better validation loss and keeps
+    the best epoch; None keeps the last."""
 
     epochs: int
     batch_size: int
@@ -42,6 +47,7 @@ class FitOptions:
     warmup: float = 0.0
     clip: float = 1.0
     patience: int | None = None
+    schedule: Literal["decay", "increase"] = "decay"
 
 
 def seed_everything(seed: int) -> None:
@@ -96,6 +102,20 @@ def work_dir_for(out_dir: Path | str, *identity: object) -> Path:
     return CHECKPOINTS / f"{'-'.join(Path(out_dir).parts[-3:])}-{digest([repr(part) for part in identity])}"
 
 
+@contextlib.contextmanager
+def checkpoints_kept() -> Iterator[None]:
+    """Until the block ends well `fit` leaves its checkpoint, so that a stage that is killed, or runs out of disk, while it writes its
+    results does not train again."""
+    global _kept
+    _kept = []
+    try:
+        yield
+        for work_dir in _kept:
+            shutil.rmtree(work_dir, ignore_errors=True)
+    finally:
+        _kept = None
+
+
 def fit(
     model: torch.nn.Module,
     train_rows: Sequence[Mapping],
@@ -107,12 +127,15 @@ def fit(
     work_dir: Path,
     description: str,
     lr_of: Callable[[str], float] | None = None,
+    probe: Callable[[], np.ndarray] | None = None,
+    probe_file: Path | None = None,
 ) -> list[dict]:
     """Train `model` in place and return one dict of mean losses per epoch.
 
     Rows are dicts with "id" and "length" (for the buckets) and optionally "group"; `collate` turns a list of them into the
-    keyword arguments of `forward`. `lr_of(parameter name)` overrides `options.lr`. With a validation set and
-    `patience`, the best epoch's parameters are restored.
+    keyword arguments of `forward`. `lr_of(parameter name)` overrides `options.lr`. With a validation set
+    and `patience`, the best epoch's parameters are restored. `probe()` is called in evaluation mode after every epoch; its arrays
+    go to `probe_file`, one row an epoch.
 
     Interrupted, a second call with the same `work_dir` goes on after the last finished epoch and ends with the same bytes.
     Raises TrainingError when the loss is not finite.
@@ -140,7 +163,7 @@ def fit(
     world, rank = accelerator.num_processes, accelerator.process_index
     per_epoch = math.ceil(math.ceil(len(train_rows) / options.batch_size) / world)
     total = max(1, per_epoch * options.epochs)
-    warm = round(options.warmup * total)
+    warm = total if options.schedule == "increase" else round(options.warmup * total)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: (step + 1) / warm if step < warm else max(0.0, (total - step) / max(1, total - warm))
     )
@@ -179,6 +202,10 @@ def fit(
             bad_epochs = 0 if better else bad_epochs + 1
             if better:
                 best = {"loss": entry["valid"]["loss"], "weights": {n: p.detach().clone() for n, p in trained.items()}}
+        if probe and accelerator.is_main_process:
+            model.eval()
+            with atomic_path(work_dir / f"epoch-{len(history):04d}.npy") as temporary, temporary.open("wb") as stream:
+                np.save(stream, probe())
         state.save(history, best, bad_epochs)
     if best is not None:
         with torch.no_grad():
@@ -186,7 +213,13 @@ def fit(
                 parameter.copy_(best["weights"][name])
     accelerator.wait_for_everyone()
     if accelerator.is_main_process:
-        shutil.rmtree(work_dir, ignore_errors=True)
+        if probe:
+            with atomic_path(probe_file) as temporary, temporary.open("wb") as stream:
+                np.save(stream, np.stack([np.load(file) for file in sorted(work_dir.glob("epoch-*.npy"))]))
+        if _kept is None:
+            shutil.rmtree(work_dir, ignore_errors=True)
+        else:
+            _kept.append(work_dir)
     accelerator.unwrap_model(wrapped, keep_fp32_wrapper=False)
     model.eval()
     return history

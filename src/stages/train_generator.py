@@ -24,7 +24,7 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, generator=args.generator)
     from compaug import generators  # after the cheap checks: torch is slow to import
-    from compaug.generators.prefix import Prompt
+    from compaug.generators.prompts import Prompt
 
     labels = Labels.read(args.split / "labels.json")
     examples = [e for name in ("train", "support") for e in read_jsonl(args.split / f"{name}.jsonl", len(labels))]

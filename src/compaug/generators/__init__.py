@@ -3,7 +3,7 @@
 A generator is one file of this folder, whose name is the generator's, and one block of `generators` in params.yaml:
 
     train(examples, labels, params, prompt, backbones, out_dir, seed) -> None
-        examples: D_cg, support rows have source "support"; params: its resolved block; prompt: `prefix.Prompt`;
+        examples: D_cg, support rows have source "support"; params: its resolved block; prompt: `prompts.Prompt`;
         backbones: folder by role, for its `ROLES`. Writes the folder `out_dir` in one piece; it must hold everything
         that generation needs except the backbones.
     generate(model_dir, label_sets, labels, synthesis, backbones, seed) -> list[str]
@@ -18,7 +18,7 @@ and, where they apply,
         others and draws further requests in their place
     account(model_dir, label_sets, labels, seed) -> dict: what the side-car is to say about its answers
 
-Files without `generate` (controls, latents, posterior, prefix, sampling) are what generators share.
+Files without `generate` (controls, latents, posterior, prefix, prompts, sampling) are what generators share.
 """
 
 from __future__ import annotations

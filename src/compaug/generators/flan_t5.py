@@ -12,7 +12,7 @@ from transformers import DynamicCache, EncoderDecoderCache, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
 
 from compaug.generators import sampling
-from compaug.generators.prefix import Prompt, training_examples
+from compaug.generators.prompts import Prompt, training_examples
 from compaug.pretrained import IGNORED, Seq2SeqLoss, load_seq2seq, pad, save
 from compaug.records import (
     Example,

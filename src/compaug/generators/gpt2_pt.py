@@ -5,19 +5,16 @@ The prefix encoder is peft's, embedding and MLP; its rows have the layout of `pr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from functools import partial
 
 import torch
 from peft import PrefixEncoder, PrefixTuningConfig
 from torch import Tensor, nn
 
 from compaug.generators import prefix
-from compaug.pretrained import load_decoder
-from compaug.records import Example, Labels
+from compaug.records import Labels
 
 ROLES = ("decoder",)
-ONE_PART = (0,)  # what every composition's prefix is made of
 
 
 class SharedPrefix(nn.Module):
@@ -41,45 +38,14 @@ class SharedPrefix(nn.Module):
         return self.encoder(places).expand(len(part), -1, -1)
 
 
-def train(
-    examples: Sequence[Example],
-    labels: Labels,
-    params,
-    prompt: prefix.Prompt,
-    backbones: Mapping[str, Path],
-    out_dir: Path,
-    seed: int,
-) -> None:
-    """Train the shared prefix on D_cg in front of the frozen decoder."""
-
-    def network(decoder) -> SharedPrefix:
-        return SharedPrefix(params.prefix_length, params.mid_dim, decoder)
-
-    prefix.train_prefix(
-        "gpt2_pt", network, lambda _: ONE_PART, examples, labels, params, prompt, backbones, out_dir, seed
-    )
+def network(params, labels: Labels, decoder) -> SharedPrefix:
+    return SharedPrefix(params.prefix_length, params.mid_dim, decoder)
 
 
-def generate(
-    model_dir: Path,
-    label_sets: Sequence[Sequence[int]],
-    labels: Labels,
-    synthesis,
-    backbones: Mapping[str, Path],
-    seed: int,
-) -> list[str]:
-    """One text per label set."""
-    params, prompt, tensors = prefix.load(model_dir, labels)
-    tokenizer, decoder = load_decoder(backbones["decoder"])
-    network = SharedPrefix(params["prefix_length"], params["mid_dim"], decoder.config)
-    prefix.load_into(network, tensors, model_dir)
-    return prefix.decode(
-        decoder,
-        tokenizer,
-        lambda requests, index: network(index["pair_label"]),
-        [ONE_PART] * len(label_sets),
-        [prompt.of(labels, label_set) for label_set in label_sets],
-        params["prefix_length"],
-        synthesis,
-        seed,
-    )
+def one_part(label_set) -> tuple[int]:
+    """What every composition's prefix is made of."""
+    return (0,)
+
+
+train = partial(prefix.train_prefix, "gpt2_pt", network, one_part)
+generate = partial(prefix.generate_prefix, network, one_part)

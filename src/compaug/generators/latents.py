@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from compaug.generators import prefix
 from compaug.generators.posterior import Posterior, slots
+from compaug.generators.prompts import Prompt, training_examples
 from compaug.pretrained import encode_states, load_decoder, load_encoder, mean_states, pad
 from compaug.records import Example, InputError, Labels, digest, file_digest, sub_seed
 from compaug.training import FitOptions, device, fit, holdout, seed_everything, work_dir_for
@@ -231,7 +232,7 @@ def train_per_label(
     examples: Sequence[Example],
     labels: Labels,
     params,
-    prompt: prefix.Prompt,
+    prompt: Prompt,
     backbones: Mapping[str, Path],
     out_dir: Path,
     seed: int,
@@ -246,13 +247,13 @@ def train(
     examples: Sequence[Example],
     labels: Labels,
     params,
-    prompt: prefix.Prompt,
+    prompt: Prompt,
     backbones: Mapping[str, Path],
     out_dir: Path,
     seed: int,
 ) -> None:
     """Cluster the contents of D_cg, train encoders, priors and prefix network, and save what generates at the best epoch."""
-    examples = prefix.training_examples(examples, params.generator_data)
+    examples = training_examples(examples, params.generator_data)
     if not examples:
         raise InputError(f"{latents.name}: no training example has a label")
     tokenizer, decoder = load_decoder(backbones["decoder"])

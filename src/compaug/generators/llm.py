@@ -23,7 +23,7 @@ from statistics import median
 import numpy as np
 from tqdm import tqdm
 
-from compaug.generators.prefix import Prompt
+from compaug.generators.prompts import Prompt
 from compaug.records import (
     Example,
     InputError,

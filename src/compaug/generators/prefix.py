@@ -1,4 +1,4 @@
-"""What the prefix-tuned generators share: prompts, a frozen decoder behind a computed prefix.
+"""What the prefix-tuned generators share: a frozen decoder behind a computed prefix.
 
 Spec sections 5 and 6. A generator gives, per label of a composition, L rows of n_layer * 2 * n_embd numbers; they become
 keys and values that every layer of the frozen decoder attends to before the first token. Requests of a batch may have
@@ -8,9 +8,10 @@ different compositions: shorter prefixes and prompts are padded on the left with
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import torch
 import torch.nn.functional as F
@@ -20,6 +21,7 @@ from torch import Tensor, nn
 from transformers import DynamicCache, PreTrainedModel, PreTrainedTokenizerBase
 
 from compaug.generators import sampling
+from compaug.generators.prompts import Prompt, check_prompts, training_examples
 from compaug.pretrained import load_decoder
 from compaug.records import (
     Example,
@@ -35,17 +37,7 @@ from compaug.records import (
 from compaug.training import FitOptions, device, fit, holdout, seed_everything, work_dir_for
 
 LabelSet = Sequence[int]
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """P(y): the words before the text; `template` holds "{labels}" once, where the label phrases go."""
-
-    template: str
-    separator: str
-
-    def of(self, labels: Labels, label_set: LabelSet) -> str:
-        return self.template.replace("{labels}", labels.phrase(label_set, self.separator))
+NetworkOf = Callable[[object, Labels, object], nn.Module]
 
 
 # ---------------------------------------------------------------- the prefix
@@ -136,19 +128,6 @@ def text_rows(
     ]
 
 
-def training_examples(examples: Sequence[Example], generator_data: str) -> list[Example]:
-    """The part of D_cg a generator learns from: rows with labels; `train_only` leaves the support set out (spec 13, row 1)."""
-    return [e for e in examples if e.labels and (generator_data == "all" or e.source != "support")]
-
-
-def check_prompts(prompts: Sequence[Sequence[int]], max_length: int) -> None:
-    longest = max(map(len, prompts), default=0)
-    if longest >= max_length:
-        raise InputError(
-            f"max_length {max_length} leaves no room for a text after a text_prompt of {longest} tokens; raise it"
-        )
-
-
 def collate(rows: Sequence[Mapping], prefix_length: int, pad: int) -> dict[str, Tensor]:
     """Batch of `text_rows`, padded on the right.
 
@@ -231,7 +210,7 @@ class PrefixModel(nn.Module):
 
 def train_prefix(
     generator: str,
-    network_of: Callable[[object], nn.Module],
+    network_of: NetworkOf,
     parts_of: Callable[[LabelSet], LabelSet],
     examples: Sequence[Example],
     labels: Labels,
@@ -243,7 +222,7 @@ def train_prefix(
 ) -> None:
     """Train a prefix network in front of the frozen decoder on D_cg and save its best epoch.
 
-    `network_of(decoder config)` makes the network; `parts_of(label set)` are the parts that its prefix is put together
+    `network_of(params, labels, decoder config)` makes the network; `parts_of(label set)` are the parts that its prefix is put together
     from. Rows without labels have no prefix and are left out.
     """
     examples = training_examples(examples, params.generator_data)
@@ -253,7 +232,7 @@ def train_prefix(
     rows = [row | {"labels": parts_of(row["labels"])} for row in rows]
     train_rows, valid_rows = holdout(rows, params.validation, seed)
     seed_everything(sub_seed(seed, generator))
-    network = network_of(decoder.config)
+    network = network_of(params, labels, decoder.config)
     decoder_digest = file_digest(backbones["decoder"])
     history = fit(
         PrefixModel(network, decoder),
@@ -323,6 +302,32 @@ def decode(
 
     lengths = [len(labels) * prefix_length + len(ids) for labels, ids in zip(label_sets, prompt_ids, strict=True)]
     return sampling.decode(begin, lengths, tokenizer, synthesis, seed)
+
+
+def generate_prefix(
+    network_of: NetworkOf,
+    parts_of: Callable[[LabelSet], LabelSet],
+    model_dir: Path,
+    label_sets: Sequence[LabelSet],
+    labels: Labels,
+    synthesis,
+    backbones: Mapping[str, Path],
+    seed: int,
+) -> list[str]:
+    """One text per label set with the network that `train_prefix` saved."""
+    params, prompt, tensors = load(model_dir, labels)
+    tokenizer, decoder = load_decoder(backbones["decoder"])
+    network = load_into(network_of(SimpleNamespace(**params), labels, decoder.config), tensors, model_dir)
+    return decode(
+        decoder,
+        tokenizer,
+        lambda requests, index: network(index["pair_label"]),
+        [parts_of(label_set) for label_set in label_sets],
+        [prompt.of(labels, label_set) for label_set in label_sets],
+        params["prefix_length"],
+        synthesis,
+        seed,
+    )
 
 
 # ---------------------------------------------------------------- model folders

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from compaug.generators import latents, prefix
+from compaug.generators.prompts import Prompt
 from compaug.params import LdVae
 from compaug.pretrained import load_encoder, mean_states
 from compaug.records import Example, Labels
@@ -43,7 +44,7 @@ def train(
     examples: Sequence[Example],
     labels: Labels,
     params,
-    prompt: prefix.Prompt,
+    prompt: Prompt,
     backbones: Mapping[str, Path],
     out_dir: Path,
     seed: int,
