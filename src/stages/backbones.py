@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug import generators, params
+from compaug import classifiers, generators, params
 from compaug.records import Example, Labels, atomic_dir, digest, iter_jsonl, write_json
 from stages import cost_of, parser, run
 
@@ -26,9 +26,12 @@ PARAMS = [
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, role=args.role)
-    if args.generator and args.role not in generators.roles_of(args.generator):
+    opened = [generators.roles_of(args.generator)] if args.generator else []
+    opened += [classifiers.roles_of(args.classifier)] if args.classifier else []
+    if opened and not any(args.role in roles for roles in opened):
+        names = " and ".join(filter(None, (args.generator, args.classifier)))
         with atomic_dir(args.out) as folder:
-            write_json(folder / "unused.json", {"reason": f"the generator {args.generator} opens no {args.role} model"})
+            write_json(folder / "unused.json", {"reason": f"{names}: no {args.role} model is opened"})
         return
     from compaug.backbones import prepare  # torch is slow to import
     from compaug.training import work_dir_for
@@ -51,6 +54,7 @@ def _parser():
     made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
     made.add_argument("--role", required=True, choices=("encoder", "decoder", "seq2seq"), help="which of its backbones")
     made.add_argument("--generator", help="make it only if this generator opens it, else a folder that says so")
+    made.add_argument("--classifier", help="... or this classifier")
     made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
     made.add_argument("--seed", type=int, default=0, help="seed of the tiny models (default: 0)")
     made.add_argument("--out", type=Path, required=True, help="model folder to write")

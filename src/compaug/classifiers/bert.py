@@ -13,6 +13,8 @@ from torch import nn
 
 from compaug.classifiers import body
 
+ROLES = ("encoder",)
+
 
 def build(encoder: nn.Module, facts: Mapping) -> body.BertClassifier:
     settings = facts["settings"]

@@ -16,6 +16,8 @@ from transformers import DynamicCache
 
 from compaug.classifiers import body
 
+ROLES = ("encoder",)
+
 
 class BertPrefix(body.BertClassifier):
     def __init__(self, encoder: nn.Module, n_labels: int, prefix_length: int, dropout: float) -> None:

@@ -15,6 +15,8 @@ from torch.nn.functional import logsigmoid
 
 from compaug.classifiers import body
 
+ROLES = ("encoder",)
+
 
 class BalancedLoss(nn.Module):
     """L of the specification, from the positives n_i [n_labels] among N training rows."""

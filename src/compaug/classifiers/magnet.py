@@ -16,6 +16,8 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from compaug.classifiers import body
 from compaug.pretrained import mean_states
 
+ROLES = ("encoder",)
+
 PHRASE_TOKENS, PHRASES = 64, 64  # tokens of a phrase, phrases a batch
 
 

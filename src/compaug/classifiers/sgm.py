@@ -12,6 +12,8 @@ from torch import Tensor, nn
 
 from compaug.classifiers import body
 
+ROLES = ("encoder",)
+
 THRESHOLD = 0.5  # of a soft target: a sequence has a label or it has not
 
 

@@ -23,13 +23,11 @@ Files without `generate` (controls, latents, posterior, prefix, prompts, samplin
 
 from __future__ import annotations
 
-import ast
-import importlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-from compaug.records import InputError
+from compaug import named
 
 
 @dataclass(frozen=True)
@@ -43,26 +41,12 @@ class Generator:
 
 
 def roles_of(name: str) -> tuple[str, ...]:
-    """The `ROLES` of a generator, read from its file without importing it: torch is slow to import."""
-    for node in ast.parse(file_of(name).read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ROLES":
-            return ast.literal_eval(node.value)
-    return ()
-
-
-def file_of(name: str) -> Path:
-    path = Path(__file__).parent / f"{name}.py"
-    if not name.isidentifier() or not path.is_file():
-        raise InputError(f"unknown generator {name!r}; a generator is a file of src/compaug/generators")
-    return path
+    return named.roles_of(sys.modules[__name__], name)
 
 
 def load(name: str) -> Generator:
     """The generator of that name. InputError when there is no such file, or the file is no generator."""
-    file_of(name)
-    module = importlib.import_module(f"{__name__}.{name}")
-    if not hasattr(module, "generate") or not hasattr(module, "train"):
-        raise InputError(f"src/compaug/generators/{name}.py is no generator; it lacks `train` or `generate`")
+    module = named.load(sys.modules[__name__], name, ("train", "generate"))
     return Generator(
         module.train,
         module.generate,

@@ -1,0 +1,45 @@
+"""Generators and classifiers are files of a folder, loaded by their names."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+from compaug.records import InputError
+
+
+def roles_of(package: ModuleType, name: str) -> tuple[str, ...]:
+    """The `ROLES` of a file, the backbones that it opens, read without importing it: torch is slow to import."""
+    for node in ast.parse(_file_of(package, name).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ROLES":
+            return ast.literal_eval(node.value)
+    return ()
+
+
+def load(package: ModuleType, name: str, functions: Sequence[str]) -> ModuleType:
+    """The module of that name. InputError when there is no such file, or one of the functions is not in it."""
+    file = _file_of(package, name)
+    module = importlib.import_module(f"{package.__name__}.{name}")
+    if not all(hasattr(module, function) for function in functions):
+        lacks = " or ".join(f"`{function}`" for function in functions)
+        raise InputError(f"{_short(file)} is no {_kind(package)}; it lacks {lacks}")
+    return module
+
+
+def _file_of(package: ModuleType, name: str) -> Path:
+    file = Path(package.__file__).parent / f"{name}.py"
+    if not name.isidentifier() or not file.is_file():
+        kind = _kind(package)
+        raise InputError(f"unknown {kind} {name!r}; a {kind} is a file of {_short(file.parent)}")
+    return file
+
+
+def _kind(package: ModuleType) -> str:
+    return package.__name__.rpartition(".")[2].removesuffix("s")
+
+
+def _short(path: Path) -> str:
+    return path.relative_to(Path(__file__).parents[2]).as_posix()
