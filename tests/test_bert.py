@@ -8,7 +8,18 @@ import math
 import numpy as np
 import pytest
 import torch
-from transformers import BertConfig, BertModel, BertTokenizerFast
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
+from tokenizers.processors import TemplateProcessing
+from transformers import (
+    BertConfig,
+    BertModel,
+    BertTokenizerFast,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
 from compaug import classifiers
 from compaug.classifiers import bert, body
@@ -30,6 +41,7 @@ SETTINGS = Bert(
     head_hidden=0,
     dropout=0.0,
     support_repeat=1,
+    dynamics=False,
 )
 
 
@@ -53,6 +65,21 @@ def write_encoder(folder, **changes):
     torch.manual_seed(0)
     config = BertConfig(**sizes, intermediate_size=32, max_position_embeddings=32, **changes)
     save(folder, tokenizer, BertModel(config, add_pooling_layer=False))
+    return folder
+
+
+def write_seq2seq(folder):
+    """A T5 of some thousand random weights with a vocabulary of whole words; every text ends with EOS, as T5's do."""
+    folder.mkdir(parents=True)
+    words = ["<pad>", "</s>", "<unk>", "[SSEP]", "it", "says", "clearly", "nothing", *LABELS.names, *CUES, *FILLERS]
+    model = Tokenizer(WordLevel({word: i for i, word in enumerate(words)}, unk_token="<unk>"))
+    model.pre_tokenizer = WhitespaceSplit()
+    model.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=model, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
+    torch.manual_seed(0)
+    sizes = {"vocab_size": len(words), "d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 1, "num_heads": 2}
+    config = T5Config(**sizes, dropout_rate=0.0, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)
+    save(folder, tokenizer, T5ForConditionalGeneration(config))
     return folder
 
 

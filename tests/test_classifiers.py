@@ -1,4 +1,4 @@
-"""BERT+P, BERT+DBloss, BERT+MAGNET and BERT+SGM beside BERT (acceptance row A8)."""
+"""BERT+P, BERT+DBloss, BERT+MAGNET, BERT+SGM and T5+CLP beside BERT (acceptance row A8)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from test_bert import CUES, SETTINGS, examples, write_encoder
+from test_bert import CUES, SETTINGS, examples, write_encoder, write_seq2seq
 from torch import nn
 
 from compaug import classifiers
-from compaug.classifiers import bert_p, body, dbloss, magnet, sgm
-from compaug.params import Bert, BertP, Dbloss, Magnet, Sgm
-from compaug.pretrained import load_encoder
-from compaug.records import Example, InputError, Labels, file_digest
+from compaug.classifiers import bert_p, body, dbloss, magnet, sgm, t5_clp
+from compaug.params import Bert, BertP, Dbloss, Magnet, Sgm, T5Clp
+from compaug.pretrained import load_encoder, load_seq2seq
+from compaug.records import Example, InputError, Labels, file_digest, read_json
 
 LABELS = Labels(("joy", "love", "fear"), CUES)  # phrases that the toy encoder's vocabulary knows
 COMMON = {name: value for name, value in SETTINGS.model_dump().items() if name != "head_hidden"}
 DBLOSS = {"gamma": 2.0, "negative_scale": 2.0, "bias_scale": 0.05}
+CLP = {"template": "it says {label} clearly", "empty_word": "nothing", "contrast": 0.1, "tau": 0.07, "beams": 2}
+CLP |= {"show_labels": False, "strict": False, "warmup": 0.06, "lr_schedule": "decay"}
 DBLOSS |= {"weight_offset": 0.1, "weight_slope": 10.0, "weight_centre": 0.9}
 OWN = {
     "bert": Bert(**COMMON, head_hidden=0),
@@ -30,6 +32,7 @@ OWN = {
         **(COMMON | {"epochs": 120}), gat_layers=2, gat_heads=2, adjacency="identity", adjacency_mask=False
     ),
     "sgm": Sgm(**COMMON, embedding=16, hidden=24),
+    "t5_clp": T5Clp(**(COMMON | {"epochs": 60, "lr": 3e-3, "lr_head": 3e-3}), **CLP),
 }
 every = pytest.mark.parametrize("name", OWN)
 TEXTS = [e.text for e in examples()]
@@ -39,7 +42,13 @@ GOLD = np.array([[label in e.labels for label in range(3)] for e in examples()])
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
     """Random weights of a size at which attention is not uniform: a frozen encoder has to have some features."""
-    return write_encoder(tmp_path_factory.mktemp("backbones") / "encoder", initializer_range=0.3)
+    folder = tmp_path_factory.mktemp("backbones")
+    write_seq2seq(folder / "seq2seq")
+    return write_encoder(folder / "encoder", initializer_range=0.3)
+
+
+def backbone_of(name, encoder):
+    return encoder.parent / classifiers.load(name).ROLES[0]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +59,9 @@ def model_of(encoder, tmp_path_factory):
     def train(name):
         if name not in made:
             folder = tmp_path_factory.mktemp(name) / "model"
-            history = classifiers.load(name).train(examples(), LABELS, OWN[name], encoder, folder, 13, "toy", [])
+            history = classifiers.load(name).train(
+                examples(), LABELS, OWN[name], backbone_of(name, encoder), folder, 13, "toy", []
+            )
             made[name] = folder, history
         return made[name]
 
@@ -65,9 +76,13 @@ def checkpoints_go_to_a_temporary_folder(tmp_path, monkeypatch):
 def network(name, encoder, **changes):
     """An untrained one, its tokenizer and its facts."""
     torch.manual_seed(0)
-    tokenizer, pretrained = load_encoder(encoder)
+    load = load_seq2seq if name == "t5_clp" else load_encoder
+    tokenizer, pretrained = load(backbone_of(name, encoder))
     facts = body.facts_of(name, examples(), LABELS, OWN[name].model_copy(update=changes))
-    model = classifiers.load(name).build(pretrained, facts)
+    module = classifiers.load(name)
+    model = (module.T5Clp if name == "t5_clp" else module.build)(pretrained, facts)
+    if hasattr(model, "take_tokenizer"):
+        model.take_tokenizer(tokenizer)
     if hasattr(model, "read_labels"):
         model.read_labels(tokenizer, LABELS)
     return model, tokenizer, facts
@@ -102,10 +117,17 @@ def test_predictions_do_not_depend_on_the_batch(name, model_of):
 
 @every
 def test_the_same_seed_writes_the_same_bytes(name, encoder, tmp_path):
-    short = OWN[name].model_copy(update={"epochs": 2, "dropout": 0.2})
+    short = OWN[name].model_copy(update={"epochs": 2, "dropout": 0.2, "dynamics": True})
     for out, seed in (("a", 13), ("b", 13), ("c", 14)):
-        classifiers.load(name).train(examples(), LABELS, short, encoder, tmp_path / out, seed, "toy", examples(8))
+        classifiers.load(name).train(
+            examples(), LABELS, short, backbone_of(name, encoder), tmp_path / out, seed, "toy", examples(8)
+        )
     assert file_digest(tmp_path / "a") == file_digest(tmp_path / "b") != file_digest(tmp_path / "c")
+    dynamics = np.load(tmp_path / "a" / "dynamics.npy")
+    assert dynamics.shape == (2, 32, 3) and not np.array_equal(dynamics[0], dynamics[1])
+    assert read_json(tmp_path / "a" / "dynamics.json")["ids"] == [e.id for e in examples()]
+    # without early stopping the saved weights are those of the last epoch
+    assert np.allclose(dynamics[-1], classifiers.load(name).predict(tmp_path / "a", TEXTS), atol=1e-5)
 
 
 @every
@@ -147,7 +169,7 @@ def test_keys_and_values_of_real_tokens_as_prefix_change_what_the_text_attends_t
     batch = batch_of(tokenizer, examples(3))
     model.eval()
     states = model.states(batch["input_ids"], batch["attention_mask"])
-    plain = model.encoder(batch["input_ids"], batch["attention_mask"]).last_hidden_state
+    plain = model.backbone(batch["input_ids"], batch["attention_mask"]).last_hidden_state
     assert states.shape == plain.shape and not torch.allclose(states, plain, atol=1e-3)
 
 
@@ -156,7 +178,7 @@ def test_the_prefix_of_bert_p_is_attended_to_as_by_hand(encoder):
     model, tokenizer, _ = network("bert_p", encoder)
     model.eval()
     seen = {}
-    layer = model.encoder.encoder.layer[0].attention.self
+    layer = model.backbone.encoder.layer[0].attention.self
     layer.register_forward_hook(lambda module, args, kwargs, out: seen.update(x=args[0], out=out[0]), with_kwargs=True)
     batch = batch_of(tokenizer, examples(4)[1:2])
     with torch.no_grad():
@@ -333,3 +355,107 @@ def test_a_name_without_a_file_and_a_file_without_a_classifier_are_refused():
         classifiers.load("brt")
     with pytest.raises(InputError, match=r"body\.py is no classifier"):
         classifiers.load("body")
+
+
+# ---------------------------------------------------------------- T5+CLP
+
+
+def clp(encoder, **changes):
+    return network("t5_clp", encoder, **changes)[0].eval()
+
+
+def test_sentences_are_written_in_label_order_and_read_back(encoder):
+    model = clp(encoder)
+    for label_set in ([], [0], [0, 2], [0, 1, 2]):
+        text = model.tokenizer.decode(model.written(label_set), skip_special_tokens=True)
+        assert model.read(text) == (label_set, 0)
+    assert model.tokenizer.decode(model.written([0, 2])) == "it says sunny clearly [SSEP] it says shiver clearly </s>"
+
+
+@pytest.mark.parametrize(
+    ("answer", "labels", "unparsed"),
+    [
+        ("it says sunny clearly", [0], 0),
+        ("  It says  SUNNY clearly [SSEP] it says darling clearly [SSEP] it says sunny clearly", [0, 1], 0),
+        ("it says nothing clearly", [], 0),
+        ("it says rainy clearly [SSEP] it says shiver clearly", [2], 1),
+        ("says sunny clearly", [], 1),
+        ("it says sunny clearly [SSEP]", [0], 1),
+        ("", [], 1),
+    ],
+)
+def test_a_piece_that_is_no_sentence_about_a_label_is_skipped_and_counted(encoder, answer, labels, unparsed):
+    assert clp(encoder).read(answer) == (labels, unparsed)
+    assert clp(encoder, strict=True).read(answer) == ([] if unparsed else labels, unparsed)
+
+
+def test_the_answer_lies_above_one_half_as_far_as_the_model_is_sure_of_it(encoder, model_of):
+    folder, _ = model_of("t5_clp")
+    probabilities, unparsed = t5_clp.answers(folder, TEXTS)
+    tokenizer, model, _ = body.load(t5_clp.T5Clp, folder, load_seq2seq)
+    assert not unparsed.any()
+    for text, row in zip(TEXTS[:4], probabilities, strict=False):
+        inputs = tokenizer(text, return_tensors="pt")
+        with torch.no_grad():
+            states, mask = model.states(inputs["input_ids"], inputs["attention_mask"])
+            answer = model.written(np.flatnonzero(row > 0.5).tolist())
+            logits = model.backbone(
+                encoder_outputs=(states,), attention_mask=mask, decoder_input_ids=torch.tensor([[0, *answer[:-1]]])
+            ).logits[0]
+        sure = logits.log_softmax(-1)[range(len(answer)), answer].mean().exp().item()
+        assert np.allclose(np.abs(row - 0.5), sure / 2, atol=1e-4)
+
+
+def test_an_untrained_model_writes_what_does_not_parse_and_it_is_counted(encoder):
+    model, tokenizer, _ = network("t5_clp", encoder)
+    batch = batch_of(tokenizer, examples(8))
+    probabilities, unparsed = model.eval().answers(batch["input_ids"], batch["attention_mask"])
+    assert (unparsed > 0).any() and (probabilities[torch.tensor(unparsed > 0)] <= 0.5).all()
+
+
+def test_the_decoder_does_not_see_the_label_embeddings_unless_told_to(encoder):
+    hidden, shown = clp(encoder), clp(encoder, show_labels=True)
+    batch = batch_of(load_seq2seq(backbone_of("t5_clp", encoder))[0], examples(4))
+    inputs = batch["input_ids"], batch["attention_mask"]
+    (states, mask), (more, longer) = hidden.states(*inputs), shown.states(*inputs)
+    assert states.shape[1] + 3 == more.shape[1] and torch.equal(longer[:, 3:], mask)
+    torch.testing.assert_close(more[:, 3:], states)
+    before = hidden.states(*inputs)[0].detach().clone()
+    with torch.no_grad():
+        hidden.labels += 1
+    assert not torch.allclose(hidden.states(*inputs)[0], before)  # the text attends to them
+
+
+def test_the_contrastive_loss_is_zero_without_positives():
+    torch.manual_seed(0)
+    never = torch.ones(3, 3, dtype=torch.bool).fill_diagonal_(False)
+    one_each = torch.eye(3, dtype=torch.bool)
+    labels = torch.randn(3, 4, requires_grad=True)
+    loss = t5_clp.contrastive_loss(labels, one_each, never, 0.07)
+    assert loss.item() == 0
+    loss.backward()
+    assert labels.grad.abs().sum() == 0
+
+
+def test_the_contrastive_loss_by_hand():
+    # e_0 = e_1 = (1, 0), e_2 = (0, 1), tau = 1/2: similarities over tau are 2 for (0, 1) and 0 for the others.
+    # One row has 0 and 1; 2 never stands with either. Label 0: P = {1}, N = {2}, largest 2:
+    # -(0 - log(e^0 + e^-2 + 0.01)) = log(1.14534) = 0.13570; label 1 the same; label 2: no positives.
+    labels = torch.tensor([[3.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    present = torch.tensor([[1, 1, 0], [0, 0, 1]], dtype=torch.bool)
+    never = torch.tensor([[0, 0, 1], [0, 0, 1], [1, 1, 0]], dtype=torch.bool)
+    loss = t5_clp.contrastive_loss(labels, present, never, 0.5)
+    assert loss.item() == pytest.approx(2 * math.log(1 + math.exp(-2) + 0.01) / 3, rel=1e-5)
+
+
+def test_labels_that_never_stand_together_are_those_without_a_common_row(encoder):
+    facts = body.facts_of("t5_clp", [Example("a", "x", (0, 1)), Example("b", "y", (2,))], LABELS, OWN["t5_clp"])
+    model = t5_clp.T5Clp(load_seq2seq(backbone_of("t5_clp", encoder))[1], facts)
+    assert model.never.tolist() == [[False, False, True], [False, False, True], [True, True, False]]
+
+
+def test_settings_that_cannot_be_read_back_are_refused(encoder):
+    with pytest.raises(InputError, match="empty_word: 'sunny' is a label's phrase"):
+        clp(encoder, empty_word="sunny")
+    with pytest.raises(InputError, match="template must contain"):
+        clp(encoder, template="it says")

@@ -269,6 +269,7 @@ class Classifier(Block):
     validation: Annotated[float, Field(gt=0, lt=1)]
     dropout: Share
     support_repeat: Positive
+    dynamics: bool
 
 
 class Bert(Classifier):
@@ -310,12 +311,27 @@ class Sgm(Classifier):
     hidden: Positive
 
 
+class T5Clp(Classifier):
+    """Spec section 10.6."""
+
+    template: Annotated[str, Field(min_length=1)] | None = None
+    empty_word: Annotated[str, Field(min_length=1)] | None = None
+    contrast: Annotated[float, Field(ge=0, le=1)]
+    tau: Annotated[float, Field(gt=0)] | None = None
+    beams: Positive | None = None
+    show_labels: bool
+    strict: bool
+    warmup: Share
+    lr_schedule: Literal["decay", "increase"]
+
+
 class Classifiers(Block):
     bert: Bert
     bert_p: BertP
     dbloss: Dbloss
     magnet: Magnet
     sgm: Sgm
+    t5_clp: T5Clp
 
 
 class Evaluation(Block):

@@ -36,20 +36,20 @@ class BertPrefix(body.BertClassifier):
 
     def train(self, mode: bool = True) -> BertPrefix:
         super().train(mode)
-        self.encoder.eval()
+        self.backbone.eval()
         return self
 
     def states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Token states behind the prefix.  # [B, T, H]"""
         batch, time = input_ids.shape
-        config = self.encoder.config
+        config = self.backbone.config
         heads = config.num_attention_heads, config.hidden_size // config.num_attention_heads
         rows = self.drop(self.prefix(torch.arange(self.length, device=input_ids.device)))  # [P, layers * 2 * H]
         rows = rows.view(self.length, config.num_hidden_layers, 2, *heads).permute(1, 2, 3, 0, 4)
         rows = rows[:, :, None].expand(-1, -1, batch, -1, -1, -1)  # [layers, 2, B, heads, P, d]
         seen = torch.cat([attention_mask.new_ones(batch, self.length), attention_mask], dim=1)  # [B, P + T]
         mask = seen[:, None, None].expand(-1, -1, time, -1).bool()  # every token attends to prefix and text
-        return self.encoder(
+        return self.backbone(
             input_ids=input_ids,
             attention_mask=mask,
             position_ids=torch.arange(time, device=input_ids.device)[None],

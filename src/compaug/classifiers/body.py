@@ -1,11 +1,15 @@
-"""What the classifiers on a BERT-shaped encoder share: rows, batches, training, model folders (spec section 10).
+"""What the classifiers share: rows, batches, training, predicting, model folders (spec section 10).
 
-A classifier is a module with an `encoder` and two methods, made by `build(encoder, facts)`:
+A classifier is a module with a `backbone` and two methods, made by `build(backbone, facts)`:
 
     forward(input_ids, attention_mask, targets) -> {"loss": scalar}    targets [B, n_labels] in [0, 1]
     probabilities(input_ids, attention_mask) -> Tensor                  # [B, n_labels]
 
-`facts` is what the labels and the training rows tell it, besides its settings: see `facts_of`.
+`facts` is what the labels and the training rows tell it, besides its settings: see `facts_of`. It may also have
+
+    read_labels(tokenizer, labels)      called once before training, with the backbone as it was given
+    take_tokenizer(tokenizer)           called before training and again after loading
+    answers(input_ids, attention_mask) -> (probabilities, unparsed [B])     for one that writes its answer as text
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from torch import Tensor, nn
 from compaug import pretrained, training
 from compaug.records import Example, InputError, Labels, digest, file_digest, read_json, sub_seed, write_json
 
-HEADS, FACTS = "heads.safetensors", "classifier.json"
+HEADS, FACTS, DYNAMICS = "heads.safetensors", "classifier.json", "dynamics"
 
 Build = Callable[[nn.Module, Mapping], nn.Module]
 
@@ -62,24 +66,36 @@ def train(
     seed: int,
     description: str = "classifier",
     validation: Sequence[Example] | None = None,
+    load_backbone: Callable = pretrained.load_encoder,
 ) -> list[dict]:
-    """Fine-tune on `examples`, the encoder in `backbone` included where the module lets it; the best epoch by validation loss
+    """Fine-tune on `examples`, the model in `backbone` included where the module lets it; the best epoch by validation loss
     goes to `out_dir`.
 
-    `validation` are the held-out examples; None draws the share that the settings name. Parameters of the encoder learn with
-    `lr`, all others with `lr_head`. InputError without examples.
+    `validation` are the held-out examples; None draws the share that the settings name. Parameters of the backbone learn with
+    `lr`, all others with `lr_head`. With `settings.dynamics` dynamics.npy [epochs, rows, n_labels] gets the probabilities of
+    the training rows after every epoch, dynamics.json their ids. InputError without examples.
     """
     if not examples:
         raise InputError(f"{description}: there are no training examples")
-    tokenizer, encoder = pretrained.load_encoder(backbone)
+    tokenizer, loaded = load_backbone(backbone)
     training.seed_everything(sub_seed(seed, "classifier"))
     if validation is None:
         examples, validation = training.holdout(examples, settings.validation, seed)
     facts = facts_of(name, examples, labels, settings)
-    model = build(encoder, facts)
+    model = build(loaded, facts)
+    if hasattr(model, "take_tokenizer"):
+        model.take_tokenizer(tokenizer)
     if hasattr(model, "read_labels"):
         model.read_labels(tokenizer, labels)
-    options = training.FitOptions(settings.epochs, settings.batch_size, settings.lr, patience=settings.patience)
+    options = training.FitOptions(
+        settings.epochs,
+        settings.batch_size,
+        settings.lr,
+        warmup=getattr(settings, "warmup", 0.0),
+        patience=settings.patience,
+        schedule=getattr(settings, "lr_schedule", "decay"),
+    )
+    distinct = list({example.id: example for example in examples}.values())  # repeated support rows count once
     identity = (name, settings, seed, file_digest(backbone), digest([e.as_row() for e in examples]), len(validation))
     history = training.fit(
         model,
@@ -90,8 +106,12 @@ def train(
         seed=sub_seed(seed, "classifier"),
         work_dir=training.work_dir_for(description.replace(" ", "-"), *identity),  # out_dir may be a temporary folder
         description=description,
-        lr_of=lambda parameter: settings.lr if parameter.startswith("encoder.") else settings.lr_head,
+        lr_of=lambda parameter: settings.lr if parameter.startswith("backbone.") else settings.lr_head,
+        probe=(lambda: _answers(model, tokenizer, [e.text for e in distinct], facts)[0]) if settings.dynamics else None,
+        probe_file=Path(out_dir) / f"{DYNAMICS}.npy",
     )
+    if settings.dynamics:
+        write_json(Path(out_dir) / f"{DYNAMICS}.json", {"ids": [example.id for example in distinct]})
     save(model, tokenizer, facts, out_dir)
     return history
 
@@ -116,39 +136,69 @@ def collate(rows: list[dict], pad_id: int) -> dict[str, Tensor]:
 
 
 def save(model: nn.Module, tokenizer, facts: Mapping, out_dir: Path) -> None:
-    """The encoder as a Hugging Face folder, everything else beside it."""
+    """The backbone as a Hugging Face folder, everything else beside it."""
     out_dir.mkdir(parents=True, exist_ok=True)
-    pretrained.save(out_dir, tokenizer, model.encoder)
-    heads = {name: value for name, value in model.state_dict().items() if not name.startswith("encoder.")}
+    pretrained.save(out_dir, tokenizer, model.backbone)
+    heads = {name: value for name, value in model.state_dict().items() if not name.startswith("backbone.")}
     save_file({name: value.detach().cpu().contiguous() for name, value in heads.items()}, out_dir / HEADS)
     write_json(out_dir / FACTS, dict(facts))
 
 
-def load(build: Build, model_dir: Path) -> tuple[object, nn.Module, dict]:
+def load(
+    build: Build, model_dir: Path, load_backbone: Callable = pretrained.load_encoder
+) -> tuple[object, nn.Module, dict]:
     """(tokenizer, model, facts) of a folder written by `save`."""
-    tokenizer, encoder = pretrained.load_encoder(model_dir)
+    tokenizer, backbone = load_backbone(model_dir)
     facts = read_json(Path(model_dir) / FACTS)
-    model = build(encoder, facts)
+    model = build(backbone, facts)
     missing, unexpected = model.load_state_dict(load_file(Path(model_dir) / HEADS), strict=False)
-    if unexpected or any(not name.startswith("encoder.") for name in missing):
+    if unexpected or any(not name.startswith("backbone.") for name in missing):
         raise InputError(f"{model_dir}: {HEADS} does not fit this classifier; train it again")
+    if hasattr(model, "take_tokenizer"):
+        model.take_tokenizer(tokenizer)
     return tokenizer, model.eval().to(training.device()), facts
 
 
-@torch.inference_mode()
-def predict(build: Build, model_dir: Path, texts: Sequence[str], batch_size: int = 256) -> np.ndarray:
+def predict(
+    build: Build,
+    model_dir: Path,
+    texts: Sequence[str],
+    batch_size: int = 256,
+    load_backbone: Callable = pretrained.load_encoder,
+) -> np.ndarray:
     """Probability of every label for every text, in the order given.  # [n, n_labels]"""
-    tokenizer, model, facts = load(build, model_dir)
+    return answers(build, model_dir, texts, batch_size, load_backbone)[0]
+
+
+def answers(
+    build: Build,
+    model_dir: Path,
+    texts: Sequence[str],
+    batch_size: int = 256,
+    load_backbone: Callable = pretrained.load_encoder,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities [n, n_labels] and, of a classifier that writes text, how many pieces of each answer are no label [n]."""
+    tokenizer, model, facts = load(build, model_dir, load_backbone)
+    return _answers(model, tokenizer, texts, facts, batch_size)
+
+
+@torch.inference_mode()
+def _answers(model, tokenizer, texts: Sequence[str], facts: Mapping, batch_size: int = 256):
     probabilities = np.zeros((len(texts), facts["n_labels"]), dtype=np.float32)
+    unparsed = np.zeros(len(texts), dtype=int)
     if not len(texts):
-        return probabilities
+        return probabilities, unparsed
     encoded = tokenizer(list(texts), truncation=True, max_length=facts["settings"]["max_length"])["input_ids"]
     rows = [{"length": len(ids), "input_ids": ids} for ids in encoded]
     for batch_rows in training.batches_by_length([row["length"] for row in rows], batch_size):
         batch = collate([rows[i] for i in batch_rows], tokenizer.pad_token_id)
         batch = {name: value.to(training.device()) for name, value in batch.items()}
-        probabilities[batch_rows] = model.probabilities(**batch).float().cpu().numpy()
-    return probabilities
+        if hasattr(model, "answers"):
+            values, unparsed[batch_rows] = model.answers(**batch)
+        else:
+            values = model.probabilities(**batch)
+        probabilities[batch_rows] = values.float().cpu().numpy()
+    return probabilities, unparsed
 
 
 # ---------------------------------------------------------------- two-way heads, of `bert` and `bert_p`
@@ -159,12 +209,12 @@ class BertClassifier(nn.Module):
 
     def __init__(self, encoder: nn.Module, n_labels: int, head_hidden: int = 0, dropout: float = 0.0) -> None:
         super().__init__()
-        self.encoder, self.n_labels = encoder, n_labels
+        self.backbone, self.n_labels = encoder, n_labels
         self.heads = two_way_heads(encoder.config.hidden_size, n_labels, head_hidden, dropout)
 
     def states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Token states of the encoder.  # [B, T, H]"""
-        return self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        return self.backbone(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
 
     def scores(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Two-way log-probabilities, absent then present.  # [B, n_labels, 2]"""

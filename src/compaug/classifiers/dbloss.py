@@ -51,11 +51,11 @@ class BalancedLoss(nn.Module):
 class BertBalanced(nn.Module):
     def __init__(self, encoder: nn.Module, n_labels: int, loss: BalancedLoss, dropout: float) -> None:
         super().__init__()
-        self.encoder, self.loss = encoder, loss
+        self.backbone, self.loss = encoder, loss
         self.heads = nn.Sequential(nn.Dropout(dropout), nn.Linear(encoder.config.hidden_size, n_labels))
 
     def logits(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state  # [B, T, H]
+        states = self.backbone(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state  # [B, T, H]
         return self.heads(states[:, 0]).float()
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:

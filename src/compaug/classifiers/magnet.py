@@ -46,7 +46,7 @@ class BertMagnet(nn.Module):
     def __init__(self, encoder: nn.Module, facts: Mapping) -> None:
         super().__init__()
         settings, width, n_labels = facts["settings"], encoder.config.hidden_size, facts["n_labels"]
-        self.encoder, self.masked = encoder, settings["adjacency_mask"]
+        self.backbone, self.masked = encoder, settings["adjacency_mask"]
         self.register_buffer("nodes", torch.zeros(n_labels, width))  # M
         self.adjacency = nn.Parameter(ADJACENCIES[settings["adjacency"]](facts))  # A
         self.layers = nn.ModuleList(GraphAttention(width, settings["gat_heads"]) for _ in range(settings["gat_layers"]))
@@ -55,7 +55,7 @@ class BertMagnet(nn.Module):
 
     def read_labels(self, tokenizer, labels) -> None:
         """Fill the nodes with the encoder's mean states of the label phrases, before any of its weights has moved."""
-        self.nodes.copy_(mean_states(self.encoder, tokenizer, labels.phrases, PHRASE_TOKENS, PHRASES, False))
+        self.nodes.copy_(mean_states(self.backbone, tokenizer, labels.phrases, PHRASE_TOKENS, PHRASES, False))
 
     def label_vectors(self) -> Tensor:
         """H_gat.  # [Y, H]"""
@@ -69,7 +69,7 @@ class BertMagnet(nn.Module):
         return nodes
 
     def logits(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state  # [B, T, H]
+        states = self.backbone(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state  # [B, T, H]
         lengths = attention_mask.sum(1).cpu()
         packed = pack_padded_sequence(states, lengths, batch_first=True, enforce_sorted=False)
         _, (last, _) = self.text(packed)  # [2, B, H / 2]

@@ -24,7 +24,7 @@ class BertSgm(nn.Module):
         super().__init__()
         settings, width, n_labels = facts["settings"], encoder.config.hidden_size, facts["n_labels"]
         embedding, hidden = settings["embedding"], settings["hidden"]
-        self.encoder, self.n_labels = encoder, n_labels
+        self.backbone, self.n_labels = encoder, n_labels
         order = sorted(range(n_labels), key=lambda label: (-facts["positives"][label], label))
         self.register_buffer("order", torch.tensor(order))  # symbol -> label
         self.embedding = nn.Embedding(n_labels + 2, embedding)
@@ -43,7 +43,7 @@ class BertSgm(nn.Module):
 
     def memory(self, input_ids: Tensor, attention_mask: Tensor) -> dict[str, Tensor]:
         """h_i and U h_i of the text, and where it ends."""
-        states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state  # [B, T, H]
+        states = self.backbone(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state  # [B, T, H]
         return {"states": states, "keys": self.key(states), "padding": attention_mask == 0}
 
     def start(self, memory: Mapping[str, Tensor]) -> dict[str, Tensor]:
