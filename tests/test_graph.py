@@ -250,7 +250,7 @@ def test_the_table_waits_for_every_cell_of_its_axes(pipeline):
 
 GROUND = {"records", "named", "params", "pretrained", "training", "statistics"}
 ROOMS = {"benchmarks", "splits", "audit", "backbones", "compositions", "generators", "classifiers", "metrics"}
-UPPER = {"selection", "quality", "reports", "bench"}
+UPPER = {"selection", "quality", "decoding", "reports", "bench"}
 
 
 def room_of(file: Path) -> str:

@@ -76,6 +76,8 @@ def test_no_block_has_a_value_of_its_own():
     while blocks:
         block = blocks.pop()
         blocks += block.__subclasses__()
+        if block.__module__ != params.__name__:
+            continue  # a reader's options are in the reader's file, which its stage depends on
         for name, field in block.model_fields.items():
             seen += 1
             assert field.is_required() or field.default is None, f"{block.__name__}.{name} has a default"

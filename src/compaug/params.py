@@ -335,6 +335,7 @@ class Classifiers(Block):
 
 
 class Evaluation(Block):
+    decoding: Literal["threshold", "tuned_thresholds"]
     threshold: Annotated[float, Field(gt=0, lt=1)]
     empty_both: Literal["one", "reference"]
 

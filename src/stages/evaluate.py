@@ -14,6 +14,7 @@ from pathlib import Path
 
 from compaug import params
 from compaug.benchmarks import oracle_for
+from compaug.decoding import decode, read_validation
 from compaug.metrics import evaluate, label_matrix, read_predictions
 from compaug.records import InputError, Labels, iter_jsonl, read_json, read_jsonl, write_json
 from compaug.reports import cell
@@ -34,7 +35,9 @@ def main(argv: list[str] | None = None) -> None:
         examples = read_jsonl(args.splits / f"{cell.SPLIT_OF_ARM[arm]}.jsonl", len(labels))
         gold[arm] = label_matrix([example.labels for example in examples], len(labels))
         probabilities = read_predictions(path, [example.id for example in examples], len(labels))
-        predicted[arm] = probabilities > evaluation.threshold
+        trained_on = [e for file in _training_files(arm, args) for e in read_jsonl(file, len(labels))]
+        learned = read_validation(path, trained_on, len(labels))
+        predicted[arm] = decode(evaluation.decoding, evaluation.threshold, probabilities, *learned)
         arms[arm] = evaluate(gold[arm], predicted[arm], labels, evaluation.empty_both)
 
     side_car = read_json(args.selected.with_suffix(".json"))
@@ -47,6 +50,12 @@ def main(argv: list[str] | None = None) -> None:
         details |= _judge_by_grammar(grammar, args.splits, args.selected, labels, evaluation.empty_both)
     write_json(args.out, cell.summary(arms, side_car))
     write_json(args.details, details)
+
+
+def _training_files(arm: str, args) -> list[Path]:
+    """Where the validation rows of an arm came from."""
+    names = ["iid_train"] if arm == "iid" else ["train", "support"]
+    return [*(args.splits / f"{name}.jsonl" for name in names), *([args.selected] if arm == "augmented" else [])]
 
 
 def _coverage(side_car: Mapping, splits: Path, labels: Labels) -> dict:

@@ -4,20 +4,24 @@ python -m stages.evaluate_cell --benchmark diagnostic --generator ld_vae --class
     --predictions models/paper/diagnostic-ld_vae-42/predictions.jsonl \
     --selected data/selected/diagnostic-ld_vae-42.jsonl --out reports/paper/runs/diagnostic-ld_vae-42.json
 
-The generator `iid` stands for training without augmentation on the iid split, evaluated on the iid test rows.
+The generator `iid` stands for training without augmentation on the iid split, evaluated on the iid test rows. Beside the metrics
+stand those with thresholds tuned per label on the validation rows, and the error analysis.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 from compaug import params
 from compaug.benchmarks import oracle_for
+from compaug.decoding import decode, read_validation
 from compaug.generators import roles_of
 from compaug.metrics import evaluate, label_matrix, read_predictions
-from compaug.records import Labels, iter_jsonl, read_jsonl, write_json
+from compaug.records import Labels, read_jsonl, write_json
 from compaug.reports import backbone_names
 from compaug.reports.cell import oracle_fidelity
+from compaug.reports.errors import analyse, unparsed
 from compaug.reports.paper import IID
 from compaug.reports.tables import correct_rows, result_row
 from stages import parser, run
@@ -41,19 +45,30 @@ def main(argv: list[str] | None = None) -> None:
     examples = read_jsonl(args.splits / ("iid_test.jsonl" if iid else "test.jsonl"), len(labels))
     probabilities = read_predictions(args.predictions, [example.id for example in examples], len(labels))
     gold = label_matrix([example.labels for example in examples], len(labels))
-    predicted = probabilities > evaluation.threshold
-    metrics = evaluate(gold, predicted, labels, evaluation.empty_both)
-
     selected = read_jsonl(args.selected, len(labels)) if args.selected else []
-    real = ["iid_train"] if iid else ["train", "support"]
+    real = [
+        read_jsonl(args.splits / f"{name}.jsonl", len(labels))
+        for name in (["iid_train"] if iid else ["train", "support"])
+    ]
+    learned = read_validation(args.predictions, [*chain(*real), *selected], len(labels))
+    predicted = {
+        decoding: decode(decoding, evaluation.threshold, probabilities, *learned)
+        for decoding in (evaluation.decoding, "tuned_thresholds")
+    }
+    metrics = {name: evaluate(gold, some, labels, evaluation.empty_both) for name, some in predicted.items()}
+    tuned = {name: value for name, value in metrics["tuned_thresholds"].items() if name != "per_composition"}
+    support = None if iid else {example.labels for example in real[1]}
     row = result_row(
-        metrics,
-        correct=correct_rows(gold, predicted),
+        metrics[evaluation.decoding],
+        correct=correct_rows(gold, predicted[evaluation.decoding]),
+        errors=analyse(gold, predicted[evaluation.decoding], labels, support),
+        unparsed=unparsed(args.predictions),
+        tuned=tuned,
         benchmark=args.benchmark,
         generator=args.generator,
         classifier=args.classifier,
         seed=args.seed,
-        n_train=sum(1 for name in real for _ in iter_jsonl(args.splits / f"{name}.jsonl", len(labels))),
+        n_train=sum(map(len, real)),
         n_aug=len(selected),
         fidelity=oracle_fidelity(grammar, selected) if grammar else None,
         backbones=backbone_names(blocks["backbones"], () if iid else roles_of(args.generator)),
