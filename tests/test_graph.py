@@ -18,12 +18,26 @@ import yaml
 from graph import ROOT, SHARED_GENERATOR_FILES, SRC, code_of, declared_params, imports_of
 
 from compaug.records import Labels, write_json, write_rows
+from compaug.reports.classifiers import classifier_cell_name
 from compaug.reports.tables import cell_name
 
-PIPELINES = ("dvc.yaml", "reports/paper/dvc.yaml", "reports/pretrained/dvc.yaml")
+PIPELINES = ("dvc.yaml", "reports/paper/dvc.yaml", "reports/pretrained/dvc.yaml", "reports/classifiers/dvc.yaml")
+STARTS_FROM = {"reports/classifiers/dvc.yaml": "reports/paper/dvc.yaml"}  # whose outputs it reads
 SOURCES = sorted(SRC.rglob("*.py"))
 SCRIPTS = sorted(path.stem for path in (SRC / "stages").glob("*.py") if path.stem != "__init__")
-LIGHT = ("raw", "split", "audit", "select", "evaluate", "evaluate_cell", "report", "tables", "quality", "costs")
+LIGHT = (
+    "raw",
+    "split",
+    "audit",
+    "select",
+    "evaluate",
+    "evaluate_cell",
+    "report",
+    "tables",
+    "classifier_tables",
+    "quality",
+    "costs",
+)
 
 
 def short(path: Path) -> str:
@@ -102,6 +116,15 @@ def stages_of(pipeline: str) -> tuple[Stage, ...]:
     return tuple(made)
 
 
+def with_what_it_starts_from(pipeline: str) -> tuple[Stage, ...]:
+    stages = stages_of(pipeline)
+    if pipeline not in STARTS_FROM:
+        return stages
+    before = stages_of(STARTS_FROM[pipeline])
+    assert not {stage.name for stage in stages} & {stage.name for stage in before} - {"tables"}
+    return (*(stage for stage in before if stage.name != "tables"), *stages)
+
+
 every_pipeline = pytest.mark.parametrize("pipeline", PIPELINES)
 
 
@@ -141,7 +164,7 @@ def test_a_stage_lists_exactly_the_parameters_that_it_loads(pipeline):
 
 @every_pipeline
 def test_what_another_stage_writes_and_a_command_reads_is_a_dependency(pipeline):
-    stages = stages_of(pipeline)
+    stages = with_what_it_starts_from(pipeline)
     outs = {out: stage.name for stage in stages for out in stage.outs}
     for stage in stages:
         for path in stage.paths:
@@ -161,7 +184,7 @@ def test_a_side_car_that_a_script_reads_is_a_dependency(pipeline):
 @every_pipeline
 def test_a_dependency_that_no_stage_writes_is_in_the_repository(pipeline):
     """Only a backbone of kind `path` is brought by the user."""
-    stages = stages_of(pipeline)
+    stages = with_what_it_starts_from(pipeline)
     blocks = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["benchmarks"].values()
     brought = {backbone["path"] for block in blocks for backbone in block["backbones"].values() if "path" in backbone}
     outs = {out for stage in stages for out in stage.outs}
@@ -199,7 +222,7 @@ def test_no_stage_of_any_pipeline_writes_what_another_one_writes():
 
 @every_pipeline
 def test_nothing_is_trained_before_the_audit_has_passed(pipeline):
-    stages = stages_of(pipeline)
+    stages = with_what_it_starts_from(pipeline)
     needs = {
         stage.name: [s.name for s in stages if any(stage.reads(out) or _inside(stage.deps, out) for out in s.outs)]
         for stage in stages
@@ -223,7 +246,7 @@ def _inside(deps: list[str], out: str) -> bool:
 @pytest.mark.parametrize("pipeline", PIPELINES[1:])
 def test_a_grid_runs_the_stages_of_the_root_on_its_own_coordinates(pipeline):
     root = {stage.name: stage for stage in stages_of("dvc.yaml")}
-    scripts = {stage.script for stage in root.values()} | {"evaluate_cell", "quality", "tables"}
+    scripts = {stage.script for stage in root.values()} | {"evaluate_cell", "quality", "tables", "classifier_tables"}
     for stage in stages_of(pipeline):
         assert stage.script in scripts, stage.name
         if twin := root.get(stage.name.split("@")[0]):
@@ -231,7 +254,25 @@ def test_a_grid_runs_the_stages_of_the_root_on_its_own_coordinates(pipeline):
             assert set(stage.options) == set(twin.options), stage.name
 
 
-@pytest.mark.parametrize("pipeline", PIPELINES[1:])
+def test_the_classifiers_table_waits_for_every_cell_of_its_axes():
+    stages = stages_of("reports/classifiers/dvc.yaml")
+    (table,) = (stage for stage in stages if stage.script == "classifier_tables")
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    axes = params["by_classifier"]
+    cells = {out for stage in stages if stage.script == "evaluate_cell" for out in stage.outs}
+    others = {out for stage in stages_of("reports/paper/dvc.yaml") for out in stage.outs}
+    for b, g, s in itertools.product(axes["benchmarks"], [*axes["generators"], "iid"], axes["seeds"]):
+        for c in axes["classifiers"]:
+            cell = f"reports/classifiers/runs/{classifier_cell_name(b, g, c, s)}"
+            assert cell in cells and table.reads(cell)
+        shared = f"{table.options['shared'][0]}/{cell_name(b, g, s)}"
+        assert shared in others and table.reads(shared)
+    assert len(cells) == len(axes["classifiers"]) * len(axes["benchmarks"]) * len(axes["seeds"]) * (
+        len(axes["generators"]) + 1
+    )
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES[1:3])
 def test_the_table_waits_for_every_cell_of_its_axes(pipeline):
     stages = stages_of(pipeline)
     (table,) = (stage for stage in stages if stage.script == "tables")

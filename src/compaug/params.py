@@ -423,6 +423,12 @@ class Axes(Block):
     seeds: Annotated[list[Seed], Field(min_length=1)]
 
 
+class ClassifierAxes(Axes):
+    """The axes of the classifiers' grid, which starts from the texts of the grid `paper`."""
+
+    classifiers: Annotated[list[str], Field(min_length=1)]
+
+
 GRIDS = ("paper", "random", "pretrained")
 
 
@@ -436,6 +442,7 @@ class Params(Block):
     classifiers: Classifiers
     evaluation: Evaluation
     paper: Axes
+    by_classifier: ClassifierAxes
     random: Axes
     pretrained: Axes
 
@@ -446,11 +453,17 @@ class Params(Block):
             ("run.benchmark", self.run.benchmark, self.benchmarks),
             ("run.generator", self.run.generator, generators),
             ("run.classifier", self.run.classifier, Classifiers.model_fields),
+            *(("by_classifier.classifiers", n, Classifiers.model_fields) for n in self.by_classifier.classifiers),
             *((f"{grid}.benchmarks", n, self.benchmarks) for grid in GRIDS for n in getattr(self, grid).benchmarks),
             *((f"{grid}.generators", n, generators) for grid in GRIDS for n in getattr(self, grid).generators),
         ):
             if name not in known:
                 raise ValueError(f"{what}: unknown name {name!r}; choose from {', '.join(known)}")
+        for axis in ("benchmarks", "generators", "seeds"):
+            for value in getattr(self.by_classifier, axis):
+                if value not in (made := getattr(self.paper, axis)):
+                    have = ", ".join(map(str, made))
+                    raise ValueError(f"by_classifier.{axis}: {value!r} is not in paper.{axis}, which has {have}")
         return self
 
 

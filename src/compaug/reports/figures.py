@@ -1,0 +1,83 @@
+"""Figures: one style, PNG for the page and SVG for print, readable in grey."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")  # no display is needed
+import matplotlib.pyplot as plt
+
+from compaug.records import atomic_path
+from compaug.reports import errors
+
+STYLE = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.dpi": 150,
+    "svg.hashsalt": "compaug",  # the same figure, the same bytes
+    "hatch.linewidth": 0.6,
+}
+KINDS = {  # kind: words, colour, hatch; the lightness alone tells them apart
+    "exact": ("right", "#17415e", ""),
+    "subset": ("labels missing", "#3f86b5", ""),
+    "empty": ("nothing said", "#8fbfdc", "...."),
+    "superset": ("labels too many", "#e0a84c", "////"),
+    "overlap": ("some right, some wrong", "#eed9b0", ""),
+    "disjoint": ("all wrong", "#f7f3ea", "xxxx"),
+}
+
+
+def save(figure, path: Path) -> None:
+    """`path`.png and `path`.svg, without dates or versions in them."""
+    for suffix, metadata in ((".png", {"Software": None}), (".svg", {"Date": None, "Creator": None})):
+        with atomic_path(path.with_suffix(suffix)) as temporary:
+            figure.savefig(temporary, format=suffix[1:], metadata=metadata, bbox_inches="tight")
+    plt.close(figure)
+
+
+def kinds_of_answers(benchmark: str, arms: Mapping[str, Mapping[str, Sequence[Mapping]]], path: Path) -> None:
+    """Stacked bars: for every classifier and arm the shares of the kinds of answers, averaged over seeds.
+
+    `arms`: {classifier: {arm in words: error analyses of its seeds}}.
+    """
+    with plt.rc_context(STYLE):
+        n_bars = sum(len(rows) for rows in arms.values())
+        figure, axes = plt.subplots(figsize=(7.2, 0.27 * n_bars + 0.22 * len(arms) + 1.3))
+        at, ticks, names = 0.0, [], []
+        for classifier, rows in arms.items():
+            axes.text(-0.5, at - 0.72, classifier, ha="left", va="center", fontweight="bold")
+            for arm, cells in rows.items():
+                left = 0.0
+                for kind, share in errors.mean(cells).items():
+                    words, colour, hatch = KINDS[kind]
+                    axes.barh(
+                        at,
+                        share,
+                        left=left,
+                        height=0.86,
+                        color=colour,
+                        hatch=hatch,
+                        edgecolor="#444444",
+                        linewidth=0.4,
+                        label=words if not ticks else None,
+                    )
+                    if kind == "exact" and share >= 4:
+                        axes.text(left + share / 2, at, f"{share:.0f}", ha="center", va="center", color="white")
+                    left += share
+                ticks.append(at)
+                names.append(arm)
+                at += 1
+            at += 0.8
+        axes.set_yticks(ticks, names)
+        axes.set_ylim(at - 1.1, -1.1)
+        axes.set_xlim(0, 100)
+        axes.set_xlabel("% of the test texts")
+        axes.set_title(f"{benchmark}: what the classifiers answer", loc="left", pad=30)
+        axes.legend(
+            ncols=3, loc="lower left", bbox_to_anchor=(0, 1.0), frameon=False, handlelength=1.4, columnspacing=1.2
+        )
+        save(figure, path)
