@@ -43,8 +43,7 @@ def tune_thresholds(probabilities: np.ndarray, gold: np.ndarray, default: float)
         if not truth.any():
             continue
         cuts = np.unique(scores)
-        cuts = np.concatenate([[(default + 1) / 2 if cuts[-1] < default else 1.0], (cuts[1:] + cuts[:-1]) / 2, [0.0]])
-        candidates = np.append(cuts, default)
+        candidates = np.concatenate([(cuts[1:] + cuts[:-1]) / 2, [0.0, default]])
         above = scores[:, None] > candidates  # [m, candidates]
         hits = (above & truth[:, None]).sum(0)
         f1 = 2 * hits / (above.sum(0) + truth.sum())

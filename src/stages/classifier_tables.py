@@ -23,8 +23,9 @@ SHOWN = {IID: "iid", "none": "new compositions", "ld_vae": "... with LD-VAE's te
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     axes = params.load(args.params, PARAMS, axes=args.axes)
-    names = list(dict.fromkeys([axes.pop("classifier"), *axes["classifiers"]]))
-    cells = classifiers.read_cells(args.out / "runs", args.shared, **(axes | {"classifiers": names}))
+    shared = axes.pop("classifier")
+    axes["classifiers"] = list(dict.fromkeys([shared, *axes["classifiers"]]))
+    cells = classifiers.read_cells(args.out / "runs", args.shared, shared, **axes)
     for benchmark, found in cells.items():
         arms = {
             name: {SHOWN[g]: [row["errors"] for row in rows] for g, rows in by_generator.items() if g in SHOWN}

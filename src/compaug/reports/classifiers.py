@@ -27,13 +27,14 @@ def classifier_cell_name(benchmark: str, generator: str, classifier: str, seed: 
 
 def read_cells(
     folder: Path,
-    other_folder: Path,
+    shared_folder: Path,
+    shared_classifier: str,
     benchmarks: Sequence[str],
     classifiers: Sequence[str],
     generators: Sequence[str],
     seeds: Sequence[int],
 ) -> Cells:
-    """Rows of every cell of the axes; those of a classifier that `other_folder`, the generators' grid, has are read there.
+    """Rows of every cell of the axes; those of `shared_classifier` are the generators' grid's, in `shared_folder`.
 
     InputError names the first cell that is missing or is not what its name says.
     """
@@ -42,9 +43,8 @@ def read_cells(
         found = []
         for seed in seeds:
             path = folder / classifier_cell_name(benchmark, generator, classifier, seed)
-            shared = other_folder / cell_name(benchmark, generator, seed)
-            if not path.exists() and shared.exists():
-                path = shared
+            if classifier == shared_classifier:
+                path = shared_folder / cell_name(benchmark, generator, seed)
             if not path.exists():
                 raise InputError(
                     f"{path}: this cell of the axes has no result; `dvc repro` the grid or shorten the axis"
