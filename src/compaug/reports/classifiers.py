@@ -258,7 +258,7 @@ def _verdict(summary: Summary, sign: int) -> str:
 
 
 def _kinds_table(classifiers) -> str:
-    words = {"exact": "right", "subset": "labels missing", "empty": "nothing said", "superset": "labels too many"}
+    words = {"exact": "right", "subset": "labels missing", "empty": "nothing said", "superset": "too many labels"}
     words |= {"overlap": "some right, some wrong", "disjoint": "all wrong"}
     lines = []
     for name, arms in classifiers.items():

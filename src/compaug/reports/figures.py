@@ -25,7 +25,7 @@ KINDS = {  # kind: words, colour, hatch; the lightness alone tells them apart
     "exact": ("right", "#17415e", ""),
     "subset": ("labels missing", "#3f86b5", ""),
     "empty": ("nothing said", "#8fbfdc", "...."),
-    "superset": ("labels too many", "#e0a84c", "////"),
+    "superset": ("too many labels", "#e0a84c", "////"),
     "overlap": ("some right, some wrong", "#eed9b0", ""),
     "disjoint": ("all wrong", "#f7f3ea", "xxxx"),
 }
@@ -76,7 +76,7 @@ def kinds_of_answers(benchmark: str, arms: Mapping[str, Mapping[str, Sequence[Ma
         axes.set_ylim(at - 1.1, -1.1)
         axes.set_xlim(0, 100)
         axes.set_xlabel("% of the test texts")
-        axes.set_title(f"{benchmark}: what the classifiers answer", loc="left", pad=30)
+        axes.set_title(f"{benchmark}: what the classifiers answer", loc="left", pad=44)
         axes.legend(
             ncols=3, loc="lower left", bbox_to_anchor=(0, 1.0), frameon=False, handlelength=1.4, columnspacing=1.2
         )
