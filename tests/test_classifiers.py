@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -31,7 +32,7 @@ OWN = {
     "magnet": Magnet(
         **(COMMON | {"epochs": 120}), gat_layers=2, gat_heads=2, adjacency="identity", adjacency_mask=False
     ),
-    "sgm": Sgm(**COMMON, embedding=16, hidden=24),
+    "sgm": Sgm(**COMMON, embedding=16, hidden=24, beams=1),
     "t5_clp": T5Clp(**(COMMON | {"epochs": 60, "lr": 3e-3, "lr_head": 3e-3}), **CLP),
 }
 every = pytest.mark.parametrize("name", OWN)
@@ -319,6 +320,42 @@ def test_the_written_set_lies_above_one_half_and_nothing_else(encoder, model_of)
                 labels.append(int(model.order[symbol]))
                 model.write(state, log_p, symbol)
         assert sorted(labels) == np.flatnonzero(row > 0.5).tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_wide_beam_finds_the_most_probable_sequence_and_a_narrow_one_the_greedy_one(encoder, seed):
+    model, tokenizer, _ = network("sgm", encoder)
+    torch.manual_seed(seed)
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    model.eval()
+    batch = batch_of(tokenizer, examples(6))
+    inputs = batch["input_ids"], batch["attention_mask"]
+
+    def log_probability(row, symbols):
+        memory = model.memory(inputs[0][row : row + 1], inputs[1][row : row + 1])
+        state, total = model.start(memory), 0.0
+        for symbol in [*symbols, 3]:
+            log_p = model.step(state, memory)
+            total += log_p[0, symbol].item()
+            model.write(state, log_p, torch.tensor([symbol]))
+        return total
+
+    sequences = [s for size in range(4) for s in itertools.permutations(range(3), size)]
+    model.beams = 16
+    wide = model.probabilities(*inputs) > 0.5
+    model.beams = 1
+    greedy = model.probabilities(*inputs) > 0.5
+    with torch.no_grad():
+        for row in range(6):
+            best = max(sequences, key=lambda s: log_probability(row, s))
+            assert sorted(int(model.order[s]) for s in best) == wide[row].nonzero()[:, 0].tolist()
+            memory = model.memory(inputs[0][row : row + 1], inputs[1][row : row + 1])
+            state, labels = model.start(memory), []
+            while (symbol := (log_p := model.step(state, memory)).argmax(1)).item() != 3:
+                labels.append(int(model.order[symbol]))
+                model.write(state, log_p, symbol)
+            assert sorted(labels) == greedy[row].nonzero()[:, 0].tolist()
 
 
 def test_the_loss_of_sgm_is_the_cross_entropy_of_the_gold_sequence_and_its_end(encoder):

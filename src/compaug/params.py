@@ -309,6 +309,7 @@ class Sgm(Classifier):
 
     embedding: Positive
     hidden: Positive
+    beams: Positive
 
 
 class T5Clp(Classifier):

@@ -24,7 +24,7 @@ class BertSgm(nn.Module):
         super().__init__()
         settings, width, n_labels = facts["settings"], encoder.config.hidden_size, facts["n_labels"]
         embedding, hidden = settings["embedding"], settings["hidden"]
-        self.backbone, self.n_labels = encoder, n_labels
+        self.backbone, self.n_labels, self.beams = encoder, n_labels, settings["beams"]
         order = sorted(range(n_labels), key=lambda label: (-facts["positives"][label], label))
         self.register_buffer("order", torch.tensor(order))  # symbol -> label
         self.embedding = nn.Embedding(n_labels + 2, embedding)
@@ -96,27 +96,45 @@ class BertSgm(nn.Module):
 
     @torch.no_grad()
     def probabilities(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Greedy decoding as numbers: a label in the written set has (1 + p) / 2 with p its probability when it was written, any
-        other half of the highest probability that it ever had. So exactly the written set lies above 0.5."""
+        """Beam search over label sequences as numbers: a label in the written set has (1 + p) / 2 with p its probability when it was
+        written, any other half of the highest probability that it ever had. So exactly the written set lies above 0.5.
+
+        A row leaves as soon as its best sequence has ended: scores only fall, so nothing can pass it.
+        """
+        n, k = self.n_labels, self.beams
         memory = self.memory(input_ids, attention_mask)
+        memory = {name: value.repeat_interleave(k, dim=0) for name, value in memory.items()}  # [R k, ...]
         state = self.start(memory)
-        best = memory["states"].new_zeros(len(input_ids), self.n_labels).float()
-        alive = torch.arange(len(input_ids), device=input_ids.device)
-        for _ in range(self.n_labels + 1):
-            log_p = self.step(state, memory)
-            symbol = log_p.argmax(1)
-            p = log_p.exp()
-            best[alive] = torch.maximum(best[alive], p[:, :-1] / 2)
-            wrote = symbol < self.n_labels
-            best[alive[wrote], symbol[wrote]] = (1 + p[wrote, symbol[wrote]]) / 2
-            self.write(state, log_p, symbol)
-            if not wrote.any():
-                break
-            if not wrote.all():  # finished rows leave
-                alive = alive[wrote]
-                state, memory = ({name: value[wrote] for name, value in part.items()} for part in (state, memory))
-        in_label_order = torch.zeros_like(best)
-        in_label_order[:, self.order] = best
+        alive = torch.arange(len(input_ids), device=input_ids.device)  # R rows
+        scores = torch.full((len(alive), k), -torch.inf, device=input_ids.device)
+        scores[:, 0] = 0.0
+        ended = torch.zeros_like(scores, dtype=torch.bool)
+        numbers = torch.zeros(len(alive), k, n, device=input_ids.device)
+        final = torch.zeros(len(alive), n, device=input_ids.device)
+        at_no_cost = torch.full((n + 1,), -torch.inf, device=input_ids.device)
+        at_no_cost[n] = 0.0  # an ended sequence stays as it is
+        while len(alive):
+            log_p = self.step(state, memory).view(len(alive), k, n + 1)
+            numbers = torch.where(ended[..., None], numbers, torch.maximum(numbers, log_p[..., :n].exp() / 2))
+            moves = scores[..., None] + torch.where(ended[..., None], at_no_cost, log_p)
+            scores, flat = moves.flatten(1).topk(k, dim=1)
+            beam, symbol = flat // (n + 1), flat % (n + 1)  # [R, k]
+            chosen = (torch.arange(len(alive), device=beam.device)[:, None] * k + beam).flatten()  # [R k]
+            log_p = log_p.flatten(0, 1)[chosen]
+            state = {name: value[chosen] for name, value in state.items()}
+            numbers, ended = numbers.flatten(0, 1)[chosen], ended.flatten()[chosen] | (symbol.flatten() == n)
+            wrote = (~ended).nonzero()[:, 0]
+            numbers[wrote, symbol.flatten()[wrote]] = (1 + log_p.exp()[wrote, symbol.flatten()[wrote]]) / 2
+            self.write(state, log_p, symbol.flatten())
+            numbers, ended = numbers.view(-1, k, n), ended.view(-1, k)
+            done = ended[:, 0]
+            final[alive[done]] = numbers[done, 0]
+            stays = ~done
+            alive, scores, ended, numbers = alive[stays], scores[stays], ended[stays], numbers[stays]
+            both = stays.repeat_interleave(k)
+            state, memory = ({name: value[both] for name, value in part.items()} for part in (state, memory))
+        in_label_order = torch.zeros_like(final)
+        in_label_order[:, self.order] = final
         return in_label_order
 
 
