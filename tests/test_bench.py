@@ -62,7 +62,8 @@ def test_the_command_writes_a_report_with_every_comparison_and_no_path(tmp_path)
         "## 1. Training LD-VAE",
         "## 2. Synthesis",
         "## 3. Filtering",
-        "## 4. Reading, splitting, auditing",
+        "## 4. Classifiers",
+        "## 5. Reading, splitting, auditing",
     ]
     for variant in (
         "plain",
@@ -70,6 +71,7 @@ def test_the_command_writes_a_report_with_every_comparison_and_no_path(tmp_path)
         "one at a time",
         "padded, one at a time",
         "batches by length",
+        "t5_clp",
         "raw",
         "split",
         "audit",

@@ -29,7 +29,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.utils.flop_counter import FlopCounterMode
 from transformers.activations import ACT2FN
 
-from compaug import params, training
+from compaug import classifiers, params, training
 from compaug.backbones import prepare
 from compaug.classifiers import bert, body
 from compaug.generators import latents, ld_vae, prefix
@@ -54,12 +54,15 @@ class Sizes:
     texts: int
     requests: tuple[int, int, int]  # one at a time, by ten, large batches
     filtered: tuple[int, int, int]  # one padded text at a time, one text at a time, large batches
+    classified: tuple[int, int]  # one text at a time, large batches
     documents: int
     repeats: int
 
 
-FULL = Sizes(texts=256, requests=(16, 60, 384), filtered=(64, 256, 4096), documents=120_000, repeats=3)
-QUICK = Sizes(texts=48, requests=(2, 4, 8), filtered=(2, 4, 32), documents=1500, repeats=2)
+FULL = Sizes(
+    texts=256, requests=(16, 60, 384), filtered=(64, 256, 4096), classified=(32, 512), documents=120_000, repeats=3
+)
+QUICK = Sizes(texts=48, requests=(2, 4, 8), filtered=(2, 4, 32), classified=(2, 8), documents=1500, repeats=2)
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class Rates:
 def run(folder: Path, params_file: Path, sizes: Sizes) -> str:
     """Every comparison; returns the report as Markdown. `folder` is an empty one for models and documents."""
     bench = setup(folder, params_file, sizes)
-    sections = [part(bench) for part in (facts, training_step, synthesis, filtering, reading)]
+    sections = [part(bench) for part in (facts, training_step, synthesis, filtering, classifying, reading)]
     return "\n".join(sections) + "\n"
 
 
@@ -142,7 +145,7 @@ def setup(folder: Path, params_file: Path, sizes: Sizes) -> Bench:
         )
     ]
     backbones = {}
-    for role in ("encoder", "decoder"):
+    for role in ("encoder", "decoder", "seq2seq"):
         spec = getattr(blocks["backbones"], role).model_copy(update={"epochs": 1})
         backbones[role] = folder / role
         backbones[role].mkdir()
@@ -496,7 +499,45 @@ def predict_padded(model_dir: Path, texts: Sequence[str]) -> int:
     return len(texts)
 
 
-# ---------------------------------------------------------------- 4. reading, splitting, auditing
+def classifying(bench: Bench) -> str:
+    """A row for every classifier: training for one epoch, and answering one text at a time against in batches."""
+    few, many = bench.sizes.classified
+    names, rows = list(params.Classifiers.model_fields), []
+    texts = [example.text for example in bench.examples]
+    texts = (texts * (many // len(texts) + 1))[:many]
+    for name in names:
+        module = classifiers.load(name)
+        keys = ["classifiers.{classifier}", "benchmarks.{benchmark}.budgets.classifier"]
+        settings = params.load(bench.params_file, keys, benchmark=BENCHMARK, classifier=name)["classifier"]
+        settings = settings.model_copy(update={"epochs": 1, "max_length": WIDTH, "batch_size": BATCH})
+        folder, backbone = bench.folder / name, bench.backbones[module.ROLES[0]]
+
+        def train(module=module, settings=settings, folder=folder, backbone=backbone) -> int:
+            module.train(bench.examples, bench.labels, settings, backbone, folder, SEED, "bench", [])
+            return len(bench.examples)
+
+        rates = in_turns(
+            {
+                "training": train,
+                "one at a time": lambda m=module, f=folder: len(m.predict(f, texts[:few], batch_size=1)),
+                "in batches": lambda m=module, f=folder: len(m.predict(f, texts)),
+            },
+            bench.sizes.repeats,
+        )
+        shown = [str(rates[variant]) for variant in ("training", "one at a time", "in batches")]
+        rows.append([name, *shown, factor(rates["in batches"], rates["one at a time"])])
+    header = ["classifier", "training, texts/s", "answering one at a time", "in batches", "factor"]
+    return f"""## 4. Classifiers
+
+{table(header, rows)}
+
+One epoch on {len(bench.examples)} texts in batches of {BATCH}, then {few} texts one at a time and {many} in the default batches, loading and
+saving included. The heads of a classifier are one matrix product, MAGNET's label graph is computed once a batch, finished rows leave SGM's decoding.
+After one epoch T5+CLP has not learned where an answer ends: its rate is that of answers of full length, the worst case.
+"""
+
+
+# ---------------------------------------------------------------- 5. reading, splitting, auditing
 
 # A process between this one and the stage: the peak memory of a child counts what its parent had when it was born.
 MEASURE = """
@@ -526,7 +567,7 @@ def reading(bench: Bench) -> str:
     wall, cpu = (sum(values[at] for values in measured.values()) for at in (0, 1))
     rows.append(["together", f"{wall:.1f}", f"{cpu:.1f}", f"{max(peak for _, _, peak in measured.values()):.2f}"])
     megabytes = (folder / "documents.jsonl").stat().st_size / 1e6
-    return f"""## 4. Reading, splitting, auditing
+    return f"""## 5. Reading, splitting, auditing
 
 {table(["stage", "seconds", "CPU seconds", "peak memory, GiB"], rows)}
 
