@@ -129,7 +129,11 @@ every_pipeline = pytest.mark.parametrize("pipeline", PIPELINES)
 
 
 IMPORT_GENERATOR = ("train_generator", "synthesize")  # these import the generator's own file
-READ_GENERATOR = ("backbones", "evaluate_cell", "report")  # these read in it which backbones it opens
+READ_GENERATOR = (
+    "backbones",
+    "evaluate_cell",
+    "report",
+)  # these read in it, and in the classifier's, which backbones it opens
 IMPORT_CLASSIFIER = ("train_classifier", "train_filter", "select")
 WHAT_SHARED_FILES_IMPORT = [f"src/compaug/{name}.py" for name in ("pretrained", "records", "training")]
 
@@ -147,7 +151,7 @@ def test_a_stage_depends_on_exactly_the_modules_that_it_reaches(pipeline):
         by_name = [f"classifiers/{classifier}"] if stage.script in IMPORT_CLASSIFIER else []
         read = stage.script in READ_GENERATOR and generator not in (None, "iid")
         named = [f"src/compaug/generators/{generator}.py"] if read else []
-        named += [f"src/compaug/classifiers/{classifier}.py"] if classifier and stage.script == "backbones" else []
+        named += [f"src/compaug/classifiers/{classifier}.py"] if classifier and stage.script in READ_GENERATOR else []
         assert sorted(listed) == sorted(code_of(stage.script, *by_name) + named), stage.name
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from compaug.metrics import evaluate, label_matrix
 from compaug.params import Backbone, Backbones
-from compaug.records import Example, InputError, Labels, read_json, write_json, write_jsonl, write_rows
+from compaug.records import Example, InputError, Labels, iter_rows, read_json, write_json, write_jsonl, write_rows
 from compaug.reports import backbone_names, markdown_table, pages, tables
 from compaug.reports import cell as cells
 from compaug.reports.paper import printed, read_paper_values
@@ -426,6 +426,29 @@ def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
 
     with pytest.raises(InputError, match="give <arm>/predictions.jsonl once for augmented and baseline"):
         evaluate_stage.main([*cell, *files, "--predictions", predictions[0]])
+
+
+def test_answers_that_do_not_parse_are_on_the_page(tmp_path):
+    from stages import evaluate as evaluate_stage
+    from stages import report as report_stage
+
+    write_splits(tmp_path)
+    for arm in ARMS:
+        path = tmp_path / arm / "predictions.jsonl"
+        rows = [row | {"unparsed": 2 * (at < 3)} for at, (_, row) in enumerate(list(iter_rows(path)))]
+        write_rows(path, rows)
+    cell = ["--benchmark", "semeval_mini", "--params", str(ROOT / "params.yaml")]
+    files = ["--selected", "run.jsonl", "--out", "metrics.json", "--details", "details.json", "--splits", "."]
+    files = [value if value.startswith("--") else str(tmp_path / value) for value in files]
+    evaluate_stage.main([*cell, *files, "--predictions", *(str(tmp_path / arm / "predictions.jsonl") for arm in ARMS)])
+    assert read_json(tmp_path / "details.json")["unparsed"]["iid"] == {"rows": 3, "pieces": 6}
+    values = {"generator": "ld_vae", "classifier": "t5_clp", "seed": "42", "paper-values": str(PAPER_VALUES)}
+    values |= {name: str(tmp_path / f"{name}.json") for name in ("metrics", "details")}
+    values |= {"selection": str(tmp_path / "run.json"), "out": str(tmp_path / "summary.md")}
+    report_stage.main([*cell, *(word for name, value in values.items() for word in (f"--{name}", value))])
+    shown = (tmp_path / "summary.md").read_text()
+    assert "| (a piece does not parse) |     30.00 |    30.00 | 30.00 |" in shown
+    assert "seq2seq `" in shown  # the classifier's own backbone is named
 
 
 def test_one_predictions_file_becomes_one_result_row(tmp_path):

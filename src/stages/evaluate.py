@@ -18,6 +18,7 @@ from compaug.decoding import decode, read_validation
 from compaug.metrics import evaluate, label_matrix, read_predictions
 from compaug.records import InputError, Labels, iter_jsonl, read_json, read_jsonl, write_json
 from compaug.reports import cell
+from compaug.reports.errors import unparsed
 from stages import parser, run
 
 PARAMS = ["evaluation", "benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options"]
@@ -46,6 +47,8 @@ def main(argv: list[str] | None = None) -> None:
         "per_composition": {arm: result["per_composition"] for arm, result in arms.items()},
         "coverage": _coverage(side_car, args.splits, labels),
     }
+    if written := {arm: counts for arm, path in paths.items() if (counts := unparsed(path))}:
+        details["unparsed"] = written
     if grammar is not None:
         details |= _judge_by_grammar(grammar, args.splits, args.selected, labels, evaluation.empty_both)
     write_json(args.out, cell.summary(arms, side_car))

@@ -13,10 +13,9 @@ from __future__ import annotations
 from itertools import chain
 from pathlib import Path
 
-from compaug import params
+from compaug import classifiers, generators, params
 from compaug.benchmarks import oracle_for
 from compaug.decoding import decode, read_validation
-from compaug.generators import roles_of
 from compaug.metrics import evaluate, label_matrix, read_predictions
 from compaug.records import Labels, read_jsonl, write_json
 from compaug.reports import backbone_names
@@ -57,6 +56,7 @@ def main(argv: list[str] | None = None) -> None:
     }
     metrics = {name: evaluate(gold, some, labels, evaluation.empty_both) for name, some in predicted.items()}
     tuned = {name: value for name, value in metrics["tuned_thresholds"].items() if name != "per_composition"}
+    opened = {*classifiers.roles_of(args.classifier), *(() if iid else generators.roles_of(args.generator))}
     support = None if iid else {example.labels for example in real[1]}
     row = result_row(
         metrics[evaluation.decoding],
@@ -71,7 +71,7 @@ def main(argv: list[str] | None = None) -> None:
         n_train=sum(map(len, real)),
         n_aug=len(selected),
         fidelity=oracle_fidelity(grammar, selected) if grammar else None,
-        backbones=backbone_names(blocks["backbones"], () if iid else roles_of(args.generator)),
+        backbones=backbone_names(blocks["backbones"], opened),
         paper_column=blocks["paper_column"],
     )
     write_json(args.out, row)

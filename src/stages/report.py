@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug import params
-from compaug.generators import roles_of
+from compaug import classifiers, generators, params
 from compaug.records import read_json, write_text
 from compaug.reports import backbone_names, summary
 from compaug.reports.paper import read_paper_values
@@ -27,7 +26,9 @@ def main(argv: list[str] | None = None) -> None:
         generator=args.generator,
         classifier=args.classifier,
         seed=args.seed,
-        backbones=backbone_names(blocks["backbones"], roles_of(args.generator)),
+        backbones=backbone_names(
+            blocks["backbones"], {*generators.roles_of(args.generator), *classifiers.roles_of(args.classifier)}
+        ),
         metrics=read_json(args.metrics),
         details=read_json(args.details),
         selection=read_json(args.selection),

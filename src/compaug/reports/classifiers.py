@@ -9,7 +9,7 @@ from pathlib import Path
 from compaug.metrics import DECIMALS
 from compaug.records import InputError, read_json, sub_seed
 from compaug.reports import METRICS, NOT_REPORTED, errors, markdown_table, number
-from compaug.reports.pages import LEVEL, beside, spread
+from compaug.reports.pages import beside, p_value, spread
 from compaug.reports.paper import IID, printed
 from compaug.reports.tables import cell_name, digits
 from compaug.statistics import Summary, holm, paired_t_test, sign_flip_test, summarise
@@ -201,7 +201,7 @@ def _table_3(classifiers, paper) -> str:
             theirs = printed(paper, dataset, generator, name).get("acc") if generator in (NONE, "ld_vae") else None
             line = [f"{name}, {generator}", *(spread(values(rows, metric)) for metric in METRICS)]
             line += (
-                [spread(gain["gain"], sign=True), _p(gain["p_seeds"]), _p(gain["p_rows"])]
+                [spread(gain["gain"], sign=True), p_value(gain["p_seeds"]), p_value(gain["p_rows"])]
                 if gain
                 else [NOT_REPORTED] * 3
             )
@@ -345,10 +345,3 @@ def _tuned_table(classifiers) -> str:
             gain = summarise([row["tuned"]["acc"] - row["metrics"]["acc"] for row in rows])
             lines.append([f"{name}, {_arm(generator)}, tuned", *own, spread(gain, sign=True)])
     return markdown_table(["classifier, arm", *METRICS.values(), "Acc over 0.5"], lines)
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return NOT_REPORTED
-    star = "*" if value < LEVEL else ""
-    return ("< 0.001" if value < 0.001 else f"{value:.3f}") + star

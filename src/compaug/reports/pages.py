@@ -106,15 +106,15 @@ def _gain_table(control: str, generators: Mapping[str, Gain]) -> str:
             name,
             spread(gain.seeds, sign=True),
             f"[{number(gain.low, sign=True)}, {number(gain.high, sign=True)}]",
-            _p(gain.p_seeds),
-            _p(gain.p_rows),
+            p_value(gain.p_seeds),
+            p_value(gain.p_rows),
         ]
         for name, gain in generators.items()
     ]
     return markdown_table(header, rows)
 
 
-def _p(value: float | None) -> str:
+def p_value(value: float | None) -> str:
     if value is None:
         return NOT_REPORTED
     return "< 0.001" if value < 0.001 else f"{value:.3f}"

@@ -146,6 +146,9 @@ def _error_table(cell: Cell) -> str:
         "(predicts nothing)": lambda m: m["empty_rate"],
     }
     rows = [[kind, *(number(value(cell.metrics[arm])) for arm in arms)] for kind, value in kinds.items()]
+    if "unparsed" in cell.details:  # a classifier that writes its answers
+        shares = (100 * cell.details["unparsed"][arm]["rows"] / cell.metrics[arm]["n"] for arm in arms)
+        rows.append(["(a piece does not parse)", *map(number, shares)])
     return markdown_table(["percent of rows", *arms], rows)
 
 
