@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from compaug.training import FitOptions, TrainingError, batches_by_length, fit, holdout, seed_everything, work_dir_for
+from compaug.training import (
+    FitOptions,
+    TrainingError,
+    batches_by_length,
+    checkpoints_kept,
+    fit,
+    holdout,
+    seed_everything,
+    work_dir_for,
+)
 
 OPTIONS = FitOptions(epochs=4, batch_size=4, lr=0.05)
 
@@ -168,6 +178,54 @@ def test_a_run_that_was_killed_resumes_and_ends_with_the_same_bytes(tmp_path, ca
 def test_a_finished_run_leaves_no_checkpoint(tmp_path):
     fitted(tmp_path / "work")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_stage_that_fails_while_it_writes_does_not_train_again(tmp_path, capsys):
+    """Disk full, Ctrl-C during the predictions: the finished training is kept until the stage has ended well."""
+    with pytest.raises(OSError), checkpoints_kept():
+        model, history = fitted(tmp_path / "w")
+        raise OSError("disk full")
+    steps = []
+    with checkpoints_kept():
+        again, second = fitted(tmp_path / "w", collate=lambda rows: steps.append(1) or collate(rows))
+        assert (tmp_path / "w").exists()
+    assert not steps and second == history and weights(again) == weights(model)
+    assert "resuming after epoch 4" in capsys.readouterr().err
+    assert not (tmp_path / "w").exists()
+    fitted(tmp_path / "w")
+    assert not (tmp_path / "w").exists()
+
+
+def test_a_probe_sees_the_model_after_every_epoch_also_across_a_kill(tmp_path):
+    def probed(work_dir, out, **more):
+        model = model_of()
+        probe = lambda: np.array([model.head.bias.item(), float(model.training)])
+        return fitted(work_dir, model=model, probe=probe, probe_file=out, **more)
+
+    model, _ = probed(tmp_path / "w", tmp_path / "whole.npy")
+    seen = np.load(tmp_path / "whole.npy")
+    assert seen.shape == (4, 2) and seen[-1, 0] == model.head.bias.item() and not seen[:, 1].any()
+    assert len(set(seen[:, 0])) == 4
+
+    with pytest.raises(KeyboardInterrupt):
+        probed(tmp_path / "w", tmp_path / "resumed.npy", collate=interrupted_at(15))  # 6 steps an epoch
+    probed(tmp_path / "w", tmp_path / "resumed.npy")
+    assert np.array_equal(np.load(tmp_path / "resumed.npy"), seen)
+
+
+def test_the_rate_can_grow_to_the_very_end(tmp_path):
+    """T5+CLP's reference schedule."""
+    seen = []
+
+    class Watched(torch.optim.AdamW):
+        def step(self, *args, **kwargs):
+            seen.append(self.param_groups[0]["lr"])
+            return super().step(*args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.optim, "AdamW", Watched)
+        fitted(tmp_path / "w", options=FitOptions(epochs=2, batch_size=11, lr=0.4, schedule="increase"))
+    assert seen == pytest.approx([0.1, 0.2, 0.3, 0.4])
 
 
 def test_a_checkpoint_holds_no_code(tmp_path):
