@@ -266,26 +266,41 @@ def test_no_key_outside_the_schema_is_in_a_resolved_block(tmp_path):
     assert params.load(COMMITTED, GENERATOR, benchmark="semeval", generator="none")["generator"].model_dump() == {}
 
 
-# ---------------------------------------------------------------- a generator of one's own
+# ---------------------------------------------------------------- a generator or classifier of one's own
 
 
-def with_block(tmp_path, name: str, block: dict) -> Path:
+def with_block(tmp_path, name: str, block: dict, kind: str = "generator") -> Path:
     values = yaml.safe_load(COMMITTED.read_text(encoding="utf-8"))
-    values["generators"][name] = block
-    values["benchmarks"]["own"]["budgets"]["generator"] |= {name: {"epochs": 3}}
+    values[f"{kind}s"][name] = block
+    values["benchmarks"]["own"]["budgets"][kind] |= {name: {"epochs": 3}}
     path = tmp_path / "params.yaml"
     path.write_text(yaml.safe_dump(values), encoding="utf-8")
     return path
 
 
 def test_a_file_and_a_block_make_a_generator(tmp_path, monkeypatch):
-    (tmp_path / "mine.py").write_text("")
-    monkeypatch.setattr(params, "GENERATOR_FILES", tmp_path)
+    (tmp_path / "generators").mkdir()
+    (tmp_path / "generators" / "mine.py").write_text("")
+    monkeypatch.setattr(params, "METHOD_FILES", tmp_path)
     path = with_block(tmp_path, "mine", {"epochs": None, "lr": None, "anything": "goes"})
     keys = ["generators.{generator}", "benchmarks.{benchmark}.budgets.generator"]
     block = params.load(path, keys, benchmark="own", generator="mine")["generator"]
     assert (block.epochs, block.lr, block.anything) == (3, 0.001, "goes")  # its own budget, the common one, its block
     assert "mine" in params.parse(path).generators.names
+
+
+def test_a_file_and_a_block_make_a_classifier(tmp_path, monkeypatch):
+    (tmp_path / "classifiers").mkdir()
+    (tmp_path / "classifiers" / "mine.py").write_text("")
+    monkeypatch.setattr(params, "METHOD_FILES", tmp_path)
+    common = {"epochs": None, "lr": 0.1, "lr_head": None, "batch_size": 4, "max_length": None, "patience": None}
+    common |= {"validation": 0.1, "dropout": 0.0, "support_repeat": 1, "dynamics": False}
+    path = with_block(tmp_path, "mine", common | {"anything": "goes"}, "classifier")
+    block = params.load(path, CLASSIFIER, benchmark="own", classifier="mine")["classifier"]
+    assert (block.epochs, block.lr, block.max_length, block.anything) == (3, 0.1, 128, "goes")
+    assert "mine" in params.parse(path).classifiers.names
+    path = with_block(tmp_path, "mine", common | {"validation": 2}, "classifier")
+    assert "classifiers: mine: validation: Input should be less than 1" in refusal(params.parse, path)
 
 
 def test_a_block_without_a_file_is_a_misspelt_name(tmp_path):

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from compaug.records import InputError
 
-GENERATOR_FILES = Path(__file__).parent / "generators"
+METHOD_FILES = Path(__file__).parent  # generators/, classifiers/
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Probability = Annotated[float, Field(gt=0, le=1)]
@@ -201,14 +201,43 @@ class Llm(Block):
     store: Annotated[str, Field(min_length=1)]
 
 
-class Custom(Block):
-    """The block of a generator that the project does not know: anything, filled from the budget like the others."""
+class Methods(Block):
+    """Blocks of methods that are files, by name. A further block is a method of the user's own: its file must be there, so that a
+    misspelt name is still found; it holds anything, filled from the budget like the others."""
 
     model_config = ConfigDict(extra="allow")
 
+    kind: ClassVar[str]
+    custom: ClassVar[type[Block]]
 
-class Generators(Block):
+    @model_validator(mode="after")
+    def _custom(self) -> Methods:
+        for name, values in (self.model_extra or {}).items():
+            if not has_file(self.kind, name):
+                near = difflib.get_close_matches(name, list(type(self).model_fields), n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                raise ValueError(f"{name}: unknown {self.kind}{hint} (there is no src/compaug/{self.kind}s/{name}.py)")
+            try:
+                self.model_extra[name] = self.custom.model_validate(values or {})
+            except ValidationError as error:
+                raise ValueError(f"{name}: {_one_line(error)}") from None
+        return self
+
+    @property
+    def names(self) -> list[str]:
+        return [*type(self).model_fields, *(self.model_extra or {})]
+
+
+def has_file(kind: str, name: str) -> bool:
+    return (METHOD_FILES / f"{kind}s" / f"{name}.py").is_file()
+
+
+class CustomGenerator(Block):
     model_config = ConfigDict(extra="allow")
+
+
+class Generators(Methods):
+    kind, custom = "generator", CustomGenerator
 
     none: NoTraining
     oversample: NoTraining
@@ -221,21 +250,6 @@ class Generators(Block):
     ls_pt: PrefixGenerator
     ld_vae: LdVae
     vae: LdVae
-
-    @model_validator(mode="after")
-    def _custom(self) -> Generators:
-        """A further block is a generator of the user's own: its file must be there, so that a misspelt name is still found."""
-        for name, values in (self.model_extra or {}).items():
-            if not (GENERATOR_FILES / f"{name}.py").is_file():
-                near = difflib.get_close_matches(name, list(type(self).model_fields), n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
-                raise ValueError(f"{name}: unknown generator{hint} (there is no src/compaug/generators/{name}.py)")
-            self.model_extra[name] = Custom.model_validate(values or {})
-        return self
-
-    @property
-    def names(self) -> list[str]:
-        return [*type(self).model_fields, *(self.model_extra or {})]
 
 
 class Synthesis(Block):
@@ -326,7 +340,13 @@ class T5Clp(Classifier):
     lr_schedule: Literal["decay", "increase"]
 
 
-class Classifiers(Block):
+class CustomClassifier(Classifier):
+    model_config = ConfigDict(extra="allow")
+
+
+class Classifiers(Methods):
+    kind, custom = "classifier", CustomClassifier
+
     bert: Bert
     bert_p: BertP
     dbloss: Dbloss
@@ -371,13 +391,8 @@ class Budgets(Block):
         for word, blocks in METHODS.items():
             fields = {name for block in blocks.values() for name in block.model_fields}
             for key, value in getattr(self, word).items():
-                if (
-                    word == "generator"
-                    and key not in fields
-                    and (GENERATOR_FILES / f"{key}.py").is_file()
-                    and key not in blocks
-                ):
-                    continue  # of a custom generator
+                if key not in fields and key not in blocks and has_file(word, key):
+                    continue  # of a method of the user's own
                 own = list(value) if key in blocks and isinstance(value, dict) else [key]
                 for name in own:
                     if name not in (blocks[key].model_fields if key in blocks else fields):
@@ -449,12 +464,12 @@ class Params(Block):
 
     @model_validator(mode="after")
     def _names_exist(self) -> Params:
-        generators = self.generators.names
+        generators, classifiers = self.generators.names, self.classifiers.names
         for what, name, known in (
             ("run.benchmark", self.run.benchmark, self.benchmarks),
             ("run.generator", self.run.generator, generators),
-            ("run.classifier", self.run.classifier, Classifiers.model_fields),
-            *(("by_classifier.classifiers", n, Classifiers.model_fields) for n in self.by_classifier.classifiers),
+            ("run.classifier", self.run.classifier, classifiers),
+            *(("by_classifier.classifiers", n, classifiers) for n in self.by_classifier.classifiers),
             *((f"{grid}.benchmarks", n, self.benchmarks) for grid in GRIDS for n in getattr(self, grid).benchmarks),
             *((f"{grid}.generators", n, generators) for grid in GRIDS for n in getattr(self, grid).generators),
         ):
