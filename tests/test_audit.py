@@ -179,3 +179,33 @@ def test_the_same_audit_writes_the_same_bytes(folder):
     first = (folder.parent / "audit.json").read_bytes()
     run_audit(folder)
     assert (folder.parent / "audit.json").read_bytes() == first
+
+
+# ---------------------------------------------------------------- the seen test set
+
+
+@pytest.fixture
+def generalised(tmp_path):
+    """The same corpus with ten training rows held out as the seen test set."""
+    compositions = [(label,) for label in range(5) for _ in range(20)] + [pair for pair in PAIRS for _ in range(6)]
+    examples = [Example(f"x{i:03d}", f"Text {i}", labels) for i, labels in enumerate(compositions)]
+    options = Split(
+        mode="generate", compositions=3, support_size=4, seed=7, min_count=6, test_share=[0.07, 0.14], seen_test=10
+    )
+    split.write(tmp_path / "split", split_corpus(examples, LABELS, options), examples, LABELS, options)
+    return tmp_path / "split"
+
+
+def test_a_seen_test_set_is_checked_too(generalised):
+    assert run_audit(generalised)["seen_test"] == {"rows": 10, "labelled": 0}
+    seen = rows_of(generalised / "seen_test.jsonl")
+    assert {row["source"] for row in seen} == {"test"}
+    change(generalised / "train.jsonl", text=seen[0]["text"])
+    with pytest.raises(InputError, match=r"train\.jsonl: 'x\d+' is in seen_test too"):
+        run_audit(generalised)
+
+
+def test_a_seen_test_composition_that_training_lacks_is_found(generalised):
+    change(generalised / "seen_test.jsonl", labels=[0, 1, 2, 3, 4])
+    with pytest.raises(InputError, match="has a[+]b[+]c[+]d[+]e, which D_train lacks"):
+        run_audit(generalised)

@@ -21,7 +21,8 @@ from compaug.records import Labels, write_json, write_rows
 from compaug.reports.classifiers import classifier_cell_name
 from compaug.reports.tables import cell_name
 
-PIPELINES = ("dvc.yaml", "reports/paper/dvc.yaml", "reports/pretrained/dvc.yaml", "reports/classifiers/dvc.yaml")
+GRIDS = ("paper", "pretrained", "classifiers", "prior")
+PIPELINES = ("dvc.yaml", *(f"reports/{grid}/dvc.yaml" for grid in GRIDS))
 STARTS_FROM = {"reports/classifiers/dvc.yaml": "reports/paper/dvc.yaml"}  # whose outputs it reads
 SOURCES = sorted(SRC.rglob("*.py"))
 SCRIPTS = sorted(path.stem for path in (SRC / "stages").glob("*.py") if path.stem != "__init__")
@@ -35,6 +36,9 @@ LIGHT = (
     "report",
     "tables",
     "classifier_tables",
+    "folds",
+    "evaluate_prior",
+    "prior_tables",
     "quality",
     "costs",
 )
@@ -250,7 +254,15 @@ def _inside(deps: list[str], out: str) -> bool:
 @pytest.mark.parametrize("pipeline", PIPELINES[1:])
 def test_a_grid_runs_the_stages_of_the_root_on_its_own_coordinates(pipeline):
     root = {stage.name: stage for stage in stages_of("dvc.yaml")}
-    scripts = {stage.script for stage in root.values()} | {"evaluate_cell", "quality", "tables", "classifier_tables"}
+    scripts = {stage.script for stage in root.values()} | {
+        "evaluate_cell",
+        "quality",
+        "tables",
+        "classifier_tables",
+        "folds",
+        "evaluate_prior",
+        "prior_tables",
+    }
     for stage in stages_of(pipeline):
         assert stage.script in scripts, stage.name
         if twin := root.get(stage.name.split("@")[0]):
@@ -276,6 +288,15 @@ def test_the_classifiers_table_waits_for_every_cell_of_its_axes():
     )
 
 
+def test_the_table_of_the_composition_prior_waits_for_every_cell_of_its_axes():
+    stages = stages_of("reports/prior/dvc.yaml")
+    (table,) = (stage for stage in stages if stage.script == "prior_tables")
+    axes = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["prior"]
+    cells = {out for stage in stages if stage.script == "evaluate_prior" for out in stage.outs}
+    names = itertools.product(axes["benchmarks"], axes["generators"], axes["seeds"])
+    assert cells == {f"reports/prior/runs/{cell_name(*name)}" for name in names} and all(map(table.reads, cells))
+
+
 @pytest.mark.parametrize("pipeline", PIPELINES[1:3])
 def test_the_table_waits_for_every_cell_of_its_axes(pipeline):
     stages = stages_of(pipeline)
@@ -293,9 +314,10 @@ def test_the_table_waits_for_every_cell_of_its_axes(pipeline):
 
 # ---------------------------------------------------------------- floors
 
-GROUND = {"records", "named", "params", "pretrained", "training", "statistics"}
-ROOMS = {"benchmarks", "splits", "audit", "backbones", "compositions", "generators", "classifiers", "metrics"}
-UPPER = {"selection", "quality", "decoding", "reports", "bench"}
+GROUND = {"records", "named", "metrics", "params", "pretrained", "training", "statistics"}
+ROOMS = {"benchmarks", "splits", "audit", "backbones", "compositions", "generators", "classifiers"}
+ROOMS |= {"decoding", "composition_prior"}
+UPPER = {"selection", "quality", "reports", "bench"}
 
 
 def room_of(file: Path) -> str:

@@ -77,6 +77,28 @@ def corpora(draw):
     return examples
 
 
+@given(corpora(), st.integers(1, 30), st.integers(0, 100))
+@settings(max_examples=40, deadline=None)
+def test_a_seen_test_set_leaves_its_compositions_in_training_and_takes_its_texts_along(examples, size, seed):
+    asked = options(seed=seed, min_count=3, test_share=[0.0, 0.9])
+    try:
+        whole = split_corpus(examples, LABELS, asked)
+    except InputError:
+        return
+    try:
+        parts = split_corpus(examples, LABELS, options(seed=seed, min_count=3, test_share=[0.0, 0.9], seen_test=size))
+    except InputError as error:
+        assert f"split.seen_test is {size} but only" in str(error)
+        return
+    train, seen = parts.positions["train"], parts.positions["seen_test"]
+    assert sorted(train + seen) == whole.positions["train"] and len(seen) == size
+    assert compositions_of(examples, seen) <= compositions_of(examples, train)
+    keys = lambda positions: {text_key(examples[p].text) for p in positions}
+    assert not keys(train) & keys(seen)
+    for part in ("support", "test", "iid_train", "iid_test"):  # nothing else moves
+        assert parts.positions[part] == whole.positions[part]
+
+
 @settings(max_examples=60, deadline=None)
 @given(corpora(), st.integers(1, 3), st.integers(0, 2), st.integers(0, 2**31 - 1))
 def test_a_drawn_split_keeps_every_invariant(examples, compositions, support_size, seed):

@@ -63,6 +63,8 @@ def audit_split(folder: Path, inputs: Sequence[Path] = ()) -> dict:
         "test_inputs": check_inputs(folder / "test_inputs.jsonl", test),
     }
     iid_test = read_jsonl(folder / "iid_test.jsonl", len(labels))
+    if "seen_test" in made["ids"]:
+        report["seen_test"] = check_seen(folder, test, labels, made)
     report["iid"] = check_iid(folder, iid_test, labels, made)
     report["iid_test_inputs"] = check_inputs(folder / "iid_test_inputs.jsonl", iid_test)
     return report
@@ -136,6 +138,26 @@ def check_inputs(path: Path, test: Sequence[Example]) -> dict[str, int]:
     if [(row.id, row.text) for row in rows] != [(example.id, example.text) for example in test]:
         raise InputError(f"{path}: ids and texts differ from the gold file; run the split stage again")
     return {"rows": len(rows), "labelled": 0}
+
+
+def check_seen(folder: Path, test: Sequence[Example], labels: Labels, made: Mapping) -> dict[str, int]:
+    """The seen test set: its compositions are in D_train, none of its ids and texts is in D_train, D_s or D_test."""
+    seen = read_jsonl(folder / "seen_test.jsonl", len(labels))
+    held = Held.of(seen)
+    for part in ("train", "support", "test"):
+        for row in iter_jsonl(folder / f"{part}.jsonl", len(labels)):
+            if row.id in held.ids or row.text.strip() in held.texts:
+                raise InputError(f"{folder / part}.jsonl: {row.id!r} is in seen_test too; run the split stage again")
+    known = {example.labels for example in iter_jsonl(folder / "train.jsonl", len(labels))}
+    for example in seen:
+        if example.labels not in known:
+            raise InputError(
+                f"{folder / 'seen_test.jsonl'}: {example.id!r} has {labels.key(example.labels)}, which D_train lacks; "
+                "run the split stage again"
+            )
+    _check_hash(folder, "seen_test", [example.id for example in seen], made)
+    check_inputs(folder / "both_inputs.jsonl", [*test, *seen])
+    return check_inputs(folder / "seen_test_inputs.jsonl", seen)
 
 
 def check_iid(folder: Path, test: Sequence[Example], labels: Labels, made: Mapping) -> dict[str, int]:

@@ -50,6 +50,7 @@ class Split(Block):
     test_share: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = None
     known: list[str] | None = None
     test_total: Positive | None = None
+    seen_test: Positive | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Split:
@@ -361,6 +362,16 @@ class Evaluation(Block):
     empty_both: Literal["one", "reference"]
 
 
+class CompositionPrior(Block):
+    """Label-shift correction at the level of compositions."""
+
+    target: Literal["support", "label_generator", "both"]
+    calibrate: bool
+    back_off: bool
+    weight: Annotated[float, Field(ge=0, lt=1)] | None
+    strength: Annotated[float, Field(ge=0)] | None
+
+
 def _methods(block: type[Block]) -> dict[str, type[Block]]:
     return {name: field.annotation for name, field in block.model_fields.items()}
 
@@ -445,7 +456,7 @@ class ClassifierAxes(Axes):
     classifiers: Annotated[list[str], Field(min_length=1)]
 
 
-GRIDS = ("paper", "random", "pretrained")
+GRIDS = ("paper", "random", "pretrained", "prior")
 
 
 class Params(Block):
@@ -457,10 +468,12 @@ class Params(Block):
     selection: Selection
     classifiers: Classifiers
     evaluation: Evaluation
+    composition_prior: CompositionPrior
     paper: Axes
     by_classifier: ClassifierAxes
     random: Axes
     pretrained: Axes
+    prior: Axes
 
     @model_validator(mode="after")
     def _names_exist(self) -> Params:

@@ -88,6 +88,8 @@ def split_corpus(
         "iid_train": iid_train,
         "iid_test": iid_test,
     }
+    if options.seen_test:
+        positions["train"], positions["seen_test"] = hold_out_seen(examples, train, options.seen_test, options.seed)
     return Parts(choice, positions, repeats)
 
 
@@ -101,6 +103,26 @@ def iid_positions(size: int, test_size: int, seed: int) -> tuple[list[int], list
     """Positions of the training and the test part of the ordinary split."""
     order = np.random.default_rng(sub_seed(seed, "iid")).permutation(size)
     return np.sort(order[test_size:]).tolist(), np.sort(order[:test_size]).tolist()
+
+
+def hold_out_seen(
+    examples: Sequence[Example], train: Sequence[int], size: int, seed: int
+) -> tuple[list[int], list[int]]:
+    """D_train without `size` rows, and these rows: the seen test set of the generalised protocol, drawn at random. Each of their
+    compositions stays in D_train, and none of their texts does. InputError when there are not that many."""
+    left, keys = Counter(examples[p].labels for p in train), Counter(text_key(examples[p].text) for p in train)
+    held: set[int] = set()
+    for position in np.random.default_rng(sub_seed(seed, "seen test")).permutation(np.array(train, dtype=int)).tolist():
+        example = examples[position]
+        if len(held) < size and left[example.labels] > 1 and keys[text_key(example.text)] == 1:
+            held.add(position)
+            left[example.labels] -= 1
+    if len(held) < size:
+        raise InputError(
+            f"split.seen_test is {size} but only {len(held)} training rows can leave: each composition keeps one, and a repeated "
+            "text stays; lower it"
+        )
+    return [p for p in train if p not in held], sorted(held)
 
 
 def _without_texts(

@@ -18,7 +18,7 @@ from compaug.splits import Parts, describe, split_corpus
 from stages import parser, run
 
 PARAMS = ["benchmarks.{benchmark}.split"]
-SOURCES = {"train": "train", "support": "support", "test": "test", "iid_train": "train", "iid_test": "test"}
+SOURCES = {"train": "train", "support": "support", "iid_train": "train"}  # every other part is tested on
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -35,10 +35,13 @@ def write(out: Path, parts: Parts, examples: Sequence[Example], labels: Labels, 
     """The folder of a split, whole or not at all."""
     with atomic_dir(out) as folder:
         for part, positions in parts.positions.items():
-            write_jsonl(folder / f"{part}.jsonl", _rows(examples, positions, SOURCES[part]))
-            if SOURCES[part] == "test":
+            write_jsonl(folder / f"{part}.jsonl", _rows(examples, positions, SOURCES.get(part, "test")))
+            if part not in SOURCES:
                 inputs = (replace(row, labels=()) for row in _rows(examples, positions, "test"))
                 write_jsonl(folder / f"{part}_inputs.jsonl", inputs)
+        if "seen_test" in parts.positions:  # what a classifier of the generalised protocol predicts on
+            both = [*parts.positions["test"], *parts.positions["seen_test"]]
+            write_jsonl(folder / "both_inputs.jsonl", (replace(r, labels=()) for r in _rows(examples, both, "test")))
         labels.write(folder / "labels.json")
         write_json(folder / "split.json", describe(parts, examples, labels, options))
 

@@ -9,6 +9,7 @@ import matplotlib
 
 matplotlib.use("Agg")  # no display is needed
 import matplotlib.pyplot as plt
+import numpy as np
 
 from compaug.records import atomic_path
 from compaug.reports import errors
@@ -80,4 +81,33 @@ def kinds_of_answers(benchmark: str, arms: Mapping[str, Mapping[str, Sequence[Ma
         axes.legend(
             ncols=3, loc="lower left", bbox_to_anchor=(0, 1.0), frameon=False, handlelength=1.4, columnspacing=1.2
         )
+        save(figure, path)
+
+
+def seen_against_unseen(
+    benchmark: str, points: Mapping[str, Mapping[str, tuple[float, float]]], words: Sequence[str], path: Path
+) -> None:
+    """The plane of seen and unseen accuracy: for every generator an arrow from the first of its two decodings to the second, over
+    curves of equal harmonic mean. `words`: the two decodings in words."""
+    markers = "osD^vP*X"
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=(5.6, 4.6))
+        every = np.array([pair for arrows in points.values() for pair in arrows.values()])
+        limits = 1.15 * every.max(axis=0) + 2
+        grid = np.meshgrid(*(np.linspace(0.1, limit, 200) for limit in limits))
+        harmonic = 2 * grid[0] * grid[1] / (grid[0] + grid[1])
+        lines = axes.contour(*grid, harmonic, levels=6, colors="#bbbbbb", linewidths=0.7)
+        axes.clabel(lines, fmt="H = %.0f", fontsize=7)
+        for (generator, arrow), marker in zip(points.items(), markers, strict=False):
+            start, end = arrow.values()
+            axes.annotate(
+                "", end, start, arrowprops={"arrowstyle": "->", "color": "#666666", "shrinkA": 5, "shrinkB": 5}
+            )
+            axes.plot(*start, marker, color="white", markeredgecolor="#17415e", markersize=7)
+            axes.plot(*end, marker, color="#17415e", markersize=7, label=generator, linestyle="none")
+        axes.set(xlim=(0, limits[0]), ylim=(0, limits[1]))
+        axes.set_xlabel("accuracy on seen compositions, %")
+        axes.set_ylabel("accuracy on unseen compositions, %")
+        axes.set_title(f"{benchmark}: hollow {words[0]}, filled {words[1]}", loc="left")
+        axes.legend(frameon=False)
         save(figure, path)

@@ -1,0 +1,140 @@
+"""The generalised protocol: one classifier's predictions under several decodings, on seen and on unseen compositions.
+
+A decoding is a function from probabilities to label sets; the composition prior's weights are chosen on held-out rows of the
+training data (cross-fitted: the classifiers of the folds have not seen them), never on a test set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from compaug.composition_prior import (
+    STRENGTHS,
+    WEIGHTS,
+    Composition,
+    Fold,
+    Prior,
+    Weights,
+    ausuc,
+    calibrate,
+    choose,
+    decode,
+    em_target,
+    harmonic_mean,
+    prior_of,
+    seen_unseen_scores,
+    target_of,
+)
+from compaug.decoding import read_validation
+from compaug.metrics import evaluate, label_matrix, percent, read_predictions
+from compaug.records import Example, Labels, iter_rows
+
+UNSEEN_METRICS = ("jacc", "corr", "comp")
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One trained classifier: its predictions.jsonl and the rows that it was trained and validated on."""
+
+    predictions: Path
+    train: Sequence[Example]  # D_train
+    added: Sequence[Example]  # support and synthetic rows
+
+
+def prior_for(
+    trained: Trained, support: Sequence[Example], drawn: Sequence[Composition], source: str, labels: Labels
+) -> Prior:
+    """P_train of everything that the classifier was trained on; `seen` are the compositions of D_train alone."""
+    target = target_of([e.labels for e in support], drawn, source)
+    learned = [e.labels for e in (*trained.train, *trained.added)]
+    known = {e.labels for e in trained.train}
+    return prior_of(learned, target, len(labels), [e.labels for e in support], known)
+
+
+def fold_of(
+    trained: Trained, held: Sequence[Example], support: Sequence[Example], calibrated: bool, labels: Labels
+) -> Fold:
+    """Held-out rows of one fold: the validation rows that come from D_train, and the support rows that it was not given. P_t is that
+    of its own half of the support set, whatever the final source is: label generator samples know all of it."""
+    n = len(labels)
+    validation, gold = read_validation(trained.predictions, [*trained.train, *trained.added], n)
+    ids = [row["id"] for _, row in iter_rows(trained.predictions) if row["split"] == "validation"]
+    real = np.isin(ids, [e.id for e in trained.train])
+    adjust = calibrate(validation, gold) if calibrated else np.asarray
+    unseen = read_predictions(trained.predictions, [e.id for e in held], n)
+    held_gold = label_matrix([e.labels for e in held], n)
+    prior = prior_for(trained, support, [], "support", labels)
+    return Fold(prior, adjust(validation[real]), gold[real], adjust(unseen), held_gold)
+
+
+def results(
+    final: Trained,
+    parts: Mapping[str, Sequence[Example]],
+    support: Sequence[Example],
+    drawn: Sequence[Composition],
+    folds: Sequence[Fold],
+    plain_folds: Sequence[Fold],
+    options,
+    labels: Labels,
+    empty_both: str,
+) -> dict:
+    """{decoding: result}; `parts` are the test sets "seen" and "unseen". `plain_folds`: the same rows without calibration.
+
+    threshold: labels above 0.5. joint: the best known composition, uncorrected. composition_prior: corrected, on calibrated
+    probabilities. uncalibrated: the same without calibration. em: with P_t re-estimated from the test texts, transductive.
+    """
+    n = len(labels)
+    validation = read_validation(final.predictions, [*final.train, *final.added], n)
+    adjust = calibrate(*validation) if options.calibrate else np.asarray
+    everything = read_predictions(final.predictions, [e.id for rows in parts.values() for e in rows], n)
+    ends = np.cumsum([len(rows) for rows in parts.values()])[:-1]
+    raw = dict(zip(parts, np.split(everything, ends), strict=True))
+    gold = {name: label_matrix([e.labels for e in rows], n) for name, rows in parts.items()}
+    calibrated = {name: adjust(p) for name, p in raw.items()}
+    prior = prior_for(final, support, drawn, options.target, labels)
+    weights, plain = _weights(folds, options), _weights(plain_folds, options)
+    moved = Prior(
+        prior.candidates, prior.train, em_target(np.concatenate(list(calibrated.values())), prior), prior.seen
+    )
+
+    def result(predicted, scored: Mapping[str, tuple], chosen: Weights | None = None) -> dict:
+        right = {name: (predicted[name] == gold[name]).all(1) for name in parts}
+        accuracy = {name: float(rows.mean()) for name, rows in right.items()}
+        metrics = evaluate(gold["unseen"], predicted["unseen"], labels, empty_both)
+        made = {name: percent(value) for name, value in accuracy.items()}  # seen, unseen
+        made |= {
+            "harmonic": percent(harmonic_mean(*accuracy.values())),
+            "ausuc": percent(ausuc(scored["seen"], scored["unseen"])[0]),
+        }
+        made |= {f"unseen_{name}": metrics[name] for name in UNSEEN_METRICS}
+        made["correct"] = {name: "".join("1" if value else "0" for value in rows) for name, rows in right.items()}
+        if chosen:
+            made |= {"weight": chosen.weight, "strength": chosen.strength, "held_out": percent(chosen.harmonic)}
+        return made
+
+    def scored(p: Mapping[str, np.ndarray], some: Prior, weight: float, strength: float) -> dict:
+        return {name: seen_unseen_scores(p[name], some, gold[name], weight, strength) for name in parts}
+
+    def corrected(p: Mapping[str, np.ndarray], some: Prior, chosen: Weights) -> dict:
+        sets = {name: decode(p[name], some, chosen.weight, chosen.strength, options.back_off) for name in parts}
+        return result(sets, scored(p, some, chosen.weight, chosen.strength), chosen)
+
+    uncorrected = scored(raw, prior, 0.0, 0.0)
+    return {
+        "threshold": result({name: p > 0.5 for name, p in raw.items()}, uncorrected),
+        "joint": result({name: decode(p, prior, 0.0, 0.0, back_off=False) for name, p in raw.items()}, uncorrected),
+        "composition_prior": corrected(calibrated, prior, weights),
+        "uncalibrated": corrected(raw, prior, plain),
+        "em": corrected(calibrated, moved, weights),
+    }
+
+
+def _weights(folds: Sequence[Fold], options) -> Weights:
+    """The best on the folds; what params.yaml sets is not searched."""
+    weights = WEIGHTS if options.weight is None else (options.weight,)
+    strengths = STRENGTHS if options.strength is None else (options.strength,)
+    return choose(folds, weights, strengths, options.back_off)

@@ -1,0 +1,228 @@
+"""The generalised protocol on a toy world: folds, chosen weights, decodings on seen and unseen rows, page and figure."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compaug.composition_prior import Fold, choose
+from compaug.params import CompositionPrior, parse
+from compaug.records import Example, InputError, Labels, read_json, read_jsonl, write_json, write_jsonl, write_rows
+from compaug.reports import generalised, prior
+from compaug.reports.generalised import Trained
+from stages import evaluate_prior, folds, prior_tables
+
+ROOT = Path(__file__).parents[1]
+LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
+OPTIONS = CompositionPrior(target="support", calibrate=True, back_off=True, weight=None, strength=None)
+SEEN, UNSEEN = [(0, 1), (0, 1), (2,), (0, 1, 2)], [(0,), (1,)]  # the classifier never saw joy or love alone
+
+
+def rows(name: str, compositions, count: int) -> list[Example]:
+    return [Example(f"{name}{i}", f"{name} text {i}", compositions[i % len(compositions)]) for i in range(count)]
+
+
+def belief(example: Example, rng) -> list[float]:
+    """A classifier that leans to "joy, love" whenever it reads one of them."""
+    p = np.array([0.9 if label in example.labels else 0.1 for label in range(3)])
+    if example.labels in UNSEEN:
+        p[:2] = np.where([0 in example.labels, 1 in example.labels], 0.85, 0.7)
+    return np.clip(p + rng.normal(0, 0.03, 3), 0.01, 0.99).round(6).tolist()
+
+
+def predict(path: Path, validation, test) -> None:
+    rng = np.random.default_rng(0)
+    write_rows(
+        path,
+        [
+            {"id": e.id, "split": split, "probabilities": belief(e, rng)}
+            for split, some in (("validation", validation), ("test", test))
+            for e in some
+        ],
+    )
+
+
+@pytest.fixture
+def world(tmp_path):
+    """A split with a seen test set, synthetic rows, folds, and the predictions of a final and of two fold classifiers."""
+    split = tmp_path / "split"
+    parts = {"train": rows("t", SEEN, 80), "support": rows("s", UNSEEN, 20), "test": rows("u", UNSEEN, 30)}
+    parts["seen_test"] = rows("k", SEEN, 40)
+    LABELS.write(split / "labels.json")
+    for name, some in parts.items():
+        write_jsonl(split / f"{name}.jsonl", some)
+    synthetic = [
+        Example("y0", "a new text", (0,), "ld_vae", (0,)),
+        Example("y1", " S text 3", (1,), "oversample", (1,)),  # the text of a support row
+    ]
+    write_jsonl(tmp_path / "synthetic.jsonl", synthetic)
+    write_rows(tmp_path / "compositions.jsonl", [{"requested_labels": [0]}, {"requested_labels": [0, 2]}])
+    arguments = ["--split", str(split), "--synthetic", str(tmp_path / "synthetic.jsonl"), "--seed", "13"]
+    folds.main([*arguments, "--out", str(tmp_path / "folds")])
+    for name in "ab":
+        held = read_jsonl(tmp_path / "folds" / name / "held.jsonl")
+        predict(tmp_path / f"{name}.jsonl", [*parts["train"][:16], *held[:0], synthetic[0]], held)
+    predict(
+        tmp_path / "final.jsonl", [*parts["train"][:16], parts["support"][0]], [*parts["test"], *parts["seen_test"]]
+    )
+    return tmp_path
+
+
+def run_stage(folder: Path, out: str, params_file: Path = ROOT / "params.yaml") -> dict:
+    values = {"benchmark": "diagnostic_seen", "generator": "ld_vae", "seed": "13", "split": "split", "folds": "folds"}
+    values |= {
+        "predictions": "final.jsonl",
+        "synthetic": "synthetic.jsonl",
+        "compositions": "compositions.jsonl",
+        "out": out,
+    }
+    words = []
+    for name, value in values.items():
+        is_path = name not in ("benchmark", "generator", "seed")
+        words += [f"--{name}", str(folder / value) if is_path else value]
+    words += ["--fold-predictions", str(folder / "a.jsonl"), str(folder / "b.jsonl"), "--params", str(params_file)]
+    evaluate_prior.main(words)
+    return read_json(folder / out)
+
+
+# ---------------------------------------------------------------- folds
+
+
+def test_every_support_row_is_held_out_once_and_its_text_is_in_no_training_file_of_that_fold(world):
+    held = {name: read_jsonl(world / "folds" / name / "held.jsonl") for name in "ab"}
+    kept = {name: read_jsonl(world / "folds" / name / "support.jsonl") for name in "ab"}
+    ids = lambda some: {e.id for e in some}
+    assert ids(held["a"]) | ids(held["b"]) == ids(rows("s", UNSEEN, 20)) and not ids(held["a"]) & ids(held["b"])
+    for name in "ab":
+        assert ids(kept[name]) == ids(held["ba"["ab".index(name)]])
+        inputs = read_jsonl(world / "folds" / name / "held_inputs.jsonl")
+        assert [(e.id, e.labels) for e in inputs] == [(e.id, ()) for e in held[name]]
+    synthetic = {name: ids(read_jsonl(world / "folds" / name / "synthetic.jsonl")) for name in "ab"}
+    (without,) = (name for name in "ab" if "s3" in ids(held[name]))
+    assert synthetic.pop(without) == {"y0"} and list(synthetic.values()) == [{"y0", "y1"}]
+
+
+def test_one_support_row_makes_no_folds(tmp_path):
+    LABELS.write(tmp_path / "labels.json")
+    write_jsonl(tmp_path / "support.jsonl", rows("s", UNSEEN, 1))
+    write_jsonl(tmp_path / "synthetic.jsonl", [])
+    with pytest.raises(InputError, match="two folds need two rows"):
+        folds.main(
+            ["--split", str(tmp_path), "--synthetic", str(tmp_path / "synthetic.jsonl"), "--seed", "1", "--out", "f"]
+        )
+
+
+# ---------------------------------------------------------------- decodings
+
+
+def test_the_correction_helps_where_only_the_prior_was_wrong(world):
+    found = run_stage(world, "row.json")["decodings"]
+    assert set(found) == set(prior.DECODINGS)
+    assert found["threshold"]["seen"] > 80 and found["threshold"]["unseen"] < 20
+    assert found["composition_prior"]["harmonic"] > found["threshold"]["harmonic"] + 20
+    assert found["composition_prior"]["held_out"] > 50
+    for result in found.values():
+        right = result["correct"]
+        assert len(right["seen"]) == 40 and len(right["unseen"]) == 30
+        assert 100 * right["seen"].count("1") / 40 == pytest.approx(result["seen"], abs=1e-3)
+        assert 0 <= result["ausuc"] <= 100
+
+
+def test_the_test_labels_decide_no_weight(world):
+    """No path from D_test to weight, strength or P_t: other gold labels, the same decisions."""
+    before = run_stage(world, "one.json")["decodings"]
+    for name in ("test", "seen_test"):
+        path = world / "split" / f"{name}.jsonl"
+        shuffled = [Example(e.id, e.text, (2,)) for e in read_jsonl(path)]
+        write_jsonl(path, shuffled)
+    after = run_stage(world, "two.json")["decodings"]
+    for name in ("composition_prior", "uncalibrated", "em"):
+        assert [before[name][k] for k in ("weight", "strength", "held_out")] == [
+            after[name][k] for k in ("weight", "strength", "held_out")
+        ]
+    assert before["threshold"]["seen"] != after["threshold"]["seen"]
+
+
+def test_a_support_row_among_the_validation_rows_is_no_held_out_seen_row(world):
+    train, support = read_jsonl(world / "split" / "train.jsonl"), read_jsonl(world / "split" / "support.jsonl")
+    held = [e for name in ("test", "seen_test") for e in read_jsonl(world / "split" / f"{name}.jsonl")]
+    fold = generalised.fold_of(Trained(world / "final.jsonl", train, support), held, support, False, LABELS)
+    assert len(fold.seen) == 16  # of 17 validation rows
+
+
+def test_weights_that_params_set_are_not_searched(world, tmp_path):
+    text = (ROOT / "params.yaml").read_text()
+    text = text.replace("  weight: null              # of P_t", "  weight: 0.3  # of P_t").replace(
+        "  strength: null            # of the correction", "  strength: 0.4  # of the correction"
+    )
+    (tmp_path / "fixed.yaml").write_text(text)
+    found = run_stage(world, "row.json", tmp_path / "fixed.yaml")["decodings"]["composition_prior"]
+    assert (found["weight"], found["strength"]) == (0.3, 0.4)
+
+
+# ---------------------------------------------------------------- page
+
+
+def grid(folder: Path, seeds=(13, 21, 42)) -> dict:
+    """Corrected cells are better by ten right unseen rows and lose five seen ones."""
+    for generator, extra in (("none", 0), ("ld_vae", 4)):
+        for at, seed in enumerate(seeds):
+            decodings = {}
+            for decoding in prior.DECODINGS:
+                moved = decoding != "threshold"
+                right = {"seen": 30 - 5 * moved + at % 2, "unseen": 5 + 10 * moved + extra}
+                share = {name: 100 * value / 40 for name, value in right.items()}
+                harmonic = 2 * share["seen"] * share["unseen"] / sum(share.values())
+                correct = {name: "1" * value + "0" * (40 - value) for name, value in right.items()}
+                decodings[decoding] = share | {"harmonic": harmonic, "ausuc": 10.0, "correct": correct}
+                decodings[decoding] |= {"weight": 0.1, "strength": 0.5, "held_out": 40.0}
+            row = {"benchmark": "toy", "generator": generator, "seed": seed, "decodings": decodings}
+            write_json(folder / "runs" / f"toy-{generator}-{seed}.json", row | {"backbones": {"encoder": "tiny"}})
+    return prior.read_cells(folder / "runs", ["toy"], ["none", "ld_vae"], list(seeds))
+
+
+def test_the_page_says_what_the_intervals_allow(tmp_path):
+    shown = prior.page(grid(tmp_path))
+    assert "The composition prior raises H for `none`, `ld_vae`: the intervals over seeds and over test rows" in shown
+    assert "| none, threshold " in shown and "| ld_vae, em " in shown
+    assert "(0.1, 0.5), (0.1, 0.5), (0.1, 0.5)" in shown
+    worse = {"none": {"gain": prior.summarise([-1.0, 2.0, 0.1]), "low": -1.0, "high": 2.0, "p": 0.6}}
+    assert prior.verdict(worse) == "It cannot be shown to raise H for `none`."
+
+
+def test_the_interval_over_rows_is_that_of_the_harmonic_mean(tmp_path):
+    rows = grid(tmp_path)["toy"]["none"]
+    found = prior.gain(rows, "composition_prior", rows, "threshold", 0)
+    assert found["low"] < found["gain"].mean < found["high"]
+    same = prior.gain(rows, "threshold", rows, "threshold", 0)
+    assert same["low"] == same["high"] == same["gain"].mean == 0
+
+
+def test_the_stage_writes_page_numbers_and_figure(tmp_path, monkeypatch):
+    grid(tmp_path)
+    axes = {"benchmarks": ["toy"], "generators": ["none", "ld_vae"], "seeds": [13, 21, 42]}
+    monkeypatch.setattr("compaug.params.load", lambda *args, **kwargs: axes)
+    prior_tables.main(["--axes", "prior", "--out", str(tmp_path)])
+    assert (tmp_path / "figures" / "seen-unseen-toy.png").stat().st_size > 5000
+    tree = read_json(tmp_path / "metrics.json")["toy"]["ld_vae"]["composition_prior"]
+    assert tree["unseen"]["mean"] == 47.5 and json.dumps(tree)
+    (tmp_path / "runs" / "toy-none-21.json").unlink()
+    with pytest.raises(InputError, match="toy-none-21.json: this cell of the axes has no result"):
+        prior_tables.main(["--axes", "prior", "--out", str(tmp_path)])
+
+
+def test_the_benchmarks_of_the_grid_hold_a_seen_test_set_out():
+    params = parse(ROOT / "params.yaml")
+    assert all(params.benchmarks[name].split.seen_test for name in params.prior.benchmarks)
+    assert params.composition_prior.weight is None  # chosen on held-out rows
+
+
+def test_choosing_prefers_no_correction_where_none_is_needed():
+    probabilities = np.array([[0.9, 0.1, 0.1], [0.1, 0.9, 0.1]])
+    gold = probabilities > 0.5
+    found = generalised.prior_of([(0,), (1,)] * 20, {(0,): 1.0, (1,): 1.0}, 3)
+    chosen = choose([Fold(found, probabilities, gold, probabilities, gold)])
+    assert chosen.strength == 0 and chosen.harmonic == 1
