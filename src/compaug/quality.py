@@ -47,7 +47,7 @@ def self_bleu(texts: Sequence[str]) -> float | None:
 
 def copied(texts: Sequence[str], corpus: Iterable[str]) -> dict[str, float | None]:
     """Copies from `corpus`: share of texts that equal one of its texts; longest run of words that a text shares with one of
-    them, mean over texts; share of texts whose run has at least `LONG_RUN` words.
+    them, mean over texts (a run below `SEED_WORDS` counts as 0); share of texts whose run has at least `LONG_RUN` words.
 
     Runs are grown from shared n-grams of `SEED_WORDS` words, so that a corpus is one pass over its words.
     """

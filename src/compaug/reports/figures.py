@@ -50,7 +50,7 @@ def kinds_of_answers(benchmark: str, arms: Mapping[str, Mapping[str, Sequence[Ma
         figure, axes = plt.subplots(figsize=(7.2, 0.27 * n_bars + 0.22 * len(arms) + 1.3))
         at, ticks, names = 0.0, [], []
         for classifier, rows in arms.items():
-            axes.text(-0.5, at - 0.72, classifier, ha="left", va="center", fontweight="bold")
+            axes.text(0.6, at - 0.72, classifier, ha="left", va="center", fontweight="bold")
             for arm, cells in rows.items():
                 left = 0.0
                 for kind, share in errors.mean(cells).items():

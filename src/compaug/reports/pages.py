@@ -175,7 +175,7 @@ def _quality_table(generators: Mapping[str, Mapping[str, Summary]], quality: Map
         )
     intro = (
         "The kept texts themselves: share that says all requested labels and no other by the oracle or by the filter's "
-        "reading, variety, copying from the training texts (equal texts; words in a row shared with one of them, and the share of "
+        "reading, variety, copying from the training texts (equal texts; words in a row shared with one of them, where runs below four count as 0, and the share of "
         "texts with eight or more), length, perplexity under the decoder backbone."
     )
     return f"{intro}\n\n{markdown_table(header, rows)}"
