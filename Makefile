@@ -5,7 +5,7 @@ READY  := $(VENV)/.ready
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export DVC_NO_ANALYTICS = 1
 
-.PHONY: help install repro test lint bench costs clean
+.PHONY: help install repro paper test lint bench costs clean
 .DEFAULT_GOAL := help
 
 help:                  ## this list
@@ -23,6 +23,17 @@ $(READY): requirements.txt constraints.txt pyproject.toml
 repro: $(READY)        ## run the cell that `run` in params.yaml names; ends with its table
 	dvc repro
 	@sed -n '/^\*\*/p; /^| *|/,/^$$/p' reports/summary.md | sed -n '1,/^$$/p'
+
+# What cells share comes first, so that no two processes make it; then one process per benchmark and generator; then the tables.
+TEXTS := reports/paper/texts/dvc.yaml
+CELLS := reports/paper/dvc.yaml
+JOBS  ?= 2
+paper: export OMP_NUM_THREADS ?= 1
+paper: $(READY)        ## the grid of reports/paper, JOBS processes at a time (make paper JOBS=2)
+	dvc repro --glob '$(TEXTS):backbones@*' '$(TEXTS):train_filter@*' '$(TEXTS):label_generator@*'
+	dvc stage list --name-only $(CELLS) | sed -n 's/.*@\(.*\)-[0-9].*/\1/p' | sort -u | xargs -P $(JOBS) -I{} \
+	    dvc --wait-for-lock repro --glob '$(TEXTS):*@{}-[0-9]*' '$(CELLS):*@{}-[0-9]*'
+	dvc repro $(CELLS)
 
 test: $(READY)         ## run all tests; those on real corpora need COMPAUG_MIRROR and skip without it
 	pytest

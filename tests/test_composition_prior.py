@@ -21,6 +21,7 @@ from compaug.composition_prior import (
     em_target,
     harmonic_mean,
     log_joint,
+    posteriors,
     prior_of,
     seen_unseen_scores,
     target_of,
@@ -97,6 +98,19 @@ def test_two_compositions_have_the_closed_form_posterior():
     texts = np.array([[0.8, 0.3], [0.7, 0.35]])
     assert sets(decode(texts, prior, 1 - 1e-12, 1.0, back_off=False)) == [(0,), (1,)]
     assert sets(decode(texts, prior, 1 - 1e-12, 0.0, back_off=False)) == [(0,), (0,)]
+
+
+@given(st.integers(0, 100), weights, strengths)
+def test_the_posterior_of_what_was_asked_is_a_softmax_over_the_candidates_by_brute_force(seed, weight, strength):
+    prior, p = prior_of(TRAIN, SUPPORT, 3), probabilities(4, seed=seed)
+    mixed = (1 - weight) * prior.train + weight * prior.target
+    for row, values in enumerate(p):
+        scores = [
+            np.prod([values[label] if label in c else 1 - values[label] for label in range(3)]) * (m / t) ** strength
+            for c, m, t in zip(sets(prior.candidates), mixed, prior.train, strict=True)
+        ]
+        found = [posteriors(p, prior, [c] * 4, weight, strength)[row] for c in sets(prior.candidates)]
+        assert found == pytest.approx([score / sum(scores) for score in scores])
 
 
 @given(st.integers(0, 50), weights, strengths, st.permutations(range(3)))

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
+from graph import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compaug.records import Example, InputError, Labels
+from compaug import classifiers
+from compaug.records import Example, InputError, Labels, read_json, read_jsonl, write_json, write_jsonl
 from compaug.selection import jaccard, quotas, report, select
+from stages import select as select_stage
 
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
 A, B, C = (0,), (0, 1), (1, 2)
@@ -140,3 +145,29 @@ def test_the_report_of_nothing_kept_has_no_means():
         None,
     )
     assert report([], np.zeros(0), [], LABELS)["per_composition"] == {}
+
+
+def test_the_stage_ranks_by_the_jaccard_index_or_by_the_posterior_of_the_requested_set(tmp_path, monkeypatch):
+    """A filter that knows one composition reads it everywhere; where it doubts that most, the requested one is most probable."""
+    LABELS.write(tmp_path / "labels.json")
+    write_jsonl(tmp_path / "rows.jsonl", synthetic(B, B, B))
+    write_json(tmp_path / "rows.json", {"requested": 3})
+    write_jsonl(tmp_path / "train.jsonl", [Example(f"t{i}", f"word {i}", (0, 1, 2), "train") for i in range(9)])
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    params["selection"]["k"] = 1
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
+    read = np.array([[0.9, 0.9, 0.9], [0.9, 0.9, 0.6], [0.1, 0.1, 0.9]])
+    monkeypatch.setattr(classifiers, "load", lambda name: SimpleNamespace(predict=lambda folder, texts: read))
+
+    def kept(seed: int, *more: str) -> Example:
+        files = {"synthetic": "rows.jsonl", "filter": "filter", "labels": "labels.json", "train": "train.jsonl"}
+        files |= {"out": "kept.jsonl", "params": "params.yaml"}
+        words = [word for name, file in files.items() for word in (f"--{name}", str(tmp_path / file))]
+        select_stage.main([*words, "--benchmark", "own", "--classifier", "bert", "--seed", str(seed), *more])
+        (example,) = read_jsonl(tmp_path / "kept.jsonl", len(LABELS))
+        return example
+
+    assert {kept(seed).id for seed in range(6)} == {"s0", "s1"}  # a tie
+    assert {kept(seed, "--score", "posterior").id for seed in range(6)} == {"s1"}
+    assert kept(1, "--score", "posterior").filter_jacc == pytest.approx(2 / 3, abs=1e-6)
+    assert read_json(tmp_path / "kept.json")["selection"]["score"] == "posterior"

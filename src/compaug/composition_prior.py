@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 from compaug.records import InputError
 
@@ -124,6 +124,21 @@ def decode(
             chosen = np.where((unknown & (alone > top))[:, None], own, chosen)
         predicted[rows] = chosen
     return predicted
+
+
+def posteriors(
+    probabilities: np.ndarray, prior: Prior, asked: Sequence[Composition], weight: float, strength: float
+) -> np.ndarray:
+    """Corrected probability of each row's own composition `asked` among all candidates, one of which it must be.  # [n]"""
+    place = {tuple(np.flatnonzero(row)): at for at, row in enumerate(prior.candidates)}
+    wanted = np.array([place[tuple(sorted(composition))] for composition in asked], dtype=int)
+    correction = strength * prior.correction(weight)
+    made = np.zeros(len(probabilities))
+    for rows in _blocks(len(probabilities)):
+        scores = log_joint(probabilities[rows].astype(np.float64), prior.candidates) + correction
+        own = scores[np.arange(len(scores)), wanted[rows]]
+        made[rows] = np.exp(own - logsumexp(scores, axis=1))
+    return made
 
 
 def seen_unseen_scores(

@@ -269,6 +269,9 @@ class Selection(Block):
 
     mode: Literal["top_k", "random"]
     scope: Literal["global", "per_composition"]
+    score: Literal["jaccard", "posterior"]
+    weight: Share
+    strength: Annotated[float, Field(ge=0)]
     k: Count | None = None
 
 

@@ -1,14 +1,21 @@
 """Quality control: score the synthetic texts with the filter and keep the best k (spec section 9).
 
+The score is the Jaccard index of the filter's label set and the requested one (the paper), or the probability of the requested one
+among all compositions under the composition prior: a filter that never saw a composition gives it little, whatever the text says.
+
 python -m stages.select --benchmark diagnostic --classifier bert --synthetic data/synthetic/run.jsonl \
-    --filter models/run/filter --labels data/splits/diagnostic/labels.json --seed 13 --out data/selected/run.jsonl
+    --filter models/run/filter --labels data/splits/diagnostic/labels.json --train data/splits/diagnostic/train.jsonl \
+    --seed 13 --out data/selected/run.jsonl
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from compaug import params, selection
+from compaug.composition_prior import posteriors, prior_of
 from compaug.records import Labels, read_json, read_jsonl, sub_seed, write_json, write_jsonl
 from stages import cost_of, parser, run
 
@@ -19,8 +26,8 @@ THRESHOLD = 0.5  # the filter's own decision: the larger of its two probabilitie
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark)["selection"]
-    if args.mode:
-        settings = settings.model_copy(update={"mode": args.mode})
+    coordinates = {"mode": args.mode, "score": args.score}
+    settings = settings.model_copy(update={name: value for name, value in coordinates.items() if value})
     labels = Labels.read(args.labels)
     examples = read_jsonl(args.synthetic, len(labels))
     synthesis = read_json(args.synthetic.with_suffix(".json"))
@@ -31,9 +38,15 @@ def main(argv: list[str] | None = None) -> None:
             from compaug import classifiers  # torch is slow to import and `none` does not need it
 
             probabilities = classifiers.load(args.classifier).predict(args.filter, [e.text for e in examples])
-            scores = selection.jaccard(probabilities > THRESHOLD, [e.requested_labels for e in examples])
+            requested = [e.requested_labels for e in examples]
+            scores = ranking = selection.jaccard(probabilities > THRESHOLD, requested)
+            if settings.score == "posterior":
+                train = [e.labels for e in read_jsonl(args.train, len(labels))]
+                prior = prior_of(train, Counter(requested), len(labels))  # requests are draws from P_t
+                ranking = posteriors(probabilities, prior, requested, settings.weight, settings.strength)
             seed = sub_seed(args.seed, "selection")
-            kept, rows = selection.select(examples, scores, settings.k, settings.mode, settings.scope, seed)
+            _, rows = selection.select(examples, ranking, settings.k, settings.mode, settings.scope, seed)
+            kept = [replace(examples[row], filter_jacc=round(float(scores[row]), 6)) for row in rows]
             report = selection.report(examples, scores, rows, labels)
         write_jsonl(args.out, kept)
         write_json(args.out.with_suffix(".json"), merged(synthesis, report) | {"selection": settings.model_dump()})
@@ -53,7 +66,11 @@ def _parser():
     made.add_argument("--synthetic", type=Path, required=True, help="synthetic rows, side-car .json beside them")
     made.add_argument("--filter", type=Path, required=True, help="model folder of the filter")
     made.add_argument("--labels", type=Path, required=True, help="labels.json of the split")
+    made.add_argument("--train", type=Path, required=True, help="rows of D_train: P_train(y) of the score `posterior`")
     made.add_argument("--mode", choices=("top_k", "random"), help="instead of selection.mode: a grid's coordinate")
+    made.add_argument(
+        "--score", choices=("jaccard", "posterior"), help="instead of selection.score: a grid's coordinate"
+    )
     made.add_argument("--seed", type=int, required=True, help="seed of the cell; breaks ties")
     made.add_argument("--out", type=Path, required=True, help="kept rows to write, side-car .json beside them")
     return made
