@@ -24,15 +24,18 @@ repro: $(READY)        ## run the cell that `run` in params.yaml names; ends wit
 	dvc repro
 	@sed -n '/^\*\*/p; /^| *|/,/^$$/p' reports/summary.md | sed -n '1,/^$$/p'
 
-# What cells share comes first, so that no two processes make it; then one process per benchmark and generator; then the tables.
+# What cells share comes first. Then one process for each benchmark and generator: `--single-item`, because DVC locks what comes before a
+# stage for writing even when it is up to date, so that two processes could not share a split. The last line checks everything.
 TEXTS := reports/paper/texts/dvc.yaml
 CELLS := reports/paper/dvc.yaml
+STEPS := $(addprefix $(TEXTS):,train_generator synthesize select select_random quality) \
+	$(addprefix $(CELLS):,train_classifier train_classifier_random evaluate_cell evaluate_cell_random train_iid evaluate_iid)
 JOBS  ?= 2
 paper: export OMP_NUM_THREADS ?= 1
 paper: $(READY)        ## the grid of reports/paper, JOBS processes at a time (make paper JOBS=2)
 	dvc repro --glob '$(TEXTS):backbones@*' '$(TEXTS):train_filter@*' '$(TEXTS):label_generator@*'
 	dvc stage list --name-only $(CELLS) | sed -n 's/.*@\(.*\)-[0-9].*/\1/p' | sort -u | xargs -P $(JOBS) -I{} \
-	    dvc --wait-for-lock repro --glob '$(TEXTS):*@{}-[0-9]*' '$(CELLS):*@{}-[0-9]*'
+	    dvc --wait-for-lock repro --single-item --glob $(foreach step,$(STEPS),'$(step)@{}-[0-9]*')
 	dvc repro $(CELLS)
 
 test: $(READY)         ## run all tests; those on real corpora need COMPAUG_MIRROR and skip without it

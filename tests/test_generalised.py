@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from compaug.composition_prior import Fold, choose
+from compaug.composition_prior import Fold, Weights, choose
 from compaug.params import CompositionPrior, parse
-from compaug.records import Example, InputError, Labels, read_json, read_jsonl, write_json, write_jsonl, write_rows
+from compaug.records import (
+    Example,
+    InputError,
+    Labels,
+    iter_rows,
+    read_json,
+    read_jsonl,
+    write_json,
+    write_jsonl,
+    write_rows,
+)
 from compaug.reports import generalised, prior
 from compaug.reports.generalised import Trained
-from stages import evaluate_prior, folds, prior_tables
+from stages import ceiling, evaluate_ceiling, evaluate_prior, folds, prior_tables
 
 ROOT = Path(__file__).parents[1]
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
@@ -72,7 +83,14 @@ def world(tmp_path):
 
 
 def run_stage(folder: Path, out: str, params_file: Path = ROOT / "params.yaml") -> dict:
-    values = {"benchmark": "diagnostic_seen", "generator": "ld_vae", "seed": "13", "split": "split", "folds": "folds"}
+    values = {
+        "benchmark": "diagnostic_seen",
+        "generator": "ld_vae",
+        "classifier": "bert",
+        "seed": "13",
+        "split": "split",
+        "folds": "folds",
+    }
     values |= {
         "predictions": "final.jsonl",
         "synthetic": "synthetic.jsonl",
@@ -81,7 +99,7 @@ def run_stage(folder: Path, out: str, params_file: Path = ROOT / "params.yaml") 
     }
     words = []
     for name, value in values.items():
-        is_path = name not in ("benchmark", "generator", "seed")
+        is_path = name not in ("benchmark", "generator", "classifier", "seed")
         words += [f"--{name}", str(folder / value) if is_path else value]
     words += ["--fold-predictions", str(folder / "a.jsonl"), str(folder / "b.jsonl"), "--params", str(params_file)]
     evaluate_prior.main(words)
@@ -163,10 +181,64 @@ def test_weights_that_params_set_are_not_searched(world, tmp_path):
     assert (found["weight"], found["strength"]) == (0.3, 0.4)
 
 
+# ---------------------------------------------------------------- ceilings
+
+
+def test_each_half_of_the_test_set_is_trained_on_by_one_classifier_and_scored_by_the_other(world):
+    ceiling.main(["--split", str(world / "split"), "--out", str(world / "ceiling")])
+    given = {name: read_jsonl(world / "ceiling" / name / "synthetic.jsonl") for name in "ab"}
+    held = {name: read_jsonl(world / "ceiling" / name / "held.jsonl") for name in "ab"}
+    test, train, seen = (read_jsonl(world / "split" / f"{name}.jsonl") for name in ("test", "train", "seen_test"))
+    for name in "ab":
+        inputs = read_jsonl(world / "ceiling" / name / "inputs.jsonl")
+        assert [(e.id, e.labels) for e in inputs] == [(e.id, ()) for e in [*held[name], *seen]]
+        assert all(e.source == "synthetic" and e.requested_labels == e.labels for e in given[name])
+        assert {e.text for e in given[name]} | {e.text for e in held[name]} == {e.text for e in test}
+        assert not {e.text for e in given[name]} & {e.text for e in held[name]}
+        predict(world / f"ceiling-{name}.jsonl", [*train[:16], given[name][0]], [*held[name], *seen])
+    assert {e.text for e in held["a"]} == {e.text for e in given["b"]}
+    files = {
+        "split": "split",
+        "ceiling": "ceiling",
+        "compositions": "compositions.jsonl",
+        "folds": "folds",
+        "out": "c.json",
+    }
+    words = [word for name, file in files.items() for word in (f"--{name}", str(world / file))]
+    words += ["--predictions", *(str(world / f"ceiling-{name}.jsonl") for name in "ab")]
+    words += ["--fold-predictions", str(world / "a.jsonl"), str(world / "b.jsonl")]
+    evaluate_ceiling.main(["--benchmark", "own", "--seed", "13", "--params", str(ROOT / "params.yaml"), *words])
+    ceilings = read_json(world / "c.json")["ceilings"]
+    assert set(ceilings) == {"real_texts"}
+    by_threshold, corrected = (ceilings["real_texts"][name] for name in ("threshold", "composition_prior"))
+    assert by_threshold["seen"] > 80 and by_threshold["unseen"] < 20 < corrected["unseen"]
+
+
+def test_the_bayes_ceiling_mixes_the_priors_by_the_weight_and_not_at_all_without_strength():
+    seen_of = []
+    grammar = SimpleNamespace(
+        bayes_predictions=lambda texts, prior: seen_of.append(prior) or [max(prior, key=prior.get)] * len(texts)
+    )
+    learned, support = rows("t", [(0,), (0,), (0,), (1,)], 4), rows("s", [(0, 1)], 4)
+    parts = {"unseen": rows("u", [(0, 1)], 2), "seen": rows("k", [(0,)], 2)}
+    found = generalised.bayes(grammar, learned, support, parts, Weights(0.9, 0.5, 0, 0))
+    assert found["threshold"] == {"unseen": 0.0, "seen": 100.0, "harmonic": 0.0}
+    assert found["composition_prior"]["unseen"] == 100.0
+    assert seen_of[-1] == pytest.approx({(0,): 0.075, (1,): 0.025, (0, 1): 0.9})
+    assert (
+        generalised.bayes(grammar, learned, support, parts, Weights(0.9, 0.0, 0, 0))["composition_prior"]["unseen"]
+        == 0.0
+    )
+
+
 # ---------------------------------------------------------------- page
 
 
-def grid(folder: Path, seeds=(13, 21, 42)) -> dict:
+AXES = {"benchmarks": ["toy"], "generators": ["none", "ld_vae"], "seeds": [13, 21, 42], "posterior": ["ld_vae"]}
+AXES |= {"classifiers": ["sgm"], "classifier_seeds": [13, 21, 42]}
+
+
+def grid(folder: Path, seeds=(13, 21, 42)) -> prior.Grid:
     """Corrected cells are better by ten right unseen rows and lose five seen ones."""
     for generator, extra in (("none", 0), ("ld_vae", 4)):
         for at, seed in enumerate(seeds):
@@ -180,8 +252,19 @@ def grid(folder: Path, seeds=(13, 21, 42)) -> dict:
                 decodings[decoding] = share | {"harmonic": harmonic, "ausuc": 10.0, "correct": correct}
                 decodings[decoding] |= {"weight": 0.1, "strength": 0.5, "held_out": 40.0}
             row = {"benchmark": "toy", "generator": generator, "seed": seed, "decodings": decodings}
-            write_json(folder / "runs" / f"toy-{generator}-{seed}.json", row | {"backbones": {"encoder": "tiny"}})
-    return prior.read_cells(folder / "runs", ["toy"], ["none", "ld_vae"], list(seeds))
+            row |= {"backbones": {"encoder": "tiny"}}
+            names = [f"toy-{generator}-{seed}", f"posterior/toy-{generator}-{seed}"]
+            if generator == "none":
+                names.append(f"classifiers/toy-none-sgm-{seed}")
+            for name in names:
+                write_json(folder / "runs" / f"{name}.json", row)
+            numbers = {"seen": 70.0 + at, "unseen": 60.0, "harmonic": 65.0}
+            ceilings = {"real_texts": numbers | {"ausuc": 50.0}, "bayes": numbers}
+            both = {
+                name: dict.fromkeys(("threshold", "composition_prior"), values) for name, values in ceilings.items()
+            }
+            write_json(folder / "ceilings" / f"toy-{seed}.json", {"seed": seed, "ceilings": both})
+    return prior.read_grid(folder, AXES)
 
 
 def test_the_page_says_what_the_intervals_allow(tmp_path):
@@ -189,12 +272,16 @@ def test_the_page_says_what_the_intervals_allow(tmp_path):
     assert "The composition prior raises H for `none`, `ld_vae`: the intervals over seeds and over test rows" in shown
     assert "| none, threshold " in shown and "| ld_vae, em " in shown
     assert "(0.1, 0.5), (0.1, 0.5), (0.1, 0.5)" in shown
+    assert "| sgm, composition_prior " in shown and "| Bayes, threshold " in shown
+    assert (
+        "| ld_vae, threshold " in shown and "+0.00 [+0.00, +0.00]" in shown
+    )  # posterior rows are the same in this toy
     worse = {"none": {"gain": prior.summarise([-1.0, 2.0, 0.1]), "low": -1.0, "high": 2.0, "p": 0.6}}
     assert prior.verdict(worse) == "It cannot be shown to raise H for `none`."
 
 
 def test_the_interval_over_rows_is_that_of_the_harmonic_mean(tmp_path):
-    rows = grid(tmp_path)["toy"]["none"]
+    rows = grid(tmp_path).cells["toy"]["none"]
     found = prior.gain(rows, "composition_prior", rows, "threshold", 0)
     assert found["low"] < found["gain"].mean < found["high"]
     same = prior.gain(rows, "threshold", rows, "threshold", 0)
@@ -203,11 +290,10 @@ def test_the_interval_over_rows_is_that_of_the_harmonic_mean(tmp_path):
 
 def test_the_stage_writes_page_numbers_and_figure(tmp_path, monkeypatch):
     grid(tmp_path)
-    axes = {"benchmarks": ["toy"], "generators": ["none", "ld_vae"], "seeds": [13, 21, 42]}
-    monkeypatch.setattr("compaug.params.load", lambda *args, **kwargs: axes)
+    monkeypatch.setattr("compaug.params.load", lambda *args, **kwargs: AXES)
     prior_tables.main(["--axes", "prior", "--out", str(tmp_path)])
     assert (tmp_path / "figures" / "seen-unseen-toy.png").stat().st_size > 5000
-    tree = read_json(tmp_path / "metrics.json")["toy"]["ld_vae"]["composition_prior"]
+    tree = read_json(tmp_path / "metrics.json")["toy"]["generators"]["ld_vae"]["composition_prior"]
     assert tree["unseen"]["mean"] == 47.5 and json.dumps(tree)
     (tmp_path / "runs" / "toy-none-21.json").unlink()
     with pytest.raises(InputError, match="toy-none-21.json: this cell of the axes has no result"):

@@ -18,13 +18,20 @@ import yaml
 from graph import ROOT, SHARED_GENERATOR_FILES, SRC, code_of, declared_params, imports_of
 
 from compaug.records import Labels, write_json, write_rows
+from compaug.reports import prior
 from compaug.reports.classifiers import classifier_cell_name
 from compaug.reports.tables import cell_name
 
-GRIDS = ("paper/texts", "paper", "pretrained", "classifiers", "prior")
+GRIDS = ("paper/texts", "paper", "pretrained", "classifiers", "prior/texts", "prior/others", "prior")
 PIPELINES = ("dvc.yaml", *(f"reports/{grid}/dvc.yaml" for grid in GRIDS))
 PAPER = ("reports/paper/texts/dvc.yaml", "reports/paper/dvc.yaml")
-STARTS_FROM = {"reports/paper/dvc.yaml": PAPER[:1], "reports/classifiers/dvc.yaml": PAPER}  # whose outputs it reads
+PRIOR = ("reports/prior/texts/dvc.yaml", "reports/prior/dvc.yaml", "reports/prior/others/dvc.yaml")
+STARTS_FROM = {  # whose outputs it reads
+    "reports/paper/dvc.yaml": PAPER[:1],
+    "reports/classifiers/dvc.yaml": PAPER,
+    "reports/prior/others/dvc.yaml": PRIOR[:2],
+    "reports/prior/dvc.yaml": (PRIOR[0], PRIOR[2]),
+}
 SOURCES = sorted(SRC.rglob("*.py"))
 SCRIPTS = sorted(path.stem for path in (SRC / "stages").glob("*.py") if path.stem != "__init__")
 LIGHT = (
@@ -39,6 +46,8 @@ LIGHT = (
     "classifier_tables",
     "folds",
     "evaluate_prior",
+    "ceiling",
+    "evaluate_ceiling",
     "prior_tables",
     "quality",
     "costs",
@@ -260,6 +269,8 @@ def test_a_grid_runs_the_stages_of_the_root_on_its_own_coordinates(pipeline):
         "classifier_tables",
         "folds",
         "evaluate_prior",
+        "ceiling",
+        "evaluate_ceiling",
         "prior_tables",
     }
     for stage in stages_of(pipeline):
@@ -287,13 +298,27 @@ def test_the_classifiers_table_waits_for_every_cell_of_its_axes():
     )
 
 
-def test_the_table_of_the_composition_prior_waits_for_every_cell_of_its_axes():
-    stages = stages_of("reports/prior/dvc.yaml")
+def test_the_table_of_the_composition_prior_waits_for_every_row_of_its_axes(monkeypatch):
+    stages = [stage for pipeline in PRIOR for stage in stages_of(pipeline)]
     (table,) = (stage for stage in stages if stage.script == "prior_tables")
+    rows = {out for stage in stages if stage.script.startswith("evaluate") for out in stage.outs}
+    asked = []
+    monkeypatch.setattr(Path, "exists", lambda path: True)
+    monkeypatch.setattr(prior, "read_json", lambda path: asked.append(path.as_posix()))
     axes = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["prior"]
-    cells = {out for stage in stages if stage.script == "evaluate_prior" for out in stage.outs}
-    names = itertools.product(axes["benchmarks"], axes["generators"], axes["seeds"])
-    assert cells == {f"reports/prior/runs/{cell_name(*name)}" for name in names} and all(map(table.reads, cells))
+    prior.read_grid(Path(table.options["out"][0]), axes)
+    assert sorted(asked) == sorted(rows) and all(map(table.reads, rows))
+
+
+def test_the_labels_of_the_unseen_test_set_reach_ceilings_alone():
+    stages = [stage for pipeline in PRIOR for stage in stages_of(pipeline)]
+    given = {out for stage in stages if stage.script == "ceiling" for out in stage.outs}
+    trained = [s for s in stages if any(path == one or path.startswith(f"{one}/") for path in s.deps for one in given)]
+    assert {stage.name.split("@")[0] for stage in trained} == {"train_ceiling", "evaluate_ceiling"}
+    from_them = {out for stage in trained for out in stage.outs}
+    readers = {s.name.split("@")[0] for s in stages if any(p.startswith(out) for p in s.deps for out in from_them)}
+    assert readers == {"evaluate_ceiling"}  # beside the table, which reads the folder of the ceiling rows
+    assert {s.name.split("@")[0] for s in stages if s.options.get("ceiling")} == {"evaluate_ceiling"}
 
 
 @pytest.mark.parametrize("pipeline", ["reports/paper/dvc.yaml", "reports/pretrained/dvc.yaml"])

@@ -459,6 +459,15 @@ class ClassifierAxes(Axes):
     classifiers: Annotated[list[str], Field(min_length=1)]
 
 
+class PriorAxes(Axes):
+    """The axes of the composition prior's grid: `posterior` are generators whose texts are also selected by the posterior of their
+    composition, `classifiers` those that are decoded both ways without augmentation, on `classifier_seeds`."""
+
+    posterior: Annotated[list[str], Field(min_length=1)]
+    classifiers: Annotated[list[str], Field(min_length=1)]
+    classifier_seeds: Annotated[list[Seed], Field(min_length=1)]
+
+
 GRIDS = ("paper", "random", "pretrained", "prior")
 
 
@@ -476,7 +485,7 @@ class Params(Block):
     by_classifier: ClassifierAxes
     random: Axes
     pretrained: Axes
-    prior: Axes
+    prior: PriorAxes
 
     @model_validator(mode="after")
     def _names_exist(self) -> Params:
@@ -486,11 +495,14 @@ class Params(Block):
             ("run.generator", self.run.generator, generators),
             ("run.classifier", self.run.classifier, classifiers),
             *(("by_classifier.classifiers", n, classifiers) for n in self.by_classifier.classifiers),
+            *(("prior.classifiers", n, classifiers) for n in self.prior.classifiers),
+            *(("prior.posterior", n, self.prior.generators) for n in self.prior.posterior),
+            *(("prior.classifier_seeds", n, self.prior.seeds) for n in self.prior.classifier_seeds),
             *((f"{grid}.benchmarks", n, self.benchmarks) for grid in GRIDS for n in getattr(self, grid).benchmarks),
             *((f"{grid}.generators", n, generators) for grid in GRIDS for n in getattr(self, grid).generators),
         ):
             if name not in known:
-                raise ValueError(f"{what}: unknown name {name!r}; choose from {', '.join(known)}")
+                raise ValueError(f"{what}: unknown name {name!r}; choose from {', '.join(map(str, known))}")
         for axis in ("benchmarks", "generators", "seeds"):
             for value in getattr(self.by_classifier, axis):
                 if value not in (made := getattr(self.paper, axis)):

@@ -1,10 +1,10 @@
 """Decode one cell's predictions with and without the composition prior, on seen and on unseen compositions (generalised protocol).
 
-python -m stages.evaluate_prior --benchmark diagnostic_seen --generator ld_vae --seed 13 --split data/splits/diagnostic_seen \
-    --predictions models/prior/classifier/diagnostic_seen-ld_vae-13/predictions.jsonl \
+python -m stages.evaluate_prior --benchmark diagnostic_seen --generator ld_vae --classifier bert --seed 13 \
+    --split data/splits/diagnostic_seen --predictions models/prior/classifier/diagnostic_seen-ld_vae-13/predictions.jsonl \
     --synthetic data/selected/diagnostic_seen-ld_vae-13.jsonl --compositions data/compositions/diagnostic_seen-13.jsonl \
-    --folds data/folds/diagnostic_seen-ld_vae-13 --fold-predictions models/prior/fold_a/diagnostic_seen-ld_vae-13/predictions.jsonl \
-    models/prior/fold_b/diagnostic_seen-ld_vae-13/predictions.jsonl --out reports/prior/runs/diagnostic_seen-ld_vae-13.json
+    --folds data/folds/diagnostic_seen-ld_vae-13 --fold-predictions models/prior/fold/diagnostic_seen-ld_vae-13-a/predictions.jsonl \
+    models/prior/fold/diagnostic_seen-ld_vae-13-b/predictions.jsonl --out reports/prior/runs/diagnostic_seen-ld_vae-13.json
 
 Weight and strength of the correction are chosen on rows that the folds' classifiers have not seen: validation rows of D_train and
 the other half of the support set. The gold labels of the test sets are opened for the metrics alone.
@@ -21,7 +21,6 @@ from compaug.reports.generalised import Trained
 from stages import parser, run
 
 PARAMS = ["composition_prior", "evaluation", "benchmarks.{benchmark}.backbones"]
-FOLDS = ("a", "b")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -33,25 +32,23 @@ def main(argv: list[str] | None = None) -> None:
         return read_jsonl(path, len(labels))
 
     train, support = rows(args.split / "train.jsonl"), rows(args.split / "support.jsonl")
-    made = {True: [], False: []}  # folds with and without calibration
-    for name, predictions in zip(FOLDS, args.fold_predictions, strict=True):
-        half = rows(args.folds / name / "support.jsonl")
-        trained = Trained(predictions, train, [*half, *rows(args.folds / name / "synthetic.jsonl")])
-        for calibrated, folds in made.items():
-            folds.append(generalised.fold_of(trained, rows(args.folds / name / "held.jsonl"), half, calibrated, labels))
+    calibrated, plain = (
+        generalised.folds_of(args.folds, args.fold_predictions, train, labels, calibrate)
+        for calibrate in (options.calibrate, False)
+    )
     found = generalised.results(
         Trained(args.predictions, train, [*support, *rows(args.synthetic)]),
         {"unseen": rows(args.split / "test.jsonl"), "seen": rows(args.split / "seen_test.jsonl")},
         support,
         [tuple(row["requested_labels"]) for _, row in iter_rows(args.compositions)],
-        made[options.calibrate],
-        made[False],
+        calibrated,
+        plain,
         options,
         labels,
         blocks["evaluation"].empty_both,
     )
-    row = {"benchmark": args.benchmark, "generator": args.generator, "seed": args.seed, "decodings": found}
-    row |= {"backbones": backbone_names(blocks["backbones"], ())}
+    row = {"benchmark": args.benchmark, "generator": args.generator, "classifier": args.classifier, "seed": args.seed}
+    row |= {"decodings": found, "backbones": backbone_names(blocks["backbones"], ())}
     write_json(args.out, row)
 
 
@@ -59,6 +56,7 @@ def _parser():
     made = parser(__doc__)
     made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
     made.add_argument("--generator", required=True, help="generator of the cell")
+    made.add_argument("--classifier", required=True, help="classifier of the cell")
     made.add_argument("--seed", type=int, required=True, help="seed of the cell")
     made.add_argument("--split", type=Path, required=True, help="folder of a split with a seen test set")
     made.add_argument("--predictions", type=Path, required=True, help="predictions.jsonl on both test sets")

@@ -2,7 +2,7 @@
 
 python -m stages.prior_tables --axes prior --out reports/prior
 
-Reads <out>/runs/<benchmark>-<generator>-<seed>.json for the product of the axes; a missing cell is an error.
+Reads <out>/runs/ and <out>/ceilings/ for the product of the axes; a missing cell is an error.
 """
 
 from __future__ import annotations
@@ -14,25 +14,32 @@ from compaug.records import write_json, write_text
 from compaug.reports import figures, prior
 from stages import parser, run
 
-PARAMS = ["{axes}.benchmarks", "{axes}.generators", "{axes}.seeds"]
+PARAMS = [
+    "{axes}.benchmarks",
+    "{axes}.generators",
+    "{axes}.seeds",
+    "{axes}.posterior",
+    "{axes}.classifiers",
+    "{axes}.classifier_seeds",
+]
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     axes = params.load(args.params, PARAMS, axes=args.axes)
-    cells = prior.read_cells(args.out / "runs", **axes)
-    for benchmark, generators in cells.items():
+    grid = prior.read_grid(args.out, axes)
+    for benchmark, generators in grid.cells.items():
         path = args.out / "figures" / f"seen-unseen-{benchmark}"
         figures.seen_against_unseen(benchmark, prior.points(generators), ("thresholds", "composition prior"), path)
-    shown = prior.page(cells)
-    write_json(args.out / "metrics.json", prior.metrics_tree(cells))
+    shown = prior.page(grid)
+    write_json(args.out / "metrics.json", prior.metrics_tree(grid))
     write_text(args.out / "table.md", shown)
     print(shown)
 
 
 def _parser():
     made = parser(__doc__)
-    made.add_argument("--axes", required=True, help="block of params.yaml with benchmarks, generators and seeds")
+    made.add_argument("--axes", required=True, help="block of params.yaml with the axes of the grid")
     made.add_argument("--out", type=Path, required=True, help="folder of the grid: reads runs/, writes the tables")
     return made
 

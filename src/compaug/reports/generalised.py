@@ -6,6 +6,7 @@ training data (cross-fitted: the classifiers of the folds have not seen them), n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,10 +31,11 @@ from compaug.composition_prior import (
     target_of,
 )
 from compaug.decoding import read_validation
-from compaug.metrics import evaluate, label_matrix, percent, read_predictions
-from compaug.records import Example, Labels, iter_rows
+from compaug.metrics import DECIMALS, evaluate, label_matrix, percent, read_predictions
+from compaug.records import Example, Labels, iter_rows, read_jsonl
 
 UNSEEN_METRICS = ("jacc", "corr", "comp")
+FOLDS = ("a", "b")
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,23 @@ def fold_of(
     return Fold(prior, adjust(validation[real]), gold[real], adjust(unseen), held_gold)
 
 
+def folds_of(
+    folder: Path,
+    predictions: Sequence[Path],
+    train: Sequence[Example],
+    labels: Labels,
+    calibrated: bool,
+) -> list[Fold]:
+    """The folds of a cell: what the stage `folds` wrote into `folder`, and the predictions.jsonl of their classifiers."""
+    made = []
+    for name, path in zip(FOLDS, predictions, strict=True):
+        support, synthetic, held = (
+            read_jsonl(folder / name / f"{part}.jsonl", len(labels)) for part in ("support", "synthetic", "held")
+        )
+        made.append(fold_of(Trained(path, train, [*support, *synthetic]), held, support, calibrated, labels))
+    return made
+
+
 def results(
     final: Trained,
     parts: Mapping[str, Sequence[Example]],
@@ -96,7 +115,7 @@ def results(
     gold = {name: label_matrix([e.labels for e in rows], n) for name, rows in parts.items()}
     calibrated = {name: adjust(p) for name, p in raw.items()}
     prior = prior_for(final, support, drawn, options.target, labels)
-    weights, plain = _weights(folds, options), _weights(plain_folds, options)
+    weights, plain = weights_of(folds, options), weights_of(plain_folds, options)
     moved = Prior(
         prior.candidates, prior.train, em_target(np.concatenate(list(calibrated.values())), prior), prior.seen
     )
@@ -133,8 +152,61 @@ def results(
     }
 
 
-def _weights(folds: Sequence[Fold], options) -> Weights:
+def weights_of(folds: Sequence[Fold], options) -> Weights:
     """The best on the folds; what params.yaml sets is not searched."""
     weights = WEIGHTS if options.weight is None else (options.weight,)
     strengths = STRENGTHS if options.strength is None else (options.strength,)
     return choose(folds, weights, strengths, options.back_off)
+
+
+# ---------------------------------------------------------------- ceilings
+
+CEILING_DECODINGS = ("threshold", "composition_prior")
+CEILING_METRICS = ("seen", "unseen", "harmonic", "ausuc")
+
+
+def mean_of(halves: Sequence[Mapping]) -> dict:
+    """The two decodings' metrics, averaged over halves of the test set (cross-fitted)."""
+    return {
+        decoding: {
+            metric: round(float(np.mean([half[decoding][metric] for half in halves])), DECIMALS)
+            for metric in CEILING_METRICS
+        }
+        for decoding in CEILING_DECODINGS
+    }
+
+
+def bayes(
+    grammar,
+    learned: Sequence[Example],
+    support: Sequence[Example],
+    parts: Mapping[str, Sequence[Example]],
+    weights: Weights,
+) -> dict:
+    """The exact Bayes classifier of a known grammar, under the training prior and under the corrected one with the cell's weight. Its
+    likelihood is exact, so the strength of its correction is 1."""
+    train, target = (_shares(examples) for examples in (learned, support))
+    w = weights.weight if weights.strength else 0.0
+    mixed = {c: (1 - w) * train.get(c, 0.0) + w * target.get(c, 0.0) for c in train | target}
+    made = {}
+    for decoding, prior in zip(CEILING_DECODINGS, (train, mixed), strict=True):
+        accuracy = {
+            name: float(
+                np.mean(
+                    [
+                        tuple(said) == example.labels
+                        for said, example in zip(
+                            grammar.bayes_predictions([e.text for e in some], prior), some, strict=True
+                        )
+                    ]
+                )
+            )
+            for name, some in parts.items()
+        }
+        made[decoding] = {name: percent(value) for name, value in accuracy.items()}
+        made[decoding]["harmonic"] = percent(harmonic_mean(*accuracy.values()))
+    return made
+
+
+def _shares(examples: Sequence[Example]) -> dict[Composition, float]:
+    return {c: n / len(examples) for c, n in Counter(e.labels for e in examples).items()}

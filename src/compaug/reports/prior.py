@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from compaug.metrics import DECIMALS
 from compaug.records import InputError, read_json, sub_seed
 from compaug.reports import markdown_table
-from compaug.reports.pages import p_value, spread
+from compaug.reports.classifiers import classifier_cell_name
+from compaug.reports.pages import NOT_REPORTED, p_value, spread
 from compaug.reports.tables import cell_name
 from compaug.statistics import holm, paired_t_test, summarise
 
@@ -25,19 +27,45 @@ DECODINGS = {
 METRICS = {"seen": "seen", "unseen": "unseen", "harmonic": "H", "ausuc": "AUSUC"}
 RESAMPLES = 4000
 
-Cells = dict[str, dict[str, list[dict]]]  # benchmark -> generator -> rows by seed
+Cells = dict[str, dict[str, list[dict]]]  # benchmark -> generator (or classifier) -> rows by seed
 
 
-def read_cells(folder: Path, benchmarks: Sequence[str], generators: Sequence[str], seeds: Sequence[int]) -> Cells:
-    """Rows of every cell; InputError names the first that is missing."""
+@dataclass(frozen=True)
+class Grid:
+    """Every row of the grid. cells: the generators, with the classifier of `run`; posterior: those whose texts were selected by the
+    posterior of their composition; classifiers: the others, without augmentation; ceilings: rows by seed, for each benchmark."""
 
-    def row(benchmark: str, generator: str, seed: int) -> dict:
-        path = folder / cell_name(benchmark, generator, seed)
+    cells: Cells
+    posterior: Cells
+    classifiers: Cells
+    ceilings: dict[str, list[dict]]
+
+
+def read_grid(folder: Path, axes: Mapping) -> Grid:
+    """Rows of runs/ and ceilings/ below `folder` for the product of the axes; InputError names the first that is missing."""
+
+    def read(path: Path) -> dict:
         if not path.exists():
             raise InputError(f"{path}: this cell of the axes has no result; `dvc repro` the grid or shorten the axis")
         return read_json(path)
 
-    return {b: {g: [row(b, g, s) for s in seeds] for g in generators} for b in benchmarks}
+    runs, benchmarks, seeds = folder / "runs", axes["benchmarks"], axes["seeds"]
+
+    def by_generator(runs: Path, names: Sequence[str]) -> Cells:
+        return {b: {g: [read(runs / cell_name(b, g, s)) for s in seeds] for g in names} for b in benchmarks}
+
+    return Grid(
+        by_generator(runs, axes["generators"]),
+        by_generator(runs / "posterior", axes["posterior"]),
+        {
+            b: {
+                c: [read(runs / "classifiers" / classifier_cell_name(b, NONE, c, s)) for s in axes["classifier_seeds"]]
+                for c in axes["classifiers"]
+            }
+            for b in benchmarks
+        },
+        {b: [read(folder / "ceilings" / f"{b}-{s}.json") for s in seeds] for b in benchmarks},
+    )
 
 
 def values(rows: Sequence[Mapping], decoding: str, metric: str) -> list[float]:
@@ -93,28 +121,34 @@ def gains(generators: Mapping[str, list[dict]]) -> dict[str, dict[str, dict]]:
     return made
 
 
-def metrics_tree(cells: Cells) -> dict:
+def metrics_tree(grid: Grid) -> dict:
+    """benchmark -> group -> generator or classifier -> decoding -> metric -> mean, std, ci95."""
+
     def numbers(found: Sequence[float]) -> dict:
         summary = summarise(found)
         shown = {"mean": summary.mean, "std": summary.std, "ci95": summary.ci95}
         return {name: round(value, DECIMALS) for name, value in shown.items() if value is not None}
 
+    groups = {"generators": grid.cells, "posterior": grid.posterior, "classifiers": grid.classifiers}
     return {
         benchmark: {
-            generator: {
-                decoding: {metric: numbers(values(rows, decoding, metric)) for metric in METRICS}
-                for decoding in DECODINGS
+            group: {
+                name: {
+                    decoding: {metric: numbers(values(rows, decoding, metric)) for metric in METRICS}
+                    for decoding in DECODINGS
+                }
+                for name, rows in cells[benchmark].items()
             }
-            for generator, rows in generators.items()
+            for group, cells in groups.items()
         }
-        for benchmark, generators in cells.items()
+        for benchmark in grid.cells
     }
 
 
 # ---------------------------------------------------------------- page
 
 
-def page(cells: Cells) -> str:
+def page(grid: Grid) -> str:
     parts = [
         "# Composition prior",
         (
@@ -124,7 +158,7 @@ def page(cells: Cells) -> str:
             "rows, cross-fitted; no test row takes part, except that `em` reads the test texts without their labels (transductive)."
         ),
     ]
-    for benchmark, generators in cells.items():
+    for benchmark, generators in grid.cells.items():
         some = next(iter(generators.values()))
         backbones = ", ".join(f"{role} `{name}`" for role, name in sorted(some[0]["backbones"].items()))
         found = gains(generators)
@@ -139,6 +173,21 @@ def page(cells: Cells) -> str:
             _gain_table(found["generator"]),
             f"![Seen against unseen accuracy on {benchmark}](figures/seen-unseen-{benchmark}.png)",
             _weights_table(generators),
+            "### Selection by the posterior of the requested composition",
+            (
+                "The same number of texts, kept by the filter's Jaccard index (the paper) or by the probability that it gives to the "
+                "requested composition under the composition prior; gains are posterior over Jaccard."
+            ),
+            _posterior_table(generators, grid.posterior[benchmark]),
+            "### Other classifiers, without augmentation",
+            _table(grid.classifiers[benchmark], (BASELINE, CORRECTED), "classifier, decoding"),
+            "### Ceilings",
+            (
+                "Not results, and in no comparison: these rows have seen what no method may see. *Real texts*: half of the unseen test set "
+                "stands in for the synthetic texts, and the other half is the test (both ways, averaged); weight and strength are those of "
+                "`none`. *Bayes*: the exact classifier of the known grammar, under the training prior and under the corrected one."
+            ),
+            _ceiling_table(grid.ceilings[benchmark]),
         ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -157,14 +206,43 @@ def verdict(found: Mapping[str, Mapping]) -> str:
     return said.strip()
 
 
-def _table(generators) -> str:
+def _table(groups: Mapping[str, list[dict]], decodings=tuple(DECODINGS), what: str = "generator, decoding") -> str:
     lines = [
-        [f"{generator}, {decoding}", *(spread(summarise(values(rows, decoding, metric))) for metric in METRICS)]
-        for generator, rows in generators.items()
-        for decoding in DECODINGS
+        [f"{name}, {decoding}", *(spread(summarise(values(rows, decoding, metric))) for metric in METRICS)]
+        for name, rows in groups.items()
+        for decoding in decodings
     ]
-    key = "; ".join(f"`{name}`: {words}" for name, words in DECODINGS.items())
-    return f"{markdown_table(['generator, decoding', *METRICS.values()], lines)}\n\n({key}.)"
+    key = "; ".join(f"`{name}`: {DECODINGS[name]}" for name in decodings)
+    return f"{markdown_table([what, *METRICS.values()], lines)}\n\n({key}.)"
+
+
+def _posterior_table(generators: Mapping[str, list[dict]], posterior: Mapping[str, list[dict]]) -> str:
+    lines = []
+    for name, rows in posterior.items():
+        if name not in generators:
+            continue
+        for decoding in (BASELINE, CORRECTED):
+            line = [f"{name}, {decoding}"]
+            for metric in ("unseen", "harmonic"):
+                pair = values(generators[name], decoding, metric), values(rows, decoding, metric)
+                line += [spread(summarise(pair[0])), spread(summarise(pair[1]))]
+                line.append(spread(summarise([b - a for a, b in zip(*pair, strict=True)]), sign=True))
+            lines.append(line)
+    header = [f"{metric}{what}" for metric in ("unseen", "H") for what in (", Jaccard", ", posterior", ", gain")]
+    return markdown_table(["generator, decoding", *header], lines)
+
+
+def _ceiling_table(rows: Sequence[Mapping]) -> str:
+    words = {"real_texts": "real texts", "bayes": "Bayes"}
+    lines = []
+    for name in rows[0]["ceilings"]:
+        for decoding in (BASELINE, CORRECTED):
+            found = [row["ceilings"][name][decoding] for row in rows]
+            have = [[some[metric] for some in found if metric in some] for metric in METRICS]
+            lines.append(
+                [f"{words[name]}, {decoding}", *(spread(summarise(some)) if some else NOT_REPORTED for some in have)]
+            )
+    return markdown_table(["ceiling, decoding", *METRICS.values()], lines)
 
 
 def _gain_table(found: Mapping[str, Mapping]) -> str:

@@ -1,0 +1,48 @@
+"""Halves of the unseen test set as if a generator had written them: what perfect texts would be worth. For ceiling rows alone.
+
+python -m stages.ceiling --split data/splits/diagnostic_seen --out data/ceiling/diagnostic_seen
+
+Writes <out>/a and <out>/b: synthetic.jsonl (one half, with its labels), held.jsonl (the other half) and inputs.jsonl (the other half
+and the seen test set, without labels). The rows that come of it are marked as a ceiling and take part in no comparison.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from compaug.records import Example, InputError, Labels, atomic_dir, read_jsonl, sub_seed, write_jsonl
+from stages import parser, run
+
+PARAMS: list[str] = []
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    n_labels = len(Labels.read(args.split / "labels.json"))
+    test, seen = (read_jsonl(args.split / f"{name}.jsonl", n_labels) for name in ("test", "seen_test"))
+    if len(test) < 2:
+        raise InputError(f"{args.split / 'test.jsonl'}: two halves need two rows; raise split.test_share")
+    order = sorted(test, key=lambda example: sub_seed(0, "ceiling", example.id))
+    halves = order[::2], order[1::2]
+    with atomic_dir(args.out) as folder:
+        for name, given, held in (("a", *halves), ("b", *halves[::-1])):
+            (folder / name).mkdir()
+            write_jsonl(folder / name / "synthetic.jsonl", (as_synthetic(example) for example in given))
+            write_jsonl(folder / name / "held.jsonl", held)
+            write_jsonl(folder / name / "inputs.jsonl", (replace(example, labels=()) for example in [*held, *seen]))
+
+
+def as_synthetic(example: Example) -> Example:
+    return replace(example, id=f"ceiling-{example.id}", source="synthetic", requested_labels=example.labels)
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("--split", type=Path, required=True, help="folder of a split with a seen test set")
+    made.add_argument("--out", type=Path, required=True, help="folder to write, with a/ and b/")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)
