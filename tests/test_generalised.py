@@ -15,7 +15,6 @@ from compaug.records import (
     Example,
     InputError,
     Labels,
-    iter_rows,
     read_json,
     read_jsonl,
     write_json,
@@ -179,6 +178,25 @@ def test_weights_that_params_set_are_not_searched(world, tmp_path):
     (tmp_path / "fixed.yaml").write_text(text)
     found = run_stage(world, "row.json", tmp_path / "fixed.yaml")["decodings"]["composition_prior"]
     assert (found["weight"], found["strength"]) == (0.3, 0.4)
+
+
+def test_a_cell_without_folds_takes_weight_and_strength_from_the_parameters(world):
+    """The root cell: the same decoding as the grid's with those weights; without support rows nothing is corrected."""
+    parts = {name: read_jsonl(world / "split" / f"{name}.jsonl") for name in ("train", "support", "test", "seen_test")}
+    trained = Trained(world / "final.jsonl", parts["train"], parts["support"])
+    rows = [*parts["test"], *parts["seen_test"]]
+    p = generalised.read_predictions(world / "final.jsonl", [e.id for e in rows], len(LABELS))
+    gold = generalised.label_matrix([e.labels for e in rows], len(LABELS))
+    right = {}
+    for strength in (0.0, 1.0):
+        options = OPTIONS.model_copy(update={"weight": 0.5, "strength": strength, "target": "both"})
+        found = generalised.corrected(p, trained, parts["support"], [(0,)], options, LABELS)
+        right[strength] = (found == gold).all(1)[: len(parts["test"])].mean()
+    assert right[1.0] > right[0.0] + 0.3
+    iid = Trained(world / "final.jsonl", [*parts["train"], *parts["support"]], [])
+    options = OPTIONS.model_copy(update={"weight": 0.5, "calibrate": False})
+    sets = [generalised.corrected(p, iid, [], [], options.model_copy(update={"strength": s}), LABELS) for s in (0, 1)]
+    assert (sets[0] == sets[1]).mean() > 0.99  # P_t is P_train up to its smoothing
 
 
 # ---------------------------------------------------------------- ceilings

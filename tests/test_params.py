@@ -306,3 +306,24 @@ def test_a_file_and_a_block_make_a_classifier(tmp_path, monkeypatch):
 def test_a_block_without_a_file_is_a_misspelt_name(tmp_path):
     path = edited(tmp_path, {"generators.ld_vea": {}})
     assert "ld_vea: unknown generator; did you mean 'ld_vae'?" in refusal(params.parse, path)
+
+
+def test_the_composition_prior_in_the_root_cell_needs_numbers(tmp_path):
+    decoding = {"evaluation.decoding": "composition_prior"}
+    assert refusal(parse, edited(tmp_path, decoding | {"composition_prior.strength": 0.5})).count(
+        "composition_prior.weight"
+    )
+    numbers = {"composition_prior.weight": 0.1, "composition_prior.strength": 0.5}
+    assert parse(edited(tmp_path, decoding | numbers)).evaluation.decoding == "composition_prior"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("prior.posterior", ["concat"], "prior.posterior: unknown name 'concat'; choose from none, oversample"),
+        ("prior.classifiers", ["brt"], "prior.classifiers: unknown name 'brt'"),
+        ("prior.classifier_seeds", [5], "prior.classifier_seeds: unknown name 5; choose from 13, 21"),
+    ],
+)
+def test_the_axes_of_the_composition_prior_name_what_there_is(tmp_path, key, value, said):
+    assert said in refusal(parse, edited(tmp_path, {key: value}))

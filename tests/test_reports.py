@@ -399,6 +399,7 @@ def write_splits(folder):
         write_rows(folder / arm / "predictions.jsonl", predictions)
     write_jsonl(folder / "run.jsonl", [example(i, "text", (1, 2)) for i in range(10)])
     write_json(folder / "run.json", SIDE_CAR)
+    write_rows(folder / "drawn.jsonl", [{"requested_labels": [1, 2]}])
 
 
 def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
@@ -407,7 +408,18 @@ def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
 
     write_splits(tmp_path)
     cell = ["--benchmark", "semeval_mini", "--params", str(ROOT / "params.yaml")]
-    files = ["--selected", "run.jsonl", "--out", "metrics.json", "--details", "details.json", "--splits", "."]
+    files = [
+        "--selected",
+        "run.jsonl",
+        "--compositions",
+        "drawn.jsonl",
+        "--out",
+        "metrics.json",
+        "--details",
+        "details.json",
+        "--splits",
+        ".",
+    ]
     files = [value if value.startswith("--") else str(tmp_path / value) for value in files]
     predictions = [str(tmp_path / arm / "predictions.jsonl") for arm in ARMS]
     evaluate_stage.main([*cell, *files, "--predictions", *predictions])
@@ -438,7 +450,18 @@ def test_answers_that_do_not_parse_are_on_the_page(tmp_path):
         rows = [row | {"unparsed": 2 * (at < 3)} for at, (_, row) in enumerate(list(iter_rows(path)))]
         write_rows(path, rows)
     cell = ["--benchmark", "semeval_mini", "--params", str(ROOT / "params.yaml")]
-    files = ["--selected", "run.jsonl", "--out", "metrics.json", "--details", "details.json", "--splits", "."]
+    files = [
+        "--selected",
+        "run.jsonl",
+        "--compositions",
+        "drawn.jsonl",
+        "--out",
+        "metrics.json",
+        "--details",
+        "details.json",
+        "--splits",
+        ".",
+    ]
     files = [value if value.startswith("--") else str(tmp_path / value) for value in files]
     evaluate_stage.main([*cell, *files, "--predictions", *(str(tmp_path / arm / "predictions.jsonl") for arm in ARMS)])
     assert read_json(tmp_path / "details.json")["unparsed"]["iid"] == {"rows": 3, "pieces": 6}

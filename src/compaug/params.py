@@ -360,7 +360,7 @@ class Classifiers(Methods):
 
 
 class Evaluation(Block):
-    decoding: Literal["threshold", "tuned_thresholds"]
+    decoding: Literal["threshold", "tuned_thresholds", "composition_prior"]
     threshold: Annotated[float, Field(gt=0, lt=1)]
     empty_both: Literal["one", "reference"]
 
@@ -503,6 +503,13 @@ class Params(Block):
         ):
             if name not in known:
                 raise ValueError(f"{what}: unknown name {name!r}; choose from {', '.join(map(str, known))}")
+        if self.evaluation.decoding == "composition_prior":
+            for name in ("weight", "strength"):
+                if getattr(self.composition_prior, name) is None:
+                    raise ValueError(
+                        f"composition_prior.{name}: evaluation.decoding is composition_prior, which needs a number here; reports/prior "
+                        "chooses it on held-out rows (its table has what it found)"
+                    )
         for axis in ("benchmarks", "generators", "seeds"):
             for value in getattr(self.by_classifier, axis):
                 if value not in (made := getattr(self.paper, axis)):

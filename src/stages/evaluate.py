@@ -2,7 +2,7 @@
 
 python -m stages.evaluate --benchmark diagnostic --splits data/splits/diagnostic \
     --predictions models/run/augmented/predictions.jsonl models/run/baseline/predictions.jsonl \
-    --selected data/selected/run.jsonl --out reports/metrics.json --details reports/details.json
+    --selected data/selected/run.jsonl --compositions data/compositions/run.jsonl --out reports/metrics.json --details reports/details.json
 
 Spec sections 3 and 9; an arm is named by the folder of its predictions (augmented, baseline, iid).
 """
@@ -16,12 +16,13 @@ from compaug import params
 from compaug.benchmarks import oracle_for
 from compaug.decoding import decode, read_validation
 from compaug.metrics import evaluate, label_matrix, read_predictions
-from compaug.records import InputError, Labels, iter_jsonl, read_json, read_jsonl, write_json
-from compaug.reports import cell
+from compaug.records import InputError, Labels, iter_jsonl, iter_rows, read_json, read_jsonl, write_json
+from compaug.reports import cell, generalised
 from compaug.reports.errors import unparsed
+from compaug.reports.generalised import Trained
 from stages import parser, run
 
-PARAMS = ["evaluation", "benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options"]
+PARAMS = ["evaluation", "composition_prior", "benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options"]
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -36,9 +37,15 @@ def main(argv: list[str] | None = None) -> None:
         examples = read_jsonl(args.splits / f"{cell.SPLIT_OF_ARM[arm]}.jsonl", len(labels))
         gold[arm] = label_matrix([example.labels for example in examples], len(labels))
         probabilities = read_predictions(path, [example.id for example in examples], len(labels))
-        trained_on = [e for file in _training_files(arm, args) for e in read_jsonl(file, len(labels))]
-        learned = read_validation(path, trained_on, len(labels))
-        predicted[arm] = decode(evaluation.decoding, evaluation.threshold, probabilities, *learned)
+        first, *added = (read_jsonl(file, len(labels)) for file in _training_files(arm, args))
+        trained = Trained(path, first, [e for rows in added for e in rows])
+        if evaluation.decoding == "composition_prior":
+            drawn = [tuple(row["requested_labels"]) for _, row in iter_rows(args.compositions)]
+            support, options = added[0] if added else [], blocks["composition_prior"]
+            predicted[arm] = generalised.corrected(probabilities, trained, support, drawn, options, labels)
+        else:
+            learned = read_validation(path, [*trained.train, *trained.added], len(labels))
+            predicted[arm] = decode(evaluation.decoding, evaluation.threshold, probabilities, *learned)
         arms[arm] = evaluate(gold[arm], predicted[arm], labels, evaluation.empty_both)
 
     side_car = read_json(args.selected.with_suffix(".json"))
@@ -56,7 +63,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _training_files(arm: str, args) -> list[Path]:
-    """Where the validation rows of an arm came from."""
+    """D_train or its iid twin, then what was added to it: an arm's validation rows come from these."""
     names = ["iid_train"] if arm == "iid" else ["train", "support"]
     return [*(args.splits / f"{name}.jsonl" for name in names), *([args.selected] if arm == "augmented" else [])]
 
@@ -112,6 +119,7 @@ def _parser():
     made.add_argument(
         "--selected", type=Path, required=True, help="selected synthetic rows, side-car .json beside them"
     )
+    made.add_argument("--compositions", type=Path, required=True, help="label sets that the label generator drew")
     made.add_argument("--out", type=Path, required=True, help="metrics.json to write")
     made.add_argument("--details", type=Path, required=True, help="details.json to write")
     return made

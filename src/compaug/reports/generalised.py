@@ -152,6 +152,25 @@ def results(
     }
 
 
+def corrected(
+    probabilities: np.ndarray,
+    trained: Trained,
+    support: Sequence[Example],
+    drawn: Sequence[Composition],
+    options,
+    labels: Labels,
+) -> np.ndarray:
+    """Label sets [n, n_labels] by the composition prior with the weight and strength of `options`, for a cell without folds. Without
+    support rows (the iid arm) the target is the training data."""
+    if support:
+        prior = prior_for(trained, support, drawn, options.target, labels)
+    else:
+        prior = prior_for(trained, trained.train, [], "support", labels)
+    validation = read_validation(trained.predictions, [*trained.train, *trained.added], len(labels))
+    adjust = calibrate(*validation) if options.calibrate else np.asarray
+    return decode(adjust(probabilities), prior, options.weight, options.strength, options.back_off)
+
+
 def weights_of(folds: Sequence[Fold], options) -> Weights:
     """The best on the folds; what params.yaml sets is not searched."""
     weights = WEIGHTS if options.weight is None else (options.weight,)
