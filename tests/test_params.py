@@ -310,11 +310,11 @@ def test_a_block_without_a_file_is_a_misspelt_name(tmp_path):
 
 def test_the_composition_prior_in_the_root_cell_needs_numbers(tmp_path):
     decoding = {"evaluation.decoding": "composition_prior"}
-    assert refusal(parse, edited(tmp_path, decoding | {"composition_prior.strength": 0.5})).count(
+    assert refusal(params.parse, edited(tmp_path, decoding | {"composition_prior.strength": 0.5})).count(
         "composition_prior.weight"
     )
     numbers = {"composition_prior.weight": 0.1, "composition_prior.strength": 0.5}
-    assert parse(edited(tmp_path, decoding | numbers)).evaluation.decoding == "composition_prior"
+    assert params.parse(edited(tmp_path, decoding | numbers)).evaluation.decoding == "composition_prior"
 
 
 @pytest.mark.parametrize(
@@ -326,4 +326,4 @@ def test_the_composition_prior_in_the_root_cell_needs_numbers(tmp_path):
     ],
 )
 def test_the_axes_of_the_composition_prior_name_what_there_is(tmp_path, key, value, said):
-    assert said in refusal(parse, edited(tmp_path, {key: value}))
+    assert said in refusal(params.parse, edited(tmp_path, {key: value}))
