@@ -22,13 +22,14 @@ from compaug.reports import prior
 from compaug.reports.classifiers import classifier_cell_name
 from compaug.reports.tables import cell_name
 
-GRIDS = ("paper/texts", "paper", "pretrained", "classifiers", "prior/texts", "prior/others", "prior")
+GRIDS = ("paper/texts", "paper", "pretrained", "classifiers", "prior/texts", "prior/others", "prior", "ablations")
 PIPELINES = ("dvc.yaml", *(f"reports/{grid}/dvc.yaml" for grid in GRIDS))
 PAPER = ("reports/paper/texts/dvc.yaml", "reports/paper/dvc.yaml")
 PRIOR = ("reports/prior/texts/dvc.yaml", "reports/prior/dvc.yaml", "reports/prior/others/dvc.yaml")
 STARTS_FROM = {  # whose outputs it reads
     "reports/paper/dvc.yaml": PAPER[:1],
     "reports/classifiers/dvc.yaml": PAPER,
+    "reports/ablations/dvc.yaml": PAPER,
     "reports/prior/others/dvc.yaml": PRIOR[:2],
     "reports/prior/dvc.yaml": (PRIOR[0], PRIOR[2]),
 }
@@ -49,6 +50,9 @@ LIGHT = (
     "ceiling",
     "evaluate_ceiling",
     "prior_tables",
+    "supports",
+    "prefixes",
+    "ablation_tables",
     "quality",
     "costs",
 )
@@ -218,7 +222,7 @@ def test_a_command_gives_only_options_that_its_script_takes_and_all_that_it_requ
             name: "required=True" in rest for name, rest in re.findall(r'add_argument\(\s*"--([\w-]+)"([^)]*)', source)
         }
         for stage in stages:
-            assert set(stage.options) <= set(taken), stage.name
+            assert set(stage.options) <= {*taken, "set"}, stage.name  # every script takes --set
             assert {name for name, required in taken.items() if required} <= set(stage.options), stage.name
 
 
@@ -272,6 +276,9 @@ def test_a_grid_runs_the_stages_of_the_root_on_its_own_coordinates(pipeline):
         "ceiling",
         "evaluate_ceiling",
         "prior_tables",
+        "supports",
+        "prefixes",
+        "ablation_tables",
     }
     for stage in stages_of(pipeline):
         assert stage.script in scripts, stage.name

@@ -327,3 +327,19 @@ def test_the_composition_prior_in_the_root_cell_needs_numbers(tmp_path):
 )
 def test_the_axes_of_the_composition_prior_name_what_there_is(tmp_path, key, value, said):
     assert said in refusal(params.parse, edited(tmp_path, {key: value}))
+
+
+def test_a_value_can_be_set_beside_the_file(tmp_path):
+    """`--set`: a coordinate of a grid that is no option of its script."""
+    args = ["generators.ld_vae.kl_form=reference", "selection.k=300"]
+    found = params.load(
+        params.Edited(COMMITTED, tuple(args)), [*GENERATOR, "selection"], benchmark="own", generator="ld_vae"
+    )
+    assert (found["generator"].kl_form, found["selection"].k) == ("reference", 300)
+    assert params.parse(COMMITTED).generators.ld_vae.kl_form == "exact"
+    for edit in ("generators.ld_vae.kl_frm=reference", "generators.ld_vae=", "selection.k", "run.seed.x=1"):
+        said = refusal(params.parse, params.Edited(COMMITTED, (edit,)))
+        assert f"--set {edit}" in said
+    assert "with --set selection.k=-1: selection.k" in refusal(
+        params.parse, params.Edited(COMMITTED, ("selection.k=-1",))
+    )

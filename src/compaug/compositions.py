@@ -54,16 +54,17 @@ def sample_label_sets(
     """`options.requested` label sets from P_t(y), and a report.
 
     `options` is a `params.LabelGenerator`; `train` and `support` are the compositions of D_train and D_s, one per instance;
-    `decoder` is a backbone folder. Raises InputError for an empty support set (zero_shot needs none), for a
+    `decoder` is a backbone folder. Without support label sets `fine_tuned` is `zero_shot`. Raises InputError for `empirical` then, for a
     separator that occurs in a phrase, and when `max_tries` times the requested number of lists did not suffice.
     """
     labels.check_separator(prompt.separator)
     known = [composition for composition in support if composition]
-    if options.mode != "zero_shot" and not known:
+    mode = "zero_shot" if options.mode == "fine_tuned" and not known else options.mode  # nothing to tune it on
+    if mode == "empirical" and not known:
         raise InputError(
-            f"label_generator.mode {options.mode} needs support label sets and the support set has none; use zero_shot"
+            "label_generator.mode empirical needs support label sets and the support set has none; use zero_shot"
         )
-    draws = MODES[options.mode](options, prompt, labels, train, known, decoder, seed, work_dir)
+    draws = MODES[mode](options, prompt, labels, train, known, decoder, seed, work_dir)
     return draws.label_sets, report(draws, labels, train, known)
 
 

@@ -11,6 +11,7 @@ so `dvc exp run -S generators.ld_vae.epochs=5` always does what it says.
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -468,6 +469,20 @@ class PriorAxes(Axes):
     classifier_seeds: Annotated[list[Seed], Field(min_length=1)]
 
 
+class AblationAxes(Block):
+    """The axes of reports/ablations, which starts from the cells of `paper`. support_sizes, options and selections are tried on the
+    texts of `generator`; options are "key=value" of its block, selections of the block `selection`."""
+
+    benchmarks: Annotated[list[str], Field(min_length=1)]
+    generator: str
+    seeds: Annotated[list[Seed], Field(min_length=1)]
+    support_sizes: Annotated[list[Count], Field(min_length=1)]
+    generators: Annotated[list[str], Field(min_length=1)]
+    synthetic_sizes: Annotated[list[Positive], Field(min_length=1)]
+    options: Annotated[list[str], Field(min_length=1)]
+    selections: Annotated[list[str], Field(min_length=1)]
+
+
 GRIDS = ("paper", "random", "pretrained", "prior")
 
 
@@ -486,6 +501,7 @@ class Params(Block):
     random: Axes
     pretrained: Axes
     prior: PriorAxes
+    ablations: AblationAxes
 
     @model_validator(mode="after")
     def _names_exist(self) -> Params:
@@ -500,6 +516,10 @@ class Params(Block):
             *(("prior.classifier_seeds", n, self.prior.seeds) for n in self.prior.classifier_seeds),
             *((f"{grid}.benchmarks", n, self.benchmarks) for grid in GRIDS for n in getattr(self, grid).benchmarks),
             *((f"{grid}.generators", n, generators) for grid in GRIDS for n in getattr(self, grid).generators),
+            *(("ablations.benchmarks", n, self.benchmarks) for n in self.ablations.benchmarks),
+            *(("ablations.benchmarks", f"{n}_supports", self.benchmarks) for n in self.ablations.benchmarks),
+            ("ablations.generator", self.ablations.generator, generators),
+            *(("ablations.generators", n, generators) for n in self.ablations.generators),
         ):
             if name not in known:
                 raise ValueError(f"{what}: unknown name {name!r}; choose from {', '.join(map(str, known))}")
@@ -518,8 +538,32 @@ class Params(Block):
         return self
 
 
-def parse(path: Path | str) -> Params:
+@dataclass(frozen=True)
+class Edited:
+    """A parameter file with some values set otherwise: `edits` are "dotted.key=value", the value in YAML."""
+
+    path: Path
+    edits: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.path} with {' '.join(f'--set {edit}' for edit in self.edits)}"
+
+    def apply(self, tree: dict) -> None:
+        """InputError for a key that the file does not have."""
+        for edit in self.edits:
+            key, equals, value = edit.partition("=")
+            *parents, last = key.split(".")
+            node: Any = tree
+            for word in parents:
+                node = node.get(word) if isinstance(node, dict) else None
+            if not equals or not isinstance(node, dict) or last not in node:
+                raise InputError(f"--set {edit}: write <key of {self.path}>=<value>; there is no key {key!r}")
+            node[last] = yaml.safe_load(value)
+
+
+def parse(source: Path | str | Edited) -> Params:
     """Read and check the whole file. InputError: one line naming the file, the key and what is wrong with it."""
+    path = source.path if isinstance(source, Edited) else source
     try:
         raw = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -528,13 +572,15 @@ def parse(path: Path | str) -> Params:
         raise InputError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
     if not isinstance(raw, dict):
         raise InputError(f"{path}: expected a mapping of blocks; restore it with `git checkout {path}`")
+    if isinstance(source, Edited):
+        source.apply(raw)
     try:
         return Params.model_validate(raw)
     except ValidationError as error:
-        raise InputError(f"{path}: {_one_line(error)}") from None
+        raise InputError(f"{source}: {_one_line(error)}") from None
 
 
-def load(path: Path | str, keys: list[str], **coordinates: str) -> dict[str, Any]:
+def load(path: Path | str | Edited, keys: list[str], **coordinates: str) -> dict[str, Any]:
     """The blocks a stage lists, by the last word of their path; method blocks come resolved with their budget.
 
     `keys` are dotted paths such as "benchmarks.{benchmark}.split". `generators.{generator}` is returned as "generator" and

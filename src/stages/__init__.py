@@ -13,16 +13,28 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from compaug.params import Edited
 from compaug.records import InputError, read_json, write_json
 
 COSTS = Path(".costs")  # seconds, versions and devices: never in a DVC output, because they differ at every run
 PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scikit-learn")
 
 
+class _Parser(argparse.ArgumentParser):
+    def parse_args(self, *args, **kwargs):
+        parsed = super().parse_args(*args, **kwargs)
+        if parsed.set:
+            parsed.params = Edited(parsed.params, tuple(parsed.set))
+        return parsed
+
+
 def parser(description: str | None) -> argparse.ArgumentParser:
-    """An argument parser with what every stage takes: the params file."""
-    made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """An argument parser with what every stage takes: the params file, and values that a grid's coordinate sets otherwise."""
+    made = _Parser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--params", type=Path, default=Path("params.yaml"), help="parameter file (default: params.yaml)")
+    made.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], help="a value instead of the file's; may be repeated"
+    )
     return made
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from compaug.records import atomic_path
 from compaug.reports import errors
+from compaug.statistics import Summary
 
 STYLE = {
     "font.size": 9,
@@ -110,4 +111,35 @@ def seen_against_unseen(
         axes.set_ylabel("accuracy on unseen compositions, %")
         axes.set_title(f"{benchmark}: hollow {words[0]}, filled {words[1]}", loc="left")
         axes.legend(frameon=False)
+        save(figure, path)
+
+
+def accuracy_by_size(benchmark: str, curves: Mapping[str, Sequence[tuple[int, Summary]]], path: Path) -> None:
+    """Figure 4: accuracy against the number of synthetic texts, a small panel for every generator with the others in grey behind it;
+    the band is the 95 % t interval over seeds."""
+    columns = min(4, len(curves))
+    rows = -(-len(curves) // columns)
+    with plt.rc_context(STYLE):
+        figure, grid = plt.subplots(
+            rows, columns, figsize=(1.9 * columns + 0.6, 1.7 * rows + 0.6), sharex=True, sharey=True, squeeze=False
+        )
+        for panel in grid.flat[len(curves) :]:
+            panel.set_visible(False)
+        for panel, (generator, curve) in zip(grid.flat, curves.items(), strict=False):
+            for other in curves.values():
+                panel.plot([n for n, _ in other], [s.mean for _, s in other], color="#d5d5d5", linewidth=0.8)
+            sizes, means = [n for n, _ in curve], np.array([s.mean for _, s in curve])
+            half = np.array([s.ci95 or 0.0 for _, s in curve])
+            panel.fill_between(sizes, means - half, means + half, color="#8fbfdc", alpha=0.5, linewidth=0)
+            panel.plot(sizes, means, "o-", color="#17415e", markersize=3.5, linewidth=1.3)
+            panel.set_title(generator, fontsize=9)
+            panel.set_ylim(bottom=0)
+            panel.set_xticks(sizes)
+            panel.tick_params(labelsize=7)
+        figure.supxlabel("synthetic texts", fontsize=9)
+        figure.supylabel("accuracy on unseen compositions, %", fontsize=9)
+        figure.suptitle(
+            f"{benchmark}: mean and 95 % interval over seeds; grey: the other generators", fontsize=9, x=0.02, ha="left"
+        )
+        figure.tight_layout()
         save(figure, path)

@@ -1,0 +1,217 @@
+"""Ablations: support sizes (Tables 4 and 7), number of synthetic texts (Figure 4), VAE priors (Table 8), the reference code's options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from compaug.metrics import DECIMALS, evaluate, label_matrix
+from compaug.records import Example, InputError, Labels, iter_rows, read_jsonl
+from compaug.reports import METRICS, NOT_REPORTED, markdown_table, number
+from compaug.reports.pages import spread
+from compaug.reports.tables import read_cells
+from compaug.statistics import Summary, summarise
+
+MODULES = {"label_generator": "label generator", "text_generator": "text generator", "classifier": "classifier"}
+NONE = "none"
+
+Metrics = dict[str, float]  # jacc, acc, corr, comp in percent
+BySeed = list[Metrics]
+
+
+def scores(predictions: Path, test: Sequence[Example], labels: Labels, evaluation) -> Metrics:
+    """Metrics of a predictions.jsonl on `test`, which may be a part of the rows that it predicts. InputError for a missing row."""
+    wanted = {example.id: at for at, example in enumerate(test)}
+    probabilities = np.full((len(test), len(labels)), np.nan)
+    for _, row in iter_rows(predictions):
+        if row["split"] == "test" and row["id"] in wanted:
+            probabilities[wanted[row["id"]]] = row["probabilities"]
+    if missing := np.flatnonzero(np.isnan(probabilities).any(1)).tolist():
+        raise InputError(f"{predictions}: the test row {test[missing[0]].id!r} has no prediction; run its stage again")
+    gold = label_matrix([example.labels for example in test], len(labels))
+    found = evaluate(gold, probabilities > evaluation.threshold, labels, evaluation.empty_both)
+    return {name: found[name] for name in METRICS}
+
+
+class Cells:
+    """Results of one benchmark: those of this grid from their predictions, those of reports/paper from their rows."""
+
+    def __init__(self, benchmark: str, axes, evaluation, models: Path, supports: Path, paper_runs: Path):
+        self.benchmark, self.axes, self.models, self.evaluation = benchmark, axes, models, evaluation
+        self.labels = Labels.read(supports / benchmark / "labels.json")
+        self.test = read_jsonl(supports / benchmark / "test.jsonl", len(self.labels))
+        common = {row["id"] for _, row in iter_rows(supports / benchmark / "test_inputs.jsonl")}
+        self.common = [example for example in self.test if example.id in common]
+        self.paper_runs = paper_runs
+
+    def of(self, family: str, *variant: object, common: bool = False) -> BySeed:
+        """Metrics of models/.../<family>/<benchmark>-<variant>-<seed>, by seed."""
+        test = self.common if common else self.test
+
+        def path(seed: int) -> Path:
+            return self.models / family / "-".join(map(str, (self.benchmark, *variant, seed))) / "predictions.jsonl"
+
+        return [scores(path(seed), test, self.labels, self.evaluation) for seed in self.axes.seeds]
+
+    def paper(self, generator: str) -> BySeed:
+        rows = read_cells(self.paper_runs, [self.benchmark], [generator], self.axes.seeds)
+        return [{name: row["metrics"][name] for name in METRICS} for row in rows[self.benchmark][generator]]
+
+    @property
+    def kept(self) -> int:
+        """Synthetic texts of a whole cell."""
+        rows = read_cells(self.paper_runs, [self.benchmark], [self.axes.generator], self.axes.seeds)
+        return max(row["n_aug"] for row in rows[self.benchmark][self.axes.generator])
+
+
+def results(cells: Cells) -> dict[str, dict[str, BySeed]]:
+    """{table: {variant: metrics by seed}}; a variant of the support table is "<module> <size>"."""
+    axes = cells.axes
+    support = {"default": cells.of("default", common=True)}
+    for module in MODULES:
+        for size in axes.support_sizes:
+            support[f"{module} {size}"] = cells.of(module, size, common=True)
+    synthetic = {"none 0": cells.paper(NONE)}
+    for generator in axes.generators:
+        for size in axes.synthetic_sizes:
+            synthetic[f"{generator} {size}"] = cells.of("synthetic", generator, size)
+        synthetic[f"{generator} all"] = cells.paper(generator)
+    options = {"default": cells.paper(axes.generator)}
+    options |= {option: cells.of("option", option) for option in axes.options}
+    selections = {"default": cells.paper(axes.generator)}
+    selections |= {choice: cells.of("selection", choice) for choice in axes.selections}
+    priors = {name: cells.paper(name) for name in ("ld_vae", "vae")}
+    return {"support": support, "synthetic": synthetic, "options": options, "selections": selections, "priors": priors}
+
+
+def summaries(rows: BySeed) -> dict[str, Summary]:
+    return {metric: summarise([row[metric] for row in rows]) for metric in METRICS}
+
+
+def gain(rows: BySeed, default: BySeed, metric: str = "acc") -> Summary:
+    return summarise([a[metric] - b[metric] for a, b in zip(rows, default, strict=True)])
+
+
+def metrics_tree(every: Mapping[str, Mapping[str, Mapping[str, BySeed]]]) -> dict:
+    """benchmark -> table -> variant -> metric -> mean, std, ci95."""
+
+    def numbers(summary: Summary) -> dict:
+        found = {"mean": summary.mean, "std": summary.std, "ci95": summary.ci95}
+        return {name: round(value, DECIMALS) for name, value in found.items() if value is not None}
+
+    return {
+        benchmark: {
+            table: {
+                variant: {metric: numbers(summary) for metric, summary in summaries(rows).items()}
+                for variant, rows in variants.items()
+            }
+            for table, variants in tables.items()
+        }
+        for benchmark, tables in every.items()
+    }
+
+
+def curves(synthetic: Mapping[str, BySeed], axes, kept: int) -> dict[str, list[tuple[int, Summary]]]:
+    """{generator: [(number of texts, Acc)]} for Figure 4; every curve starts from no augmentation."""
+    start = summaries(synthetic["none 0"])["acc"]
+    return {
+        generator: [(0, start)]
+        + [(n, summaries(synthetic[f"{generator} {n}"])["acc"]) for n in axes.synthetic_sizes]
+        + [(kept, summaries(synthetic[f"{generator} all"])["acc"])]
+        for generator in axes.generators
+    }
+
+
+# ---------------------------------------------------------------- page
+
+
+def page(every: Mapping[str, Mapping[str, Mapping[str, BySeed]]], cells: Mapping[str, Cells], paper: Mapping) -> str:
+    parts = ["# Ablations"]
+    for benchmark, tables in every.items():
+        own = cells[benchmark]
+        seeds = ", ".join(map(str, own.axes.seeds))
+        parts += [
+            f"## {benchmark}",
+            f"Percent, mean and 95 % t interval over the seeds {seeds}; a seed is a whole cell, with `{own.axes.generator}` unless named.",
+            "### Support size (Tables 4 and 7)",
+            (
+                f"One module at a time has another number of support texts, the other two keep theirs. All rows share one test set of "
+                f"{len(own.common)} texts, which has no text of the largest support set. The paper's column (Acc) is AAPD with BERT-base and "
+                "GPT-2: the trend may be compared, the level may not."
+            ),
+            _support_table(tables["support"], own.axes, paper),
+            "### Number of synthetic texts (Figure 4)",
+            f"Each size is the head of one ranked list. {_printed_points(paper)}",
+            _synthetic_table(tables["synthetic"], own.axes, own.kept),
+            f"![Accuracy by number of synthetic texts on {benchmark}](figures/synthetic-size-{benchmark}.png)",
+            "### Priors of the VAE (Table 8)",
+            _prior_table(tables["priors"], paper),
+            "### What each departure from the reference code is worth",
+            f"`{own.axes.generator}` with one option as the reference code has it; gains are over the default.",
+            _gain_table(tables["options"], "option"),
+            "### Rules of selection",
+            _gain_table(tables["selections"], "rule"),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _support_table(support: Mapping[str, BySeed], axes, paper: Mapping) -> str:
+    printed = paper["tables"]["table_7"]["rows"]
+    lines = []
+    for module, words in MODULES.items():
+        for size in sorted({*axes.support_sizes, 50}):
+            rows = support["default"] if size == 50 else support[f"{module} {size}"]
+            theirs = printed.get(str(size), {}).get(module, {})
+            lines.append(
+                [words, f"{size}", *(spread(s) for s in summaries(rows).values())]
+                + [
+                    spread(gain(rows, support["default"]), sign=True) if size != 50 else NOT_REPORTED,
+                    number(theirs.get("acc")),
+                ]
+            )
+    header = ["module", "support texts", *METRICS.values(), "Acc over 50", "paper: Acc"]
+    return markdown_table(header, lines, left=(0,))
+
+
+def _synthetic_table(synthetic: Mapping[str, BySeed], axes, kept: int) -> str:
+    sizes = [*map(str, axes.synthetic_sizes), "all"]
+    lines = [
+        [generator, *(spread(summaries(synthetic[f"{generator} {size}"])["acc"]) for size in sizes)]
+        for generator in axes.generators
+    ]
+    start = spread(summaries(synthetic["none 0"])["acc"])
+    header = ["Acc by texts", *(f"{size}" for size in axes.synthetic_sizes), f"{kept}"]
+    return f"Without synthetic texts: {start}.\n\n{markdown_table(header, lines)}"
+
+
+def _printed_points(paper: Mapping) -> str:
+    said = [
+        f"{generator} {number(value)} with {size} texts ({corpus})"
+        for corpus, generators in paper["figures"]["figure_4"]["facts"].items()
+        for generator, points in generators.items()
+        for size, value in points.items()
+    ]
+    return f"Of its curves the paper states: {', '.join(said)}."
+
+
+def _prior_table(priors: Mapping[str, BySeed], paper: Mapping) -> str:
+    printed = {"ld_vae": "LD-VAE", "vae": "VAE"}
+    theirs = paper["tables"]["table_8"]["rows"]
+    lines = [
+        [name, *(f"{spread(s)} ({number(theirs[printed[name]][metric])})" for metric, s in summaries(rows).items())]
+        for name, rows in priors.items()
+    ]
+    difference = gain(priors["ld_vae"], priors["vae"])
+    table = markdown_table(["prior (paper: AAPD)", *METRICS.values()], lines)
+    return f"{table}\n\nLD-VAE over VAE: {spread(difference, sign=True)} points of Acc."
+
+
+def _gain_table(variants: Mapping[str, BySeed], what: str) -> str:
+    lines = [
+        [name, *(spread(s) for s in summaries(rows).values())]
+        + [NOT_REPORTED if name == "default" else spread(gain(rows, variants["default"]), sign=True)]
+        for name, rows in variants.items()
+    ]
+    return markdown_table([what, *METRICS.values(), "Acc over default"], lines)
