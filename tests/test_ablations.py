@@ -17,7 +17,12 @@ from stages import ablation_tables, parser, prefixes, supports
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
 SEEDS = [13, 21, 42]
 AXES = {"benchmarks": ["toy"], "generator": "ld_vae", "seeds": SEEDS, "support_sizes": [0, 3], "generators": ["ld_vae"]}
-AXES |= {"synthetic_sizes": [2, 4], "options": ["kl_form=reference"], "selections": ["scope=per_composition"]}
+AXES |= {
+    "synthetic_sizes": [2, 4],
+    "options": ["kl_form=reference"],
+    "selections": ["scope=per_composition"],
+    "representations": ["flan_t5"],
+}
 
 
 def rows(name: str, count: int) -> list[Example]:
@@ -111,6 +116,10 @@ def world(tmp_path):
             metrics = {"jacc": 50.0, "acc": 10.0 * right, "corr": 50.0, "comp": 50.0}
             row = {"benchmark": "toy", "generator": generator, "seed": seed, "metrics": metrics, "n_aug": 9}
             write_json(tmp_path / "runs" / f"toy-{generator}-{seed}.json", row)
+    for seed in SEEDS:
+        view = {"silhouette": 0.25, "points": [[0.1, 0.2], [0.8, 0.9]]}
+        row = {"labels": list(LABELS.names), "pair_labels": [0, 2], "views": {"latent": view}}
+        write_json(tmp_path / "out" / "representations" / f"toy-flan_t5-{seed}.json", row)
     return tmp_path
 
 
@@ -138,6 +147,8 @@ def test_the_page_has_every_table_and_its_numbers(world, monkeypatch):
         "+50.00 [+50.00, +50.00]" in shown and "23.56" in shown
     )  # classifier 3 over the default; the paper's label generator at 0
     assert "| kl_form=reference " in shown and "+20.00 [+20.00, +20.00]" in shown
+    assert "| flan_t5   | 0.25 [0.25, 0.25] | " in shown
+    assert (world / "out" / "figures" / "representations-toy.png").stat().st_size > 5000
     assert "one test set of 6 texts" in shown and "(26.06)" in shown
     assert (world / "out" / "figures" / "synthetic-size-toy.png").stat().st_size > 5000
 

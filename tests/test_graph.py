@@ -279,6 +279,7 @@ def test_a_grid_runs_the_stages_of_the_root_on_its_own_coordinates(pipeline):
         "supports",
         "prefixes",
         "ablation_tables",
+        "representations",
     }
     for stage in stages_of(pipeline):
         assert stage.script in scripts, stage.name
@@ -348,7 +349,7 @@ def test_the_table_waits_for_every_cell_of_its_axes(pipeline):
 GROUND = {"records", "named", "metrics", "params", "pretrained", "training", "statistics"}
 ROOMS = {"benchmarks", "splits", "audit", "backbones", "compositions", "generators", "classifiers"}
 ROOMS |= {"decoding", "composition_prior"}
-UPPER = {"selection", "quality", "reports", "bench"}
+UPPER = {"selection", "quality", "representations", "reports", "bench"}
 
 
 def room_of(file: Path) -> str:

@@ -481,6 +481,7 @@ class AblationAxes(Block):
     synthetic_sizes: Annotated[list[Positive], Field(min_length=1)]
     options: Annotated[list[str], Field(min_length=1)]
     selections: Annotated[list[str], Field(min_length=1)]
+    representations: Annotated[list[Literal["gpt2_pt", "flan_t5", "ls_pt", "ld_vae"]], Field(min_length=1)]
 
 
 GRIDS = ("paper", "random", "pretrained", "prior")

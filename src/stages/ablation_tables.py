@@ -1,8 +1,9 @@
-"""Collect the ablations: support sizes, numbers of synthetic texts, priors, options, rules of selection.
+"""Collect the ablations: support sizes, numbers of synthetic texts, priors, options, rules of selection, label representations.
 
 python -m stages.ablation_tables --axes ablations --out reports/ablations
 
-Reads models/ablations/classifier/<family>/<cell>/predictions.jsonl and the rows of reports/paper; a missing one is an error.
+Reads models/ablations/classifier/<family>/<cell>/predictions.jsonl, <out>/representations and the rows of reports/paper; a missing
+one is an error.
 """
 
 from __future__ import annotations
@@ -26,10 +27,12 @@ def main(argv: list[str] | None = None) -> None:
     cells = {b: ablations.Cells(b, axes, blocks["evaluation"], *folders) for b in axes.benchmarks}
     every = {benchmark: ablations.results(own) for benchmark, own in cells.items()}
     paper = read_paper_values(args.paper_values)
+    drawn = {b: ablations.read_representations(args.out / "representations", b, axes) for b in axes.benchmarks}
     for benchmark, tables in every.items():
         curves = ablations.curves(tables["synthetic"], axes, cells[benchmark].kept)
         figures.accuracy_by_size(benchmark, curves, args.out / "figures" / f"synthetic-size-{benchmark}")
-    shown = ablations.page(every, cells, paper)
+        figures.representations(benchmark, drawn[benchmark], args.out / "figures" / f"representations-{benchmark}")
+    shown = ablations.page(every, cells, drawn, paper)
     write_json(args.out / "metrics.json", ablations.metrics_tree(every))
     write_text(args.out / "table.md", shown)
     print(shown)

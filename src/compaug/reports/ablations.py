@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from compaug.metrics import DECIMALS, evaluate, label_matrix
-from compaug.records import Example, InputError, Labels, iter_rows, read_jsonl
+from compaug.records import Example, InputError, Labels, iter_rows, read_json, read_jsonl
 from compaug.reports import METRICS, NOT_REPORTED, markdown_table, number
 from compaug.reports.pages import spread
 from compaug.reports.tables import read_cells
@@ -86,6 +86,17 @@ def results(cells: Cells) -> dict[str, dict[str, BySeed]]:
     return {"support": support, "synthetic": synthetic, "options": options, "selections": selections, "priors": priors}
 
 
+def read_representations(folder: Path, benchmark: str, axes) -> dict[str, list[dict]]:
+    """{generator: what the representations stage wrote, by seed}; InputError names a file that is missing."""
+    found = {}
+    for generator in axes.representations:
+        paths = [folder / f"{benchmark}-{generator}-{seed}.json" for seed in axes.seeds]
+        if missing := [path for path in paths if not path.exists()]:
+            raise InputError(f"{missing[0]}: no such file; `dvc repro reports/ablations/dvc.yaml` makes it")
+        found[generator] = [read_json(path) for path in paths]
+    return found
+
+
 def summaries(rows: BySeed) -> dict[str, Summary]:
     return {metric: summarise([row[metric] for row in rows]) for metric in METRICS}
 
@@ -127,7 +138,12 @@ def curves(synthetic: Mapping[str, BySeed], axes, kept: int) -> dict[str, list[t
 # ---------------------------------------------------------------- page
 
 
-def page(every: Mapping[str, Mapping[str, Mapping[str, BySeed]]], cells: Mapping[str, Cells], paper: Mapping) -> str:
+def page(
+    every: Mapping[str, Mapping[str, Mapping[str, BySeed]]],
+    cells: Mapping[str, Cells],
+    representations: Mapping[str, Mapping[str, list[dict]]],
+    paper: Mapping,
+) -> str:
     parts = ["# Ablations"]
     for benchmark, tables in every.items():
         own = cells[benchmark]
@@ -151,6 +167,14 @@ def page(every: Mapping[str, Mapping[str, Mapping[str, BySeed]]], cells: Mapping
             "### What each departure from the reference code is worth",
             f"`{own.axes.generator}` with one option as the reference code has it; gains are over the default.",
             _gain_table(tables["options"], "option"),
+            "### Label representations (Figures 2 and 5)",
+            (
+                "Every label in every composition of D_cg: *latent* is what the generator itself has for it (z_y of LD-VAE, the prefix of LS-PT, "
+                "which is one for all compositions by construction, the states of its phrase for Flan-T5 and GPT2-PT); *state* is the frozen "
+                "decoder's last state of its phrase behind the generator's prefix. Silhouette by label with the cosine distance, from -1 to 1."
+            ),
+            _silhouette_table(representations[benchmark]),
+            f"![Label representations on {benchmark}](figures/representations-{benchmark}.png)",
             "### Rules of selection",
             _gain_table(tables["selections"], "rule"),
         ]
@@ -215,3 +239,14 @@ def _gain_table(variants: Mapping[str, BySeed], what: str) -> str:
         for name, rows in variants.items()
     ]
     return markdown_table([what, *METRICS.values(), "Acc over default"], lines)
+
+
+def _silhouette_table(representations: Mapping[str, list[dict]]) -> str:
+    def of(rows: Sequence[Mapping], view: str) -> str:
+        found = [row["views"][view]["silhouette"] for row in rows if view in row["views"]]
+        return spread(summarise(found)) if found and None not in found else NOT_REPORTED
+
+    return markdown_table(
+        ["generator", "latent", "state"],
+        [[generator, of(rows, "latent"), of(rows, "state")] for generator, rows in representations.items()],
+    )

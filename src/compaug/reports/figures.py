@@ -143,3 +143,54 @@ def accuracy_by_size(benchmark: str, curves: Mapping[str, Sequence[tuple[int, Su
         )
         figure.tight_layout()
         save(figure, path)
+
+
+def representations(benchmark: str, generators: Mapping[str, Sequence[Mapping]], path: Path) -> None:
+    """Figures 2 and 5: t-SNE of the labels' representations in many compositions, first seed; the label's initial stands for it, so that
+    the figure reads in grey."""
+    names = {"latent": "latent", "state": "decoder state"}
+    with plt.rc_context(STYLE):
+        figure, grid = plt.subplots(2, len(generators), figsize=(2.1 * len(generators), 4.6), squeeze=False)
+        for column, (generator, rows) in enumerate(generators.items()):
+            first = rows[0]
+            marks = initials(first["labels"])
+            few = len(marks) <= 10
+            colours = (
+                plt.get_cmap("tab10")(range(len(marks)))
+                if few
+                else plt.get_cmap("turbo")(np.linspace(0, 1, len(marks)))
+            )
+            for panel, view in zip(grid[:, column], names, strict=True):
+                panel.set(xticks=[], yticks=[], xlim=(-0.05, 1.05), ylim=(-0.05, 1.05))
+                for spine in panel.spines.values():
+                    spine.set_visible(view in first["views"])
+                if view not in first["views"]:
+                    panel.text(
+                        0.5,
+                        0.5,
+                        "no decoder state:\nencoder-decoder",
+                        ha="center",
+                        va="center",
+                        fontsize=7,
+                        color="#666666",
+                    )
+                    continue
+                for (x, y), label in zip(first["views"][view]["points"], first["pair_labels"], strict=True):
+                    panel.text(x, y, marks[label], color=colours[label], fontsize=6, ha="center", va="center")
+                score = first["views"][view]["silhouette"]
+                said = "" if score is None else f", silhouette {score:.2f}"
+                panel.set_title(f"{generator}: {names[view]}{said}", fontsize=7)
+        key = ", ".join(f"{mark} {label}" for mark, label in zip(marks, first["labels"], strict=True))
+        figure.text(0.01, -0.01, key, fontsize=7, wrap=True)
+        figure.tight_layout()
+        save(figure, path)
+
+
+def initials(labels: Sequence[str]) -> list[str]:
+    """The shortest beginnings that tell the labels apart, three letters at most; a label that has none gets its number."""
+    marks = []
+    for number, label in enumerate(labels):
+        others = [other for other in labels if other != label]
+        heads = (label[:length] for length in (1, 2, 3))
+        marks.append(next((head for head in heads if not any(o.startswith(head) for o in others)), str(number)))
+    return marks

@@ -1,0 +1,57 @@
+"""How one trained generator represents every label in the compositions of D_cg: silhouette and t-SNE points (figures 2 and 5).
+
+python -m stages.representations --generator ld_vae --model models/paper/generator/diagnostic-ld_vae-13 \
+    --split data/splits/diagnostic --backbones models/paper/backbones/diagnostic --seed 13 \
+    --out reports/ablations/representations/diagnostic-ld_vae-13.json
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug.records import InputError, Labels, iter_jsonl, write_json
+from compaug.representations import flat, silhouette, views
+from stages import parser, run
+
+PARAMS: list[str] = []
+ROLES = ("encoder", "decoder", "seq2seq")
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    labels = Labels.read(args.split / "labels.json")
+    parts = (args.split / f"{name}.jsonl" for name in ("train", "support"))
+    compositions = sorted({e.labels for part in parts for e in iter_jsonl(part, len(labels)) if e.labels})
+    if not compositions:
+        raise InputError(f"{args.split}: D_train and D_s have no labelled text; there is nothing to represent")
+    backbones = {role: args.backbones / role for role in ROLES}
+    found = views(args.generator, args.model, compositions, labels, backbones, args.seed)
+    pairs = [label for composition in compositions for label in composition]
+    write_json(
+        args.out,
+        {
+            "generator": args.generator,
+            "seed": args.seed,
+            "labels": list(labels.names),
+            "pair_labels": pairs,
+            "views": {
+                name: {"silhouette": silhouette(vectors, pairs), "points": flat(vectors, args.seed)}
+                for name, vectors in found.items()
+            },
+        },
+    )
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("--generator", required=True, help="name of a block of `generators`: what the model is")
+    made.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
+    made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
+    made.add_argument("--backbones", type=Path, required=True, help="folder of the benchmark's backbones")
+    made.add_argument("--seed", type=int, required=True, help="seed of the cell")
+    made.add_argument("--out", type=Path, required=True, help="JSON to write")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)
