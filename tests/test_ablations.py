@@ -23,6 +23,7 @@ AXES |= {
     "selections": ["scope=per_composition"],
     "representations": ["flan_t5"],
 }
+AXES |= {"judged": ["ls_pt"]}
 
 
 def rows(name: str, count: int) -> list[Example]:
@@ -120,6 +121,8 @@ def world(tmp_path):
         view = {"silhouette": 0.25, "points": [[0.1, 0.2], [0.8, 0.9]]}
         row = {"labels": list(LABELS.names), "pair_labels": [0, 2], "views": {"latent": view}}
         write_json(tmp_path / "out" / "representations" / f"toy-flan_t5-{seed}.json", row)
+        judged = {"classifier": {"acc": 30.0, "corr": 50.0, "comp": 40.0}}
+        write_json(tmp_path / "out" / "judged" / f"toy-ls_pt-{seed}.json", {"judged": judged})
     return tmp_path
 
 
@@ -148,6 +151,9 @@ def test_the_page_has_every_table_and_its_numbers(world, monkeypatch):
     )  # classifier 3 over the default; the paper's label generator at 0
     assert "| kl_form=reference " in shown and "+20.00 [+20.00, +20.00]" in shown
     assert "| flan_t5   | 0.25 [0.25, 0.25] | " in shown
+    assert "| ls_pt | 30.00 [30.00, 30.00] | 50.00" in " ".join(shown.split()) and "| 36.00 |" in " ".join(
+        shown.split()
+    )
     assert (world / "out" / "figures" / "representations-toy.png").stat().st_size > 5000
     assert "one test set of 6 texts" in shown and "(26.06)" in shown
     assert (world / "out" / "figures" / "synthetic-size-toy.png").stat().st_size > 5000

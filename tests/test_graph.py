@@ -53,6 +53,8 @@ LIGHT = (
     "supports",
     "prefixes",
     "ablation_tables",
+    "rating_sheet",
+    "ratings",
     "quality",
     "costs",
 )
@@ -150,7 +152,7 @@ READ_GENERATOR = (
     "evaluate_cell",
     "report",
 )  # these read in it, and in the classifier's, which backbones it opens
-IMPORT_CLASSIFIER = ("train_classifier", "train_filter", "select")
+IMPORT_CLASSIFIER = ("train_classifier", "train_filter", "select", "judge")
 WHAT_SHARED_FILES_IMPORT = [f"src/compaug/{name}.py" for name in ("pretrained", "records", "training")]
 
 
@@ -280,6 +282,7 @@ def test_a_grid_runs_the_stages_of_the_root_on_its_own_coordinates(pipeline):
         "prefixes",
         "ablation_tables",
         "representations",
+        "judge",
     }
     for stage in stages_of(pipeline):
         assert stage.script in scripts, stage.name
@@ -349,7 +352,7 @@ def test_the_table_waits_for_every_cell_of_its_axes(pipeline):
 GROUND = {"records", "named", "metrics", "params", "pretrained", "training", "statistics"}
 ROOMS = {"benchmarks", "splits", "audit", "backbones", "compositions", "generators", "classifiers"}
 ROOMS |= {"decoding", "composition_prior"}
-UPPER = {"selection", "quality", "representations", "reports", "bench"}
+UPPER = {"selection", "quality", "ratings", "representations", "reports", "bench"}
 
 
 def room_of(file: Path) -> str:

@@ -481,6 +481,7 @@ class AblationAxes(Block):
     synthetic_sizes: Annotated[list[Positive], Field(min_length=1)]
     options: Annotated[list[str], Field(min_length=1)]
     selections: Annotated[list[str], Field(min_length=1)]
+    judged: Annotated[list[str], Field(min_length=1)]
     representations: Annotated[list[Literal["gpt2_pt", "flan_t5", "ls_pt", "ld_vae"]], Field(min_length=1)]
 
 
@@ -521,6 +522,7 @@ class Params(Block):
             *(("ablations.benchmarks", f"{n}_supports", self.benchmarks) for n in self.ablations.benchmarks),
             ("ablations.generator", self.ablations.generator, generators),
             *(("ablations.generators", n, generators) for n in self.ablations.generators),
+            *(("ablations.judged", n, generators) for n in self.ablations.judged),
         ):
             if name not in known:
                 raise ValueError(f"{what}: unknown name {name!r}; choose from {', '.join(map(str, known))}")

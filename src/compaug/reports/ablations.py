@@ -11,7 +11,7 @@ from compaug.metrics import DECIMALS, evaluate, label_matrix
 from compaug.records import Example, InputError, Labels, iter_rows, read_json, read_jsonl
 from compaug.reports import METRICS, NOT_REPORTED, markdown_table, number
 from compaug.reports.pages import spread
-from compaug.reports.tables import read_cells
+from compaug.reports.tables import cell_name, read_cells
 from compaug.statistics import Summary, summarise
 
 MODULES = {"label_generator": "label generator", "text_generator": "text generator", "classifier": "classifier"}
@@ -86,11 +86,13 @@ def results(cells: Cells) -> dict[str, dict[str, BySeed]]:
     return {"support": support, "synthetic": synthetic, "options": options, "selections": selections, "priors": priors}
 
 
-def read_representations(folder: Path, benchmark: str, axes) -> dict[str, list[dict]]:
-    """{generator: what the representations stage wrote, by seed}; InputError names a file that is missing."""
+def read_by_seed(
+    folder: Path, benchmark: str, generators: Sequence[str], seeds: Sequence[int]
+) -> dict[str, list[dict]]:
+    """{generator: what a stage wrote into `folder`, by seed}; InputError names a file that is missing."""
     found = {}
-    for generator in axes.representations:
-        paths = [folder / f"{benchmark}-{generator}-{seed}.json" for seed in axes.seeds]
+    for generator in generators:
+        paths = [folder / cell_name(benchmark, generator, seed) for seed in seeds]
         if missing := [path for path in paths if not path.exists()]:
             raise InputError(f"{missing[0]}: no such file; `dvc repro reports/ablations/dvc.yaml` makes it")
         found[generator] = [read_json(path) for path in paths]
@@ -142,6 +144,7 @@ def page(
     every: Mapping[str, Mapping[str, Mapping[str, BySeed]]],
     cells: Mapping[str, Cells],
     representations: Mapping[str, Mapping[str, list[dict]]],
+    judged: Mapping[str, Mapping[str, list[dict]]],
     paper: Mapping,
 ) -> str:
     parts = ["# Ablations"]
@@ -175,6 +178,13 @@ def page(
             ),
             _silhouette_table(representations[benchmark]),
             f"![Label representations on {benchmark}](figures/representations-{benchmark}.png)",
+            "### What a reader finds in the texts (Table 10, by proxies)",
+            (
+                "Kept texts against what was asked of their generator, read by the oracle of the grammar and by a classifier that has seen every "
+                "composition (that of the iid split). Proxies: no person has rated these texts. The paper's column is Acc by three students on "
+                "SemEval; `python -m stages.rating_sheet` exports a blind sheet for people."
+            ),
+            _judged_table(judged[benchmark], paper),
             "### Rules of selection",
             _gain_table(tables["selections"], "rule"),
         ]
@@ -250,3 +260,24 @@ def _silhouette_table(representations: Mapping[str, list[dict]]) -> str:
         ["generator", "latent", "state"],
         [[generator, of(rows, "latent"), of(rows, "state")] for generator, rows in representations.items()],
     )
+
+
+def _judged_table(judged: Mapping[str, list[dict]], paper: Mapping) -> str:
+    readers = [
+        name
+        for name in ("oracle", "classifier")
+        if any(name in row["judged"] for rows in judged.values() for row in rows)
+    ]
+    lines = []
+    for generator, rows in judged.items():
+        line = [generator]
+        for reader in readers:
+            found = [row["judged"][reader] for row in rows if reader in row["judged"]]
+            line += [
+                spread(summarise([one[metric] for one in found])) if found else NOT_REPORTED
+                for metric in ("acc", "corr", "comp")
+            ]
+        theirs = paper["tables"]["table_10"]["rows"].get(paper["row_of_generator"].get(generator), {})
+        lines.append([*line, number(theirs.get("SemEval", {}).get("acc"))])
+    header = [f"{reader}: {metric}" for reader in readers for metric in ("Acc", "Corr", "Comp")]
+    return markdown_table(["generator", *header, "paper: Acc"], lines)

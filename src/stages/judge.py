@@ -1,0 +1,55 @@
+"""Judge a cell's kept texts in the place of people (Table 10): what a reader finds in a text against what was asked.
+
+python -m stages.judge --benchmark diagnostic --labels data/splits/diagnostic/labels.json --generator ld_vae --seed 13 \
+    --selected data/selected/diagnostic-ld_vae-13.jsonl --classifier bert --model models/paper/iid/diagnostic-13 \
+    --out reports/ablations/judged/diagnostic-ld_vae-13.json
+
+Two readers: the oracle of the corpus where its grammar is known, and a classifier that has seen every composition, that of the iid
+split. Both are proxies of people. The classifier's own accuracy on real texts is the `none, iid split` row of reports/paper.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug import classifiers, params, ratings
+from compaug.benchmarks import oracle_for
+from compaug.metrics import label_matrix
+from compaug.records import Labels, read_jsonl, write_json
+from stages import parser, run
+
+PARAMS = ["benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options"]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
+    labels = Labels.read(args.labels)
+    selected = read_jsonl(args.selected, len(labels))
+    judged = {}
+    if selected:
+        asked = label_matrix([e.requested_labels for e in selected], len(labels))
+        read = classifiers.load(args.classifier).predict(args.model, [e.text for e in selected]) > 0.5
+        judged["classifier"] = ratings.shares(asked, read)
+        if grammar := oracle_for(blocks["reader"], blocks["options"]):
+            judged["oracle"] = ratings.oracle_shares(grammar.oracle, selected)
+    write_json(args.out, {"generator": args.generator, "seed": args.seed, "n": len(selected), "judged": judged})
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
+    made.add_argument("--labels", type=Path, required=True, help="labels.json of the split")
+    made.add_argument("--generator", required=True, help="generator of the cell")
+    made.add_argument("--seed", type=int, required=True, help="seed of the cell")
+    made.add_argument("--selected", type=Path, required=True, help="kept texts of the cell")
+    made.add_argument("--classifier", required=True, help="name of a block of `classifiers`: what the judge is")
+    made.add_argument(
+        "--model", type=Path, required=True, help="model folder of a classifier that saw every composition"
+    )
+    made.add_argument("--out", type=Path, required=True, help="JSON to write")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

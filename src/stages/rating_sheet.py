@@ -1,0 +1,60 @@
+"""Export a blind rating sheet: what do synthetic texts express, in a reader's eyes (Table 10 of the paper).
+
+python -m stages.rating_sheet --labels data/splits/diagnostic/labels.json --texts 50 --seed 13 --out data/rating/diagnostic \
+    --selected ld_vae=data/selected/diagnostic-ld_vae-13.jsonl ls_pt=data/selected/diagnostic-ls_pt-13.jsonl
+
+Writes <out>/sheet.html (a form that works offline), <out>/sheet.csv (the same for a spreadsheet) and <out>/key.json, which raters must
+not see. `python -m stages.ratings` reads filled sheets back.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from compaug import ratings
+from compaug.records import InputError, Labels, atomic_dir, read_jsonl, write_json, write_text
+from stages import parser, run
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    labels = Labels.read(args.labels)
+    selected = {}
+    for argument in args.selected:
+        generator, equals, path = argument.partition("=")
+        if not equals or generator in selected:
+            raise InputError(f"--selected {argument}: write <generator>=<file>, every generator once")
+        selected[generator] = read_jsonl(path, len(labels))
+    items = ratings.draw(selected, args.texts, args.seed)
+    with atomic_dir(args.out) as folder:
+        with (folder / "sheet.csv").open(
+            "w", encoding="utf-8-sig", newline=""
+        ) as stream:  # a mark that spreadsheets look for
+            writer = csv.DictWriter(stream, ratings.COLUMNS)
+            writer.writeheader()
+            writer.writerows(ratings.sheet_rows(items, labels))
+        write_text(
+            folder / "sheet.html",
+            ratings.sheet_page(items, labels, f"Which labels does each text express? {args.out.name}"),
+        )
+        write_json(folder / "key.json", ratings.key_of(items, labels))
+    print(
+        f"{len(items)} texts: send {args.out / 'sheet.html'} or {args.out / 'sheet.csv'} to the raters and keep key.json"
+    )
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument(
+        "--selected", nargs="+", required=True, metavar="GENERATOR=FILE", help="kept texts of each generator"
+    )
+    made.add_argument("--labels", type=Path, required=True, help="labels.json of the split")
+    made.add_argument("--texts", type=int, default=50, help="texts of each generator (default: 50, as in the paper)")
+    made.add_argument("--seed", type=int, required=True, help="which texts are drawn, and their order")
+    made.add_argument("--out", type=Path, required=True, help="folder to write")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

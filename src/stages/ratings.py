@@ -1,0 +1,40 @@
+"""Read filled rating sheets back: Acc, Corr, Comp and average rank of every generator, and the raters' agreement (Table 10).
+
+python -m stages.ratings --key data/rating/diagnostic/key.json --sheets anna.csv ben.csv --out data/rating/diagnostic/ratings.json
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug import ratings
+from compaug.records import read_json, write_json
+from compaug.reports import NOT_REPORTED, markdown_table, number
+from stages import parser, run
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    items, labels = ratings.from_key(read_json(args.key))
+    sheets = [ratings.read(path, [item.text_id for item in items], labels) for path in args.sheets]
+    found = ratings.summary(items, sheets, labels)
+    write_json(args.out, found | {"rated": [len(sheet) for sheet in sheets], "texts": len(items)})
+    lines = [
+        [generator, *(number(row[name]) for name in ratings.METRICS), number(row["avg_rank"]), row["n"]]
+        for generator, row in found["generators"].items()
+    ]
+    agreement = NOT_REPORTED if found["alpha"] is None else f"{found['alpha']:.2f}"
+    print(markdown_table(["generator", "Acc", "Corr", "Comp", "average rank", "ratings"], lines))
+    print(f"\n{len(sheets)} raters, {len(items)} texts; Krippendorff's alpha {agreement}")
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("--key", type=Path, required=True, help="key.json of the export")
+    made.add_argument("--sheets", type=Path, nargs="+", required=True, help="one filled CSV for each rater")
+    made.add_argument("--out", type=Path, required=True, help="JSON to write")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,176 @@
+"""Human evaluation: blind sheets out, filled sheets in, Krippendorff's alpha against published values, the form in a browser."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from compaug import ratings
+from compaug.records import Example, InputError, Labels, read_json, write_jsonl
+from stages import rating_sheet
+from stages import ratings as ratings_stage
+
+LABELS = Labels(("joy", "love", "fear"), ("joy", "love & care", "fear"))
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def kept(name: str, *requested) -> list[Example]:
+    return [Example(f"{name}{i}", f"{name} says <b>{i}</b>", y, "synthetic", y) for i, y in enumerate(requested)]
+
+
+@pytest.fixture
+def exported(tmp_path):
+    """Two generators with three texts each."""
+    LABELS.write(tmp_path / "labels.json")
+    for name in ("good", "bad"):
+        write_jsonl(tmp_path / f"{name}.jsonl", kept(name, (0,), (0, 1), (2,)))
+    words = ["--labels", str(tmp_path / "labels.json"), "--texts", "3", "--seed", "1", "--out", str(tmp_path / "out")]
+    rating_sheet.main([*words, "--selected", *(f"{name}={tmp_path / name}.jsonl" for name in ("good", "bad"))])
+    return tmp_path
+
+
+def fill(folder, name: str, answer) -> str:
+    """A sheet filled by `answer(item)`, which gives the text of the cell."""
+    items, _ = ratings.from_key(read_json(folder / "out" / "key.json"))
+    of = {item.text_id: item for item in items}
+    with (folder / "out" / "sheet.csv").open(encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    with (folder / name).open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, ratings.COLUMNS)
+        writer.writeheader()
+        writer.writerows(row | {"labels": answer(of[row["text_id"]])} for row in rows)
+    return str(folder / name)
+
+
+def faithful(item) -> str:
+    """The requested labels of "good" texts, nothing in "bad" ones."""
+    return ";".join(LABELS.names[label] for label in item.requested) if item.generator == "good" else "None"
+
+
+def test_the_sheet_is_blind_and_the_same_seed_draws_it_again(exported):
+    sheet = (exported / "out" / "sheet.csv").read_text(encoding="utf-8-sig")
+    page = (exported / "out" / "sheet.html").read_text()
+    items, labels = ratings.from_key(read_json(exported / "out" / "key.json"))
+    assert labels == LABELS and sorted(item.generator for item in items) == ["bad"] * 3 + ["good"] * 3
+    assert [item.generator for item in items] != sorted(item.generator for item in items)
+    for shown in (sheet, page):
+        assert "requested" not in shown and "generator" not in shown
+    assert "http" not in page and "<b>0</b>" not in page.replace("\\u003cb>0\\u003c/b>", "")
+    selected = {name: kept(name, (0,), (0, 1), (2,)) for name in ("good", "bad")}
+    assert ratings.draw(selected, 3, 1) == items != ratings.draw(selected, 3, 2)
+    with pytest.raises(InputError, match="bad: 4 texts are to be rated but it has 3"):
+        ratings.draw({"bad": selected["bad"]}, 4, 1)
+
+
+def test_filled_sheets_give_scores_ranks_and_agreement(exported, capsys):
+    sheets = [fill(exported, "a.csv", faithful), fill(exported, "b.csv", faithful)]
+    out = exported / "ratings.json"
+    ratings_stage.main(["--key", str(exported / "out" / "key.json"), "--sheets", *sheets, "--out", str(out)])
+    found = read_json(out)
+    assert found["generators"]["good"] == {"acc": 100.0, "corr": 100.0, "comp": 100.0, "avg_rank": 1.0, "n": 6}
+    assert found["generators"]["bad"] == {"acc": 0.0, "corr": 0.0, "comp": 0.0, "avg_rank": 2.0, "n": 6}
+    assert found["alpha"] == 1.0 and "2 raters, 6 texts; Krippendorff's alpha 1.00" in capsys.readouterr().out
+
+
+def test_a_rater_who_adds_a_label_is_complete_but_not_correct(exported):
+    items, _ = ratings.from_key(read_json(exported / "out" / "key.json"))
+    sheet = {item.text_id: (0, 1, 2) for item in items if item.generator == "good"}
+    found = ratings.summary(items, [sheet], LABELS)
+    assert found["generators"]["good"] == {"acc": 0.0, "corr": 0.0, "comp": 100.0, "avg_rank": 1.0, "n": 3}
+    assert found["generators"]["bad"]["acc"] is None and found["alpha"] is None  # nobody rated it
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("joy;lvoe", "unknown label 'lvoe'; write joy, love, fear or none"),
+        ("none;joy", "'none' stands beside other labels"),
+        ("", "no text is rated; fill the column `labels`"),
+    ],
+)
+def test_a_sheet_that_cannot_be_read_is_one_line_with_file_and_remedy(exported, cell, said):
+    items, labels = ratings.from_key(read_json(exported / "out" / "key.json"))
+    path = exported / fill(exported, "bad.csv", lambda item: cell)
+    with pytest.raises(InputError, match=said) as error:
+        ratings.read(path, [item.text_id for item in items], labels)
+    assert str(path) in str(error.value)
+
+
+def test_rows_of_another_export_and_repeated_rows_are_refused(exported):
+    items, labels = ratings.from_key(read_json(exported / "out" / "key.json"))
+    path, ids = exported / "x.csv", [item.text_id for item in items]
+    path.write_text("text_id,text,labels\nT999,x,joy\n")
+    with pytest.raises(InputError, match="x.csv:2: 'T999' is not in the key"):
+        ratings.read(path, ids, labels)
+    path.write_text("text_id,text,labels\nT001,x,joy\nT001,x,joy\n")
+    with pytest.raises(InputError, match="x.csv:3: 'T001' comes twice"):
+        ratings.read(path, ids, labels)
+    path.write_text("id,labels\nT001,joy\n")
+    with pytest.raises(InputError, match="has no column 'text_id'"):
+        ratings.read(path, ids, labels)
+    with pytest.raises(InputError, match="no such file; give the sheets"):
+        ratings.read(exported / "none.csv", ids, labels)
+
+
+def test_alpha_is_that_of_krippendorffs_examples():
+    """Krippendorff, Computing Krippendorff's Alpha-Reliability (2011): two coders of ten binary units; four coders with gaps."""
+    binary = np.array([[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]], dtype=float)
+    assert ratings.alpha(binary) == pytest.approx(0.095, abs=5e-4)
+    x = np.nan
+    gaps = [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, x, x, x],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, x, 3],
+        [x, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, x],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, x],
+    ]
+    assert ratings.alpha(np.array(gaps)) == pytest.approx(0.743, abs=5e-4)
+    assert ratings.alpha(np.array([[1.0, x], [x, 1.0]])) is None and ratings.alpha(np.ones((2, 3))) == 1.0
+
+
+def test_the_proxies_of_people_by_hand():
+    asked = np.array([[1, 1, 0], [1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=bool)
+    read = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 0, 0]], dtype=bool)
+    assert ratings.shares(asked, read) == {"acc": 25.0, "corr": 50.0, "comp": 50.0}
+    readings = {"exact": [(0,), (0, 1)], "less": [(0,)], "more": [(0, 1, 2)], "noise": []}
+    examples = [Example(text, text, (0, 1), "synthetic", (0, 1)) for text in readings]
+    assert ratings.oracle_shares(readings.__getitem__, examples) == {"acc": 25.0, "corr": 50.0, "comp": 50.0}
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs the browser chromium")
+def test_the_form_makes_a_sheet_that_can_be_read_back(exported):
+    """Ticks in a real browser, the CSV that its button would save, read by the stage's reader."""
+    page = (exported / "out" / "sheet.html").read_text()
+    clicks = """
+    const boxes = document.querySelectorAll("#T001 input"); boxes[3].click(); boxes[0].click(); boxes[1].click();
+    document.querySelectorAll("#T002 input")[3].click();
+    document.body.innerHTML = "<pre id=made></pre>"; document.getElementById("made").textContent = JSON.stringify(sheet());
+    """
+    (exported / "clicked.html").write_text(page.replace("show();\n</script>", f"show();{clicks}</script>"))
+    command = [
+        CHROMIUM,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+    ]
+    command += [f"--user-data-dir={exported / 'profile'}", "--dump-dom", (exported / "clicked.html").as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    made = (
+        done.stdout.split('<pre id="made">')[1]
+        .split("</pre>")[0]
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&amp;", "&")
+    )
+    (exported / "ratings.csv").write_text(json.loads(made), newline="")
+    items, labels = ratings.from_key(read_json(exported / "out" / "key.json"))
+    assert ratings.read(exported / "ratings.csv", [item.text_id for item in items], labels) == {
+        "T001": (0, 1),
+        "T002": (),
+    }
