@@ -8,7 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -23,10 +23,11 @@ from compaug.reports.classifiers import classifier_cell_name
 from compaug.reports.tables import cell_name
 
 GRIDS = ("paper/texts", "paper", "pretrained", "classifiers", "prior/texts", "prior/others", "prior", "ablations")
-PIPELINES = ("dvc.yaml", *(f"reports/{grid}/dvc.yaml" for grid in GRIDS))
+PIPELINES = ("dvc.yaml", *(f"reports/{grid}/dvc.yaml" for grid in GRIDS), "reports/dvc.yaml")
 PAPER = ("reports/paper/texts/dvc.yaml", "reports/paper/dvc.yaml")
 PRIOR = ("reports/prior/texts/dvc.yaml", "reports/prior/dvc.yaml", "reports/prior/others/dvc.yaml")
 STARTS_FROM = {  # whose outputs it reads
+    "reports/dvc.yaml": (*PAPER, "reports/classifiers/dvc.yaml", *PRIOR, "reports/ablations/dvc.yaml"),
     "reports/paper/dvc.yaml": PAPER[:1],
     "reports/classifiers/dvc.yaml": PAPER,
     "reports/ablations/dvc.yaml": PAPER,
@@ -55,6 +56,7 @@ LIGHT = (
     "ablation_tables",
     "rating_sheet",
     "ratings",
+    "page",
     "quality",
     "costs",
 )
@@ -138,9 +140,13 @@ def stages_of(pipeline: str) -> tuple[Stage, ...]:
 
 def with_what_it_starts_from(pipeline: str) -> tuple[Stage, ...]:
     stages = stages_of(pipeline)
-    before = [stage for other in STARTS_FROM.get(pipeline, ()) for stage in stages_of(other)]
-    assert not {stage.name for stage in stages} & {stage.name for stage in before} - {"tables"}
-    return (*(stage for stage in before if stage.name != "tables"), *stages)
+    before = [
+        replace(stage, name=f"{stage.name} of {other}") if stage.name == "tables" else stage
+        for other in STARTS_FROM.get(pipeline, ())
+        for stage in stages_of(other)
+    ]
+    assert not {stage.name for stage in stages} & {stage.name for stage in before}
+    return (*before, *stages)
 
 
 every_pipeline = pytest.mark.parametrize("pipeline", PIPELINES)
@@ -283,6 +289,7 @@ def test_a_grid_runs_the_stages_of_the_root_on_its_own_coordinates(pipeline):
         "ablation_tables",
         "representations",
         "judge",
+        "page",
     }
     for stage in stages_of(pipeline):
         assert stage.script in scripts, stage.name

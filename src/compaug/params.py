@@ -485,6 +485,13 @@ class AblationAxes(Block):
     representations: Annotated[list[Literal["gpt2_pt", "flan_t5", "ls_pt", "ld_vae"]], Field(min_length=1)]
 
 
+class Page(Block):
+    """Whose texts reports/index.html shows."""
+
+    benchmark: str
+    seed: Seed
+
+
 GRIDS = ("paper", "random", "pretrained", "prior")
 
 
@@ -504,6 +511,7 @@ class Params(Block):
     pretrained: Axes
     prior: PriorAxes
     ablations: AblationAxes
+    page: Page
 
     @model_validator(mode="after")
     def _names_exist(self) -> Params:
@@ -520,6 +528,7 @@ class Params(Block):
             *((f"{grid}.generators", n, generators) for grid in GRIDS for n in getattr(self, grid).generators),
             *(("ablations.benchmarks", n, self.benchmarks) for n in self.ablations.benchmarks),
             *(("ablations.benchmarks", f"{n}_supports", self.benchmarks) for n in self.ablations.benchmarks),
+            ("page.benchmark", self.page.benchmark, self.benchmarks),
             ("ablations.generator", self.ablations.generator, generators),
             *(("ablations.generators", n, generators) for n in self.ablations.generators),
             *(("ablations.judged", n, generators) for n in self.ablations.judged),

@@ -1,0 +1,467 @@
+"""The one page: every table and figure of the paper next to ours, from the numbers that the grids wrote (reports/index.html)."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from compaug.records import Example, Labels, read_json
+from compaug.reports import METRICS, number
+from compaug.reports.pages import LEVEL
+from compaug.reports.paper import IID
+
+GRIDS = ("paper", "classifiers", "prior", "ablations")
+CORPORA = ("SemEval", "AAPD", "IMDB")
+CONTROLS = {"oversample": "support texts again", "shuffled": "real texts, wrong labels", IID: "none, iid split"}
+NO_GPU = "not run here: BERT-base and GPT-2 need a GPU and a model hub"
+NO_ENDPOINT = "no endpoint is configured"
+MODULES = ("label_generator", "text_generator", "classifier")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number: ours with the half width of its 95 % interval, and the paper's; or words in their place."""
+
+    ours: float | None = None
+    ci95: float | None = None
+    paper: float | None = None
+    words: str = ""
+    sign: bool = False
+
+    @property
+    def agreement(self) -> str:
+        """Where the paper's number lies: inside our interval, above or below it; "" without one of the two."""
+        if self.ours is None or self.paper is None:
+            return ""
+        if self.ci95 is not None and abs(self.paper - self.ours) <= self.ci95:
+            return "inside"
+        return "above" if self.paper > self.ours else "below"
+
+    @property
+    def shown(self) -> str:
+        return self.words or number(self.ours, self.sign)
+
+    @property
+    def interval(self) -> str:
+        if self.ours is None or self.ci95 is None:
+            return ""
+        low, high = (number(self.ours + side * self.ci95, self.sign) for side in (-1, 1))
+        return f"{low} to {high}"
+
+    @property
+    def difference(self) -> float | None:
+        return None if self.ours is None or self.paper is None else self.ours - self.paper
+
+
+@dataclass(frozen=True)
+class Table:
+    title: str
+    note: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str | Cell]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """`anchor` is its place in the page's table of contents; `missing` says why there is nothing to show."""
+
+    anchor: str
+    title: str
+    intro: str = ""
+    tables: Sequence[Table] = ()
+    figures: Sequence[tuple[str, str]] = ()  # (caption, data URI)
+    missing: str = ""
+    extra: Mapping = field(default_factory=dict)
+
+
+def cell(tree: Mapping | None, paper: float | None = None, sign: bool = False) -> Cell:
+    """Of a {mean, ci95} of a metrics.json; a dash where there is none."""
+    return Cell(tree.get("mean"), tree.get("ci95"), paper, sign=sign) if tree else Cell(paper=paper)
+
+
+# ---------------------------------------------------------------- what the grids wrote
+
+
+@dataclass(frozen=True)
+class Sources:
+    """metrics.json of every grid that has one, the paper's numbers, where each benchmark stands in the paper, its setting in words."""
+
+    grids: Mapping[str, Mapping]
+    paper: Mapping
+    column: Mapping[str, str | None]  # benchmark -> column of the paper's tables
+    settings: Mapping[str, str]
+
+    def benchmark_of(self, corpus: str) -> str | None:
+        return next((b for b, column in self.column.items() if column == corpus), None)
+
+
+def read_sources(folder: Path, paper: Mapping) -> Sources:
+    grids = {name: read_json(path) for name in GRIDS if (path := folder / name / "metrics.json").exists()}
+    column, settings = {}, {}
+    for benchmark in (b for b in grids.get("paper", {}) if b not in ("quality", "filter_against_random")):
+        rows = [read_json(path) for path in sorted((folder / "paper" / "runs").glob(f"{benchmark}-*.json"))]
+        names = {role: name for row in rows for role, name in row["backbones"].items()}
+        seeds = sorted({row["seed"] for row in rows})
+        column[benchmark] = rows[0]["paper_column"]
+        backbones = "; ".join(f"{role} {name}" for role, name in sorted(names.items()))
+        settings[benchmark] = f"seeds {', '.join(map(str, seeds))}; {backbones}"
+    return Sources(grids, paper, column, settings)
+
+
+# ---------------------------------------------------------------- the verdict
+
+
+def verdicts(sources: Sources) -> list[dict]:
+    """For every benchmark: did augmentation help, by how much, how sure; the best generator against both controls."""
+    found = []
+    for benchmark in sources.column:
+        generators = sources.grids["paper"][benchmark]
+        others = {g: m for g, m in generators.items() if g not in ("none", *CONTROLS) and "gain_over_none" in m}
+        if not others:
+            continue
+        best = max(others, key=lambda g: others[g]["acc"]["mean"])
+        gain = others[best]["gain_over_none"]
+        over = others[best].get("gain_over_oversample")
+        found.append(
+            {
+                "benchmark": benchmark,
+                "best": best,
+                "none": generators["none"]["acc"]["mean"],
+                "acc": others[best]["acc"]["mean"],
+                "iid": generators.get(IID, {}).get("acc", {}).get("mean"),
+                "gain": cell(gain, sign=True),
+                "rows": f"{number(gain['low_rows'], True)} to {number(gain['high_rows'], True)}",
+                "helped": _sure(gain),
+                "over": cell(over, sign=True) if over else None,
+                "beats": _sure(over) if over else "",
+            }
+        )
+    return found
+
+
+def _sure(gain: Mapping) -> str:
+    """In words, what the two tests allow. Their p values are Holm-corrected over the generators: the best of many was picked."""
+    up = gain["mean"] > 0
+    by_rows, by_seeds = (up and gain.get(name, 1.0) < LEVEL for name in ("p_rows", "p_seeds"))
+    if by_rows and by_seeds:
+        return "yes, by the tests over test rows and over seeds"
+    if by_rows or by_seeds:
+        return f"yes by the test over {'test rows' if by_rows else 'seeds'}, not by that over {'seeds' if by_rows else 'test rows'}"
+    return "not shown"
+
+
+# ---------------------------------------------------------------- tables of the paper
+
+
+def sections(sources: Sources, figures: Mapping[str, Path], samples: Mapping | None) -> list[Section]:
+    made = [
+        _table_1(sources),
+        _table_2(sources),
+        _table_3(sources),
+        _tables_4_and_7(sources),
+        _table_5(sources),
+        _table_6(sources),
+        _table_8(sources),
+        _table_9(samples),
+        _table_10(sources),
+        _figures(figures),
+        _prior(sources, figures),
+        _departures(sources),
+    ]
+    return made
+
+
+def _absent(anchor: str, title: str, grid: str) -> Section:
+    return Section(anchor, title, missing=f"no results yet: dvc repro reports/{grid}/dvc.yaml makes them")
+
+
+def _own_benchmarks(sources: Sources) -> list[str]:
+    return [benchmark for benchmark, column in sources.column.items() if column is None]
+
+
+def _table_1(sources: Sources) -> Section:
+    title = "Table 1: six classifiers, iid and compositional split"
+    if "classifiers" not in sources.grids:
+        return _absent("table-1", title, "classifiers")
+    tree, printed = sources.grids["classifiers"], sources.paper["tables"]["table_1"]["rows"]
+    rows = []
+    for classifier, name in sources.paper["row_of_classifier"].items():
+        row: list[str | Cell] = [name]
+        for benchmark in tree:
+            theirs = printed[name].get(sources.column.get(benchmark) or "", {})
+            arms = tree[benchmark].get(classifier, {})
+            row += [cell(arms.get(arm, {}).get("acc"), theirs.get(key)) for arm, key in ((IID, "iid"), ("none", "cg"))]
+        rows.append(row)
+    header = ["classifier", *(f"{b}, {split}" for b in tree for split in ("iid", "CG"))]
+    note = f"Acc. AAPD and IMDB: {NO_GPU}."
+    return Section("table-1", title, tables=[Table("", note, header, rows)])
+
+
+def _table_2(sources: Sources) -> Section:
+    title = "Table 2: generators"
+    if "paper" not in sources.grids:
+        return _absent("table-2", title, "paper")
+    printed, names = sources.paper["tables"]["table_2"]["rows"], sources.paper["row_of_generator"]
+    tables = []
+    for corpus in CORPORA:
+        benchmark = sources.benchmark_of(corpus)
+        ours = sources.grids["paper"].get(benchmark, {})
+        rows: list[list[str | Cell]] = []
+        for generator, name in names.items():
+            theirs = printed[name].get(corpus) or {}
+            metrics = ours.get(generator)
+            if metrics is None:
+                why = NO_ENDPOINT if generator == "llm" else "not run"
+                rows.append(
+                    [name, *(Cell(words=why if m == "jacc" else "–", paper=theirs.get(m)) for m in METRICS), ""]
+                )
+            else:
+                rows.append([name, *(cell(metrics[m], theirs.get(m)) for m in METRICS), _gain_cell(metrics)])
+        for generator, words in CONTROLS.items():
+            if generator in ours:
+                rows.append([words, *(cell(ours[generator][m]) for m in METRICS), _gain_cell(ours[generator])])
+        note = sources.settings[benchmark] if benchmark else NO_GPU
+        tables.append(
+            Table(
+                f"{corpus}{f' ({benchmark})' if benchmark else ''}",
+                note,
+                ["generator", *METRICS.values(), "Acc over none"],
+                rows,
+            )
+        )
+    for benchmark in _own_benchmarks(sources):
+        rows = [
+            [names.get(g, CONTROLS.get(g, g)), *(cell(m[k]) for k in METRICS), _gain_cell(m)]
+            for g, m in sources.grids["paper"][benchmark].items()
+        ]
+        note = f"{sources.settings[benchmark]}; a corpus of this project, so the paper does not have it"
+        tables.append(Table(benchmark, note, ["generator", *METRICS.values(), "Acc over none"], rows))
+    return Section("table-2", title, tables=tables[::-1] if tables and _own_benchmarks(sources) else tables)
+
+
+def _gain_cell(metrics: Mapping) -> Cell | str:
+    return cell(metrics["gain_over_none"], sign=True) if "gain_over_none" in metrics else ""
+
+
+def _table_3(sources: Sources) -> Section:
+    title = "Table 3: classifiers with and without LD-VAE"
+    if "classifiers" not in sources.grids:
+        return _absent("table-3", title, "classifiers")
+    printed, corpus = (sources.paper["tables"]["table_3"][k] for k in ("rows", "dataset"))
+    arms = {"none": "without_aug", "ld_vae": "with_aug", "oversample": None}
+    tables = []
+    for benchmark, classifiers in sources.grids["classifiers"].items():
+        rows = []
+        for classifier, name in sources.paper["row_of_classifier"].items():
+            for arm, theirs in arms.items():
+                if metrics := classifiers.get(classifier, {}).get(arm):
+                    values = printed[name].get(theirs, {}) if sources.column.get(benchmark) == corpus else {}
+                    rows.append([f"{name}, {arm}", *(cell(metrics[m], values.get(m)) for m in METRICS)])
+        tables.append(Table(benchmark, sources.settings.get(benchmark, ""), ["", *METRICS.values()], rows))
+    rows = [
+        [f"{name}, {arm}", *(Cell(words="–", paper=printed[name][key][m]) for m in METRICS)]
+        for name in printed
+        for arm, key in arms.items()
+        if key
+    ]
+    tables.append(Table(corpus, NO_GPU, ["", *METRICS.values()], rows))
+    return Section("table-3", title, tables=tables)
+
+
+def _tables_4_and_7(sources: Sources) -> Section:
+    title = "Tables 4 and 7: size of the support set"
+    if "ablations" not in sources.grids:
+        return _absent("table-4", title, "ablations")
+    printed = sources.paper["tables"]["table_7"]["rows"]
+    tables = []
+    for benchmark, tree in sources.grids["ablations"].items():
+        support = tree["support"]
+        rows = []
+        for module in MODULES:
+            sizes = [int(name.split()[1]) for name in support if name.startswith(f"{module} ")]
+            for size in sorted([*sizes, 50]):
+                values = support["default"] if size == 50 else support[f"{module} {size}"]
+                theirs = printed.get(str(size), {}).get(module, {})
+                rows.append([f"{module.replace('_', ' ')}, {size}", *(cell(values[m], theirs.get(m)) for m in METRICS)])
+        note = (
+            "One module varies, the others keep 50. The paper's numbers are AAPD's: compare the trend, not the level."
+        )
+        tables.append(Table(benchmark, note, ["module, support texts", *METRICS.values()], rows))
+    return Section("table-4", title, tables=tables)
+
+
+def _table_5(sources: Sources) -> Section:
+    title = "Table 5: filter against random selection"
+    tree = sources.grids.get("paper", {}).get("filter_against_random")
+    if not tree:
+        return _absent("table-5", title, "paper")
+    printed, names = sources.paper["tables"]["table_5"]["rows"], sources.paper["row_of_generator"]
+    tables = []
+    for benchmark, generators in tree.items():
+        rows = []
+        for generator, values in generators.items():
+            theirs = printed.get(names[generator], {}).get(sources.column[benchmark] or "", {})
+            rows.append(
+                [
+                    names[generator],
+                    cell(values["top_k"], theirs.get("filter")),
+                    cell(values["random"], theirs.get("random")),
+                    cell(values["gain"], sign=True),
+                ]
+            )
+        tables.append(Table(benchmark, "Acc", ["generator", "best K by the filter", "K at random", "gain"], rows))
+    rows = [
+        [name, *(Cell(words="–", paper=row["AAPD"][k]) for k in ("filter", "random"))] for name, row in printed.items()
+    ]
+    tables.append(Table("AAPD", NO_GPU, ["generator", "best K by the filter", "K at random"], rows))
+    return Section("table-5", title, tables=tables)
+
+
+def _table_6(sources: Sources) -> Section:
+    printed = sources.paper["tables"]["table_6"]["rows"]
+    keys = list(next(iter(printed.values())))
+    rows = [[key.replace("_", " "), *(f"{printed[corpus][key]:g}" for corpus in printed)] for key in keys]
+    note = "The paper's numbers; the splits of SemEval are the authors' own files, and the tests count them where the files are."
+    return Section("table-6", "Table 6: the splits", tables=[Table("", note, ["", *printed], rows)])
+
+
+def _table_8(sources: Sources) -> Section:
+    title = "Table 8: conditional against standard priors"
+    if "paper" not in sources.grids:
+        return _absent("table-8", title, "paper")
+    printed = sources.paper["tables"]["table_8"]["rows"]
+    rows = [
+        [
+            f"{name}, {benchmark}",
+            *(cell(sources.grids["paper"][benchmark].get(g, {}).get(m), printed[name][m]) for m in METRICS),
+        ]
+        for benchmark in sources.column
+        for g, name in (("ld_vae", "LD-VAE"), ("vae", "VAE"))
+    ]
+    note = "The paper's numbers are AAPD's: compare the difference between the rows, not the level."
+    return Section("table-8", title, tables=[Table("", note, ["", *METRICS.values()], rows)])
+
+
+def _table_9(samples: Mapping | None) -> Section:
+    title = "Table 9: sample sheet, and all kept texts of the diagnostic corpus"
+    if not samples:
+        return Section("table-9", title, missing="no texts: dvc repro reports/paper/dvc.yaml makes them")
+    intro = "One kept text for every generator and composition; type labels to search all of them. The corpus is this project's own."
+    return Section("table-9", title, intro, extra={"samples": samples})
+
+
+def _table_10(sources: Sources) -> Section:
+    printed = sources.paper["tables"]["table_10"]["rows"]
+    rows = [
+        [name, *(Cell(words="–", paper=row[corpus][m]) for corpus in row for m in ("acc", "corr", "comp", "avg_rank"))]
+        for name, row in printed.items()
+    ]
+    corpora = next(iter(printed.values()))
+    header = ["", *(f"{corpus}: {m}" for corpus in corpora for m in ("Acc", "Corr", "Comp", "rank"))]
+    note = "No people have rated our texts, so our side is empty; python -m stages.rating_sheet exports a blind sheet."
+    tables = [Table("Three students", note, header, rows)]
+    for benchmark, tree in sources.grids.get("ablations", {}).items():
+        if judged := tree.get("judged"):
+            readers = sorted({reader for values in judged.values() for reader in values})
+            rows = [
+                [generator, *(cell(values.get(r, {}).get(m)) for r in readers for m in ("acc", "corr", "comp"))]
+                for generator, values in judged.items()
+            ]
+            header = ["", *(f"{r}: {m}" for r in readers for m in ("Acc", "Corr", "Comp"))]
+            note = "Proxies, not people: the grammar's oracle, and a classifier that has seen every composition."
+            tables.append(Table(f"{benchmark}, read by proxies", note, header, rows))
+    return Section("table-10", "Table 10: human evaluation", tables=tables)
+
+
+def _figures(figures: Mapping[str, Path]) -> Section:
+    shown = [
+        (caption, data_uri(path))
+        for caption, path in figures.items()
+        if path.exists() and "Seen against" not in caption
+    ]
+    if not shown:
+        return _absent("figures", "Figures 2, 4 and 5", "ablations")
+    return Section("figures", "Figures 2, 4 and 5, and kinds of errors", figures=shown)
+
+
+def _prior(sources: Sources, figures: Mapping[str, Path]) -> Section:
+    title = "Seen against unseen compositions: the composition prior"
+    if "prior" not in sources.grids:
+        return _absent("prior", title, "prior")
+    tables = []
+    for benchmark, groups in sources.grids["prior"].items():
+        rows = [
+            [f"{generator}, {decoding}", *(cell(values[m]) for m in ("seen", "unseen", "harmonic", "ausuc"))]
+            for generator, decodings in groups["generators"].items()
+            for decoding, values in decodings.items()
+            if decoding in ("threshold", "composition_prior", "em")
+        ]
+        tables.append(
+            Table(benchmark, "Beyond the paper. Acc.", ["", "seen", "unseen", "harmonic mean", "AUSUC"], rows)
+        )
+    shown = [
+        (caption, data_uri(path)) for caption, path in figures.items() if path.exists() and "Seen against" in caption
+    ]
+    intro = (
+        "A classifier that learned which combinations are frequent in training can be told, at decoding, which ones the target has. What "
+        "that costs on the combinations of training stands beside what it gains on the new ones; the weights were chosen on held-out rows."
+    )
+    return Section("prior", title, intro, tables, shown)
+
+
+def _departures(sources: Sources) -> Section:
+    title = "What each departure from the reference code is worth"
+    if "ablations" not in sources.grids:
+        return _absent("departures", title, "ablations")
+    tables = [
+        Table(
+            benchmark,
+            "One option at a time.",
+            ["", *METRICS.values()],
+            [[name, *(cell(values[m]) for m in METRICS)] for name, values in tree[group].items()],
+        )
+        for benchmark, tree in sources.grids["ablations"].items()
+        for group in ("options", "selections")
+    ]
+    return Section("departures", title, tables=tables)
+
+
+# ---------------------------------------------------------------- texts, images, the page
+
+
+def samples_of(selected: Mapping[str, Sequence[Example]], labels: Labels, per_generator: int) -> dict:
+    """{"generators", "texts": [[generator number, composition, text]]}: the best `per_generator` texts of each, for the search."""
+    texts = [
+        [number_, labels.key(example.requested_labels), example.text]
+        for number_, examples in enumerate(selected.values())
+        for example in examples[:per_generator]
+    ]
+    return {"generators": list(selected), "texts": texts}
+
+
+def data_uri(path: Path) -> str:
+    return f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+def render(
+    sources: Sources, figures: Mapping[str, Path], samples: Mapping | None, provenance: Sequence[Mapping]
+) -> str:
+    """One self-contained page: no file, font or script from elsewhere."""
+    environment = Environment(
+        loader=PackageLoader("compaug.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    template = environment.get_template("index.html")
+    return template.render(
+        verdicts=verdicts(sources) if "paper" in sources.grids else [],
+        sections=sections(sources, figures, samples),
+        provenance=provenance,
+        number=number,
+    )

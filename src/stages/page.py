@@ -1,0 +1,89 @@
+"""Write the one page with every table and figure of the paper beside ours: self-contained, no network.
+
+python -m stages.page --reports reports --selected data/selected --labels data/splits/diagnostic/labels.json \
+    --benchmark diagnostic --seed 13 --out reports/index.html
+
+A grid without results has its place on the page, with the command that makes them. The searchable texts are those of one benchmark,
+which must be free to publish.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug.records import InputError, Labels, file_digest, read_jsonl, write_text
+from compaug.reports import index
+from compaug.reports.paper import read_paper_values
+from compaug.reports.tables import cell_name
+from stages import parser, run
+
+PARAMS: list[str] = []
+TEXTS = 60  # of every generator, the best ones
+LIMIT = 1_000_000  # bytes of the page
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    sources = index.read_sources(args.reports, read_paper_values(args.reports / "paper_values.yaml"))
+    labels = Labels.read(args.labels)
+    selected = {}
+    for generator in sources.grids.get("paper", {}).get(args.benchmark, {}):
+        path = args.selected / cell_name(args.benchmark, generator, args.seed).replace(".json", ".jsonl")
+        if path.exists() and (rows := read_jsonl(path, len(labels))):
+            selected[generator] = rows
+    samples = index.samples_of(selected, labels, TEXTS) if selected else None
+    page = index.render(sources, figures_of(args.reports), samples, provenance(args.reports, sources))
+    if len(page.encode()) > LIMIT:
+        raise InputError(
+            f"{args.out}: the page has {len(page.encode()):,} bytes, more than {LIMIT:,}; show fewer texts or figures"
+        )
+    write_text(args.out, page)
+    print(f"{args.out}: {len(page.encode()) / 1000:.0f} kB")
+
+
+def figures_of(reports: Path) -> dict[str, Path]:
+    """{caption: PNG} of the grids' figures, in the order of the paper."""
+    captions = {
+        "ablations/figures/representations-": "Figures 2 and 5: label representations in many combinations, {}",
+        "ablations/figures/synthetic-size-": "Figure 4: accuracy by number of synthetic texts, {}",
+        "classifiers/figures/": "Kinds of errors of every classifier, {}",
+        "prior/figures/seen-unseen-": "Seen against unseen accuracy under two decodings, {}",
+    }
+    found = {}
+    for start, caption in captions.items():
+        folder, name = (reports / start).parent, Path(start).name
+        if start.endswith("/"):
+            folder, name = reports / start, ""
+        for path in sorted(folder.glob(f"{name}*.png")):
+            found[caption.format(path.stem.removeprefix(name))] = path
+    return found
+
+
+def provenance(reports: Path, sources: index.Sources) -> list[dict]:
+    rows = []
+    for grid in sources.grids:
+        digest = file_digest(reports / grid / "metrics.json")[:12]
+        setting = (
+            "; ".join(f"{b}: {words}" for b, words in sources.settings.items())
+            if grid == "paper"
+            else "as reports/paper"
+        )
+        rows.append(
+            {"grid": grid, "command": f"dvc repro reports/{grid}/dvc.yaml", "digest": digest, "setting": setting}
+        )
+    return rows
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder of the grids' results")
+    made.add_argument("--selected", type=Path, required=True, help="folder of the kept texts")
+    made.add_argument("--labels", type=Path, required=True, help="labels.json of the benchmark whose texts are shown")
+    made.add_argument("--benchmark", required=True, help="benchmark whose texts are shown")
+    made.add_argument("--seed", type=int, required=True, help="seed whose texts are shown")
+    made.add_argument("--out", type=Path, required=True, help="page to write")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,177 @@
+"""The page: numbers where they belong, agreement by interval, places for what is missing, and a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+from graph import ROOT
+
+from compaug.records import Example, InputError, Labels, read_json, write_json, write_jsonl
+from compaug.reports import index
+from compaug.reports.index import Cell
+from compaug.reports.paper import read_paper_values
+from stages import page as page_stage
+
+PAPER = read_paper_values(ROOT / "reports/paper_values.yaml")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
+
+
+def numbers(mean: float, ci95: float = 1.0) -> dict:
+    return {name: {"mean": mean, "std": 0.4, "ci95": ci95} for name in ("jacc", "acc", "corr", "comp")}
+
+
+def gain(mean: float, p_rows: float, p_seeds: float) -> dict:
+    return {
+        "mean": mean,
+        "ci95": 1.0,
+        "low_rows": mean - 1,
+        "high_rows": mean + 1,
+        "p_rows": p_rows,
+        "p_seeds": p_seeds,
+    }
+
+
+@pytest.fixture
+def reports(tmp_path):
+    """Results of a grid with one benchmark of the paper and one of our own."""
+    folder = tmp_path / "reports"
+    tree = {}
+    for benchmark, column in (("semeval_mini", "SemEval"), ("diagnostic", None)):
+        tree[benchmark] = {
+            "none": numbers(3.0),
+            "ld_vae": numbers(8.0)
+            | {"gain_over_none": gain(5.0, 0.01, 0.2), "gain_over_oversample": gain(1.0, 0.5, 0.5)},
+            "oversample": numbers(7.0) | {"gain_over_none": gain(4.0, 0.01, 0.01)},
+            "iid": numbers(27.0),
+        }
+        for generator in ("none", "ld_vae"):
+            row = {"paper_column": column, "backbones": {"encoder": "tiny <b>"}, "seed": 13}
+            write_json(folder / "paper" / "runs" / f"{benchmark}-{generator}-13.json", row)
+    tree["quality"] = {}
+    both = {"top_k": numbers(8.0)["acc"], "random": numbers(7.0)["acc"], "gain": numbers(1.0)["acc"]}
+    tree["filter_against_random"] = {"semeval_mini": {"ld_vae": both}}
+    write_json(folder / "paper" / "metrics.json", tree)
+    (folder / "paper_values.yaml").write_bytes((ROOT / "reports/paper_values.yaml").read_bytes())
+    LABELS.write(tmp_path / "labels.json")
+    texts = [
+        Example(f"s{i}", f"text </script><i>{i}</i>", (0, i % 2 + 1), "synthetic", (0, i % 2 + 1)) for i in range(4)
+    ]
+    write_jsonl(tmp_path / "selected" / "diagnostic-ld_vae-13.jsonl", texts)
+    return folder
+
+
+def build(reports) -> str:
+    files = {"reports": reports, "selected": reports.parent / "selected", "labels": reports.parent / "labels.json"}
+    words = [word for name, file in files.items() for word in (f"--{name}", str(file))]
+    out = reports / "index.html"
+    page_stage.main([*words, "--benchmark", "diagnostic", "--seed", "13", "--out", str(out)])
+    return out.read_text()
+
+
+def test_agreement_is_where_the_papers_number_lies():
+    assert [Cell(8.0, 1.0, paper).agreement for paper in (8.44, 9.5, 6.0, None)] == ["inside", "above", "below", ""]
+    assert Cell(8.0, None, 8.44).agreement == "above"  # one seed has no interval
+    shown = Cell(8.0, 1.0, 8.44)
+    assert (shown.shown, shown.interval, shown.difference) == ("8.00", "7.00 to 9.00", pytest.approx(-0.44))
+    assert Cell(words="not run", paper=1.0).shown == "not run"
+
+
+def test_the_verdict_says_no_more_than_the_corrected_tests_allow(reports):
+    found = {v["benchmark"]: v for v in index.verdicts(index.read_sources(reports, PAPER))}
+    assert found["diagnostic"]["best"] == "ld_vae"  # a control is no generator
+    assert found["diagnostic"]["helped"] == "yes by the test over test rows, not by that over seeds"
+    assert found["diagnostic"]["beats"] == "not shown"
+
+
+def test_every_table_and_figure_of_the_paper_has_its_place(reports):
+    shown = build(reports)
+    for name in (
+        "Table 1:",
+        "Table 2:",
+        "Table 3:",
+        "Tables 4 and 7:",
+        "Table 5:",
+        "Table 6:",
+        "Table 8:",
+        "Table 9:",
+        "Table 10:",
+    ):
+        assert f"<h2>{name}" in shown
+    assert "Figures 2, 4 and 5" in shown
+    assert shown.count("no results yet: dvc repro reports/classifiers/dvc.yaml makes them") == 2
+    assert "not run here: BERT-base and GPT-2 need a GPU and a model hub" in shown
+    printed = PAPER["tables"]["table_2"]["rows"]
+    for corpus in ("SemEval", "AAPD", "IMDB"):  # every number of Table 2
+        for row in printed.values():
+            assert all(f"paper {value:.2f}" in shown for value in (row[corpus] or {}).values() if value is not None)
+    assert (
+        'class="n inside" data-sort="8.0">8.00<small>7.00 to 9.00</small><small class="paper">paper 8.44 (-0.44)'
+        in shown
+    )
+
+
+def test_the_page_needs_nothing_from_elsewhere_and_text_cannot_break_out(reports):
+    shown = build(reports)
+    links = [link for link in re.findall(r'(?:src|href)="([^"]*)"', shown) if not link.startswith(("#", "data:"))]
+    assert links == ["https://arxiv.org/abs/2312.11276"]
+    assert "</script><i>" not in shown and "tiny <b>" not in shown
+
+
+def test_a_page_that_grew_too_large_is_refused(reports, monkeypatch):
+    monkeypatch.setattr(page_stage, "LIMIT", 10_000)
+    with pytest.raises(InputError, match="index.html: the page has .* bytes, more than 10,000"):
+        build(reports)
+
+
+@pytest.mark.skipif(not (ROOT / "reports/paper/metrics.json").exists(), reason="needs results")
+def test_the_committed_results_make_a_page():
+    sources = index.read_sources(ROOT / "reports", PAPER)
+    shown = index.render(
+        sources, page_stage.figures_of(ROOT / "reports"), None, page_stage.provenance(ROOT / "reports", sources)
+    )
+    tree = read_json(ROOT / "reports/paper/metrics.json")
+    assert f"{tree['diagnostic']['ld_vae']['acc']['mean']:.2f}" in shown
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs the browser chromium")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_browser_loads_sorts_and_searches_it(reports, width):
+    """No script error, every image there, no sideways scrolling of the page, tables sort, the search finds."""
+    check = """<script>
+    const errors = []; window.addEventListener("error", event => errors.push(event.message));
+    addEventListener("load", () => {
+      const table = [...document.querySelectorAll("table.sortable")].find(t => t.rows.length > 4 && t.tHead.textContent.includes("Acc"));
+      const acc = () => [...table.tBodies[0].rows].map(row => row.cells[2].dataset.sort).filter(Boolean).map(Number);
+      const button = table.querySelectorAll("th button")[2];
+      button.click(); const down = acc(); button.click(); const up = acc();
+      const query = document.getElementById("query"); query.value = "joy lo"; query.dispatchEvent(new Event("input"));
+      const found = [...document.querySelectorAll("#found tbody tr")].map(row => row.cells[0].textContent);
+      const images = [...document.images].every(image => image.complete && image.naturalWidth > 0);
+      const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+      document.body.innerHTML = "<pre id=seen></pre>";
+      document.getElementById("seen").textContent = JSON.stringify({errors, down, up, found, images, wide});
+    });
+    </script>"""
+    path = reports / "checked.html"
+    path.write_text(build(reports).replace("<title>", f"{check}<title>"))
+    command = [
+        CHROMIUM,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+    ]
+    command += [f"--user-data-dir={reports / 'profile'}", f"--window-size={width},900", "--dump-dom", path.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    seen = json.loads(done.stdout.split('<pre id="seen">')[1].split("</pre>")[0])
+    assert seen["errors"] == [] and seen["images"] and seen["wide"] <= 0
+    assert (
+        seen["down"] == sorted(seen["down"], reverse=True) and seen["up"] == seen["down"][::-1] and len(seen["up"]) >= 2
+    )
+    assert seen["found"] == ["joy, love", "joy, love"]
