@@ -397,6 +397,10 @@ def write_splits(folder):
             for i, y in enumerate(label_sets)
         ]
         write_rows(folder / arm / "predictions.jsonl", predictions)
+        epochs = [
+            {"epoch": n + 1, "train": {"loss": 0.5}, "valid": {"loss": 0.4 - n / 10}} for n in range(1 + (arm == "iid"))
+        ]
+        write_json(folder / arm / "history.json", {"epochs": epochs})
     write_jsonl(folder / "run.jsonl", [example(i, "text", (1, 2)) for i in range(10)])
     write_json(folder / "run.json", SIDE_CAR)
     write_rows(folder / "drawn.jsonl", [{"requested_labels": [1, 2]}])
@@ -413,6 +417,8 @@ def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
         "run.jsonl",
         "--compositions",
         "drawn.jsonl",
+        "--plots",
+        "plots",
         "--out",
         "metrics.json",
         "--details",
@@ -425,6 +431,11 @@ def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
     evaluate_stage.main([*cell, *files, "--predictions", *predictions])
     metrics = read_json(tmp_path / "metrics.json")
     assert metrics["gain"]["acc"] == 60 and metrics["selection"]["n_kept"] == 10
+    curves = (tmp_path / "plots" / "training.csv").read_text().splitlines()
+    assert curves[0].split(",")[0] == "epoch" and sorted(curves[0].split(",")[1:]) == sorted(ARMS)
+    assert curves[1].count("0.4") == 3 and curves[2].count("0.3") == 1
+    compositions = (tmp_path / "plots" / "compositions.csv").read_text().splitlines()
+    assert compositions[0] == "composition,texts,baseline,augmented,gain" and '"anger, joy",' in "\n".join(compositions)
     coverage = read_json(tmp_path / "details.json")["coverage"]
     assert (coverage["in_test"], coverage["test_never_requested"]) == (1, ["anger+joy"])
 
@@ -455,6 +466,8 @@ def test_answers_that_do_not_parse_are_on_the_page(tmp_path):
         "run.jsonl",
         "--compositions",
         "drawn.jsonl",
+        "--plots",
+        "plots",
         "--out",
         "metrics.json",
         "--details",

@@ -2,7 +2,8 @@
 
 python -m stages.evaluate --benchmark diagnostic --splits data/splits/diagnostic \
     --predictions models/run/augmented/predictions.jsonl models/run/baseline/predictions.jsonl \
-    --selected data/selected/run.jsonl --compositions data/compositions/run.jsonl --out reports/metrics.json --details reports/details.json
+    --selected data/selected/run.jsonl --compositions data/compositions/run.jsonl --plots reports/plots \
+    --out reports/metrics.json --details reports/details.json
 
 Spec sections 3 and 9; an arm is named by the folder of its predictions (augmented, baseline, iid).
 """
@@ -17,7 +18,7 @@ from compaug.benchmarks import oracle_for
 from compaug.decoding import decode, read_validation
 from compaug.metrics import evaluate, label_matrix, read_predictions
 from compaug.records import InputError, Labels, iter_jsonl, iter_rows, read_json, read_jsonl, write_json
-from compaug.reports import cell, generalised
+from compaug.reports import cell, generalised, plots
 from compaug.reports.errors import unparsed
 from compaug.reports.generalised import Trained
 from stages import parser, run
@@ -58,6 +59,7 @@ def main(argv: list[str] | None = None) -> None:
         details["unparsed"] = written
     if grammar is not None:
         details |= _judge_by_grammar(grammar, args.splits, args.selected, labels, evaluation.empty_both)
+    plots.write(args.plots, paths, arms)
     write_json(args.out, cell.summary(arms, side_car))
     write_json(args.details, details)
 
@@ -70,10 +72,8 @@ def _training_files(arm: str, args) -> list[Path]:
 
 def _coverage(side_car: Mapping, splits: Path, labels: Labels) -> dict:
     requested = {key: row.get("requested", 0) for key, row in side_car.get("per_composition", {}).items()}
-    train, test = (
-        {labels.key(example.labels) for example in iter_jsonl(splits / f"{name}.jsonl", len(labels))}
-        for name in ("train", "test")
-    )
+    files = (iter_jsonl(splits / f"{name}.jsonl", len(labels)) for name in ("train", "test"))
+    train, test = ({labels.key(example.labels) for example in file} for file in files)
     return cell.coverage(requested, train, test)
 
 
@@ -120,6 +120,7 @@ def _parser():
         "--selected", type=Path, required=True, help="selected synthetic rows, side-car .json beside them"
     )
     made.add_argument("--compositions", type=Path, required=True, help="label sets that the label generator drew")
+    made.add_argument("--plots", type=Path, required=True, help="folder for the data of `dvc plots`")
     made.add_argument("--out", type=Path, required=True, help="metrics.json to write")
     made.add_argument("--details", type=Path, required=True, help="details.json to write")
     return made
