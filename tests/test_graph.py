@@ -271,6 +271,56 @@ def _inside(deps: list[str], out: str) -> bool:
     return any(dep.startswith(f"{out}/") for dep in deps)
 
 
+AFTER_SELECTION = {"train_augmented", "evaluate", "report"}
+AFTER_SYNTHESIS = {"select", *AFTER_SELECTION}
+AFTER_LABELS = {"synthesize", *AFTER_SYNTHESIS}
+CLASSIFIERS = {"train_augmented", "train_baseline", "train_iid"}
+KNOBS = {  # key of params.yaml: the root's stages that a change of it may run again
+    "selection.k": {"select", *AFTER_SELECTION},
+    "selection.score": {"select", *AFTER_SELECTION},
+    "synthesis.temperature": {"synthesize", *AFTER_SYNTHESIS},
+    "label_generator.requested": {"label_generator", *AFTER_LABELS},
+    "generators.ld_vae.kl_form": {"train_generator", *AFTER_LABELS},
+    "classifiers.bert.epochs": {"train_filter", "select", *CLASSIFIERS, "evaluate", "report"},
+    "evaluation.decoding": {"evaluate", "report"},
+    "composition_prior.weight": {"evaluate", "report"},
+}
+
+
+@pytest.mark.parametrize("knob", KNOBS)
+def test_a_knob_runs_again_only_what_depends_on_it(knob):
+    stages = stages_of("dvc.yaml")
+    again = {s.name for s in stages if any(knob == key or knob.startswith(f"{key}.") for key in s.params)}
+    assert again
+    assert behind_of(stages, again) == KNOBS[knob]
+
+
+def test_another_support_size_keeps_the_corpus_alone():
+    stages = stages_of("dvc.yaml")
+    (benchmark,) = next(s for s in stages if s.script == "split").options["benchmark"]
+    changed = {s.name for s in stages if f"benchmarks.{benchmark}.split" in s.params}
+    assert changed == {"split"} and behind_of(stages, changed) == {s.name for s in stages} - {"raw"}
+
+
+def test_another_seed_keeps_corpus_split_and_backbones():
+    text = (ROOT / "dvc.yaml").read_text(encoding="utf-8")
+    seeded = {name for name, stage in yaml.safe_load(text)["stages"].items() if "${run.seed}" in stage["cmd"]}
+    stages = stages_of("dvc.yaml")
+    kept = {s.name for s in stages} - behind_of(stages, seeded)
+    assert {name.split("@")[0] for name in kept} == {"raw", "split", "audit", "backbones", "seq2seq"}
+
+
+def behind_of(stages, names: set[str]) -> set[str]:
+    """These stages and all that read what they write."""
+    found = set(names)
+    while True:
+        outs = [out for s in stages if s.name in found for out in s.outs]
+        more = {s.name for s in stages if any(s.reads(out) or _inside(s.deps, out) for out in outs)} - found
+        if not more:
+            return found
+        found |= more
+
+
 @pytest.mark.parametrize("pipeline", PIPELINES[1:])
 def test_a_grid_runs_the_stages_of_the_root_on_its_own_coordinates(pipeline):
     root = {stage.name: stage for stage in stages_of("dvc.yaml")}
