@@ -5,7 +5,7 @@ READY  := $(VENV)/.ready
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export DVC_NO_ANALYTICS = 1
 
-.PHONY: help install repro paper test lint bench costs clean
+.PHONY: help install repro paper sweep test lint bench costs clean
 .DEFAULT_GOAL := help
 
 help:                  ## this list
@@ -37,6 +37,14 @@ paper: $(READY)        ## the grid of reports/paper, JOBS processes at a time (m
 	dvc stage list --name-only $(CELLS) | sed -n 's/.*@\(.*\)-[0-9].*/\1/p' | sort -u | xargs -P $(JOBS) -I{} \
 	    dvc --wait-for-lock repro --single-item --glob $(foreach step,$(STEPS),'$(step)@{}-[0-9]*')
 	dvc repro $(CELLS)
+
+KEY    ?= selection.k
+VALUES ?= 150,300,600
+SEEDS  ?= 13,21,42
+sweep: $(READY)        ## the root cell for every value of a key: make sweep KEY=selection.k VALUES=150,300,600 SEEDS=13,21,42
+	dvc exp run --queue -S '$(KEY)=$(VALUES)' -S 'run.seed=$(SEEDS)'
+	dvc exp run --run-all
+	dvc exp show --only-changed --drop '.*(jacc|corr|comp|hamming|f1|rate|strict|per_|data|models|src|reports/).*' --sort-by reports/metrics.json:augmented.acc
 
 test: $(READY)         ## run all tests; those on real corpora need COMPAUG_MIRROR and skip without it
 	pytest

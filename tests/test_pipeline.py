@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,7 +41,7 @@ def project(tmp_path_factory) -> Path:
         if (
             (ROOT / name).is_file()
             and name != "dvc.lock"
-            and not name.startswith(("reports/paper/", "reports/pretrained/"))
+            and not name.startswith(("reports/paper/", "reports/pretrained/", "reports/prior/"))
         ):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
@@ -93,3 +95,41 @@ def test_a_comment_in_the_classifier_does_not_retrain_the_generator(project):
     changed = shell(project, "dvc", "status", "dvc.yaml")  # of the root cell; the grids have not run here
     assert "train_filter" in changed
     assert "train_generator" not in changed
+
+
+def run_notebook(folder: Path) -> subprocess.CompletedProcess:
+    """All code cells of the walkthrough in one namespace, as a kernel would."""
+    cells = json.loads((ROOT / "notebooks/walkthrough.ipynb").read_text(encoding="utf-8"))["cells"]
+    source = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    environment = os.environ | {"MPLBACKEND": "Agg"}
+    return subprocess.run(
+        [sys.executable, "-c", source],
+        cwd=folder / "notebooks",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_notebook_runs_on_a_users_results_and_changes_nothing(project):
+    before = shell(project, "git", "status", "--short")
+    done = run_notebook(project)
+    assert done.returncode == 0, done.stderr
+    metrics = read_json(project / "reports/metrics.json")
+    assert f"{metrics['augmented']['acc']:8.2f}" in done.stdout and "as such in training: False" in done.stdout
+    assert "as such in training: True" not in done.stdout and done.stdout.count("asked: ") == 8
+    assert shell(project, "git", "status", "--short") == before
+
+
+def test_the_notebook_without_results_says_what_to_run(tmp_path):
+    (tmp_path / "notebooks").mkdir()
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    done = run_notebook(tmp_path)
+    assert done.returncode == 1 and "does not exist yet: run `make repro` first" in done.stderr
+
+
+def test_plots_are_drawn_from_committed_files(project):
+    assert "WARNING" not in shell(project, "dvc", "plots", "show", "-o", "drawn")
+    assert (project / "drawn/index.html").read_text().count("vegaEmbed('#") == 3
+    assert (project / "reports/plots/training.csv").read_text().startswith("epoch,")
