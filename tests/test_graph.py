@@ -248,6 +248,21 @@ def test_no_stage_of_any_pipeline_writes_what_another_one_writes():
     assert len(set(outs)) == len(outs) and not folders & set(outs)
 
 
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a clone")
+def test_git_never_sees_what_is_cached_or_brought(tmp_path):
+    """Corpora may not be redistributed and weights are large: all that DVC caches is ignored by Git."""
+    outs = {
+        out
+        for pipeline in PIPELINES
+        for stage in yaml.safe_load((ROOT / pipeline).read_text(encoding="utf-8"))["stages"].values()
+        for out in stage.get("outs", [])
+        if isinstance(out, str)
+    }
+    paths = sorted(re.sub(r"\$\{[^}]+\}", "x", out) for out in outs) + ["data/own/texts.csv", "data/rating/key.json"]
+    done = subprocess.run(["git", "check-ignore", *paths], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert sorted(done.stdout.splitlines()) == sorted(paths)
+
+
 @every_pipeline
 def test_nothing_is_trained_before_the_audit_has_passed(pipeline):
     stages = with_what_it_starts_from(pipeline)
