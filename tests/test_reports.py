@@ -442,7 +442,12 @@ def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
     values = {"generator": "ld_vae", "classifier": "bert", "seed": "42", "paper-values": str(PAPER_VALUES)}
     values |= {name: str(tmp_path / f"{name}.json") for name in ("metrics", "details")}
     values |= {"selection": str(tmp_path / "run.json"), "out": str(tmp_path / "summary.md")}
+    values |= {"plots": str(tmp_path / "plots"), "figures": str(tmp_path / "figures")}
     report_stage.main([*cell, *(word for name, value in values.items() for word in (f"--{name}", value))])
+    assert (tmp_path / "figures" / "accuracy.png").stat().st_size > 5000
+    assert (tmp_path / "figures" / "compositions.svg").stat().st_size > 5000
+    counts = (tmp_path / "plots" / "counts.csv").read_text().splitlines()
+    assert counts[0] == "composition,train,support,requested,kept,test" and len(counts) > 2
     shown = (tmp_path / "summary.md").read_text()
     assert "helped: +60.00 points" in shown and "paper (SemEval): ld_vae, CG" in shown
     assert "helped: +60.00 points" in capsys.readouterr().out
@@ -481,6 +486,7 @@ def test_answers_that_do_not_parse_are_on_the_page(tmp_path):
     values = {"generator": "ld_vae", "classifier": "t5_clp", "seed": "42", "paper-values": str(PAPER_VALUES)}
     values |= {name: str(tmp_path / f"{name}.json") for name in ("metrics", "details")}
     values |= {"selection": str(tmp_path / "run.json"), "out": str(tmp_path / "summary.md")}
+    values |= {"plots": str(tmp_path / "plots"), "figures": str(tmp_path / "figures")}
     report_stage.main([*cell, *(word for name, value in values.items() for word in (f"--{name}", value))])
     shown = (tmp_path / "summary.md").read_text()
     assert "| (a piece does not parse) |     30.00 |    30.00 | 30.00 |" in shown

@@ -59,7 +59,7 @@ def main(argv: list[str] | None = None) -> None:
         details["unparsed"] = written
     if grammar is not None:
         details |= _judge_by_grammar(grammar, args.splits, args.selected, labels, evaluation.empty_both)
-    plots.write(args.plots, paths, arms)
+    plots.write(args.plots, paths, arms, args.splits, side_car, labels)
     write_json(args.out, cell.summary(arms, side_car))
     write_json(args.details, details)
 

@@ -1,8 +1,8 @@
-"""Write the page of the root cell, summary.md, and print its answer.
+"""Write the page of the root cell, summary.md, and its figures, and print its answer.
 
 python -m stages.report --benchmark diagnostic --generator ld_vae --classifier bert --seed 42 \
     --metrics reports/metrics.json --details reports/details.json --selection data/selected/run.json \
-    --compositions data/compositions/run.json --out reports/summary.md
+    --compositions data/compositions/run.json --plots reports/plots --figures reports/figures --out reports/summary.md
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from compaug import classifiers, generators, params
 from compaug.records import read_json, write_text
-from compaug.reports import backbone_names, summary
+from compaug.reports import backbone_names, figures, plots, summary
 from compaug.reports.paper import read_paper_values
 from stages import parser, run
 
@@ -36,6 +36,10 @@ def main(argv: list[str] | None = None) -> None:
         paper=read_paper_values(args.paper_values),
         paper_column=blocks["paper_column"],
     )
+    figures.before_and_after(plots.read(args.plots / "compositions.csv"), args.figures / "accuracy")
+    figures.composition_counts(plots.read(args.plots / "counts.csv"), args.figures / "compositions")
+    if cell.selection.get("histogram"):
+        figures.filter_scores(cell.selection["histogram"], args.figures / "filter")
     write_text(args.out, summary.page(cell))
     print(f"\n{summary.main_table(cell)}\n\n{summary.headline(cell)}\n\nThe whole page: {args.out}")
 
@@ -49,6 +53,8 @@ def _parser():
     made.add_argument("--metrics", type=Path, required=True, help="metrics.json of the evaluate stage")
     made.add_argument("--details", type=Path, required=True, help="details.json of the evaluate stage")
     made.add_argument("--selection", type=Path, required=True, help="side-car of the selected rows")
+    made.add_argument("--plots", type=Path, required=True, help="folder that the evaluate stage wrote for `dvc plots`")
+    made.add_argument("--figures", type=Path, required=True, help="folder for the figures")
     made.add_argument("--compositions", type=Path, help="side-car of the requested compositions")
     made.add_argument(
         "--paper-values", type=Path, default=Path("reports/paper_values.yaml"), help="the paper's numbers"

@@ -194,3 +194,75 @@ def initials(labels: Sequence[str]) -> list[str]:
         heads = (label[:length] for length in (1, 2, 3))
         marks.append(next((head for head in heads if not any(o.startswith(head) for o in others)), str(number)))
     return marks
+
+
+# ---------------------------------------------------------------- the root cell
+
+SHOWN = 20  # compositions in a figure
+
+
+def composition_counts(rows: Sequence[Mapping], path: Path) -> None:
+    """Which compositions support, requests, kept texts and D_test have, each as a share of its own texts."""
+    parts = {  # part: words, marker, filled; of training, which should have none, the title gives the number
+        "support": ("support", "|", True),
+        "requested": ("asked for", "o", False),
+        "kept": ("kept", "o", True),
+        "test": ("test", "D", False),
+    }
+    with plt.rc_context(STYLE):
+        some = rows[:SHOWN]
+        figure, axes = plt.subplots(figsize=(6.6, 0.28 * len(some) + 1.2))
+        for part, (words, marker, filled) in parts.items():
+            if not (total := sum(row[part] for row in rows)):
+                continue
+            shares = [100 * row[part] / total for row in some]
+            face = "#17415e" if filled else "white"
+            axes.plot(
+                shares, range(len(some)), marker, color="#17415e", markerfacecolor=face, markersize=7, label=words
+            )
+        axes.set_yticks(range(len(some)), [row["composition"] for row in some])
+        axes.invert_yaxis()
+        axes.grid(axis="x", color="#eeeeee")
+        axes.set_axisbelow(True)
+        axes.set_xlabel("share of the part's texts, %")
+        in_train = int(sum(row["train"] for row in some))
+        axes.set_title(
+            f"Compositions wanted, written and tested ({in_train} training texts have one of them)",
+            loc="left",
+            fontsize=9,
+        )
+        axes.legend(frameon=False)
+        save(figure, path)
+
+
+def filter_scores(histogram: Mapping[str, Mapping[str, int]], path: Path) -> None:
+    """How the filter scored all texts and those that were kept."""
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=(5.2, 2.6))
+        bins = list(histogram["before"])
+        for name, colour, width in (("before", "#c9dbe8", 0.85), ("kept", "#17415e", 0.5)):
+            axes.bar(range(len(bins)), [histogram[name][key] for key in bins], width, color=colour, label=name)
+        axes.set_xticks(range(len(bins)), bins)
+        axes.set_xlabel("Jaccard index of the filter's label set and the requested one (tenths; 1.0: equal)")
+        axes.set_ylabel("texts")
+        axes.legend(frameon=False)
+        save(figure, path)
+
+
+def before_and_after(rows: Sequence[Mapping], path: Path) -> None:
+    """Accuracy on every composition of D_test without and with synthetic texts."""
+    with plt.rc_context(STYLE):
+        some = sorted(rows, key=lambda row: -row["augmented"])[:SHOWN]
+        figure, axes = plt.subplots(figsize=(6.6, 0.28 * len(some) + 1.2))
+        for at, row in enumerate(some):
+            axes.plot([row["baseline"], row["augmented"]], [at, at], color="#8fbfdc", linewidth=2, zorder=1)
+        places = range(len(some))
+        axes.plot([r["baseline"] for r in some], places, "o", color="#17415e", markerfacecolor="white", label="without")
+        axes.plot([r["augmented"] for r in some], places, "o", color="#17415e", label="with synthetic texts")
+        axes.set_yticks(places, [f"{row['composition']} ({row['texts']:.0f})" for row in some])
+        axes.invert_yaxis()
+        axes.grid(axis="x", color="#eeeeee")
+        axes.set_axisbelow(True)
+        axes.set_xlabel("accuracy, % (in brackets: test texts)")
+        axes.legend(frameon=False, loc="lower right")
+        save(figure, path)

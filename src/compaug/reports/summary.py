@@ -53,9 +53,12 @@ def page(cell: Cell) -> str:
         "## Kinds of error",
         _error_table(cell),
         "## Test compositions",
+        "![Accuracy on every test composition, without and with synthetic texts](figures/accuracy.png)",
         _composition_table(cell),
         "## Synthetic data",
+        "![Compositions of support, requests, kept texts and test](figures/compositions.png)",
         *(_synthetic_data(cell) if cell.augments else ["None: this cell trains on the real rows alone."]),
+        "![Scores of the filter](figures/filter.png)" if cell.selection.get("histogram") else "",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
