@@ -150,6 +150,11 @@ def test_a_missing_or_foreign_cell_is_named(tmp_path):
     path.unlink()
     with pytest.raises(InputError, match="toy-none-sgm-21.json: this cell of the axes has no result"):
         classifiers.read_cells(tmp_path / "out" / "runs", tmp_path / "paper", "bert", classifiers=NAMES, **AXES)
+    some = classifiers.read_cells(
+        tmp_path / "out" / "runs", tmp_path / "paper", "bert", classifiers=NAMES, **AXES, partial=True
+    )
+    assert list(some["toy"]) == [name for name in NAMES if name != "sgm"]
+    assert "**Not run yet on toy: `sgm`.**" in classifiers.page(some, PAPER, NAMES)
 
 
 def test_the_stage_writes_page_numbers_and_the_same_figure_twice(tmp_path, monkeypatch):

@@ -25,14 +25,14 @@ def main(argv: list[str] | None = None) -> None:
     axes = params.load(args.params, PARAMS, axes=args.axes)
     shared = axes.pop("classifier")
     axes["classifiers"] = list(dict.fromkeys([shared, *axes["classifiers"]]))
-    cells = classifiers.read_cells(args.out / "runs", args.shared, shared, **axes)
+    cells = classifiers.read_cells(args.out / "runs", args.shared, shared, **axes, partial=args.partial)
     for benchmark, found in cells.items():
         arms = {
             name: {SHOWN[g]: [row["errors"] for row in rows] for g, rows in by_generator.items() if g in SHOWN}
             for name, by_generator in found.items()
         }
         figures.kinds_of_answers(benchmark, arms, args.out / "figures" / f"errors-{benchmark}")
-    shown = classifiers.page(cells, read_paper_values(args.paper_values))
+    shown = classifiers.page(cells, read_paper_values(args.paper_values), axes["classifiers"])
     write_json(args.out / "metrics.json", classifiers.metrics_tree(cells))
     write_text(args.out / "table.md", shown)
     print(shown)
@@ -45,6 +45,9 @@ def _parser():
     )
     made.add_argument("--out", type=Path, required=True, help="folder of the grid: reads runs/, writes the tables")
     made.add_argument("--shared", type=Path, required=True, help="runs/ of the generators' grid")
+    made.add_argument(
+        "--partial", action="store_true", help="leave out, by name, classifiers that have not all cells yet"
+    )
     made.add_argument(
         "--paper-values", type=Path, default=Path("reports/paper_values.yaml"), help="the paper's numbers"
     )

@@ -33,10 +33,12 @@ def read_cells(
     classifiers: Sequence[str],
     generators: Sequence[str],
     seeds: Sequence[int],
+    partial: bool = False,
 ) -> Cells:
     """Rows of every cell of the axes; those of `shared_classifier` are the generators' grid's, in `shared_folder`.
 
-    InputError names the first cell that is missing or is not what its name says.
+    InputError names the first cell that is missing or is not what its name says. With `partial` a classifier that lacks a cell is
+    left out of its benchmark instead.
     """
 
     def rows(benchmark: str, classifier: str, generator: str) -> list[dict]:
@@ -60,10 +62,15 @@ def read_cells(
             found.append(row)
         return found
 
+    def complete(benchmark: str, classifier: str) -> bool:
+        names = (classifier_cell_name(benchmark, g, classifier, s) for g in (IID, *generators) for s in seeds)
+        return classifier == shared_classifier or all((folder / name).exists() for name in names)
+
     return {
         benchmark: {
             classifier: {generator: rows(benchmark, classifier, generator) for generator in (IID, *generators)}
             for classifier in classifiers
+            if not partial or complete(benchmark, classifier)
         }
         for benchmark in benchmarks
     }
@@ -125,7 +132,8 @@ def metrics_tree(cells: Cells) -> dict:
 # ---------------------------------------------------------------- page
 
 
-def page(cells: Cells, paper: Mapping) -> str:
+def page(cells: Cells, paper: Mapping, asked: Sequence[str] = ()) -> str:
+    """`asked` are the classifiers of the axes; one without results on a benchmark is named there."""
     parts = [
         "# Classifiers compared",
         (
@@ -136,8 +144,10 @@ def page(cells: Cells, paper: Mapping) -> str:
     ]
     for benchmark, classifiers in cells.items():
         some = next(iter(next(iter(classifiers.values())).values()))
+        missing = ", ".join(f"`{name}`" for name in asked if name not in classifiers)
         parts += [
             f"## {benchmark}",
+            f"**Not run yet on {benchmark}: {missing}.**" if missing else "",
             f"Seeds {', '.join(str(row['seed']) for row in some)}. Backbones: {_backbones(classifiers)}.",
             "### Table 1: accuracy without and with compositional shift",
             _table_1(classifiers, paper),
