@@ -406,29 +406,30 @@ def write_splits(folder):
     write_rows(folder / "drawn.jsonl", [{"requested_labels": [1, 2]}])
 
 
+CELL = ["--benchmark", "semeval_mini", "--params", str(ROOT / "params.yaml")]
+
+
+def evaluation_of(folder) -> list[str]:
+    """Arguments of the evaluate stage, predictions left out."""
+    files = {"selected": "run.jsonl", "compositions": "drawn.jsonl", "plots": "plots", "splits": "."}
+    files |= {"out": "metrics.json", "details": "details.json"}
+    return [*CELL, *(word for name, file in files.items() for word in (f"--{name}", str(folder / file)))]
+
+
+def report_of(folder, classifier: str) -> list[str]:
+    values = {"generator": "ld_vae", "classifier": classifier, "seed": "42", "paper-values": str(PAPER_VALUES)}
+    files = {"metrics": "metrics.json", "details": "details.json", "selection": "run.json", "out": "summary.md"}
+    values |= {name: str(folder / file) for name, file in {**files, "plots": "plots", "figures": "figures"}.items()}
+    return [*CELL, *(word for name, value in values.items() for word in (f"--{name}", value))]
+
+
 def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
     from stages import evaluate as evaluate_stage
     from stages import report as report_stage
 
     write_splits(tmp_path)
-    cell = ["--benchmark", "semeval_mini", "--params", str(ROOT / "params.yaml")]
-    files = [
-        "--selected",
-        "run.jsonl",
-        "--compositions",
-        "drawn.jsonl",
-        "--plots",
-        "plots",
-        "--out",
-        "metrics.json",
-        "--details",
-        "details.json",
-        "--splits",
-        ".",
-    ]
-    files = [value if value.startswith("--") else str(tmp_path / value) for value in files]
     predictions = [str(tmp_path / arm / "predictions.jsonl") for arm in ARMS]
-    evaluate_stage.main([*cell, *files, "--predictions", *predictions])
+    evaluate_stage.main([*evaluation_of(tmp_path), "--predictions", *predictions])
     metrics = read_json(tmp_path / "metrics.json")
     assert metrics["gain"]["acc"] == 60 and metrics["selection"]["n_kept"] == 10
     curves = (tmp_path / "plots" / "training.csv").read_text().splitlines()
@@ -439,11 +440,7 @@ def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
     coverage = read_json(tmp_path / "details.json")["coverage"]
     assert (coverage["in_test"], coverage["test_never_requested"]) == (1, ["anger+joy"])
 
-    values = {"generator": "ld_vae", "classifier": "bert", "seed": "42", "paper-values": str(PAPER_VALUES)}
-    values |= {name: str(tmp_path / f"{name}.json") for name in ("metrics", "details")}
-    values |= {"selection": str(tmp_path / "run.json"), "out": str(tmp_path / "summary.md")}
-    values |= {"plots": str(tmp_path / "plots"), "figures": str(tmp_path / "figures")}
-    report_stage.main([*cell, *(word for name, value in values.items() for word in (f"--{name}", value))])
+    report_stage.main(report_of(tmp_path, "bert"))
     assert (tmp_path / "figures" / "accuracy.png").stat().st_size > 5000
     assert (tmp_path / "figures" / "compositions.svg").stat().st_size > 5000
     counts = (tmp_path / "plots" / "counts.csv").read_text().splitlines()
@@ -453,7 +450,7 @@ def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
     assert "helped: +60.00 points" in capsys.readouterr().out
 
     with pytest.raises(InputError, match="give <arm>/predictions.jsonl once for augmented and baseline"):
-        evaluate_stage.main([*cell, *files, "--predictions", predictions[0]])
+        evaluate_stage.main([*evaluation_of(tmp_path), "--predictions", predictions[0]])
 
 
 def test_answers_that_do_not_parse_are_on_the_page(tmp_path):
@@ -465,29 +462,10 @@ def test_answers_that_do_not_parse_are_on_the_page(tmp_path):
         path = tmp_path / arm / "predictions.jsonl"
         rows = [row | {"unparsed": 2 * (at < 3)} for at, (_, row) in enumerate(list(iter_rows(path)))]
         write_rows(path, rows)
-    cell = ["--benchmark", "semeval_mini", "--params", str(ROOT / "params.yaml")]
-    files = [
-        "--selected",
-        "run.jsonl",
-        "--compositions",
-        "drawn.jsonl",
-        "--plots",
-        "plots",
-        "--out",
-        "metrics.json",
-        "--details",
-        "details.json",
-        "--splits",
-        ".",
-    ]
-    files = [value if value.startswith("--") else str(tmp_path / value) for value in files]
-    evaluate_stage.main([*cell, *files, "--predictions", *(str(tmp_path / arm / "predictions.jsonl") for arm in ARMS)])
+    predictions = [str(tmp_path / arm / "predictions.jsonl") for arm in ARMS]
+    evaluate_stage.main([*evaluation_of(tmp_path), "--predictions", *predictions])
     assert read_json(tmp_path / "details.json")["unparsed"]["iid"] == {"rows": 3, "pieces": 6}
-    values = {"generator": "ld_vae", "classifier": "t5_clp", "seed": "42", "paper-values": str(PAPER_VALUES)}
-    values |= {name: str(tmp_path / f"{name}.json") for name in ("metrics", "details")}
-    values |= {"selection": str(tmp_path / "run.json"), "out": str(tmp_path / "summary.md")}
-    values |= {"plots": str(tmp_path / "plots"), "figures": str(tmp_path / "figures")}
-    report_stage.main([*cell, *(word for name, value in values.items() for word in (f"--{name}", value))])
+    report_stage.main(report_of(tmp_path, "t5_clp"))
     shown = (tmp_path / "summary.md").read_text()
     assert "| (a piece does not parse) |     30.00 |    30.00 | 30.00 |" in shown
     assert "seq2seq `" in shown  # the classifier's own backbone is named
