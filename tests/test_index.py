@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 
 import pytest
+from browser import needs_browser, text_of
 from graph import ROOT
 
 from compaug.records import Example, InputError, Labels, read_json, write_json, write_jsonl
@@ -17,7 +16,6 @@ from compaug.reports.paper import read_paper_values
 from stages import page as page_stage
 
 PAPER = read_paper_values(ROOT / "reports/paper_values.yaml")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
 
 
@@ -138,7 +136,7 @@ def test_the_committed_results_make_a_page():
     assert f"{tree['diagnostic']['ld_vae']['acc']['mean']:.2f}" in shown
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs the browser chromium")
+@needs_browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_browser_loads_sorts_and_searches_it(reports, width):
     """No script error, every image there, no sideways scrolling of the page, tables sort, the search finds."""
@@ -159,17 +157,7 @@ def test_a_browser_loads_sorts_and_searches_it(reports, width):
     </script>"""
     path = reports / "checked.html"
     path.write_text(build(reports).replace("<title>", f"{check}<title>"))
-    command = [
-        CHROMIUM,
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-    ]
-    command += [f"--user-data-dir={reports / 'profile'}", f"--window-size={width},900", "--dump-dom", path.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    seen = json.loads(done.stdout.split('<pre id="seen">')[1].split("</pre>")[0])
+    seen = json.loads(text_of(path, "seen", width))
     assert seen["errors"] == [] and seen["images"] and seen["wide"] <= 0
     assert (
         seen["down"] == sorted(seen["down"], reverse=True) and seen["up"] == seen["down"][::-1] and len(seen["up"]) >= 2

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
+from browser import needs_browser, text_of
 
 from compaug import ratings
 from compaug.records import Example, InputError, Labels, read_json, write_jsonl
@@ -16,7 +15,6 @@ from stages import rating_sheet
 from stages import ratings as ratings_stage
 
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love & care", "fear"))
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def kept(name: str, *requested) -> list[Example]:
@@ -141,7 +139,7 @@ def test_the_proxies_of_people_by_hand():
     assert ratings.oracle_shares(readings.__getitem__, examples) == {"acc": 25.0, "corr": 50.0, "comp": 50.0}
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs the browser chromium")
+@needs_browser
 def test_the_form_makes_a_sheet_that_can_be_read_back(exported):
     """Ticks in a real browser, the CSV that its button would save, read by the stage's reader."""
     page = (exported / "out" / "sheet.html").read_text()
@@ -151,23 +149,7 @@ def test_the_form_makes_a_sheet_that_can_be_read_back(exported):
     document.body.innerHTML = "<pre id=made></pre>"; document.getElementById("made").textContent = JSON.stringify(sheet());
     """
     (exported / "clicked.html").write_text(page.replace("show();\n</script>", f"show();{clicks}</script>"))
-    command = [
-        CHROMIUM,
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-    ]
-    command += [f"--user-data-dir={exported / 'profile'}", "--dump-dom", (exported / "clicked.html").as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    made = (
-        done.stdout.split('<pre id="made">')[1]
-        .split("</pre>")[0]
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&amp;", "&")
-    )
+    made = text_of(exported / "clicked.html", "made")
     (exported / "ratings.csv").write_text(json.loads(made), newline="")
     items, labels = ratings.from_key(read_json(exported / "out" / "key.json"))
     assert ratings.read(exported / "ratings.csv", [item.text_id for item in items], labels) == {
