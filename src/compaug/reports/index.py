@@ -194,7 +194,9 @@ def _table_1(sources: Sources) -> Section:
         for benchmark in tree:
             theirs = printed[name].get(sources.column.get(benchmark) or "", {})
             arms = tree[benchmark].get(classifier, {})
-            row += [cell(arms.get(arm, {}).get("acc"), theirs.get(key)) for arm, key in ((IID, "iid"), ("none", "cg"))]
+            for arm, key in ((IID, "iid"), ("none", "cg")):
+                missing = Cell(words="not run yet", paper=theirs.get(key))
+                row.append(cell(arms[arm]["acc"], theirs.get(key)) if arm in arms else missing)
         rows.append(row)
     header = ["classifier", *(f"{b}, {split}" for b in tree for split in ("iid", "CG"))]
     note = f"Acc. AAPD and IMDB: {NO_GPU}."
