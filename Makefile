@@ -42,9 +42,9 @@ KEY    ?= selection.k
 VALUES ?= 150,300,600
 SEEDS  ?= 13,21,42
 sweep: $(READY)        ## the root cell for every value of a key: make sweep KEY=selection.k VALUES=150,300,600 SEEDS=13,21,42
-	dvc exp run --queue $$(git ls-files --others --ignored --exclude-standard data/own | sed 's/^/-C /') \
+	dvc exp run report --queue $$(git ls-files --others --ignored --exclude-standard data/own | sed 's/^/-C /') \
 	    -S '$(KEY)=$(VALUES)' -S 'run.seed=$(SEEDS)'
-	dvc exp run --run-all --quiet
+	dvc exp run --run-all
 	dvc exp show --only-changed --drop '.*(jacc|corr|comp|hamming|f1|rate|strict|per_|data|models|src|reports/).*' --sort-by reports/metrics.json:augmented.acc
 
 test: $(READY)         ## run all tests; those on real corpora need COMPAUG_MIRROR and skip without it
