@@ -36,7 +36,7 @@ def main(argv: list[str] | None = None) -> None:
             writer.writerows(ratings.sheet_rows(items, labels))
         write_text(
             folder / "sheet.html",
-            ratings.sheet_page(items, labels, f"Which labels does each text express? {args.out.name}"),
+            ratings.sheet_page(items, labels, "Which labels does each text express?"),
         )
         write_json(folder / "key.json", ratings.key_of(items, labels))
     print(
