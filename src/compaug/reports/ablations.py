@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.metrics import DECIMALS, evaluate, label_matrix
+from compaug.metrics import evaluate, label_matrix
 from compaug.records import Example, InputError, Labels, iter_rows, read_json, read_jsonl
 from compaug.reports import METRICS, NOT_REPORTED, markdown_table, number
 from compaug.reports.pages import spread
-from compaug.reports.tables import cell_name, read_cells
+from compaug.reports.tables import cell_name, numbers, read_cells
 from compaug.statistics import Summary, summarise
 
 MODULES = {"label_generator": "label generator", "text_generator": "text generator", "classifier": "classifier"}
@@ -109,11 +109,6 @@ def gain(rows: BySeed, default: BySeed, metric: str = "acc") -> Summary:
 
 def metrics_tree(every: Mapping[str, Mapping[str, Mapping[str, BySeed]]]) -> dict:
     """benchmark -> table -> variant -> metric -> mean, std, ci95."""
-
-    def numbers(summary: Summary) -> dict:
-        found = {"mean": summary.mean, "std": summary.std, "ci95": summary.ci95}
-        return {name: round(value, DECIMALS) for name, value in found.items() if value is not None}
-
     return {
         benchmark: {
             table: {

@@ -11,7 +11,7 @@ from compaug.records import InputError, read_json, sub_seed
 from compaug.reports import METRICS, NOT_REPORTED, errors, markdown_table, number
 from compaug.reports.pages import beside, p_value, spread
 from compaug.reports.paper import IID, printed
-from compaug.reports.tables import cell_name, digits
+from compaug.reports.tables import cell_name, digits, numbers
 from compaug.statistics import Summary, holm, paired_t_test, sign_flip_test, summarise
 
 NONE, BASELINE = "none", "bert"
@@ -109,10 +109,6 @@ def gains(classifiers: Mapping[str, Mapping[str, list[dict]]]) -> dict[tuple[str
 
 def metrics_tree(cells: Cells) -> dict:
     """{benchmark: {classifier: {generator: {metric: {mean, std, ci95}, kinds}}}}, what `dvc metrics diff` compares."""
-
-    def numbers(summary: Summary) -> dict:
-        found = {"mean": summary.mean, "std": summary.std, "ci95": summary.ci95}
-        return {name: round(value, DECIMALS) for name, value in found.items() if value is not None}
 
     def arm(rows: Sequence[Mapping]) -> dict:
         made = {name: numbers(values(rows, name)) for name in (*METRICS, "corr_set", "micro_f1", "macro_f1")}

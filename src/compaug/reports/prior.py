@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.metrics import DECIMALS
 from compaug.records import InputError, read_json, sub_seed
 from compaug.reports import markdown_table
 from compaug.reports.classifiers import classifier_cell_name
 from compaug.reports.pages import NOT_REPORTED, p_value, spread
-from compaug.reports.tables import cell_name
+from compaug.reports.tables import cell_name, numbers
 from compaug.statistics import holm, paired_t_test, summarise
 
 BASELINE, CORRECTED, NONE = "threshold", "composition_prior", "none"
@@ -123,18 +122,12 @@ def gains(generators: Mapping[str, list[dict]]) -> dict[str, dict[str, dict]]:
 
 def metrics_tree(grid: Grid) -> dict:
     """benchmark -> group -> generator or classifier -> decoding -> metric -> mean, std, ci95."""
-
-    def numbers(found: Sequence[float]) -> dict:
-        summary = summarise(found)
-        shown = {"mean": summary.mean, "std": summary.std, "ci95": summary.ci95}
-        return {name: round(value, DECIMALS) for name, value in shown.items() if value is not None}
-
     groups = {"generators": grid.cells, "posterior": grid.posterior, "classifiers": grid.classifiers}
     return {
         benchmark: {
             group: {
                 name: {
-                    decoding: {metric: numbers(values(rows, decoding, metric)) for metric in METRICS}
+                    decoding: {metric: numbers(summarise(values(rows, decoding, metric))) for metric in METRICS}
                     for decoding in DECODINGS
                 }
                 for name, rows in cells[benchmark].items()

@@ -165,7 +165,7 @@ def filter_gains(rows: Rows, random_rows: Rows) -> Summaries:
             filtered, drawn = [by_seed[cell["seed"]] for cell in cells], [cell["metrics"]["acc"] for cell in cells]
             differences = [top - random for top, random in zip(filtered, drawn, strict=True)]
             values = {"top_k": filtered, "random": drawn, "gain": differences}
-            table[benchmark][generator] = {name: summarise(numbers) for name, numbers in values.items()}
+            table[benchmark][generator] = {name: summarise(found) for name, found in values.items()}
             if all(cell["fidelity"] is not None for cell in cells):
                 table[benchmark][generator]["fidelity_random"] = summarise([cell["fidelity"] for cell in cells])
     return table
@@ -179,7 +179,7 @@ def metrics_tree(table: Summaries, gained: Gains | None = None) -> dict:
     interval over rows and the corrected p values."""
     tree = {
         benchmark: {
-            generator: {metric: _numbers(summary) for metric, summary in metrics.items()}
+            generator: {metric: numbers(summary) for metric, summary in metrics.items()}
             for generator, metrics in generators.items()
         }
         for benchmark, generators in table.items()
@@ -189,11 +189,12 @@ def metrics_tree(table: Summaries, gained: Gains | None = None) -> dict:
             for generator, gain in generators.items():
                 values = {"low_rows": gain.low, "high_rows": gain.high, "p_seeds": gain.p_seeds, "p_rows": gain.p_rows}
                 rounded = {name: round(value, DECIMALS) for name, value in values.items() if value is not None}
-                tree[benchmark][generator][f"gain_over_{control}"] = _numbers(gain.seeds) | rounded
+                tree[benchmark][generator][f"gain_over_{control}"] = numbers(gain.seeds) | rounded
     return tree
 
 
-def _numbers(summary: Summary) -> dict[str, float]:
+def numbers(summary: Summary) -> dict[str, float]:
+    """mean, std, ci95 for a metrics file, rounded; what one seed has not is left out."""
     values = {"mean": summary.mean, "std": summary.std, "ci95": summary.ci95}
     return {name: round(value, DECIMALS) for name, value in values.items() if value is not None}
 
@@ -212,6 +213,6 @@ def _mean(cells: Sequence[Mapping]) -> dict:
         values = [cell[name] for cell in cells]
         if isinstance(first, Mapping):
             made[name] = _mean(values)
-        elif numbers := [value for value in values if value is not None]:
-            made[name] = round(float(np.mean(numbers)), DECIMALS)
+        elif found := [value for value in values if value is not None]:
+            made[name] = round(float(np.mean(found)), DECIMALS)
     return made
