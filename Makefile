@@ -5,7 +5,7 @@ READY  := $(VENV)/.ready
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export DVC_NO_ANALYTICS = 1
 
-.PHONY: help install repro paper sweep test lint bench costs clean
+.PHONY: help install repro paper sweep test lint bench costs provenance clean
 .DEFAULT_GOAL := help
 
 help:                  ## this list
@@ -59,6 +59,9 @@ bench: $(READY)        ## compare fast and plain variants in one run; writes rep
 
 costs: $(READY)        ## seconds, parameters trained and device of every stage that has run here
 	@python -m stages.costs
+
+provenance: $(READY)   ## keep what the grids that ran here cost, for reports/index.html
+	python -m stages.provenance --out reports/provenance.json
 
 clean:                 ## remove every output of the root pipeline; dvc.lock and reports stay
 	rm -rf data/raw data/splits data/audit data/compositions data/synthetic data/selected models/run .checkpoints .costs

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 from compaug.records import InputError, read_json, write_json
-from stages import cost_of, costs
+from stages import cost_file, cost_of, costs, provenance
 
 
 def test_a_stage_records_seconds_device_and_what_it_trained(tmp_path, monkeypatch):
@@ -34,3 +36,36 @@ def test_the_dearest_output_comes_first_and_the_sum_last(tmp_path, capsys):
 def test_without_recorded_costs_the_remedy_is_named(tmp_path):
     with pytest.raises(InputError, match="no costs are recorded here; run `dvc repro` first"):
         costs.main(["--costs", str(tmp_path)])
+
+
+def test_provenance_adds_up_the_outputs_of_a_grids_locks_and_names_the_commit_of_its_numbers(tmp_path, capsys):
+    grid = tmp_path / "reports" / "paper"
+    (grid / "texts").mkdir(parents=True)
+    (grid / "dvc.lock").write_text("stages:\n  a: {outs: [{path: models/a}]}\n  b: {outs: [{path: models/b}]}\n")
+    (grid / "texts" / "dvc.lock").write_text(
+        "stages:\n  c: {outs: [{path: data/c.jsonl}, {path: data/c.json}]}\n  d: {outs: [{path: data/d}]}\n"
+    )
+    write_json(grid / "metrics.json", {"acc": 1})
+    common = {"device": "cpu", "cores": 2, "machine": "x86_64", "versions": {"torch": "2"}}
+    for out, seconds in {"models/a": 10.0, "data/c.json": 5.0, "data/d": 1.0, "models/other": 99.0}.items():
+        write_json(tmp_path / "costs" / cost_file(out), common | {"seconds": seconds})
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "reports"], ["commit", "-qm", "numbers"]):
+        subprocess.run([*git, *command], check=True)
+    arguments = ["--reports", str(tmp_path / "reports"), "--costs", str(tmp_path / "costs"), "--out"]
+    out = tmp_path / "provenance.json"
+    provenance.main([*arguments, str(out)])
+    made = read_json(out)["paper"]
+    assert (made["timed"], made["stages"], made["seconds"]) == (3, 4, 16)  # data/c was timed once, models/b never
+    assert made["hardware"] == ["2 cores (x86_64), cpu, torch 2"] and len(made["commit"]) >= 7
+
+    write_json(grid / "metrics.json", {"acc": 2})  # not committed yet: no commit has these numbers
+    (tmp_path / "costs").rename(tmp_path / "elsewhere")  # and nothing has run here: the seconds stay
+    provenance.main([*arguments, str(out)])
+    later = read_json(out)["paper"]
+    assert later["commit"] == "" and later["seconds"] == 16 and later["digest"] != made["digest"]
+
+
+def test_provenance_without_any_cost_names_the_remedy(tmp_path):
+    with pytest.raises(InputError, match="no stage of a grid below .* has run here; `dvc repro` one first"):
+        provenance.main(["--reports", str(tmp_path), "--costs", str(tmp_path), "--out", str(tmp_path / "p.json")])

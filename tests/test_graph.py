@@ -354,6 +354,7 @@ def test_a_grid_runs_the_stages_of_the_root_on_its_own_coordinates(pipeline):
         "ablation_tables",
         "representations",
         "judge",
+        "split_table",
         "page",
     }
     for stage in stages_of(pipeline):

@@ -9,7 +9,7 @@ import pytest
 from browser import needs_browser, text_of
 from graph import ROOT
 
-from compaug.records import Example, InputError, Labels, read_json, write_json, write_jsonl
+from compaug.records import Example, InputError, Labels, file_digest, read_json, write_json, write_jsonl
 from compaug.reports import index
 from compaug.reports.index import Cell
 from compaug.reports.paper import read_paper_values
@@ -48,7 +48,7 @@ def reports(tmp_path):
             "iid": numbers(27.0),
         }
         for generator in ("none", "ld_vae"):
-            row = {"paper_column": column, "backbones": {"encoder": "tiny <b>"}, "seed": 13}
+            row = {"benchmark": benchmark, "paper_column": column, "backbones": {"encoder": "tiny <b>"}, "seed": 13}
             write_json(folder / "paper" / "runs" / f"{benchmark}-{generator}-13.json", row)
     tree["quality"] = {}
     both = {"top_k": numbers(8.0)["acc"], "random": numbers(7.0)["acc"], "gain": numbers(1.0)["acc"]}
@@ -75,7 +75,7 @@ def test_agreement_is_where_the_papers_number_lies():
     assert [Cell(8.0, 1.0, paper).agreement for paper in (8.44, 9.5, 6.0, None)] == ["inside", "above", "below", ""]
     assert Cell(8.0, None, 8.44).agreement == "above"  # one seed has no interval
     shown = Cell(8.0, 1.0, 8.44)
-    assert (shown.shown, shown.interval, shown.difference) == ("8.00", "7.00 to 9.00", pytest.approx(-0.44))
+    assert (shown.shown, shown.interval, shown.difference) == ("8.00", "7.00 to 9.00", "-0.44")
     assert Cell(words="not run", paper=1.0).shown == "not run"
 
 
@@ -111,6 +111,25 @@ def test_every_table_and_figure_of_the_paper_has_its_place(reports):
         'class="n inside" data-sort="8.0">8.00<small>7.00 to 9.00</small><small class="paper">paper 8.44 (-0.44)'
         in shown
     )
+
+
+def test_the_splits_counts_and_what_a_grid_cost_are_shown(reports):
+    counts = {"n_train": 9530, "n_test": 1400, "n_support": 50, "avg_words": 16.02, "n_labels": 11, "avg_labels": 2.4}
+    counts |= {"min_labels": 0, "max_labels": 6, "n_test_compositions": 20}
+    for benchmark in ("diagnostic", "semeval_mini"):
+        write_json(reports / "paper" / "splits" / f"{benchmark}.json", counts)
+    shown = build(reports)
+    assert '<td class="n inside" data-sort="9530">9,530<small class="paper">paper 9,530 (+0)' in shown
+    assert '<td class="n above" data-sort="1400">1,400<small class="paper">paper 1,403 (-3)' in shown
+    assert "h, 7 of 9 stages timed" not in shown
+
+    facts = {"commit": "abc1234", "seconds": 9000, "timed": 7, "stages": 9, "hardware": ["2 cores, cpu"]}
+    numbers = {"paper": facts | {"digest": file_digest(reports / "paper" / "metrics.json")}}
+    write_json(reports / "provenance.json", numbers)
+    shown = build(reports)
+    assert "2.5 h, 7 of 9 stages timed" in shown and "abc1234" in shown and "2 cores, cpu" in shown
+    write_json(reports / "provenance.json", {"paper": facts | {"digest": "of other numbers"}})
+    assert "abc1234" not in build(reports)
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_text_cannot_break_out(reports):

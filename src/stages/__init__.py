@@ -50,7 +50,12 @@ def cost_of(out: Path) -> Iterator[dict]:
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
     facts |= {"seconds": round(time.perf_counter() - start, 2), "cores": os.cpu_count(), "versions": versions}
     facts |= {"python": platform.python_version(), "machine": platform.machine(), "device": _device()}
-    write_json(COSTS / f"{'-'.join(out.with_suffix('').parts)}.json", facts)
+    write_json(COSTS / cost_file(out), facts)
+
+
+def cost_file(out: Path | str) -> str:
+    """Name of the file in .costs/ with the cost of an output."""
+    return f"{'-'.join(Path(out).with_suffix('').parts)}.json"
 
 
 def _device() -> str:

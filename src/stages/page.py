@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.records import InputError, Labels, file_digest, read_jsonl, write_text
+from compaug.records import InputError, Labels, file_digest, read_json, read_jsonl, write_text
 from compaug.reports import index
 from compaug.reports.paper import read_paper_values
 from compaug.reports.tables import cell_name
@@ -60,16 +60,28 @@ def figures_of(reports: Path) -> dict[str, Path]:
 
 
 def provenance(reports: Path, sources: index.Sources) -> list[dict]:
+    """A row for every grid with results; cost, hardware and commit are of provenance.json, if that is of the same numbers."""
+    kept = read_json(path) if (path := reports / "provenance.json").exists() else {}
     rows = []
-    for grid in sources.grids:
-        digest = file_digest(reports / grid / "metrics.json")[:12]
-        setting = (
-            "; ".join(f"{b}: {words}" for b, words in sources.settings.items())
-            if grid == "paper"
-            else "as reports/paper"
-        )
+    for grid, axes in index.GRIDS.items():
+        if grid not in sources.grids:
+            continue
+        digest = file_digest(reports / grid / "metrics.json")
+        known = kept.get(grid, {})
+        if known.get("digest") != digest:
+            known = {}
+        cost = f"{known['seconds'] / 3600:.1f} h, {known['timed']} of {known['stages']} stages timed" if known else "–"
         rows.append(
-            {"grid": grid, "command": f"dvc repro reports/{grid}/dvc.yaml", "digest": digest, "setting": setting}
+            {
+                "grid": grid,
+                "command": f"dvc repro reports/{grid}/dvc.yaml",
+                "axes": axes,
+                "digest": digest[:12],
+                "commit": known.get("commit", ""),
+                "setting": index.setting_of(reports / grid) or "as the grid paper",
+                "cost": cost,
+                "hardware": "; ".join(known.get("hardware", [])) or "–",
+            }
         )
     return rows
 

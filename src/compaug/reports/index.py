@@ -14,7 +14,12 @@ from compaug.reports import METRICS, number
 from compaug.reports.pages import LEVEL
 from compaug.reports.paper import IID
 
-GRIDS = ("paper", "classifiers", "prior", "ablations")
+GRIDS = {  # and their axes in params.yaml
+    "paper": "paper, random",
+    "classifiers": "by_classifier",
+    "prior": "prior",
+    "ablations": "ablations",
+}
 CORPORA = ("SemEval", "AAPD", "IMDB")
 CONTROLS = {"oversample": "support texts again", "shuffled": "real texts, wrong labels", IID: "none, iid split"}
 NO_GPU = "not run here: BERT-base and GPT-2 need a GPU and a model hub"
@@ -24,7 +29,7 @@ MODULES = ("label_generator", "text_generator", "classifier")
 
 @dataclass(frozen=True)
 class Cell:
-    """One number: ours with the half width of its 95 % interval, and the paper's; or words in their place."""
+    """One number: ours with the half width of its 95 % interval, and the paper's; or words in their place. Counts are integers."""
 
     ours: float | None = None
     ci95: float | None = None
@@ -34,16 +39,20 @@ class Cell:
 
     @property
     def agreement(self) -> str:
-        """Where the paper's number lies: inside our interval, above or below it; "" without one of the two."""
+        """Where the paper's number lies: inside our interval (or at our number), above or below; "" without one of the two."""
         if self.ours is None or self.paper is None:
             return ""
-        if self.ci95 is not None and abs(self.paper - self.ours) <= self.ci95:
+        if abs(self.paper - self.ours) <= (self.ci95 or 0):
             return "inside"
         return "above" if self.paper > self.ours else "below"
 
     @property
     def shown(self) -> str:
-        return self.words or number(self.ours, self.sign)
+        return self.words or figure(self.ours, self.sign)
+
+    @property
+    def printed(self) -> str:
+        return figure(self.paper)
 
     @property
     def interval(self) -> str:
@@ -53,8 +62,13 @@ class Cell:
         return f"{low} to {high}"
 
     @property
-    def difference(self) -> float | None:
-        return None if self.ours is None or self.paper is None else self.ours - self.paper
+    def difference(self) -> str:
+        return "" if self.ours is None or self.paper is None else figure(self.ours - self.paper, sign=True)
+
+
+def figure(value: float | None, sign: bool = False) -> str:
+    """A count as it is, any other number with two decimals."""
+    return f"{value:{'+' if sign else ''},}" if isinstance(value, int) else number(value, sign)
 
 
 @dataclass(frozen=True)
@@ -88,12 +102,14 @@ def cell(tree: Mapping | None, paper: float | None = None, sign: bool = False) -
 
 @dataclass(frozen=True)
 class Sources:
-    """metrics.json of every grid that has one, the paper's numbers, where each benchmark stands in the paper, its setting in words."""
+    """metrics.json of every grid that has one, the paper's numbers, where each benchmark stands in the paper, its setting in words,
+    the counts of its split."""
 
     grids: Mapping[str, Mapping]
     paper: Mapping
     column: Mapping[str, str | None]  # benchmark -> column of the paper's tables
     settings: Mapping[str, str]
+    splits: Mapping[str, Mapping]
 
     def benchmark_of(self, corpus: str) -> str | None:
         return next((b for b, column in self.column.items() if column == corpus), None)
@@ -104,12 +120,26 @@ def read_sources(folder: Path, paper: Mapping) -> Sources:
     column, settings = {}, {}
     for benchmark in (b for b in grids.get("paper", {}) if b not in ("quality", "filter_against_random")):
         rows = [read_json(path) for path in sorted((folder / "paper" / "runs").glob(f"{benchmark}-*.json"))]
-        names = {role: name for row in rows for role, name in row["backbones"].items()}
-        seeds = sorted({row["seed"] for row in rows})
         column[benchmark] = rows[0]["paper_column"]
-        backbones = "; ".join(f"{role} {name}" for role, name in sorted(names.items()))
-        settings[benchmark] = f"seeds {', '.join(map(str, seeds))}; {backbones}"
-    return Sources(grids, paper, column, settings)
+        settings[benchmark] = described(rows)
+    splits = {path.stem: read_json(path) for path in sorted((folder / "paper" / "splits").glob("*.json"))}
+    return Sources(grids, paper, column, settings, splits)
+
+
+def described(rows: Sequence[Mapping]) -> str:
+    """Seeds and backbones of result rows, in words."""
+    names = {role: name for row in rows for role, name in row["backbones"].items()}
+    seeds = ", ".join(map(str, sorted({row["seed"] for row in rows})))
+    return f"seeds {seeds}; {'; '.join(f'{role} {name}' for role, name in sorted(names.items()))}"
+
+
+def setting_of(grid: Path) -> str:
+    """The same of every benchmark of a grid; "" of one that keeps no result rows."""
+    by_benchmark: dict[str, list] = {}
+    for path in sorted((grid / "runs").rglob("*.json")):
+        row = read_json(path)
+        by_benchmark.setdefault(row["benchmark"], []).append(row)
+    return "; ".join(f"{benchmark}: {described(rows)}" for benchmark, rows in by_benchmark.items())
 
 
 # ---------------------------------------------------------------- the verdict
@@ -334,9 +364,16 @@ def _table_5(sources: Sources) -> Section:
 def _table_6(sources: Sources) -> Section:
     printed = sources.paper["tables"]["table_6"]["rows"]
     keys = list(next(iter(printed.values())))
-    rows = [[key.replace("_", " "), *(f"{printed[corpus][key]:g}" for corpus in printed)] for key in keys]
-    note = "The paper's numbers; the splits of SemEval are the authors' own files, and the tests count them where the files are."
-    return Section("table-6", "Table 6: the splits", tables=[Table("", note, ["", *printed], rows)])
+    own = [benchmark for benchmark in sources.splits if sources.column.get(benchmark) not in printed]
+    rows: list[list[str | Cell]] = []
+    for key in keys:
+        row: list[str | Cell] = [key.replace("_", " ")]
+        for corpus, theirs in printed.items():
+            ours = sources.splits.get(sources.benchmark_of(corpus) or "", {})
+            row.append(Cell(ours.get(key), paper=theirs[key], words="" if ours else "–"))
+        rows.append([*row, *(Cell(sources.splits[benchmark][key]) for benchmark in own)])
+    note = "Counts of our splits; SemEval's are the authors' own files. AAPD and IMDB need their files, which may not be passed on."
+    return Section("table-6", "Table 6: the splits", tables=[Table("", note, ["", *printed, *own], rows)])
 
 
 def _table_8(sources: Sources) -> Section:
