@@ -15,7 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from compaug import benchmarks, params
-from compaug.records import atomic_dir, write_json, write_jsonl
+from compaug.records import InputError, atomic_dir, write_json, write_jsonl
 from stages import parser, run
 
 PARAMS = [
@@ -40,6 +40,12 @@ def main(argv: list[str] | None = None) -> None:
     )
     labels = corpus.labels_with(blocks["label_phrases"])
     labels.check_separator(blocks["label_separator"])
+    for name in labels.names:
+        if "+" in name:
+            raise InputError(
+                f"benchmarks.{args.benchmark}: the label {name!r} contains '+', which joins labels into the name of a "
+                "combination; rename it in the file"
+            )
 
     with atomic_dir(args.out) as folder:
         write_jsonl(folder / "examples.jsonl", corpus.examples)
