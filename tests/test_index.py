@@ -132,6 +132,44 @@ def test_the_splits_counts_and_what_a_grid_cost_are_shown(reports):
     assert "abc1234" not in build(reports)
 
 
+def test_ablations_and_the_composition_prior_have_their_tables(reports):
+    def scores(at: float) -> dict:
+        return {name: {"mean": at, "ci95": 1.0} for name in ("seen", "unseen", "harmonic", "ausuc")}
+
+    decodings = {name: scores(at) for name, at in (("threshold", 5.0), ("composition_prior", 23.5), ("em", 24.5))}
+    gains = {"decoding": {"none": gain(18.5, 0.01, 0.01)}, "generator": {"ld_vae, threshold": gain(0.5, 0.4, 0.4)}}
+    tree = {"generators": {"none": decodings, "ld_vae": decodings}, "posterior": {}, "classifiers": {"sgm": decodings}}
+    without_ausuc = {d: {k: v for k, v in scores(61.5).items() if k != "ausuc"} for d in decodings}
+    tree |= {"ceilings": {"bayes": without_ausuc}, "gains": gains}
+    write_json(reports / "prior" / "metrics.json", {"semeval_mini_seen": tree})
+    support = {"default": numbers(20.0)} | {f"{module} 0": numbers(18.25) for module in index.MODULES}
+    tree = {"support": support, "options": {"default": numbers(20.0)}, "selections": {"default": numbers(20.0)}}
+    tree["synthetic"] = {"none 0": numbers(10.0), "ld_vae 150": numbers(14.25), "ld_vae all": numbers(16.75)}
+    tree["judged"] = {"ld_vae": {"oracle": {m: {"mean": 17.25, "ci95": 2.0} for m in ("acc", "corr", "comp")}}}
+    tree["silhouette"] = {"ld_vae": {"latent": {"mean": 0.75}}, "gpt2_pt": {}}
+    write_json(reports / "ablations" / "metrics.json", {"diagnostic": tree})
+    (reports / "ablations" / "figures").mkdir()
+    for name in ("synthetic-size-diagnostic", "representations-diagnostic"):
+        (reports / "ablations" / "figures" / f"{name}.png").write_bytes(b"an image")
+
+    shown = " ".join(build(reports).split())
+    for row in (
+        '<td>none, composition_prior</td><td class="n " data-sort="23.5">23.50',
+        '<td>none</td><td class="n " data-sort="18.5">+18.50<small>+17.50 to +19.50</small></td> <td>+17.50 to +19.50</td>',
+        "<td>bayes, composition_prior</td>",
+        "<td>sgm, threshold</td>",
+        "<td>label generator, 0</td>",
+        '<td>ld_vae</td><td class="n " data-sort="10.0">10.00',
+        '<td>ld_vae</td><td class="n " data-sort="17.25">17.25',
+        '<td>ld_vae</td><td class="n " data-sort="0.75">0.75',
+    ):
+        assert row.replace("> <", "><") in shown.replace("> <", "><")
+    assert (
+        shown.count("data:image/png") == 2
+        and "no results yet" not in shown.split('id="figures"')[1].split("<section")[0]
+    )
+
+
 def test_the_page_needs_nothing_from_elsewhere_and_text_cannot_break_out(reports):
     shown = build(reports)
     links = [link for link in re.findall(r'(?:src|href)="([^"]*)"', shown) if not link.startswith(("#", "data:"))]

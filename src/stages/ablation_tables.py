@@ -36,7 +36,7 @@ def main(argv: list[str] | None = None) -> None:
         figures.accuracy_by_size(benchmark, curves, args.out / "figures" / f"synthetic-size-{benchmark}")
         figures.representations(benchmark, drawn[benchmark], args.out / "figures" / f"representations-{benchmark}")
     shown = ablations.page(every, cells, drawn, judged, paper)
-    write_json(args.out / "metrics.json", ablations.metrics_tree(every))
+    write_json(args.out / "metrics.json", ablations.metrics_tree(every, drawn, judged))
     write_text(args.out / "table.md", shown)
     print(shown)
 

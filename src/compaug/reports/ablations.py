@@ -16,6 +16,8 @@ from compaug.statistics import Summary, summarise
 
 MODULES = {"label_generator": "label generator", "text_generator": "text generator", "classifier": "classifier"}
 NONE = "none"
+READERS, JUDGED = ("oracle", "classifier"), ("acc", "corr", "comp")  # proxies of people, and what they are asked
+VIEWS = ("latent", "state")  # of a label: the generator's own representation, the frozen decoder's state behind it
 
 Metrics = dict[str, float]  # jacc, acc, corr, comp in percent
 BySeed = list[Metrics]
@@ -107,8 +109,12 @@ def gain(rows: BySeed, default: BySeed, metric: str = "acc") -> Summary:
     return summarise([a[metric] - b[metric] for a, b in zip(rows, default, strict=True)])
 
 
-def metrics_tree(every: Mapping[str, Mapping[str, Mapping[str, BySeed]]]) -> dict:
-    """benchmark -> table -> variant -> metric -> mean, std, ci95."""
+def metrics_tree(
+    every: Mapping[str, Mapping[str, Mapping[str, BySeed]]],
+    representations: Mapping[str, Mapping[str, list[dict]]],
+    judged: Mapping[str, Mapping[str, list[dict]]],
+) -> dict:
+    """benchmark -> table -> variant -> metric -> mean, std, ci95; "judged": generator -> reader -> metric; "silhouette": generator -> view."""
     return {
         benchmark: {
             table: {
@@ -117,8 +123,38 @@ def metrics_tree(every: Mapping[str, Mapping[str, Mapping[str, BySeed]]]) -> dic
             }
             for table, variants in tables.items()
         }
+        | {
+            "judged": {
+                generator: {
+                    reader: {metric: numbers(summary) for metric, summary in of_reader(rows, reader).items()}
+                    for reader in readers_of(judged[benchmark])
+                }
+                for generator, rows in judged[benchmark].items()
+            },
+            "silhouette": {
+                generator: {view: numbers(summary) for view in VIEWS if (summary := silhouette(rows, view))}
+                for generator, rows in representations[benchmark].items()
+            },
+        }
         for benchmark, tables in every.items()
     }
+
+
+def readers_of(judged: Mapping[str, Sequence[Mapping]]) -> list[str]:
+    """Those of READERS that have read a text."""
+    return [reader for reader in READERS if any(reader in row["judged"] for rows in judged.values() for row in rows)]
+
+
+def of_reader(rows: Sequence[Mapping], reader: str) -> dict[str, Summary]:
+    """What one reader found in the texts of a generator, over seeds; {} where it has read none."""
+    found = [row["judged"][reader] for row in rows if reader in row["judged"]]
+    return {metric: summarise([one[metric] for one in found]) for metric in JUDGED} if found else {}
+
+
+def silhouette(rows: Sequence[Mapping], view: str) -> Summary | None:
+    """Over seeds; None for a generator without that view, or whose labels cannot be told apart in it."""
+    found = [row["views"][view]["silhouette"] for row in rows if view in row["views"]]
+    return summarise(found) if found and None not in found else None
 
 
 def curves(synthetic: Mapping[str, BySeed], axes, kept: int) -> dict[str, list[tuple[int, Summary]]]:
@@ -247,32 +283,22 @@ def _gain_table(variants: Mapping[str, BySeed], what: str) -> str:
 
 
 def _silhouette_table(representations: Mapping[str, list[dict]]) -> str:
-    def of(rows: Sequence[Mapping], view: str) -> str:
-        found = [row["views"][view]["silhouette"] for row in rows if view in row["views"]]
-        return spread(summarise(found)) if found and None not in found else NOT_REPORTED
-
-    return markdown_table(
-        ["generator", "latent", "state"],
-        [[generator, of(rows, "latent"), of(rows, "state")] for generator, rows in representations.items()],
-    )
+    lines = [
+        [generator, *(spread(found) if (found := silhouette(rows, view)) else NOT_REPORTED for view in VIEWS)]
+        for generator, rows in representations.items()
+    ]
+    return markdown_table(["generator", *VIEWS], lines)
 
 
 def _judged_table(judged: Mapping[str, list[dict]], paper: Mapping) -> str:
-    readers = [
-        name
-        for name in ("oracle", "classifier")
-        if any(name in row["judged"] for rows in judged.values() for row in rows)
-    ]
+    readers = readers_of(judged)
     lines = []
     for generator, rows in judged.items():
         line = [generator]
         for reader in readers:
-            found = [row["judged"][reader] for row in rows if reader in row["judged"]]
-            line += [
-                spread(summarise([one[metric] for one in found])) if found else NOT_REPORTED
-                for metric in ("acc", "corr", "comp")
-            ]
+            found = of_reader(rows, reader)
+            line += [spread(found[metric]) if found else NOT_REPORTED for metric in JUDGED]
         theirs = paper["tables"]["table_10"]["rows"].get(paper["row_of_generator"].get(generator), {})
         lines.append([*line, number(theirs.get("SemEval", {}).get("acc"))])
-    header = [f"{reader}: {metric}" for reader in readers for metric in ("Acc", "Corr", "Comp")]
+    header = [f"{reader}: {metric.capitalize()}" for reader in readers for metric in JUDGED]
     return markdown_table(["generator", *header, "paper: Acc"], lines)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from compaug.metrics import DECIMALS
 from compaug.records import InputError, read_json, sub_seed
 from compaug.reports import markdown_table
 from compaug.reports.classifiers import classifier_cell_name
@@ -121,7 +122,8 @@ def gains(generators: Mapping[str, list[dict]]) -> dict[str, dict[str, dict]]:
 
 
 def metrics_tree(grid: Grid) -> dict:
-    """benchmark -> group -> generator or classifier -> decoding -> metric -> mean, std, ci95."""
+    """benchmark -> group -> generator or classifier -> decoding -> metric -> mean, std, ci95; "ceilings" likewise; "gains": family ->
+    what -> the same of H, with the interval over rows and the corrected p value."""
     groups = {"generators": grid.cells, "posterior": grid.posterior, "classifiers": grid.classifiers}
     return {
         benchmark: {
@@ -134,7 +136,38 @@ def metrics_tree(grid: Grid) -> dict:
             }
             for group, cells in groups.items()
         }
-        for benchmark in grid.cells
+        | {
+            "ceilings": ceilings(grid.ceilings[benchmark], numbers),
+            "gains": {
+                family: {name: _gain_numbers(found) for name, found in pairs.items()}
+                for family, pairs in gains(generators).items()
+            },
+        }
+        for benchmark, generators in grid.cells.items()
+    }
+
+
+def _gain_numbers(found: Mapping) -> dict[str, float]:
+    rest = {"low_rows": found["low"], "high_rows": found["high"], "p_seeds": found["p"]}
+    return numbers(found["gain"]) | {name: round(value, DECIMALS) for name, value in rest.items() if value is not None}
+
+
+def ceilings(rows: Sequence[Mapping], shown: Callable = lambda summary: summary) -> dict:
+    """ceiling -> decoding -> metric -> `shown` of its summary over seeds; what a ceiling has no number for is left out."""
+    return {
+        name: {
+            decoding: {
+                metric: shown(summarise(some))
+                for metric in METRICS
+                if (
+                    some := [
+                        r["ceilings"][name][decoding][metric] for r in rows if metric in r["ceilings"][name][decoding]
+                    ]
+                )
+            }
+            for decoding in (BASELINE, CORRECTED)
+        }
+        for name in rows[0]["ceilings"]
     }
 
 
@@ -227,14 +260,11 @@ def _posterior_table(generators: Mapping[str, list[dict]], posterior: Mapping[st
 
 def _ceiling_table(rows: Sequence[Mapping]) -> str:
     words = {"real_texts": "real texts", "bayes": "Bayes"}
-    lines = []
-    for name in rows[0]["ceilings"]:
-        for decoding in (BASELINE, CORRECTED):
-            found = [row["ceilings"][name][decoding] for row in rows]
-            have = [[some[metric] for some in found if metric in some] for metric in METRICS]
-            lines.append(
-                [f"{words[name]}, {decoding}", *(spread(summarise(some)) if some else NOT_REPORTED for some in have)]
-            )
+    lines = [
+        [f"{words[name]}, {decoding}", *(spread(found[m]) if m in found else NOT_REPORTED for m in METRICS)]
+        for name, decodings in ceilings(rows).items()
+        for decoding, found in decodings.items()
+    ]
     return markdown_table(["ceiling, decoding", *METRICS.values()], lines)
 
 
