@@ -5,7 +5,7 @@ READY  := $(VENV)/.ready
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export DVC_NO_ANALYTICS = 1
 
-.PHONY: help install repro paper sweep test lint bench costs provenance clean
+.PHONY: help install repro paper classifiers prior ablations sweep test lint bench costs provenance clean
 .DEFAULT_GOAL := help
 
 help:                  ## this list
@@ -24,19 +24,37 @@ repro: $(READY)        ## run the cell that `run` in params.yaml names; ends wit
 	dvc repro
 	@sed -n '/^\*\*/p; /^| *|/,/^$$/p' reports/summary.md | sed -n '1,/^$$/p'
 
-# What cells share comes first. Then one process for each benchmark and generator: `--single-item`, because DVC locks what comes before a
-# stage for writing even when it is up to date, so that two processes could not share a split. The last line checks everything.
-TEXTS := reports/paper/texts/dvc.yaml
-CELLS := reports/paper/dvc.yaml
-STEPS := $(addprefix $(TEXTS):,train_generator synthesize select select_random quality) \
-	$(addprefix $(CELLS):,train_classifier train_classifier_random evaluate_cell evaluate_cell_random train_iid evaluate_iid)
+# The grids. What cells share comes first. Then one process for every cell without its seed, JOBS at a time: `--single-item`, because DVC
+# locks what comes before a stage for writing even when it is up to date, so that two processes could not share a split. The last line
+# of each checks everything.
 JOBS  ?= 2
-paper: export OMP_NUM_THREADS ?= 1
-paper: $(READY)        ## the grid of reports/paper, JOBS processes at a time (make paper JOBS=2)
-	dvc repro --glob '$(TEXTS):backbones@*' '$(TEXTS):train_filter@*' '$(TEXTS):label_generator@*'
-	dvc stage list --name-only $(CELLS) | sed -n 's/.*@\(.*\)-[0-9].*/\1/p' | sort -u | xargs -P $(JOBS) -I{} \
-	    dvc --wait-for-lock repro --single-item --glob $(foreach step,$(STEPS),'$(step)@{}-[0-9]*')
-	dvc repro $(CELLS)
+GRIDS := paper classifiers prior ablations
+$(GRIDS): export OMP_NUM_THREADS ?= 1
+shared = dvc repro --glob $(foreach step,backbones train_filter label_generator,'$(1):$(step)@*')
+cells  = @dvc stage list --name-only $(1) > .stages.partial; sed -nE 's/.*@(.*)-[0-9]+(-[ab])?$$/\1/p' .stages.partial | sort -u | \
+	xargs -P $(JOBS) -I{} sh -c 'dvc --wait-for-lock repro --single-item $$(grep -E "@{}-[0-9]+(-[ab])?$$" .stages.partial)'; \
+	code=$$?; rm -f .stages.partial; exit $$code
+
+paper: $(READY)        ## the grid of reports/paper, two processes at a time (JOBS=2)
+	$(call shared,reports/paper/texts/dvc.yaml)
+	$(call cells,reports/paper/texts/dvc.yaml reports/paper/dvc.yaml)
+	dvc repro reports/paper/dvc.yaml
+
+classifiers: paper     ## that of reports/classifiers, after the paper's
+	$(call cells,reports/classifiers/dvc.yaml)
+	dvc repro reports/classifiers/dvc.yaml
+
+prior: $(READY)        ## that of reports/prior
+	$(call shared,reports/prior/texts/dvc.yaml)
+	$(call cells,reports/prior/texts/dvc.yaml reports/prior/dvc.yaml)
+	dvc repro --glob 'reports/prior/others/dvc.yaml:ceiling@*'
+	$(call cells,reports/prior/others/dvc.yaml)
+	dvc repro reports/prior/dvc.yaml
+
+ablations: paper       ## that of reports/ablations, after the paper's
+	dvc repro --glob 'reports/ablations/dvc.yaml:supports@*' 'reports/ablations/dvc.yaml:prefixes@*'
+	$(call cells,reports/ablations/dvc.yaml)
+	dvc repro reports/ablations/dvc.yaml
 
 KEY    ?= selection.k
 VALUES ?= 150,300,600
