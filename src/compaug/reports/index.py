@@ -370,8 +370,9 @@ def _table_6(sources: Sources) -> Section:
     for key in keys:
         row: list[str | Cell] = [key.replace("_", " ")]
         for corpus, theirs in printed.items():
-            ours = sources.splits.get(sources.benchmark_of(corpus) or "", {})
-            row.append(Cell(ours.get(key), paper=theirs[key], words="" if ours else "–"))
+            ours = sources.splits.get(sources.benchmark_of(corpus) or "", {}).get(key)
+            ours = round(ours, 1) if isinstance(ours, float) else ours  # as the paper prints it
+            row.append(Cell(ours, paper=theirs[key], words="" if ours is not None else "–"))
         rows.append([*row, *(Cell(sources.splits[benchmark][key]) for benchmark in own)])
     note = "Counts of our splits; SemEval's are the authors' own files. AAPD and IMDB need their files, which may not be passed on."
     return Section("table-6", "Table 6: the splits", tables=[Table("", note, ["", *printed, *own], rows)])
