@@ -10,7 +10,7 @@ from browser import needs_browser, text_of
 from graph import ROOT
 
 from compaug.records import Example, InputError, Labels, file_digest, read_json, write_json, write_jsonl
-from compaug.reports import index
+from compaug.reports import index, index_sections
 from compaug.reports.index import Cell
 from compaug.reports.paper import read_paper_values
 from stages import page as page_stage
@@ -142,7 +142,7 @@ def test_ablations_and_the_composition_prior_have_their_tables(reports):
     without_ausuc = {d: {k: v for k, v in scores(61.5).items() if k != "ausuc"} for d in decodings}
     tree |= {"ceilings": {"bayes": without_ausuc}, "gains": gains}
     write_json(reports / "prior" / "metrics.json", {"semeval_mini_seen": tree})
-    support = {"default": numbers(20.0)} | {f"{module} 0": numbers(18.25) for module in index.MODULES}
+    support = {"default": numbers(20.0)} | {f"{module} 0": numbers(18.25) for module in index_sections.MODULES}
     tree = {"support": support, "options": {"default": numbers(20.0)}, "selections": {"default": numbers(20.0)}}
     tree["synthetic"] = {"none 0": numbers(10.0), "ld_vae 150": numbers(14.25), "ld_vae all": numbers(16.75)}
     tree["judged"] = {"ld_vae": {"oracle": {m: {"mean": 17.25, "ci95": 2.0} for m in ("acc", "corr", "comp")}}}
@@ -186,9 +186,8 @@ def test_a_page_that_grew_too_large_is_refused(reports, monkeypatch):
 @pytest.mark.skipif(not (ROOT / "reports/paper/metrics.json").exists(), reason="needs results")
 def test_the_committed_results_make_a_page():
     sources = index.read_sources(ROOT / "reports", PAPER)
-    shown = index.render(
-        sources, page_stage.figures_of(ROOT / "reports"), None, page_stage.provenance(ROOT / "reports", sources)
-    )
+    sections = index_sections.sections(sources, page_stage.figures_of(ROOT / "reports"), None)
+    shown = index.render(sources, sections, page_stage.provenance(ROOT / "reports", sources))
     tree = read_json(ROOT / "reports/paper/metrics.json")
     assert f"{tree['diagnostic']['ld_vae']['acc']['mean']:.2f}" in shown
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug.records import InputError, Labels, file_digest, read_json, read_jsonl, write_text
-from compaug.reports import index
+from compaug.reports import index, index_sections
 from compaug.reports.paper import read_paper_values
 from compaug.reports.tables import cell_name
 from stages import parser, run
@@ -32,7 +32,8 @@ def main(argv: list[str] | None = None) -> None:
         if path.exists() and (rows := read_jsonl(path, len(labels))):
             selected[generator] = rows
     samples = index.samples_of(selected, labels, TEXTS) if selected else None
-    page = index.render(sources, figures_of(args.reports), samples, provenance(args.reports, sources))
+    sections = index_sections.sections(sources, figures_of(args.reports), samples)
+    page = index.render(sources, sections, provenance(args.reports, sources))
     if len(page.encode()) > LIMIT:
         raise InputError(
             f"{args.out}: the page has {len(page.encode()):,} bytes, more than {LIMIT:,}; show fewer texts or figures"

@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from compaug.records import Example, Labels, read_json
-from compaug.reports import METRICS, number
+from compaug.reports import number
 from compaug.reports.pages import LEVEL
 from compaug.reports.paper import IID
 
@@ -20,12 +20,7 @@ GRIDS = {  # and their axes in params.yaml
     "prior": "prior",
     "ablations": "ablations",
 }
-CORPORA = ("SemEval", "AAPD", "IMDB")
 CONTROLS = {"oversample": "support texts again", "shuffled": "real texts, wrong labels", IID: "none, iid split"}
-NO_GPU = "not run here: BERT-base and GPT-2 need a GPU and a model hub"
-NO_ENDPOINT = "no endpoint is configured"
-SEEN_UNSEEN = {"seen": "seen", "unseen": "unseen", "harmonic": "harmonic mean", "ausuc": "AUSUC"}
-MODULES = ("label_generator", "text_generator", "classifier")
 
 
 @dataclass(frozen=True)
@@ -149,7 +144,7 @@ def setting_of(grid: Path) -> str:
 def verdicts(sources: Sources) -> list[dict]:
     """For every benchmark: did augmentation help, by how much, how sure; the best generator against both controls."""
     found = []
-    for benchmark in sources.column:
+    for benchmark in sources.column:  # of the grid `paper`
         generators = sources.grids["paper"][benchmark]
         others = {g: m for g, m in generators.items() if g not in ("none", *CONTROLS) and "gain_over_none" in m}
         if not others:
@@ -174,6 +169,23 @@ def verdicts(sources: Sources) -> list[dict]:
     return found
 
 
+def corrected(sources: Sources) -> list[dict]:
+    """For every benchmark of the generalised protocol: what the composition prior does for the classifier without augmentation."""
+    found = []
+    for benchmark, groups in sources.grids.get("prior", {}).items():
+        gain, none = groups["gains"]["decoding"].get("none"), groups["generators"].get("none")
+        if gain and none:
+            pairs = {
+                metric: " to ".join(
+                    number(none[decoding][metric]["mean"]) for decoding in ("threshold", "composition_prior")
+                )
+                for metric in ("harmonic", "seen", "unseen")
+            }
+            rows = f"{number(gain['low_rows'], True)} to {number(gain['high_rows'], True)}"
+            found.append({"benchmark": benchmark, "gain": cell(gain, sign=True), "rows": rows} | pairs)
+    return found
+
+
 def _sure(gain: Mapping) -> str:
     """In words, what the two tests allow. Their p values are Holm-corrected over the generators: the best of many was picked."""
     up = gain["mean"] > 0
@@ -183,336 +195,6 @@ def _sure(gain: Mapping) -> str:
     if by_rows or by_seeds:
         return f"yes by the test over {'test rows' if by_rows else 'seeds'}, not by that over {'seeds' if by_rows else 'test rows'}"
     return "not shown"
-
-
-# ---------------------------------------------------------------- tables of the paper
-
-
-def sections(sources: Sources, figures: Mapping[str, Path], samples: Mapping | None) -> list[Section]:
-    made = [
-        _table_1(sources),
-        _table_2(sources),
-        _table_3(sources),
-        _tables_4_and_7(sources),
-        _table_5(sources),
-        _table_6(sources),
-        _table_8(sources),
-        _table_9(samples),
-        _table_10(sources),
-        _figures(sources, figures),
-        _prior(sources, figures),
-        _departures(sources),
-    ]
-    return made
-
-
-def _absent(anchor: str, title: str, grid: str) -> Section:
-    return Section(anchor, title, missing=f"no results yet: dvc repro reports/{grid}/dvc.yaml makes them")
-
-
-def _own_benchmarks(sources: Sources) -> list[str]:
-    return [benchmark for benchmark, column in sources.column.items() if column is None]
-
-
-def _table_1(sources: Sources) -> Section:
-    title = "Table 1: six classifiers, iid and compositional split"
-    if "classifiers" not in sources.grids:
-        return _absent("table-1", title, "classifiers")
-    tree, printed = sources.grids["classifiers"], sources.paper["tables"]["table_1"]["rows"]
-    rows = []
-    for classifier, name in sources.paper["row_of_classifier"].items():
-        row: list[str | Cell] = [name]
-        for benchmark in tree:
-            theirs = printed[name].get(sources.column.get(benchmark) or "", {})
-            arms = tree[benchmark].get(classifier, {})
-            for arm, key in ((IID, "iid"), ("none", "cg")):
-                missing = Cell(words="not run yet", paper=theirs.get(key))
-                row.append(cell(arms[arm]["acc"], theirs.get(key)) if arm in arms else missing)
-        rows.append(row)
-    header = ["classifier", *(f"{b}, {split}" for b in tree for split in ("iid", "CG"))]
-    note = f"Acc. AAPD and IMDB: {NO_GPU}."
-    return Section("table-1", title, tables=[Table("", note, header, rows)])
-
-
-def _table_2(sources: Sources) -> Section:
-    title = "Table 2: generators"
-    if "paper" not in sources.grids:
-        return _absent("table-2", title, "paper")
-    printed, names = sources.paper["tables"]["table_2"]["rows"], sources.paper["row_of_generator"]
-    tables = []
-    for benchmark in _own_benchmarks(sources):
-        ours = sources.grids["paper"][benchmark]
-        order = sorted(
-            ours, key=lambda g: [*names, *CONTROLS].index(g) if g in names or g in CONTROLS else len(names) - 0.5
-        )
-        rows = [
-            [
-                names.get(g, CONTROLS.get(g, "VAE" if g == "vae" else g)),
-                *(cell(ours[g][m]) for m in METRICS),
-                _gain_cell(ours[g]),
-            ]
-            for g in order
-        ]
-        note = f"{sources.settings[benchmark]}; a corpus of this project, so the paper does not have it"
-        tables.append(Table(benchmark, note, ["generator", *METRICS.values(), "Acc over none"], rows))
-    for corpus in CORPORA:
-        benchmark = sources.benchmark_of(corpus)
-        ours = sources.grids["paper"].get(benchmark, {})
-        rows: list[list[str | Cell]] = []
-        for generator, name in names.items():
-            theirs = printed[name].get(corpus) or {}
-            metrics = ours.get(generator)
-            if metrics is None:
-                why = NO_ENDPOINT if generator == "llm" else "not run"
-                rows.append(
-                    [name, *(Cell(words=why if m == "jacc" else "–", paper=theirs.get(m)) for m in METRICS), ""]
-                )
-            else:
-                rows.append([name, *(cell(metrics[m], theirs.get(m)) for m in METRICS), _gain_cell(metrics)])
-        for generator, words in {"vae": "VAE", **CONTROLS}.items():
-            if generator in ours:
-                rows.append([words, *(cell(ours[generator][m]) for m in METRICS), _gain_cell(ours[generator])])
-        note = sources.settings[benchmark] if benchmark else NO_GPU
-        tables.append(
-            Table(
-                f"{corpus}{f' ({benchmark})' if benchmark else ''}",
-                note,
-                ["generator", *METRICS.values(), "Acc over none"],
-                rows,
-            )
-        )
-    return Section("table-2", title, tables=tables)
-
-
-def _gain_cell(metrics: Mapping) -> Cell | str:
-    return cell(metrics["gain_over_none"], sign=True) if "gain_over_none" in metrics else ""
-
-
-def _table_3(sources: Sources) -> Section:
-    title = "Table 3: classifiers with and without LD-VAE"
-    if "classifiers" not in sources.grids:
-        return _absent("table-3", title, "classifiers")
-    printed, corpus = (sources.paper["tables"]["table_3"][k] for k in ("rows", "dataset"))
-    arms = {"none": "without_aug", "ld_vae": "with_aug", "oversample": None}
-    tables = []
-    for benchmark, classifiers in sources.grids["classifiers"].items():
-        rows = []
-        for classifier, name in sources.paper["row_of_classifier"].items():
-            for arm, theirs in arms.items():
-                if metrics := classifiers.get(classifier, {}).get(arm):
-                    values = printed[name].get(theirs, {}) if sources.column.get(benchmark) == corpus else {}
-                    rows.append([f"{name}, {arm}", *(cell(metrics[m], values.get(m)) for m in METRICS)])
-        tables.append(Table(benchmark, sources.settings.get(benchmark, ""), ["", *METRICS.values()], rows))
-    rows = [
-        [f"{name}, {arm}", *(Cell(words="–", paper=printed[name][key][m]) for m in METRICS)]
-        for name in printed
-        for arm, key in arms.items()
-        if key
-    ]
-    tables.append(Table(corpus, NO_GPU, ["", *METRICS.values()], rows))
-    return Section("table-3", title, tables=tables)
-
-
-def _tables_4_and_7(sources: Sources) -> Section:
-    title = "Tables 4 and 7: size of the support set"
-    if "ablations" not in sources.grids:
-        return _absent("table-4", title, "ablations")
-    printed = sources.paper["tables"]["table_7"]["rows"]
-    tables = []
-    for benchmark, tree in sources.grids["ablations"].items():
-        support = tree["support"]
-        rows = []
-        for module in MODULES:
-            sizes = [int(name.split()[1]) for name in support if name.startswith(f"{module} ")]
-            for size in sorted([*sizes, 50]):
-                values = support["default"] if size == 50 else support[f"{module} {size}"]
-                theirs = printed.get(str(size), {}).get(module, {})
-                rows.append([f"{module.replace('_', ' ')}, {size}", *(cell(values[m], theirs.get(m)) for m in METRICS)])
-        note = (
-            "One module varies, the others keep 50. The paper's numbers are AAPD's: compare the trend, not the level."
-        )
-        tables.append(Table(benchmark, note, ["module, support texts", *METRICS.values()], rows))
-    return Section("table-4", title, tables=tables)
-
-
-def _table_5(sources: Sources) -> Section:
-    title = "Table 5: filter against random selection"
-    tree = sources.grids.get("paper", {}).get("filter_against_random")
-    if not tree:
-        return _absent("table-5", title, "paper")
-    printed, names = sources.paper["tables"]["table_5"]["rows"], sources.paper["row_of_generator"]
-    tables = []
-    for benchmark, generators in tree.items():
-        rows = []
-        for generator, values in generators.items():
-            theirs = printed.get(names[generator], {}).get(sources.column[benchmark] or "", {})
-            rows.append(
-                [
-                    names[generator],
-                    cell(values["top_k"], theirs.get("filter")),
-                    cell(values["random"], theirs.get("random")),
-                    cell(values["gain"], sign=True),
-                ]
-            )
-        tables.append(Table(benchmark, "Acc", ["generator", "best K by the filter", "K at random", "gain"], rows))
-    rows = [
-        [name, *(Cell(words="–", paper=row["AAPD"][k]) for k in ("filter", "random"))] for name, row in printed.items()
-    ]
-    tables.append(Table("AAPD", NO_GPU, ["generator", "best K by the filter", "K at random"], rows))
-    return Section("table-5", title, tables=tables)
-
-
-def _table_6(sources: Sources) -> Section:
-    printed = sources.paper["tables"]["table_6"]["rows"]
-    keys = list(next(iter(printed.values())))
-    own = [benchmark for benchmark in sources.splits if sources.column.get(benchmark) not in printed]
-    rows: list[list[str | Cell]] = []
-    for key in keys:
-        row: list[str | Cell] = [key.replace("_", " ")]
-        for corpus, theirs in printed.items():
-            ours = sources.splits.get(sources.benchmark_of(corpus) or "", {}).get(key)
-            ours = round(ours, 1) if isinstance(ours, float) else ours  # as the paper prints it
-            row.append(Cell(ours, paper=theirs[key], words="" if ours is not None else "–"))
-        rows.append([*row, *(Cell(sources.splits[benchmark][key]) for benchmark in own)])
-    note = "Counts of our splits; SemEval's are the authors' own files. AAPD and IMDB need their files, which may not be passed on."
-    return Section("table-6", "Table 6: the splits", tables=[Table("", note, ["", *printed, *own], rows)])
-
-
-def _table_8(sources: Sources) -> Section:
-    title = "Table 8: conditional against standard priors"
-    if "paper" not in sources.grids:
-        return _absent("table-8", title, "paper")
-    printed = sources.paper["tables"]["table_8"]["rows"]
-    rows = [
-        [
-            f"{name}, {benchmark}",
-            *(cell(sources.grids["paper"][benchmark].get(g, {}).get(m), printed[name][m]) for m in METRICS),
-        ]
-        for benchmark in sources.column
-        for g, name in (("ld_vae", "LD-VAE"), ("vae", "VAE"))
-    ]
-    note = "The paper's numbers are AAPD's: compare the difference between the rows, not the level."
-    return Section("table-8", title, tables=[Table("", note, ["", *METRICS.values()], rows)])
-
-
-def _table_9(samples: Mapping | None) -> Section:
-    title = "Table 9: sample sheet, and all kept texts of the diagnostic corpus"
-    if not samples:
-        return Section("table-9", title, missing="no texts: dvc repro reports/paper/dvc.yaml makes them")
-    intro = "One kept text for every generator and composition; type labels to search all of them. The corpus is this project's own."
-    return Section("table-9", title, intro, extra={"samples": samples})
-
-
-def _table_10(sources: Sources) -> Section:
-    printed = sources.paper["tables"]["table_10"]["rows"]
-    rows = [
-        [name, *(Cell(words="–", paper=row[corpus][m]) for corpus in row for m in ("acc", "corr", "comp", "avg_rank"))]
-        for name, row in printed.items()
-    ]
-    corpora = next(iter(printed.values()))
-    header = ["", *(f"{corpus}: {m}" for corpus in corpora for m in ("Acc", "Corr", "Comp", "rank"))]
-    note = "No people have rated our texts, so our side is empty; python -m stages.rating_sheet exports a blind sheet."
-    tables = [Table("Three students", note, header, rows)]
-    for benchmark, tree in sources.grids.get("ablations", {}).items():
-        if judged := tree.get("judged"):
-            readers = sorted({reader for values in judged.values() for reader in values})
-            rows = [
-                [generator, *(cell(values.get(r, {}).get(m)) for r in readers for m in ("acc", "corr", "comp"))]
-                for generator, values in judged.items()
-            ]
-            header = ["", *(f"{r}: {m}" for r in readers for m in ("Acc", "Corr", "Comp"))]
-            note = "Proxies, not people: the grammar's oracle, and a classifier that has seen every composition."
-            tables.append(Table(f"{benchmark}, read by proxies", note, header, rows))
-    return Section("table-10", "Table 10: human evaluation", tables=tables)
-
-
-def _figures(sources: Sources, figures: Mapping[str, Path]) -> Section:
-    shown = [
-        (caption, data_uri(path))
-        for caption, path in figures.items()
-        if path.exists() and "Seen against" not in caption
-    ]
-    if not shown:
-        return _absent("figures", "Figures 2, 4 and 5", "ablations")
-    tables = []
-    for benchmark, tree in sources.grids.get("ablations", {}).items():
-        points = {name: name.rsplit(" ", 1) for name in tree["synthetic"] if name != "none 0"}
-        sizes = list(dict.fromkeys(size for _, size in points.values()))
-        rows = [
-            [generator, cell(tree["synthetic"]["none 0"]["acc"])]
-            + [cell(tree["synthetic"][f"{generator} {size}"]["acc"]) for size in sizes]
-            for generator in dict.fromkeys(generator for generator, _ in points.values())
-        ]
-        tables.append(Table(f"Figure 4: Acc by synthetic texts, {benchmark}", "", ["generator", "none", *sizes], rows))
-        views = list(dict.fromkeys(view for found in tree["silhouette"].values() for view in found))
-        rows = [[g, *(cell(found.get(view)) for view in views)] for g, found in tree["silhouette"].items()]
-        note = (
-            "Silhouette by label, -1 to 1. latent: the generator's own representation (LS-PT has one for every label, whatever the "
-            "combination, so 1 by construction); state: the frozen decoder's state behind it."
-        )
-        tables.append(Table(f"Figures 2 and 5: label representations, {benchmark}", note, ["generator", *views], rows))
-    return Section("figures", "Figures 2, 4 and 5, and kinds of errors", tables=tables, figures=shown)
-
-
-def _prior(sources: Sources, figures: Mapping[str, Path]) -> Section:
-    title = "Seen against unseen compositions: the composition prior"
-    if "prior" not in sources.grids:
-        return _absent("prior", title, "prior")
-    tables = []
-    for benchmark, groups in sources.grids["prior"].items():
-
-        def by_decoding(group: Mapping, decodings=("threshold", "composition_prior")) -> list[list[str | Cell]]:
-            return [
-                [f"{name}, {decoding}", *(cell(found[decoding].get(m)) for m in SEEN_UNSEEN)]
-                for name, found in group.items()
-                for decoding in decodings
-            ]
-
-        header = ["", *SEEN_UNSEEN.values()]
-        note = "Beyond the paper. Acc; `em` estimates the target's prior from the test texts without their labels."
-        rows = by_decoding(groups["generators"], ("threshold", "composition_prior", "em"))
-        tables.append(Table(benchmark, note, header, rows))
-        rows = [
-            [name, cell(gain, sign=True), f"{number(gain['low_rows'], True)} to {number(gain['high_rows'], True)}"]
-            for family in groups["gains"].values()
-            for name, gain in family.items()
-        ]
-        note = (
-            "Points of the harmonic mean: a generator's name alone is composition prior over thresholds; with a decoding, over "
-            "no augmentation under the same decoding."
-        )
-        tables.append(Table(f"{benchmark}: gains", note, ["", "over seeds", "95 % over test rows"], rows))
-        rest = {
-            "texts selected by the posterior of their composition": groups["posterior"],
-            "other classifiers, without augmentation": groups["classifiers"],
-            "ceilings, which have seen what no method may see": groups["ceilings"],
-        }
-        tables += [Table(f"{benchmark}: {what}", "", header, by_decoding(g)) for what, g in rest.items() if g]
-    shown = [
-        (caption, data_uri(path)) for caption, path in figures.items() if path.exists() and "Seen against" in caption
-    ]
-    intro = (
-        "A classifier that learned which combinations are frequent in training can be told, at decoding, which ones the target has. What "
-        "that costs on the combinations of training stands beside what it gains on the new ones; the weights were chosen on held-out rows."
-    )
-    return Section("prior", title, intro, tables, shown)
-
-
-def _departures(sources: Sources) -> Section:
-    title = "What each departure from the reference code is worth"
-    if "ablations" not in sources.grids:
-        return _absent("departures", title, "ablations")
-    tables = [
-        Table(
-            benchmark,
-            "One option at a time.",
-            ["", *METRICS.values()],
-            [[name, *(cell(values[m]) for m in METRICS)] for name, values in tree[group].items()],
-        )
-        for benchmark, tree in sources.grids["ablations"].items()
-        for group in ("options", "selections")
-    ]
-    return Section("departures", title, tables=tables)
 
 
 # ---------------------------------------------------------------- texts, images, the page
@@ -532,9 +214,7 @@ def data_uri(path: Path) -> str:
     return f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
-def render(
-    sources: Sources, figures: Mapping[str, Path], samples: Mapping | None, provenance: Sequence[Mapping]
-) -> str:
+def render(sources: Sources, sections: Sequence[Section], provenance: Sequence[Mapping]) -> str:
     """One self-contained page: no file, font or script from elsewhere."""
     environment = Environment(
         loader=PackageLoader("compaug.reports"),
@@ -543,10 +223,10 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    template = environment.get_template("index.html")
-    return template.render(
-        verdicts=verdicts(sources) if "paper" in sources.grids else [],
-        sections=sections(sources, figures, samples),
+    return environment.get_template("index.html").render(
+        verdicts=verdicts(sources),
+        corrected=corrected(sources),
+        sections=sections,
         provenance=provenance,
         number=number,
     )
