@@ -199,7 +199,10 @@ def page(
             "### Priors of the VAE (Table 8)",
             _prior_table(tables["priors"], paper),
             "### What each departure from the reference code is worth",
-            f"`{own.axes.generator}` with one option as the reference code has it; gains are over the default.",
+            (
+                f"`{own.axes.generator}` with one option as the reference code has it; gains are over the default. Training it without the "
+                "support texts (`generator_data: train_only`) is the text generator's row with 0 support texts above."
+            ),
             _gain_table(tables["options"], "option"),
             "### Label representations (Figures 2 and 5)",
             (
