@@ -41,7 +41,7 @@ paper: $(READY)        ## the grid of reports/paper, two processes at a time (JO
 	dvc repro reports/paper/dvc.yaml
 
 classifiers: paper     ## that of reports/classifiers, after the paper's
-	$(call cells,reports/classifiers/dvc.yaml)
+	$(call cells,reports/classifiers/trained/dvc.yaml reports/classifiers/dvc.yaml)
 	dvc repro reports/classifiers/dvc.yaml
 
 prior: $(READY)        ## that of reports/prior

@@ -22,14 +22,26 @@ from compaug.reports import prior
 from compaug.reports.classifiers import classifier_cell_name
 from compaug.reports.tables import cell_name
 
-GRIDS = ("paper/texts", "paper", "pretrained", "classifiers", "prior/texts", "prior/others", "prior", "ablations")
+GRIDS = (
+    "paper/texts",
+    "paper",
+    "pretrained",
+    "classifiers/trained",
+    "classifiers",
+    "prior/texts",
+    "prior/others",
+    "prior",
+    "ablations",
+)
 PIPELINES = ("dvc.yaml", *(f"reports/{grid}/dvc.yaml" for grid in GRIDS), "reports/dvc.yaml")
 PAPER = ("reports/paper/texts/dvc.yaml", "reports/paper/dvc.yaml")
+CLASSIFIERS = ("reports/classifiers/trained/dvc.yaml", "reports/classifiers/dvc.yaml")
 PRIOR = ("reports/prior/texts/dvc.yaml", "reports/prior/dvc.yaml", "reports/prior/others/dvc.yaml")
 STARTS_FROM = {  # whose outputs it reads
-    "reports/dvc.yaml": (*PAPER, "reports/classifiers/dvc.yaml", *PRIOR, "reports/ablations/dvc.yaml"),
+    "reports/dvc.yaml": (*PAPER, *CLASSIFIERS, *PRIOR, "reports/ablations/dvc.yaml"),
     "reports/paper/dvc.yaml": PAPER[:1],
-    "reports/classifiers/dvc.yaml": PAPER,
+    "reports/classifiers/trained/dvc.yaml": PAPER,
+    "reports/classifiers/dvc.yaml": (*PAPER, CLASSIFIERS[0]),
     "reports/ablations/dvc.yaml": PAPER,
     "reports/prior/others/dvc.yaml": PRIOR[:2],
     "reports/prior/dvc.yaml": (PRIOR[0], PRIOR[2]),
