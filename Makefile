@@ -31,9 +31,9 @@ JOBS  ?= 2
 GRIDS := paper classifiers prior ablations
 $(GRIDS): export OMP_NUM_THREADS ?= 1
 shared = dvc repro --glob $(foreach step,backbones train_filter label_generator,'$(1):$(step)@*')
-cells  = @dvc stage list --name-only $(1) > .stages.partial; sed -nE 's/.*@(.*)-[0-9]+(-[ab])?$$/\1/p' .stages.partial | sort -u | \
-	xargs -P $(JOBS) -I{} sh -c 'dvc --wait-for-lock repro --single-item $$(grep -E "@{}-[0-9]+(-[ab])?$$" .stages.partial)'; \
-	code=$$?; rm -f .stages.partial; exit $$code
+cells  = @set -e; trap 'rm -f .stages.partial' EXIT; dvc stage list --name-only $(1) > .stages.partial; \
+	sed -nE 's/.*@(.*)-[0-9]+(-[ab])?$$/\1/p' .stages.partial | sort -u | xargs -P $(JOBS) -I{} \
+	sh -c 'dvc --wait-for-lock repro --single-item $$(grep -E "@{}-[0-9]+(-[ab])?$$" .stages.partial)'
 
 paper: $(READY)        ## the grid of reports/paper, two processes at a time (JOBS=2)
 	$(call shared,reports/paper/texts/dvc.yaml)

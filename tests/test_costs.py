@@ -69,3 +69,10 @@ def test_provenance_adds_up_the_outputs_of_a_grids_locks_and_names_the_commit_of
 def test_provenance_without_any_cost_names_the_remedy(tmp_path):
     with pytest.raises(InputError, match="no stage of a grid below .* has run here; `dvc repro` one first"):
         provenance.main(["--reports", str(tmp_path), "--costs", str(tmp_path), "--out", str(tmp_path / "p.json")])
+
+
+def test_a_broken_lock_is_named(tmp_path):
+    write_json(tmp_path / "paper" / "metrics.json", {})
+    (tmp_path / "paper" / "dvc.lock").write_text("stages: [")
+    with pytest.raises(InputError, match="paper/dvc.lock: not a lock file of DVC; restore it"):
+        provenance.main(["--reports", str(tmp_path), "--costs", str(tmp_path), "--out", str(tmp_path / "p.json")])

@@ -133,3 +133,42 @@ def test_plots_are_drawn_from_committed_files(project):
     assert "WARNING" not in shell(project, "dvc", "plots", "show", "-o", "drawn")
     assert (project / "drawn/index.html").read_text().count("vegaEmbed('#") == 3
     assert (project / "reports/plots/training.csv").read_text().startswith("epoch,")
+
+
+def test_the_makefile_runs_every_cell_of_a_grid_in_order_and_fails_with_it(tmp_path):
+    """`two` needs `one` of its cell; without the explicit order, or with a stage left out, it would fail."""
+    grid = """
+stages:
+  one:
+    matrix: {g: [a, kl=x], seed: [13, 21]}
+    cmd: echo ${item.g} > one-${key}
+    outs:
+    - one-${key}
+  two:
+    matrix: {g: [a, kl=x], seed: [13, 21], fold: [a, b]}
+    cmd: cat one-${item.g}-${item.seed} > two-${key}
+    deps:
+    - one-${item.g}-${item.seed}
+    outs:
+    - two-${key}
+"""
+    (tmp_path / "dvc.yaml").write_text(grid)
+    (tmp_path / ".gitignore").write_text("*.partial\n")
+    (tmp_path / "try.mk").write_text(f"include {ROOT}/Makefile\ntry:\n\t$(call cells,dvc.yaml)\n")
+    for command in (["git", "init", "-q"], ["dvc", "init", "-q"]):
+        subprocess.run(command, cwd=tmp_path, check=True)
+
+    def make() -> int:
+        return subprocess.run(
+            ["make", "-f", "try.mk", "try"], cwd=tmp_path, capture_output=True, check=False
+        ).returncode
+
+    assert make() == 0
+    assert sorted(path.name for path in tmp_path.glob("two-*")) == sorted(
+        f"two-{g}-{seed}-{fold}" for g in ("a", "kl=x") for seed in (13, 21) for fold in "ab"
+    )
+    assert not (tmp_path / ".stages.partial").exists()
+    (tmp_path / "dvc.yaml").write_text(grid.replace("cmd: cat", "cmd: false && cat"))
+    assert make() != 0
+    (tmp_path / "dvc.yaml").write_text("stages: [")
+    assert make() != 0

@@ -37,8 +37,14 @@ def main(argv: list[str] | None = None) -> None:
 def outputs_of(locks: Sequence[Path]) -> list[tuple[str, ...]]:
     """Outputs of every stage of the locks, seen from the repository's root."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a lock has up to a megabyte
-    stages = [stage for lock in locks for stage in loader(lock.read_text()).get_single_data()["stages"].values()]
-    return [tuple(out["path"] for out in stage["outs"]) for stage in stages]
+    found = []
+    for lock in locks:
+        try:
+            stages = loader(lock.read_text()).get_single_data()["stages"].values()
+            found += [tuple(out["path"] for out in stage["outs"]) for stage in stages]
+        except (yaml.YAMLError, KeyError, TypeError, AttributeError):
+            raise InputError(f"{lock}: not a lock file of DVC; restore it with `git checkout`") from None
+    return found
 
 
 def cost_of_outputs(outputs: Sequence[Sequence[str]], costs: Path) -> dict:

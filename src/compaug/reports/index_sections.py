@@ -202,7 +202,7 @@ def _table_6(sources: Sources) -> Section:
             ours = round(ours, 1) if isinstance(ours, float) else ours  # as the paper prints it
             row.append(Cell(ours, paper=theirs[key], words="" if ours is not None else "–"))
         rows.append([*row, *(Cell(sources.splits[benchmark][key]) for benchmark in own)])
-    note = "Counts of our splits; SemEval's are the authors' own files. AAPD and IMDB need their files, which may not be passed on."
+    note = "Counts of our splits; SemEval's are the authors' own files. AAPD and IMDB have not been read here."
     return Section("table-6", "Table 6: the splits", tables=[Table("", note, ["", *printed, *own], rows)])
 
 
