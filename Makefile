@@ -24,16 +24,19 @@ repro: $(READY)        ## run the cell that `run` in params.yaml names; ends wit
 	dvc repro
 	@sed -n '/^\*\*/p; /^| *|/,/^$$/p' reports/summary.md | sed -n '1,/^$$/p'
 
-# The grids. What cells share comes first. Then one process for every cell without its seed, JOBS at a time: `--single-item`, because DVC
-# locks what comes before a stage for writing even when it is up to date, so that two processes could not share a split. The last line
-# of each checks everything.
+# The grids: first what cells share, step by step; then one process for every cell without its seed, JOBS at a time. `--single-item`,
+# because DVC locks what comes before a stage for writing even when it is up to date, so that two processes could not share a split. The
+# last line of each target checks everything.
 JOBS  ?= 2
 GRIDS := paper classifiers prior ablations
 $(GRIDS): export OMP_NUM_THREADS ?= 1
-shared = dvc repro --glob $(foreach step,backbones train_filter label_generator,'$(1):$(step)@*')
-cells  = @set -e; trap 'rm -f .stages.partial' EXIT; dvc stage list --name-only $(1) > .stages.partial; \
-	sed -nE 's/.*@(.*)-[0-9]+(-[ab])?$$/\1/p' .stages.partial | sort -u | xargs -P $(JOBS) -I{} \
-	sh -c 'dvc --wait-for-lock repro --single-item $$(grep -E "@{}-[0-9]+(-[ab])?$$" .stages.partial)'
+STEPS := backbones train_filter label_generator
+one   := dvc --wait-for-lock repro --single-item
+list  = @set -e; trap 'rm -f .stages.partial' EXIT; dvc stage list --name-only $(1) > .stages.partial
+shared = $(list); dvc repro --glob '$(1):audit@*'; \
+	for step in $(STEPS); do grep "$$step@" .stages.partial | xargs -P $(JOBS) -n 1 $(one); done
+cells  = $(list); sed -nE 's/.*@(.*)-[0-9]+(-[ab])?$$/\1/p' .stages.partial | sort -u | xargs -P $(JOBS) -I{} \
+	sh -c '$(one) $$(grep -E "@{}-[0-9]+(-[ab])?$$" .stages.partial)'
 
 paper: $(READY)        ## the grid of reports/paper, two processes at a time (JOBS=2)
 	$(call shared,reports/paper/texts/dvc.yaml)

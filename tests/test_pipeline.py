@@ -136,12 +136,41 @@ def test_plots_are_drawn_from_committed_files(project):
 
 
 def test_the_makefile_runs_every_cell_of_a_grid_in_order_and_fails_with_it(tmp_path):
-    """`two` needs `one` of its cell; without the explicit order, or with a stage left out, it would fail."""
+    """Every stage needs the one before it; without the explicit order, or with a stage left out, it would fail."""
     grid = """
 stages:
+  audit:
+    matrix: {b: [x, y]}
+    cmd: echo ${key} > audit-${key}
+    outs:
+    - audit-${key}
+  backbones:
+    matrix: {b: [x, y], role: [encoder, decoder]}
+    cmd: cat audit-${item.b} > backbones-${key}
+    deps:
+    - audit-${item.b}
+    outs:
+    - backbones-${key}
+  label_generator:
+    matrix: {b: [x, y], seed: [13, 21]}
+    cmd: cat backbones-${item.b}-decoder > label_generator-${key}
+    deps:
+    - backbones-${item.b}-decoder
+    outs:
+    - label_generator-${key}
+  train_filter:
+    matrix: {b: [x, y], seed: [13, 21]}
+    cmd: cat backbones-${item.b}-encoder > train_filter-${key}
+    deps:
+    - backbones-${item.b}-encoder
+    outs:
+    - train_filter-${key}
   one:
     matrix: {g: [a, kl=x], seed: [13, 21]}
-    cmd: echo ${item.g} > one-${key}
+    cmd: cat label_generator-x-${item.seed} train_filter-y-${item.seed} > one-${key}
+    deps:
+    - label_generator-x-${item.seed}
+    - train_filter-y-${item.seed}
     outs:
     - one-${key}
   two:
@@ -154,7 +183,7 @@ stages:
 """
     (tmp_path / "dvc.yaml").write_text(grid)
     (tmp_path / ".gitignore").write_text("*.partial\n")
-    (tmp_path / "try.mk").write_text(f"include {ROOT}/Makefile\ntry:\n\t$(call cells,dvc.yaml)\n")
+    (tmp_path / "try.mk").write_text(f"include {ROOT}/Makefile\ntry:\n\t$(call shared,dvc.yaml)\n\t$(call cells,dvc.yaml)\n")
     for command in (["git", "init", "-q"], ["dvc", "init", "-q"]):
         subprocess.run(command, cwd=tmp_path, check=True)
 
