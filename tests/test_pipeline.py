@@ -183,7 +183,9 @@ stages:
 """
     (tmp_path / "dvc.yaml").write_text(grid)
     (tmp_path / ".gitignore").write_text("*.partial\n")
-    (tmp_path / "try.mk").write_text(f"include {ROOT}/Makefile\ntry:\n\t$(call shared,dvc.yaml)\n\t$(call cells,dvc.yaml)\n")
+    (tmp_path / "try.mk").write_text(
+        f"include {ROOT}/Makefile\ntry:\n\t$(call shared,dvc.yaml)\n\t$(call cells,dvc.yaml)\n"
+    )
     for command in (["git", "init", "-q"], ["dvc", "init", "-q"]):
         subprocess.run(command, cwd=tmp_path, check=True)
 

@@ -147,27 +147,44 @@ def test_the_report_of_nothing_kept_has_no_means():
     assert report([], np.zeros(0), [], LABELS)["per_composition"] == {}
 
 
-def test_the_stage_ranks_by_the_jaccard_index_or_by_the_posterior_of_the_requested_set(tmp_path, monkeypatch):
-    """A filter that knows one composition reads it everywhere; where it doubts that most, the requested one is most probable."""
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """The one row that the stage keeps, given requests, the filter's probabilities and the files that it learned from."""
     LABELS.write(tmp_path / "labels.json")
-    write_jsonl(tmp_path / "rows.jsonl", synthetic(B, B, B))
-    write_json(tmp_path / "rows.json", {"requested": 3})
-    write_jsonl(tmp_path / "train.jsonl", [Example(f"t{i}", f"word {i}", (0, 1, 2), "train") for i in range(9)])
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     params["selection"]["k"] = 1
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
-    read = np.array([[0.9, 0.9, 0.9], [0.9, 0.9, 0.6], [0.1, 0.1, 0.9]])
-    monkeypatch.setattr(classifiers, "load", lambda name: SimpleNamespace(predict=lambda folder, texts: read))
+    write_jsonl(tmp_path / "train.jsonl", [Example(f"t{i}", f"word {i}", (0, 1, 2), "train") for i in range(9)])
+    write_jsonl(tmp_path / "support.jsonl", [Example(f"u{i}", f"say {i}", (A, B)[i % 2], "support") for i in range(4)])
 
-    def kept(seed: int, *more: str) -> Example:
-        files = {"synthetic": "rows.jsonl", "filter": "filter", "labels": "labels.json", "train": "train.jsonl"}
+    def run(asked, read, seed: int, *more: str, learned=("train.jsonl",)) -> Example:
+        write_jsonl(tmp_path / "rows.jsonl", synthetic(*asked))
+        write_json(tmp_path / "rows.json", {"requested": len(asked)})
+        monkeypatch.setattr(classifiers, "load", lambda name: SimpleNamespace(predict=lambda *_: np.array(read)))
+        files = {"synthetic": "rows.jsonl", "filter": "filter", "labels": "labels.json"}
         files |= {"out": "kept.jsonl", "params": "params.yaml"}
         words = [word for name, file in files.items() for word in (f"--{name}", str(tmp_path / file))]
+        words += ["--train", *(str(tmp_path / file) for file in learned)]
         select_stage.main([*words, "--benchmark", "own", "--classifier", "bert", "--seed", str(seed), *more])
         (example,) = read_jsonl(tmp_path / "kept.jsonl", len(LABELS))
         return example
 
-    assert {kept(seed).id for seed in range(6)} == {"s0", "s1"}  # a tie
-    assert {kept(seed, "--score", "posterior").id for seed in range(6)} == {"s1"}
-    assert kept(1, "--score", "posterior").filter_jacc == pytest.approx(2 / 3, abs=1e-6)
+    return run
+
+
+def test_the_stage_ranks_by_the_jaccard_index_or_by_the_posterior_of_the_requested_set(tmp_path, kept):
+    """A filter that knows one composition reads it everywhere; where it doubts that most, the requested one is most probable."""
+    case = (B, B, B), [[0.9, 0.9, 0.9], [0.9, 0.9, 0.6], [0.1, 0.1, 0.9]]
+    assert {kept(*case, seed).id for seed in range(6)} == {"s0", "s1"}  # a tie
+    assert {kept(*case, seed, "--score", "posterior").id for seed in range(6)} == {"s1"}
+    assert kept(*case, 1, "--score", "posterior").filter_jacc == pytest.approx(2 / 3, abs=1e-6)
     assert read_json(tmp_path / "kept.json")["selection"]["score"] == "posterior"
+
+
+def test_the_posterior_counts_the_support_rows_that_the_filter_learned_from(kept):
+    """A and B are as frequent in the support set, so the text that says its request a little more clearly is kept; to D_train alone
+    both are impossible, A the more so, and the size of the correction would decide."""
+    case = (A, B), [[0.9, 0.45, 0.1], [0.9, 0.7, 0.1]]
+    both = ("train.jsonl", "support.jsonl")
+    assert {kept(*case, seed, "--score", "posterior", learned=both).id for seed in range(3)} == {"s1"}
+    assert {kept(*case, seed, "--score", "posterior").id for seed in range(3)} == {"s0"}

@@ -4,9 +4,9 @@ A classifier learns p(y | x) under the training compositions P_train(y); the tar
 
     argmax_y  log p(y | x) + strength * [ log((1 - weight) P_train(y) + weight P_t(y)) - log P_train(y) ]
 
-over the compositions that training, support or label generator know, and the independent label decisions as a back-off, whose
-correction is log(1 - weight) since P_t does not know them. Saerens et al. 2002 (label shift, EM), Menon et al. 2021 (logit
-adjustment), Chao et al. 2016 (calibrated stacking, AUSUC), Alexandari et al. 2020 (calibrate first).
+over the compositions that training or support know (or the label generator, where P_t is made of its samples), and the independent
+label decisions as a back-off, whose correction is log(1 - weight) since P_t does not know them. Saerens et al. 2002 (label shift,
+EM), Menon et al. 2021 (logit adjustment), Chao et al. 2016 (calibrated stacking, AUSUC), Alexandari et al. 2020 (calibrate first).
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Quality control: score the synthetic texts with the filter and keep the best k (spec section 9).
 
 The score is the Jaccard index of the filter's label set and the requested one (the paper), or the probability of the requested one
-among all compositions under the composition prior: a filter that never saw a composition gives it little, whatever the text says.
+among all compositions under the composition prior: a filter that saw a composition in 4 support texts gives it little, whatever the
+text says. Its probabilities are not calibrated first: it keeps no predictions on its validation rows.
 
 python -m stages.select --benchmark diagnostic --classifier bert --synthetic data/synthetic/run.jsonl \
     --filter models/run/filter --labels data/splits/diagnostic/labels.json --train data/splits/diagnostic/train.jsonl \
-    --seed 13 --out data/selected/run.jsonl
+    data/splits/diagnostic/support.jsonl --seed 13 --out data/selected/run.jsonl
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ def main(argv: list[str] | None = None) -> None:
             requested = [e.requested_labels for e in examples]
             scores = ranking = selection.jaccard(probabilities > THRESHOLD, requested)
             if settings.score == "posterior":
-                train = [e.labels for e in read_jsonl(args.train, len(labels))]
-                prior = prior_of(train, Counter(requested), len(labels))  # requests are draws from P_t
+                learned = [e.labels for path in args.train for e in read_jsonl(path, len(labels))]
+                prior = prior_of(learned, Counter(requested), len(labels))  # requests are draws from P_t
                 ranking = posteriors(probabilities, prior, requested, settings.weight, settings.strength)
             seed = sub_seed(args.seed, "selection")
             _, rows = selection.select(examples, ranking, settings.k, settings.mode, settings.scope, seed)
@@ -66,7 +67,9 @@ def _parser():
     made.add_argument("--synthetic", type=Path, required=True, help="synthetic rows, side-car .json beside them")
     made.add_argument("--filter", type=Path, required=True, help="model folder of the filter")
     made.add_argument("--labels", type=Path, required=True, help="labels.json of the split")
-    made.add_argument("--train", type=Path, required=True, help="rows of D_train: P_train(y) of the score `posterior`")
+    made.add_argument(
+        "--train", type=Path, nargs="+", required=True, help="what the filter learned from: P_train(y) of `posterior`"
+    )
     made.add_argument("--mode", choices=("top_k", "random"), help="instead of selection.mode: a grid's coordinate")
     made.add_argument(
         "--score", choices=("jaccard", "posterior"), help="instead of selection.score: a grid's coordinate"
