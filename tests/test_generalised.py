@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from compaug.composition_prior import Fold, Weights, choose
+from compaug.composition_prior import Fold, choose
 from compaug.params import CompositionPrior, parse
 from compaug.records import (
     Example,
@@ -136,8 +136,9 @@ def test_one_support_row_makes_no_folds(tmp_path):
 
 
 def test_the_correction_helps_where_only_the_prior_was_wrong(world):
-    found = run_stage(world, "row.json")["decodings"]
-    assert set(found) == set(prior.DECODINGS)
+    row = run_stage(world, "row.json")
+    found = row["decodings"]
+    assert set(found) == set(prior.DECODINGS) and row["known"] == 100
     assert found["threshold"]["seen"] > 80 and found["threshold"]["unseen"] < 20
     assert found["composition_prior"]["harmonic"] > found["threshold"]["harmonic"] + 20
     assert found["composition_prior"]["held_out"] > 50
@@ -232,21 +233,22 @@ def test_each_half_of_the_test_set_is_trained_on_by_one_classifier_and_scored_by
     assert by_threshold["seen"] > 80 and by_threshold["unseen"] < 20 < corrected["unseen"]
 
 
-def test_the_bayes_ceiling_mixes_the_priors_by_the_weight_and_not_at_all_without_strength():
-    seen_of = []
-    grammar = SimpleNamespace(
-        bayes_predictions=lambda texts, prior: seen_of.append(prior) or [max(prior, key=prior.get)] * len(texts)
-    )
-    learned, support = rows("t", [(0,), (0,), (0,), (1,)], 4), rows("s", [(0, 1)], 4)
+def test_the_bayes_ceiling_takes_the_weight_that_does_best_on_the_test_sets():
+    """It answers with the most probable composition; at weight 0.5 alone it reads the text."""
+    priors = []
+
+    def answers(texts, prior):
+        priors.append(prior)
+        reads = prior[(0, 1)] == 0.5
+        return [((0, 1) if "u text" in text else (0,)) if reads else max(prior, key=prior.get) for text in texts]
+
+    grammar = SimpleNamespace(bayes_predictions=answers)
+    learned = rows("t", [(0,), (0,), (0,), (1,)], 4)
     parts = {"unseen": rows("u", [(0, 1)], 2), "seen": rows("k", [(0,)], 2)}
-    found = generalised.bayes(grammar, learned, support, parts, Weights(0.9, 0.5, 0, 0))
+    found = generalised.bayes(grammar, learned, parts)
     assert found["threshold"] == {"unseen": 0.0, "seen": 100.0, "harmonic": 0.0}
-    assert found["composition_prior"]["unseen"] == 100.0
-    assert seen_of[-1] == pytest.approx({(0,): 0.075, (1,): 0.025, (0, 1): 0.9})
-    assert (
-        generalised.bayes(grammar, learned, support, parts, Weights(0.9, 0.0, 0, 0))["composition_prior"]["unseen"]
-        == 0.0
-    )
+    assert found["composition_prior"] == {"unseen": 100.0, "seen": 100.0, "harmonic": 100.0}
+    assert {(0,): 0.375, (1,): 0.125, (0, 1): 0.5} in priors and priors[-1] == {(0,): 0.75, (1,): 0.25, (0, 1): 0.0}
 
 
 # ---------------------------------------------------------------- page
@@ -270,7 +272,7 @@ def grid(folder: Path, seeds=(13, 21, 42)) -> prior.Grid:
                 decodings[decoding] = share | {"harmonic": harmonic, "ausuc": 10.0, "correct": correct}
                 decodings[decoding] |= {"weight": 0.1, "strength": 0.5, "held_out": 40.0}
             row = {"benchmark": "toy", "generator": generator, "seed": seed, "decodings": decodings}
-            row |= {"backbones": {"encoder": "tiny"}}
+            row |= {"backbones": {"encoder": "tiny"}, "known": 90.0}
             names = [f"toy-{generator}-{seed}", f"posterior/toy-{generator}-{seed}"]
             if generator == "none":
                 names.append(f"classifiers/toy-none-sgm-{seed}")
@@ -281,21 +283,36 @@ def grid(folder: Path, seeds=(13, 21, 42)) -> prior.Grid:
             both = {
                 name: dict.fromkeys(("threshold", "composition_prior"), values) for name, values in ceilings.items()
             }
-            write_json(folder / "ceilings" / f"toy-{seed}.json", {"seed": seed, "ceilings": both})
+            write_json(folder / "ceilings" / f"toy-{seed}.json", {"seed": seed, "texts": 20, "ceilings": both})
     return prior.read_grid(folder, AXES)
 
 
 def test_the_page_says_what_the_intervals_allow(tmp_path):
     shown = prior.page(grid(tmp_path))
-    assert "The composition prior raises H for `none`, `ld_vae`: the intervals over seeds and over test rows" in shown
+    assert "The composition prior raises H for `none`, `ld_vae`: in the test over seeds" in shown
     assert "| none, threshold " in shown and "| ld_vae, em " in shown
     assert "(0.1, 0.5), (0.1, 0.5), (0.1, 0.5)" in shown
-    assert "| sgm, composition_prior " in shown and "| Bayes, threshold " in shown
+    assert "| sgm, composition_prior " in shown and "| Bayes, compositions of training " in shown
     assert (
         "| ld_vae, threshold " in shown and "+0.00 [+0.00, +0.00]" in shown
     )  # posterior rows are the same in this toy
-    worse = {"none": {"gain": prior.summarise([-1.0, 2.0, 0.1]), "low": -1.0, "high": 2.0, "p": 0.6}}
-    assert prior.verdict(worse) == "It cannot be shown to raise H for `none`."
+    assert "| 90.00 [90.00, 90.00] |" in shown and "half of the unseen test set (20 texts)" in shown
+    assert "Seeds 13, 21, 42. SGM writes label sets" in shown
+
+
+@pytest.mark.parametrize(
+    ("seeds", "rows", "p", "said"),
+    [
+        ([-1.0, 2.0, 0.1], (-1.0, 2.0), 0.6, "It cannot be shown to raise H for `none`."),
+        ([1.0, 1.1, 0.9], (0.4, 1.6), 0.2, "It cannot be shown to raise H for `none`."),  # p is Holm's
+        ([1.0, 1.1, 0.9], (-0.1, 2.1), 0.01, "It cannot be shown to raise H for `none`."),
+        ([-1.0, -1.1, -0.9], (-1.6, -0.4), 0.01, "It lowers H for `none`, by the same two tests."),
+        ([1.0], (0.4, 1.6), None, "It cannot be shown to raise H for `none`."),
+    ],
+)
+def test_the_verdict_needs_both_tests(seeds, rows, p, said):
+    found = {"gain": prior.summarise(seeds), "low": rows[0], "high": rows[1], "p": p}
+    assert prior.verdict({"none": found}) == said
 
 
 def test_the_interval_over_rows_is_that_of_the_harmonic_mean(tmp_path):
@@ -304,6 +321,37 @@ def test_the_interval_over_rows_is_that_of_the_harmonic_mean(tmp_path):
     assert found["low"] < found["gain"].mean < found["high"]
     same = prior.gain(rows, "threshold", rows, "threshold", 0)
     assert same["low"] == same["high"] == same["gain"].mean == 0
+
+
+def test_the_interval_over_rows_is_around_the_mean_gain_also_where_every_seed_chose_another_trade_off():
+    """H of the rows' mean over seeds would be far higher than the mean of the seeds' H."""
+
+    def cell(decoding: str, seen: int, unseen: int) -> dict:
+        right = {"seen": seen, "unseen": unseen}
+        correct = {part: "1" * count + "0" * (1000 - count) for part, count in right.items()}
+        harmonic = 2 * seen * unseen / (seen + unseen) / 10
+        return {"decodings": {decoding: {"harmonic": harmonic, "correct": correct}}}
+
+    moved = [(700, 150), (300, 500), (650, 200), (350, 450), (500, 300)]
+    found = prior.gain(
+        [cell("composition_prior", *pair) for pair in moved],
+        "composition_prior",
+        [cell("threshold", 600, 240)] * 5,
+        "threshold",
+        0,
+    )
+    assert found["gain"].mean == pytest.approx(-0.35, abs=0.01)
+    assert found["low"] < -1 < found["gain"].mean < 1 < found["high"]
+
+
+def test_a_calibrated_row_had_no_part_in_its_calibration():
+    rng = np.random.default_rng(0)
+    probabilities, gold = rng.random((40, 3)), rng.random((40, 3)) > 0.5
+    before = generalised.cross_calibrated(probabilities, gold)
+    gold[7] = ~gold[7]
+    after = generalised.cross_calibrated(probabilities, gold)
+    assert (before[7] == after[7]).all() and (before[8] != after[8]).any()
+    assert generalised.cross_calibrated(probabilities[:0], gold[:0]).shape == (0, 3)
 
 
 def test_the_stage_writes_page_numbers_and_figure(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ python -m stages.evaluate_ceiling --benchmark diagnostic_seen --seed 13 --split 
     --fold-predictions models/prior/fold/diagnostic_seen-none-13-a/predictions.jsonl \
     models/prior/fold/diagnostic_seen-none-13-b/predictions.jsonl --out reports/prior/ceilings/diagnostic_seen-13.json
 
-Weight and strength of the correction are those of the cell without augmentation, chosen on its own held-out rows.
+With real texts, weight and strength of the correction are those of the cell without augmentation, chosen on its own held-out rows.
 """
 
 from __future__ import annotations
@@ -34,18 +34,17 @@ def main(argv: list[str] | None = None) -> None:
     train, support, test, seen = (read_jsonl(args.split / f"{name}.jsonl", len(labels)) for name in names)
     folds = generalised.folds_of(args.folds, args.fold_predictions, train, labels, options.calibrate)
     drawn = [tuple(row["requested_labels"]) for _, row in iter_rows(args.compositions)]
-    halves = []
+    halves, texts = [], []
     for name, path in zip(generalised.FOLDS, args.predictions, strict=True):
         given, held = (read_jsonl(args.ceiling / name / f"{part}.jsonl", len(labels)) for part in ("synthetic", "held"))
         parts, final = {"unseen": held, "seen": seen}, Trained(path, train, [*support, *given])
         halves.append(generalised.results(final, parts, support, drawn, folds, folds, options, labels, empty_both))
-    found = {"real_texts": generalised.mean_of(halves)}
+        texts.append(len(given))
+    found = {"real_texts": generalised.mean_of([half["decodings"] for half in halves])}
     if grammar := oracle_for(blocks["reader"], blocks["options"]):
-        parts = {"unseen": test, "seen": seen}
-        found["bayes"] = generalised.bayes(
-            grammar, train + support, support, parts, generalised.weights_of(folds, options)
-        )
-    write_json(args.out, {"benchmark": args.benchmark, "seed": args.seed, "ceilings": found})
+        found["bayes"] = generalised.bayes(grammar, train + support, {"unseen": test, "seen": seen})
+    row = {"benchmark": args.benchmark, "seed": args.seed, "texts": sum(texts) / len(texts)}
+    write_json(args.out, row | {"ceilings": found})
 
 
 def _parser():

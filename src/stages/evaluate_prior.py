@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> None:
         blocks["evaluation"].empty_both,
     )
     row = {"benchmark": args.benchmark, "generator": args.generator, "classifier": args.classifier, "seed": args.seed}
-    row |= {"decodings": found, "backbones": backbone_names(blocks["backbones"], ())}
+    row |= found | {"backbones": backbone_names(blocks["backbones"], ())}
     write_json(args.out, row)
 
 

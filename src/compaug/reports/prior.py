@@ -12,7 +12,7 @@ from compaug.metrics import DECIMALS
 from compaug.records import InputError, read_json, sub_seed
 from compaug.reports import markdown_table
 from compaug.reports.classifiers import classifier_cell_name
-from compaug.reports.pages import NOT_REPORTED, p_value, spread
+from compaug.reports.pages import LEVEL, NOT_REPORTED, p_value, spread
 from compaug.reports.tables import cell_name, numbers
 from compaug.statistics import holm, paired_t_test, summarise
 
@@ -22,7 +22,13 @@ DECODINGS = {
     "joint": "best known composition, uncorrected",
     "composition_prior": "corrected by the composition prior",
     "uncalibrated": "the same without calibration",
-    "em": "prior re-estimated from the test texts (transductive)",
+    "em": "weight and strength of composition_prior, P_t re-estimated from the texts of both test sets (transductive)",
+}
+CEILINGS = {
+    ("real_texts", BASELINE): f"real texts, {BASELINE}",
+    ("real_texts", CORRECTED): f"real texts, {CORRECTED}",
+    ("bayes", BASELINE): "Bayes, compositions of training",
+    ("bayes", CORRECTED): "Bayes, mixed with those of the test set",
 }
 METRICS = {"seen": "seen", "unseen": "unseen", "harmonic": "H", "ausuc": "AUSUC"}
 RESAMPLES = 4000
@@ -73,8 +79,8 @@ def values(rows: Sequence[Mapping], decoding: str, metric: str) -> list[float]:
 
 
 def gain(rows: Sequence[Mapping], decoding: str, others: Sequence[Mapping], other: str, seed: int) -> dict:
-    """Gain in H of one cell and decoding over another: by seed, and its 95 % bootstrap interval over test rows (seen and unseen drawn
-    again separately, every row averaged over the seeds)."""
+    """Gain in H of one cell and decoding over another: by seed, and the 95 % bootstrap interval over test rows of its mean over seeds
+    (seen and unseen rows drawn again separately, the same for all seeds)."""
     differences = [
         a - b for a, b in zip(values(rows, decoding, "harmonic"), values(others, other, "harmonic"), strict=True)
     ]
@@ -82,12 +88,12 @@ def gain(rows: Sequence[Mapping], decoding: str, others: Sequence[Mapping], othe
     drawn = {}
     for part in ("seen", "unseen"):
         pair = [
-            np.mean([_digits(row, d, part) for row in some], axis=0) for some, d in ((rows, decoding), (others, other))
-        ]
+            np.stack([_digits(row, d, part) for row in some], axis=1) for some, d in ((rows, decoding), (others, other))
+        ]  # [n, seeds] each
         n = len(pair[0])
         counts = rng.multinomial(n, np.full(n, 1 / n), size=RESAMPLES) / n  # [resamples, n]
-        drawn[part] = [100 * counts @ values for values in pair]
-    means = [_harmonic(drawn["seen"][at], drawn["unseen"][at]) for at in (0, 1)]
+        drawn[part] = [100 * counts @ values for values in pair]  # [resamples, seeds]
+    means = [_harmonic(drawn["seen"][at], drawn["unseen"][at]).mean(axis=1) for at in (0, 1)]
     low, high = np.quantile(means[0] - means[1], [0.025, 0.975])
     return {"gain": summarise(differences), "low": float(low), "high": float(high), "p": paired_t_test(differences)}
 
@@ -181,10 +187,15 @@ def page(grid: Grid) -> str:
             "Accuracy (percent) on texts whose composition D_train has (seen) and has not (unseen), their harmonic mean H, and the area "
             "under the seen-unseen curve as a constant is added to the scores of unseen compositions (AUSUC). Mean and 95 % t interval "
             "over seeds; a seed is a whole cell. Weight and strength of the correction are chosen by H on held-out training and support "
-            "rows, cross-fitted; no test row takes part, except that `em` reads the test texts without their labels (transductive)."
+            "rows, cross-fitted; no test row takes part, except that `em` reads the test texts without their labels (transductive). "
+            "Generator, label generator and filter know the whole support set; of their texts the folds leave out copies alone. p values "
+            "are of the paired t test over seeds, Holm-corrected within each table. AUSUC is that of the scores of known compositions, "
+            "without the back-off: `threshold` and `joint` share it, and a correction that is one constant for all unseen compositions "
+            "does not move it."
         ),
     ]
     for benchmark, generators in grid.cells.items():
+        rows = grid.ceilings[benchmark]
         some = next(iter(generators.values()))
         backbones = ", ".join(f"{role} `{name}`" for role, name in sorted(some[0]["backbones"].items()))
         found = gains(generators)
@@ -202,34 +213,43 @@ def page(grid: Grid) -> str:
             "### Selection by the posterior of the requested composition",
             (
                 "The same number of texts, kept by the filter's Jaccard index (the paper) or by the probability that it gives to the "
-                "requested composition under the composition prior; gains are posterior over Jaccard."
+                "requested composition under the composition prior (uncalibrated; weight and strength from `selection` in params.yaml); "
+                "gains are posterior over Jaccard. The decoding's weight and strength are those of the cell with Jaccard."
             ),
             _posterior_table(generators, grid.posterior[benchmark]),
             "### Other classifiers, without augmentation",
-            _table(grid.classifiers[benchmark], (BASELINE, CORRECTED), "classifier, decoding"),
+            _others(grid.classifiers[benchmark]),
             "### Ceilings",
             (
                 "Not results, and in no comparison: these rows have seen what no method may see. *Real texts*: half of the unseen test set "
-                "stands in for the synthetic texts, and the other half is the test (both ways, averaged); weight and strength are those of "
-                "`none`. *Bayes*: the exact classifier of the known grammar, under the training prior and under the corrected one."
+                f"({rows[0]['texts']:.0f} texts) stands in for the synthetic texts, and the other half is the test (both ways, averaged); weight and "
+                "strength are those of `none`. *Bayes*: the exact classifier of the known grammar, under the compositions of the training "
+                "texts, and under those mixed with the test set's own at the weight that does best there."
             ),
-            _ceiling_table(grid.ceilings[benchmark]),
+            _ceiling_table(rows),
         ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def verdict(found: Mapping[str, Mapping]) -> str:
-    """For which generators the correction raises H with both intervals above zero."""
-    up = [f"`{name}`" for name, g in found.items() if g["gain"].excludes_zero and g["gain"].mean > 0 and g["low"] > 0]
-    rest = [f"`{name}`" for name in found if f"`{name}`" not in up]
-    said = (
-        f"The composition prior raises H for {', '.join(up)}: the intervals over seeds and over test rows exclude zero."
-        if up
-        else ""
-    )
-    if rest:
-        said += f" It cannot be shown to raise H for {', '.join(rest)}."
-    return said.strip()
+    """For which generators the correction moves H: by the corrected test over seeds, and by the interval over rows."""
+    groups: dict[str, list[str]] = {}
+    for name, g in found.items():
+        sure = g["p"] is not None and g["p"] < LEVEL
+        way = (
+            "up"
+            if sure and g["low"] > 0 < g["gain"].mean
+            else "down"
+            if sure and g["high"] < 0 > g["gain"].mean
+            else ""
+        )
+        groups.setdefault(way, []).append(f"`{name}`")
+    said = {
+        "up": "The composition prior raises H for {}: in the test over seeds, and the interval over test rows excludes zero.",
+        "down": "It lowers H for {}, by the same two tests.",
+        "": "It cannot be shown to raise H for {}.",
+    }
+    return " ".join(text.format(", ".join(groups[way])) for way, text in said.items() if way in groups)
 
 
 def _table(groups: Mapping[str, list[dict]], decodings=tuple(DECODINGS), what: str = "generator, decoding") -> str:
@@ -240,6 +260,17 @@ def _table(groups: Mapping[str, list[dict]], decodings=tuple(DECODINGS), what: s
     ]
     key = "; ".join(f"`{name}`: {DECODINGS[name]}" for name in decodings)
     return f"{markdown_table([what, *METRICS.values()], lines)}\n\n({key}.)"
+
+
+def _others(classifiers: Mapping[str, list[dict]]) -> str:
+    """The other classifiers, with their own seeds; empty without them."""
+    if not classifiers:
+        return ""
+    seeds = ", ".join(str(row["seed"]) for row in next(iter(classifiers.values())))
+    note = f"Seeds {seeds}." if "," in seeds else f"One seed, {seeds}: no interval."
+    if "sgm" in classifiers:
+        note += " SGM writes label sets: what stands for probabilities here says which labels it wrote, and how surely."
+    return f"{note}\n\n{_table(classifiers, (BASELINE, CORRECTED), 'classifier, decoding')}"
 
 
 def _posterior_table(generators: Mapping[str, list[dict]], posterior: Mapping[str, list[dict]]) -> str:
@@ -259,9 +290,8 @@ def _posterior_table(generators: Mapping[str, list[dict]], posterior: Mapping[st
 
 
 def _ceiling_table(rows: Sequence[Mapping]) -> str:
-    words = {"real_texts": "real texts", "bayes": "Bayes"}
     lines = [
-        [f"{words[name]}, {decoding}", *(spread(found[m]) if m in found else NOT_REPORTED for m in METRICS)]
+        [CEILINGS[name, decoding], *(spread(found[m]) if m in found else NOT_REPORTED for m in METRICS)]
         for name, decodings in ceilings(rows).items()
         for decoding, found in decodings.items()
     ]
@@ -281,10 +311,12 @@ def _weights_table(generators) -> str:
     for generator, rows in generators.items():
         chosen = [row["decodings"][CORRECTED] for row in rows]
         pairs = ", ".join(f"({c['weight']:g}, {c['strength']:g})" for c in chosen)
-        lines.append([generator, pairs, spread(summarise([c["held_out"] for c in chosen]))])
-    return markdown_table(
-        ["generator", "chosen (weight, strength), by seed", "H on the held-out rows"], lines, left=(0, 1)
-    )
+        shares = [spread(summarise(some)) for some in ([c["held_out"] for c in chosen], [r["known"] for r in rows])]
+        lines.append([generator, pairs, *shares])
+    header = ["generator", "chosen (weight, strength), by seed", "best H on held-out rows", "unseen rows in reach"]
+    note = "The best H is the best of all weights and strengths tried, so it is optimistic. In reach: % of the unseen test rows whose "
+    note += "composition is among those that training, synthetic texts or support show; the others are left to independent labels."
+    return f"{markdown_table(header, lines, left=(0, 1))}\n\n({note})"
 
 
 def points(generators: Mapping[str, list[dict]]) -> dict[str, dict[str, tuple[float, float]]]:
