@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import yaml
 from graph import ROOT
@@ -12,7 +13,7 @@ from graph import ROOT
 from compaug.records import Example, InputError, Labels, read_json, read_jsonl, write_json, write_jsonl, write_rows
 from compaug.reports import ablations
 from compaug.reports.paper import read_paper_values
-from stages import ablation_tables, parser, prefixes, supports
+from stages import ablation_tables, judge, parser, prefixes, supports
 
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
 SEEDS = [13, 21, 42]
@@ -104,7 +105,8 @@ def world(tmp_path):
             name = "-".join(word for word in ("toy", variant, str(seed)) if word)
             write_rows(tmp_path / "models" / family / name / "predictions.jsonl", made)
 
-    predict("default", "", 7)  # rows 4 to 6 are in the common test set, of six
+    predict("paper", "ld_vae", 7)  # rows 4 to 6 are in the common test set, of six
+    predict("paper", "none", 5)
     for module in ablations.MODULES:
         predict(module, "0", 3, test[4:])
         predict(module, "3", 6, test[4:])
@@ -122,12 +124,13 @@ def world(tmp_path):
         row = {"labels": list(LABELS.names), "pair_labels": [0, 2], "views": {"latent": view}}
         write_json(tmp_path / "out" / "representations" / f"toy-flan_t5-{seed}.json", row)
         judged = {"classifier": {"acc": 30.0, "corr": 50.0, "comp": 40.0}}
-        write_json(tmp_path / "out" / "judged" / f"toy-ls_pt-{seed}.json", {"judged": judged})
+        reader = {"acc": 40.0, "corr": 50.0, "comp": 60.0, "n": 8}
+        write_json(tmp_path / "out" / "judged" / f"toy-ls_pt-{seed}.json", {"judged": judged, "reader": reader})
     return tmp_path
 
 
 def test_the_page_has_every_table_and_its_numbers(world, monkeypatch):
-    evaluation = SimpleNamespace(threshold=0.5, empty_both="one")
+    evaluation = SimpleNamespace(threshold=0.5, empty_both="one", decoding="threshold")
     monkeypatch.setattr(
         "compaug.params.load", lambda *a, **k: {"ablations": SimpleNamespace(**AXES), "evaluation": evaluation}
     )
@@ -139,11 +142,13 @@ def test_the_page_has_every_table_and_its_numbers(world, monkeypatch):
         "--paper-runs",
         str(world / "runs"),
     ]
+    words += ["--paper-models", str(world / "models" / "paper")]
     words += ["--paper-values", str(ROOT / "reports/paper_values.yaml"), "--out", str(world / "out")]
     ablation_tables.main(["--axes", "ablations", *words])
     tree = read_json(world / "out" / "metrics.json")["toy"]
     assert tree["support"]["default"]["acc"]["mean"] == 50.0  # 3 of 6 common rows
     assert tree["support"]["classifier 3"]["acc"]["mean"] == 100.0
+    assert tree["support"]["none"]["acc"]["mean"] == pytest.approx(100 / 6, abs=1e-3)
     assert tree["synthetic"]["ld_vae 2"]["acc"]["mean"] == 20.0 and tree["synthetic"]["none 0"]["acc"]["mean"] == 10.0
     shown = (world / "out" / "table.md").read_text()
     assert (
@@ -156,14 +161,19 @@ def test_the_page_has_every_table_and_its_numbers(world, monkeypatch):
     )
     assert (world / "out" / "figures" / "representations-toy.png").stat().st_size > 5000
     assert "one test set of 6 texts" in shown and "(26.06)" in shown
+    assert "add about 20 points of their own" in shown and "| no augmentation " in shown
+    assert "itself right on 40.00 % of the real texts of these compositions" in shown
     assert (world / "out" / "figures" / "synthetic-size-toy.png").stat().st_size > 5000
+    evaluation.decoding = "composition_prior"
+    with pytest.raises(InputError, match="the ablations are decoded by threshold alone"):
+        ablation_tables.main(["--axes", "ablations", *words])
 
 
 def test_a_missing_prediction_is_named(world):
-    path = world / "models" / "default" / "toy-13" / "predictions.jsonl"
+    path = world / "models" / "paper" / "toy-ld_vae-13" / "predictions.jsonl"
     path.write_text("\n".join(path.read_text().splitlines()[:-1]) + "\n")
     evaluation = SimpleNamespace(threshold=0.5, empty_both="one")
-    with pytest.raises(InputError, match="toy-13/predictions.jsonl: the test row 's11' has no prediction"):
+    with pytest.raises(InputError, match="toy-ld_vae-13/predictions.jsonl: the test row 's11' has no prediction"):
         ablations.scores(path, rows("s", 12)[2:], LABELS, evaluation)
 
 
@@ -185,3 +195,27 @@ def test_every_stage_takes_values_beside_the_file():
     made = parser("a stage").parse_args(["--set", "selection.k=3", "--params", "p.yaml"])
     assert str(made.params) == "p.yaml with --set selection.k=3"
     assert parser("a stage").parse_args(["--params", "p.yaml"]).params == Path("p.yaml")
+
+
+def test_the_reader_of_texts_is_itself_read_on_real_texts_of_what_was_asked(tmp_path, monkeypatch):
+    """Of four real texts two have a requested composition, and the classifier reads one of them rightly."""
+    LABELS.write(tmp_path / "labels.json")
+    test = [Example(f"r{i}", f"real {i}", labels) for i, labels in enumerate([(0, 1), (0, 1), (2,), (0,)])]
+    write_jsonl(tmp_path / "iid_test.jsonl", test)
+    write_jsonl(tmp_path / "kept.jsonl", [Example("y0", "made", (0, 1), "ld_vae", (0, 1))])
+    values = [[0.9, 0.9, 0.1], [0.9, 0.1, 0.1], [0.9, 0.9, 0.9], [0.1, 0.1, 0.1]]
+    made = [{"id": e.id, "split": "test", "probabilities": v} for e, v in zip(test, values, strict=True)]
+    write_rows(tmp_path / "model" / "predictions.jsonl", made)
+    read = SimpleNamespace(predict=lambda *_: np.array([[0.9, 0.1, 0.1]]))
+    monkeypatch.setattr("compaug.classifiers.load", lambda name: read)
+    files = {"labels": "labels.json", "selected": "kept.jsonl", "model": "model", "test": "iid_test.jsonl"}
+    words = [
+        word for name, file in (files | {"out": "row.json"}).items() for word in (f"--{name}", str(tmp_path / file))
+    ]
+    judge.main([*words, "--benchmark", "own", "--generator", "ld_vae", "--seed", "13", "--classifier", "bert"])
+    row = read_json(tmp_path / "row.json")
+    assert row["judged"] == {"classifier": {"acc": 0.0, "corr": 100.0, "comp": 0.0}}
+    assert row["reader"] == {"acc": 50.0, "corr": 100.0, "comp": 50.0, "n": 2}
+    write_jsonl(tmp_path / "kept.jsonl", [Example("y0", "made", (1,), "ld_vae", (1,))])
+    judge.main([*words, "--benchmark", "own", "--generator", "ld_vae", "--seed", "13", "--classifier", "bert"])
+    assert read_json(tmp_path / "row.json")["reader"] == {}

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from sklearn.manifold import TSNE
 from sklearn.metrics import silhouette_score
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from compaug.generators import flan_t5, gpt2_pt, latents, ls_pt, prefix
@@ -193,8 +194,11 @@ def silhouette(vectors: np.ndarray, pair_labels: Sequence[int]) -> float | None:
 
 
 def flat(vectors: np.ndarray, seed: int) -> list[list[float]]:
-    """t-SNE in two dimensions (perplexity 30, or what fewer pairs allow), scaled to [0, 1]; three digits are enough for a figure."""
+    """t-SNE in two dimensions (perplexity 30, or what fewer pairs allow), scaled to [0, 1]; three digits are enough for a figure. One
+    thread: the order in which several sum decides where the points end."""
     perplexity = min(PERPLEXITY, max((len(vectors) - 1) / 3, 1))
-    points = TSNE(2, perplexity=perplexity, metric="cosine", init="random", random_state=seed).fit_transform(vectors)
+    tsne = TSNE(2, perplexity=perplexity, metric="cosine", init="random", random_state=seed)
+    with threadpool_limits(1, user_api="openmp"):
+        points = tsne.fit_transform(vectors)
     points = (points - points.min(0)) / np.maximum(np.ptp(points, axis=0), 1e-9)
     return [[round(float(x), 3), round(float(y), 3)] for x, y in points]

@@ -2,8 +2,8 @@
 
 python -m stages.ablation_tables --axes ablations --out reports/ablations
 
-Reads models/ablations/classifier/<family>/<cell>/predictions.jsonl, <out>/representations and the rows of reports/paper; a missing
-one is an error.
+Reads models/ablations/classifier/<family>/<cell>/predictions.jsonl, <out>/representations, <out>/judged, and rows and predictions of
+reports/paper; a missing one is an error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS, axes=args.axes)
     axes = blocks[args.axes]
-    folders = (args.models, args.supports, args.paper_runs)
+    folders = (args.models, args.supports, args.paper_runs, args.paper_models)
     cells = {b: ablations.Cells(b, axes, blocks["evaluation"], *folders) for b in axes.benchmarks}
     every = {benchmark: ablations.results(own) for benchmark, own in cells.items()}
     paper = read_paper_values(args.paper_values)
@@ -52,6 +52,9 @@ def _parser():
     )
     made.add_argument(
         "--paper-runs", type=Path, default=Path("reports/paper/runs"), help="result rows of reports/paper"
+    )
+    made.add_argument(
+        "--paper-models", type=Path, default=Path("models/paper/classifier"), help="classifiers of reports/paper"
     )
     made.add_argument(
         "--paper-values", type=Path, default=Path("reports/paper_values.yaml"), help="the paper's numbers"

@@ -2,10 +2,11 @@
 
 python -m stages.judge --benchmark diagnostic --labels data/splits/diagnostic/labels.json --generator ld_vae --seed 13 \
     --selected data/selected/diagnostic-ld_vae-13.jsonl --classifier bert --model models/paper/iid/diagnostic-13 \
-    --out reports/ablations/judged/diagnostic-ld_vae-13.json
+    --test data/splits/diagnostic/iid_test.jsonl --out reports/ablations/judged/diagnostic-ld_vae-13.json
 
 Two readers: the oracle of the corpus where its grammar is known, and a classifier that has seen every composition, that of the iid
-split. Both are proxies of people. The classifier's own accuracy on real texts is the `none, iid split` row of reports/paper.
+split. Both are proxies of people. `reader` in the result is how well that classifier reads real texts of the requested compositions,
+those of its own test set.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from pathlib import Path
 
 from compaug import classifiers, params, ratings
 from compaug.benchmarks import oracle_for
-from compaug.metrics import label_matrix
-from compaug.records import Labels, read_jsonl, write_json
+from compaug.metrics import label_matrix, read_predictions
+from compaug.records import Example, Labels, read_jsonl, write_json
 from stages import parser, run
 
 PARAMS = ["benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options"]
@@ -26,14 +27,27 @@ def main(argv: list[str] | None = None) -> None:
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
     labels = Labels.read(args.labels)
     selected = read_jsonl(args.selected, len(labels))
-    judged = {}
+    judged, reader = {}, {}
     if selected:
         asked = label_matrix([e.requested_labels for e in selected], len(labels))
         read = classifiers.load(args.classifier).predict(args.model, [e.text for e in selected]) > 0.5
         judged["classifier"] = ratings.shares(asked, read)
+        reader = _on_real_texts(args.model / "predictions.jsonl", read_jsonl(args.test, len(labels)), selected, labels)
         if grammar := oracle_for(blocks["reader"], blocks["options"]):
             judged["oracle"] = ratings.oracle_shares(grammar.oracle, selected)
-    write_json(args.out, {"generator": args.generator, "seed": args.seed, "n": len(selected), "judged": judged})
+    row = {"generator": args.generator, "seed": args.seed, "n": len(selected)}
+    write_json(args.out, row | {"judged": judged, "reader": reader})
+
+
+def _on_real_texts(predictions: Path, test: list[Example], selected: list[Example], labels: Labels) -> dict:
+    """Metrics and number of the test texts whose composition was asked of the generator; {} without any."""
+    read = read_predictions(predictions, [e.id for e in test], len(labels)) > 0.5
+    asked = {e.requested_labels for e in selected}
+    rows = [row for row, example in enumerate(test) if example.labels in asked]
+    if not rows:
+        return {}
+    gold = label_matrix([test[row].labels for row in rows], len(labels))
+    return ratings.shares(gold, read[rows]) | {"n": len(rows)}
 
 
 def _parser():
@@ -46,6 +60,9 @@ def _parser():
     made.add_argument("--classifier", required=True, help="name of a block of `classifiers`: what the judge is")
     made.add_argument(
         "--model", type=Path, required=True, help="model folder of a classifier that saw every composition"
+    )
+    made.add_argument(
+        "--test", type=Path, required=True, help="test set of that classifier: iid_test.jsonl of the split"
     )
     made.add_argument("--out", type=Path, required=True, help="JSON to write")
     return made

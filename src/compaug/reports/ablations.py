@@ -38,10 +38,18 @@ def scores(predictions: Path, test: Sequence[Example], labels: Labels, evaluatio
 
 
 class Cells:
-    """Results of one benchmark: those of this grid from their predictions, those of reports/paper from their rows."""
+    """Results of one benchmark: those of this grid from their predictions, those of reports/paper from their rows, or on the common
+    test set from the predictions of its classifiers. InputError for a decoding other than `threshold`: those rows have their own."""
 
-    def __init__(self, benchmark: str, axes, evaluation, models: Path, supports: Path, paper_runs: Path):
+    def __init__(
+        self, benchmark: str, axes, evaluation, models: Path, supports: Path, paper_runs: Path, paper_models: Path
+    ):
+        if evaluation.decoding != "threshold":
+            raise InputError(
+                f"evaluation.decoding: {evaluation.decoding}; the ablations are decoded by threshold alone, set it back"
+            )
         self.benchmark, self.axes, self.models, self.evaluation = benchmark, axes, models, evaluation
+        self.paper_models = paper_models
         self.labels = Labels.read(supports / benchmark / "labels.json")
         self.test = read_jsonl(supports / benchmark / "test.jsonl", len(self.labels))
         common = {row["id"] for _, row in iter_rows(supports / benchmark / "test_inputs.jsonl")}
@@ -50,12 +58,15 @@ class Cells:
 
     def of(self, family: str, *variant: object, common: bool = False) -> BySeed:
         """Metrics of models/.../<family>/<benchmark>-<variant>-<seed>, by seed."""
-        test = self.common if common else self.test
+        return self._scores(self.models / family, variant, self.common if common else self.test)
 
-        def path(seed: int) -> Path:
-            return self.models / family / "-".join(map(str, (self.benchmark, *variant, seed))) / "predictions.jsonl"
+    def paper_on_common(self, generator: str) -> BySeed:
+        """Metrics of a cell of reports/paper on the common test set, which is a part of its own."""
+        return self._scores(self.paper_models, (generator,), self.common)
 
-        return [scores(path(seed), test, self.labels, self.evaluation) for seed in self.axes.seeds]
+    def _scores(self, folder: Path, variant: Sequence[object], test: Sequence[Example]) -> BySeed:
+        paths = [folder / "-".join(map(str, (self.benchmark, *variant, seed))) for seed in self.axes.seeds]
+        return [scores(path / "predictions.jsonl", test, self.labels, self.evaluation) for path in paths]
 
     def paper(self, generator: str) -> BySeed:
         rows = read_cells(self.paper_runs, [self.benchmark], [generator], self.axes.seeds)
@@ -69,9 +80,9 @@ class Cells:
 
 
 def results(cells: Cells) -> dict[str, dict[str, BySeed]]:
-    """{table: {variant: metrics by seed}}; a variant of the support table is "<module> <size>"."""
+    """{table: {variant: metrics by seed}}; a variant of the support table is "none", "default" or "<module> <size>"."""
     axes = cells.axes
-    support = {"default": cells.of("default", common=True)}
+    support = {NONE: cells.paper_on_common(NONE), "default": cells.paper_on_common(axes.generator)}
     for module in MODULES:
         for size in axes.support_sizes:
             support[f"{module} {size}"] = cells.of(module, size, common=True)
@@ -188,8 +199,9 @@ def page(
             "### Support size (Tables 4 and 7)",
             (
                 f"One module at a time has another number of support texts, the other two keep theirs. All rows share one test set of "
-                f"{len(own.common)} texts, which has no text of the largest support set. The paper's column (Acc) is AAPD with BERT-base and "
-                "GPT-2: the trend may be compared, the level may not."
+                f"{len(own.common)} texts, which has no text of the largest support set; the intervals are over seeds, and so few texts "
+                f"add about {_sampling_error(tables['support']['default'], len(own.common)):.0f} points of their own to each Acc (one standard "
+                "error). The paper's column (Acc) is AAPD with BERT-base and GPT-2: the trend may be compared, the level may not."
             ),
             _support_table(tables["support"], own.axes, paper),
             "### Number of synthetic texts (Figure 4)",
@@ -201,7 +213,9 @@ def page(
             "### What each departure from the reference code is worth",
             (
                 f"`{own.axes.generator}` with one option as the reference code has it; gains are over the default. Training it without the "
-                "support texts (`generator_data: train_only`) is the text generator's row with 0 support texts above."
+                "support texts (`generator_data: train_only`) is the text generator's row with 0 support texts above. With "
+                "`batch_order=reference` a batch has one composition, but the order of batches is still shuffled. Departures of the "
+                "classifier's training (support texts twice, a larger validation set) are not here."
             ),
             _gain_table(tables["options"], "option"),
             "### Label representations (Figures 2 and 5)",
@@ -215,8 +229,8 @@ def page(
             "### What a reader finds in the texts (Table 10, by proxies)",
             (
                 "Kept texts against what was asked of their generator, read by the oracle of the grammar and by a classifier that has seen every "
-                "composition (that of the iid split). Proxies: no person has rated these texts. The paper's column is Acc by three students on "
-                "SemEval; `python -m stages.rating_sheet` exports a blind sheet for people."
+                f"composition (that of the iid split){_reader(judged[benchmark])}. Proxies: no person has rated these texts. The paper's "
+                "column is Acc by three students on SemEval; `python -m stages.rating_sheet` exports a blind sheet for people."
             ),
             _judged_table(judged[benchmark], paper),
             "### Rules of selection",
@@ -225,9 +239,28 @@ def page(
     return "\n\n".join(parts) + "\n"
 
 
+def _sampling_error(rows: BySeed, n: int) -> float:
+    """Standard error, in points, of an accuracy on n texts."""
+    p = float(np.mean([row["acc"] for row in rows])) / 100
+    return 100 * (p * (1 - p) / max(n, 1)) ** 0.5
+
+
+def _reader(judged: Mapping[str, list[dict]]) -> str:
+    """How far the classifier can be trusted with real texts of what was asked; empty where the iid test set has none."""
+    found = [row["reader"] for rows in judged.values() for row in rows if row.get("reader")]
+    if not found:
+        return ""
+    acc = float(np.mean([one["acc"] for one in found]))
+    return f", but is itself right on {number(acc)} % of the real texts of these compositions alone"
+
+
 def _support_table(support: Mapping[str, BySeed], axes, paper: Mapping) -> str:
     printed = paper["tables"]["table_7"]["rows"]
-    lines = []
+    without = gain(support[NONE], support["default"])
+    lines = [
+        ["no augmentation", NOT_REPORTED, *map(spread, summaries(support[NONE]).values()), spread(without, sign=True)]
+    ]
+    lines[0].append(NOT_REPORTED)
     for module, words in MODULES.items():
         for size in sorted({*axes.support_sizes, 50}):
             rows = support["default"] if size == 50 else support[f"{module} {size}"]

@@ -133,9 +133,9 @@ def accuracy_by_size(benchmark: str, curves: Mapping[str, Sequence[tuple[int, Su
             panel.fill_between(sizes, means - half, means + half, color="#8fbfdc", alpha=0.5, linewidth=0)
             panel.plot(sizes, means, "o-", color="#17415e", markersize=3.5, linewidth=1.3)
             panel.set_title(generator, fontsize=9)
-            panel.set_ylim(bottom=0)
             panel.set_xticks(sizes)
             panel.tick_params(labelsize=7)
+        grid.flat[0].set_ylim(bottom=0)  # shared, so only when every band is drawn: it fixes the top as well
         figure.supxlabel("synthetic texts", fontsize=9)
         figure.supylabel("accuracy on unseen compositions, %", fontsize=9)
         figure.suptitle(

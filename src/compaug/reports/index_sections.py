@@ -150,7 +150,7 @@ def _tables_4_and_7(sources: Sources) -> Section:
     tables = []
     for benchmark, tree in sources.grids["ablations"].items():
         support = tree["support"]
-        rows = []
+        rows = [["no augmentation", *(cell(support["none"][m]) for m in METRICS)]]
         for module in MODULES:
             sizes = [int(name.split()[1]) for name in support if name.startswith(f"{module} ")]
             for size in sorted([*sizes, 50]):
