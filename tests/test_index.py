@@ -142,7 +142,9 @@ def test_ablations_and_the_composition_prior_have_their_tables(reports):
     without_ausuc = {d: {k: v for k, v in scores(61.5).items() if k != "ausuc"} for d in decodings}
     tree |= {"ceilings": {"bayes": without_ausuc}, "gains": gains}
     write_json(reports / "prior" / "metrics.json", {"semeval_mini_seen": tree})
-    support = {"none": numbers(11.0), "default": numbers(20.0)} | {f"{module} 0": numbers(18.25) for module in index_sections.MODULES}
+    support = {"none": numbers(11.0), "default": numbers(20.0)} | {
+        f"{module} 0": numbers(18.25) for module in index_sections.MODULES
+    }
     tree = {"support": support, "options": {"default": numbers(20.0)}, "selections": {"default": numbers(20.0)}}
     tree["synthetic"] = {"none 0": numbers(10.0), "ld_vae 150": numbers(14.25), "ld_vae all": numbers(16.75)}
     tree["judged"] = {"ld_vae": {"oracle": {m: {"mean": 17.25, "ci95": 2.0} for m in ("acc", "corr", "comp")}}}
