@@ -73,7 +73,10 @@ def test_support_sets_that_do_not_nest_or_reach_are_refused(tmp_path):
     with pytest.raises(InputError, match="does not begin with that of"):
         run_supports(tmp_path, [0])
     write_jsonl(tmp_path / "large" / "train.jsonl", rows("t", 4))
-    with pytest.raises(InputError, match="its D_train is not that of"):
+    with pytest.raises(InputError, match="train.jsonl: not that of"):
+        run_supports(tmp_path, [0])
+    Labels(LABELS.names[::-1], LABELS.phrases[::-1]).write(tmp_path / "large" / "labels.json")
+    with pytest.raises(InputError, match="labels.json: not that of .*own; they may differ in support_size alone"):
         run_supports(tmp_path, [0])
 
 
@@ -121,11 +124,15 @@ def world(tmp_path):
             write_json(tmp_path / "runs" / f"toy-{generator}-{seed}.json", row)
     for seed in SEEDS:
         view = {"silhouette": 0.25, "points": [[0.1, 0.2], [0.8, 0.9]]}
-        row = {"labels": list(LABELS.names), "pair_labels": [0, 2], "views": {"latent": view}}
+        row = {"generator": "flan_t5", "seed": seed, "labels": list(LABELS.names), "pair_labels": [0, 2]}
+        row |= {"views": {"latent": view}}
         write_json(tmp_path / "out" / "representations" / f"toy-flan_t5-{seed}.json", row)
         judged = {"classifier": {"acc": 30.0, "corr": 50.0, "comp": 40.0}}
         reader = {"acc": 40.0, "corr": 50.0, "comp": 60.0, "n": 8}
-        write_json(tmp_path / "out" / "judged" / f"toy-ls_pt-{seed}.json", {"judged": judged, "reader": reader})
+        write_json(
+            tmp_path / "out" / "judged" / f"toy-ls_pt-{seed}.json",
+            {"generator": "ls_pt", "seed": seed, "judged": judged, "reader": reader},
+        )
     return tmp_path
 
 
@@ -167,6 +174,23 @@ def test_the_page_has_every_table_and_its_numbers(world, monkeypatch):
     evaluation.decoding = "composition_prior"
     with pytest.raises(InputError, match="the ablations are decoded by threshold alone"):
         ablation_tables.main(["--axes", "ablations", *words])
+
+
+@pytest.mark.parametrize("values", ["[0.1]", "0.9", "[5, 5, 5]", "null"])
+def test_a_prediction_that_is_none_is_named(world, values):
+    path = world / "models" / "paper" / "toy-ld_vae-13" / "predictions.jsonl"
+    lines = path.read_text().splitlines()
+    lines[2] = f'{{"id": "s4", "split": "test", "probabilities": {values}}}'
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError, match="predictions.jsonl:3: "):
+        ablations.scores(path, rows("s", 12)[2:], LABELS, SimpleNamespace(threshold=0.5, empty_both="one"))
+
+
+def test_the_result_of_another_cell_is_refused(world):
+    folder = world / "out" / "judged"
+    (folder / "toy-ls_pt-21.json").write_bytes((folder / "toy-ls_pt-13.json").read_bytes())
+    with pytest.raises(InputError, match="toy-ls_pt-21.json: not the 'judged' of generator 'ls_pt' with seed 21"):
+        ablations.read_by_seed(folder, "toy", ["ls_pt"], SEEDS, "judged")
 
 
 def test_a_missing_prediction_is_named(world):

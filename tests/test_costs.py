@@ -76,3 +76,10 @@ def test_a_broken_lock_is_named(tmp_path):
     (tmp_path / "paper" / "dvc.lock").write_text("stages: [")
     with pytest.raises(InputError, match="paper/dvc.lock: not a lock file of DVC; restore it"):
         provenance.main(["--reports", str(tmp_path), "--costs", str(tmp_path), "--out", str(tmp_path / "p.json")])
+
+
+@pytest.mark.parametrize("cost", [{}, [], {"seconds": 3, "cores": 2}])
+def test_a_cost_file_that_no_stage_wrote_is_named(tmp_path, cost):
+    write_json(tmp_path / "models-a.json", cost)
+    with pytest.raises(InputError, match="models-a.json: not what a stage records; remove it"):
+        provenance.cost_of_outputs([("models/a",)], tmp_path)

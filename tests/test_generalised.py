@@ -164,6 +164,19 @@ def test_the_test_labels_decide_no_weight(world):
     assert before["threshold"]["seen"] != after["threshold"]["seen"]
 
 
+@pytest.mark.parametrize("line", ['{"labels": [0]}', '{"requested_labels": [7]}', '{"requested_labels": null}'])
+def test_a_broken_line_of_the_label_generator_is_named(world, line):
+    (world / "compositions.jsonl").write_text(f'{{"requested_labels": [0]}}\n{line}\n')
+    with pytest.raises(InputError, match=r"compositions.jsonl:2: `requested_labels` is no list of label ids"):
+        run_stage(world, "row.json")
+
+
+def test_an_empty_seen_test_set_is_refused(world):
+    write_jsonl(world / "split" / "seen_test.jsonl", [])
+    with pytest.raises(InputError, match="the seen test set has no row; set split.seen_test"):
+        run_stage(world, "row.json")
+
+
 def test_a_support_row_among_the_validation_rows_is_no_held_out_seen_row(world):
     train, support = read_jsonl(world / "split" / "train.jsonl"), read_jsonl(world / "split" / "support.jsonl")
     held = [e for name in ("test", "seen_test") for e in read_jsonl(world / "split" / f"{name}.jsonl")]
@@ -271,19 +284,28 @@ def grid(folder: Path, seeds=(13, 21, 42)) -> prior.Grid:
                 correct = {name: "1" * value + "0" * (40 - value) for name, value in right.items()}
                 decodings[decoding] = share | {"harmonic": harmonic, "ausuc": 10.0, "correct": correct}
                 decodings[decoding] |= {"weight": 0.1, "strength": 0.5, "held_out": 40.0}
-            row = {"benchmark": "toy", "generator": generator, "seed": seed, "decodings": decodings}
+            row = {
+                "benchmark": "toy",
+                "generator": generator,
+                "classifier": "bert",
+                "seed": seed,
+                "decodings": decodings,
+            }
             row |= {"backbones": {"encoder": "tiny"}, "known": 90.0}
             names = [f"toy-{generator}-{seed}", f"posterior/toy-{generator}-{seed}"]
             if generator == "none":
                 names.append(f"classifiers/toy-none-sgm-{seed}")
             for name in names:
-                write_json(folder / "runs" / f"{name}.json", row)
+                write_json(folder / "runs" / f"{name}.json", row | ({"classifier": "sgm"} if "sgm" in name else {}))
             numbers = {"seen": 70.0 + at, "unseen": 60.0, "harmonic": 65.0}
             ceilings = {"real_texts": numbers | {"ausuc": 50.0}, "bayes": numbers}
             both = {
                 name: dict.fromkeys(("threshold", "composition_prior"), values) for name, values in ceilings.items()
             }
-            write_json(folder / "ceilings" / f"toy-{seed}.json", {"seed": seed, "texts": 20, "ceilings": both})
+            write_json(
+                folder / "ceilings" / f"toy-{seed}.json",
+                {"benchmark": "toy", "seed": seed, "texts": 20, "ceilings": both},
+            )
     return prior.read_grid(folder, AXES)
 
 
@@ -361,6 +383,12 @@ def test_the_stage_writes_page_numbers_and_figure(tmp_path, monkeypatch):
     assert (tmp_path / "figures" / "seen-unseen-toy.png").stat().st_size > 5000
     tree = read_json(tmp_path / "metrics.json")["toy"]["generators"]["ld_vae"]["composition_prior"]
     assert tree["unseen"]["mean"] == 47.5 and json.dumps(tree)
+    other = tmp_path / "runs" / "toy-none-42.json"
+    kept = other.read_bytes()
+    other.write_bytes((tmp_path / "runs" / "toy-ld_vae-13.json").read_bytes())
+    with pytest.raises(InputError, match="toy-none-42.json: not the result of benchmark toy, generator none, seed 42"):
+        prior_tables.main(["--axes", "prior", "--out", str(tmp_path)])
+    other.write_bytes(kept)
     (tmp_path / "runs" / "toy-none-21.json").unlink()
     with pytest.raises(InputError, match="toy-none-21.json: this cell of the axes has no result"):
         prior_tables.main(["--axes", "prior", "--out", str(tmp_path)])

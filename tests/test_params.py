@@ -239,6 +239,18 @@ def test_a_key_that_is_no_word_is_refused(tmp_path):
     assert refusal(params.parse, path).startswith(f"{path}: ")
 
 
+def test_a_file_that_is_not_utf_8_is_refused(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_bytes(b"run: \xff")
+    assert refusal(params.parse, path).startswith(f"{path}: not valid YAML")
+
+
+@pytest.mark.parametrize("value", ["[", "a: b: c", "*x", "!!python/name:os.system"])
+def test_a_set_value_that_is_no_yaml_is_refused(value):
+    said = refusal(params.parse, params.Edited(COMMITTED, (f"selection.scope={value}",)))
+    assert said == f"--set selection.scope={value}: the value is not valid YAML; quote it"
+
+
 def test_a_missing_file_says_where_to_run(tmp_path):
     assert "no such file; run from the repository's root" in refusal(params.parse, tmp_path / "params.yaml")
 
@@ -253,6 +265,7 @@ def test_a_missing_file_says_where_to_run(tmp_path):
             "generators has no 'vea'; choose from none, oversample, ",
         ),
         (["{axes}.seeds"], {"axes": "ablation"}, "the file has no 'ablation'; choose from run, "),
+        (["{axes}.seeds"], {"axes": "prior.seeds"}, "prior.seeds has no 'seeds'; choose from nothing"),
     ],
 )
 def test_an_unknown_coordinate_lists_the_choices(keys, coordinates, message):
@@ -323,6 +336,19 @@ def test_the_composition_prior_in_the_root_cell_needs_numbers(tmp_path):
         ("prior.posterior", ["concat"], "prior.posterior: unknown name 'concat'; choose from none, oversample"),
         ("prior.classifiers", ["brt"], "prior.classifiers: unknown name 'brt'"),
         ("prior.classifier_seeds", [5], "prior.classifier_seeds: unknown name 5; choose from 13, 21"),
+        ("prior.benchmarks", ["diagnostic"], "prior.benchmarks: 'diagnostic' has no seen test set"),
+        ("prior.seeds", [13, 21, 13], "prior.seeds: 13 stands there twice; remove one"),
+        ("paper.generators", ["none", "none"], "paper.generators: 'none' stands there twice; remove one"),
+        (
+            "ablations.support_sizes",
+            [0, 300],
+            "ablations.support_sizes: 300 is more than benchmarks.diagnostic_supports",
+        ),
+        ("ablations.options", ["kl_fom=reference"], "ablations.options: 'kl_fom=reference' is no <key>=<value>"),
+        ("ablations.options", ["kl_form"], "ablations.options: 'kl_form' is no <key>=<value>; the keys are epochs, "),
+        ("ablations.options", ["kl_form=refrence"], "ablations.options: 'kl_form=refrence': kl_form: Input should be"),
+        ("ablations.options", ["kl_form=["], "ablations.options: 'kl_form=[': its value is not valid YAML"),
+        ("ablations.selections", ["scope=foo"], "ablations.selections: 'scope=foo': scope: Input should be"),
     ],
 )
 def test_the_axes_of_the_composition_prior_name_what_there_is(tmp_path, key, value, said):

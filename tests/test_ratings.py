@@ -34,7 +34,7 @@ def exported(tmp_path):
 
 def fill(folder, name: str, answer) -> str:
     """A sheet filled by `answer(item)`, which gives the text of the cell."""
-    items, _ = ratings.from_key(read_json(folder / "out" / "key.json"))
+    items, _ = ratings.read_key(folder / "out" / "key.json")
     of = {item.text_id: item for item in items}
     with (folder / "out" / "sheet.csv").open(encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.DictReader(stream))
@@ -53,7 +53,7 @@ def faithful(item) -> str:
 def test_the_sheet_is_blind_and_the_same_seed_draws_it_again(exported):
     sheet = (exported / "out" / "sheet.csv").read_text(encoding="utf-8-sig")
     page = (exported / "out" / "sheet.html").read_text()
-    items, labels = ratings.from_key(read_json(exported / "out" / "key.json"))
+    items, labels = ratings.read_key(exported / "out" / "key.json")
     assert labels == LABELS and sorted(item.generator for item in items) == ["bad"] * 3 + ["good"] * 3
     assert [item.generator for item in items] != sorted(item.generator for item in items)
     for shown in (sheet, page):
@@ -63,6 +63,40 @@ def test_the_sheet_is_blind_and_the_same_seed_draws_it_again(exported):
     assert ratings.draw(selected, 3, 1) == items != ratings.draw(selected, 3, 2)
     with pytest.raises(InputError, match="bad: 4 texts are to be rated but it has 3"):
         ratings.draw({"bad": selected["bad"]}, 4, 1)
+
+
+def test_what_lies_beside_an_export_is_not_lost_and_a_sheet_of_another_is_refused(exported):
+    """The folder of an export collects filled sheets; ids are those of one export alone."""
+    items, labels = ratings.read_key(exported / "out" / "key.json")
+    words = ["--labels", str(exported / "labels.json"), "--texts", "2", "--seed", "2"]
+    words += ["--selected", f"good={exported / 'good.jsonl'}"]
+    with pytest.raises(InputError, match="out: exists; give another --out"):
+        rating_sheet.main([*words, "--out", str(exported / "out")])
+    rating_sheet.main([*words, "--out", str(exported / "second")])
+    with pytest.raises(InputError, match="the sheet belongs to another export"):
+        ratings.read(exported / "second" / "sheet.csv", items, labels)
+    for name in ("key.json", "labels.json"):
+        (exported / name).write_text("[]" if name == "key.json" else (exported / name).read_text())
+        with pytest.raises(InputError, match=f"{name}: not the key.json of an export"):
+            ratings.read_key(exported / name)
+
+
+@pytest.mark.parametrize("raw", ["text_id,text,labels\n".encode("utf-16"), b"text_id,text,labels\n\xe9,x,joy\n"])
+def test_a_sheet_in_another_encoding_says_how_to_save_it(exported, raw):
+    items, labels = ratings.read_key(exported / "out" / "key.json")
+    (exported / "sheet.csv").write_bytes(raw)
+    with pytest.raises(InputError, match="sheet.csv: not a CSV in UTF-8; save the sheet again"):
+        ratings.read(exported / "sheet.csv", items, labels)
+
+
+def test_only_texts_that_were_asked_for_can_be_rated(exported):
+    with pytest.raises(InputError, match="good: a row without `requested_labels`"):
+        ratings.draw({"good": [Example("t0", "a text", (0,))]}, 1, 1)
+    with pytest.raises(InputError, match="--texts 0: at least one text"):
+        ratings.draw({"good": kept("good", (0,))}, 0, 1)
+    sheet = fill(exported, "a.csv", faithful)
+    with pytest.raises(InputError, match="a.csv is given twice; one sheet for each rater"):
+        ratings_stage.main(["--key", str(exported / "out" / "key.json"), "--sheets", sheet, sheet, "--out", "r.json"])
 
 
 def test_filled_sheets_give_scores_ranks_and_agreement(exported, capsys):
@@ -76,7 +110,7 @@ def test_filled_sheets_give_scores_ranks_and_agreement(exported, capsys):
 
 
 def test_a_rater_who_adds_a_label_is_complete_but_not_correct(exported):
-    items, _ = ratings.from_key(read_json(exported / "out" / "key.json"))
+    items, _ = ratings.read_key(exported / "out" / "key.json")
     sheet = {item.text_id: (0, 1, 2) for item in items if item.generator == "good"}
     found = ratings.summary(items, [sheet], LABELS)
     assert found["generators"]["good"] == {"acc": 0.0, "corr": 0.0, "comp": 100.0, "avg_rank": 1.0, "n": 3}
@@ -92,27 +126,27 @@ def test_a_rater_who_adds_a_label_is_complete_but_not_correct(exported):
     ],
 )
 def test_a_sheet_that_cannot_be_read_is_one_line_with_file_and_remedy(exported, cell, said):
-    items, labels = ratings.from_key(read_json(exported / "out" / "key.json"))
+    items, labels = ratings.read_key(exported / "out" / "key.json")
     path = exported / fill(exported, "bad.csv", lambda item: cell)
     with pytest.raises(InputError, match=said) as error:
-        ratings.read(path, [item.text_id for item in items], labels)
+        ratings.read(path, items, labels)
     assert str(path) in str(error.value)
 
 
 def test_rows_of_another_export_and_repeated_rows_are_refused(exported):
-    items, labels = ratings.from_key(read_json(exported / "out" / "key.json"))
-    path, ids = exported / "x.csv", [item.text_id for item in items]
+    items, labels = ratings.read_key(exported / "out" / "key.json")
+    path, first = exported / "x.csv", items[0].text_id
     path.write_text("text_id,text,labels\nT999,x,joy\n")
     with pytest.raises(InputError, match="x.csv:2: 'T999' is not in the key"):
-        ratings.read(path, ids, labels)
-    path.write_text("text_id,text,labels\nT001,x,joy\nT001,x,joy\n")
-    with pytest.raises(InputError, match="x.csv:3: 'T001' comes twice"):
-        ratings.read(path, ids, labels)
+        ratings.read(path, items, labels)
+    path.write_text(f"text_id,text,labels\n{first},x,joy\n{first},x,joy\n")
+    with pytest.raises(InputError, match=f"x.csv:3: '{first}' comes twice"):
+        ratings.read(path, items, labels)
     path.write_text("id,labels\nT001,joy\n")
     with pytest.raises(InputError, match="has no column 'text_id'"):
-        ratings.read(path, ids, labels)
+        ratings.read(path, items, labels)
     with pytest.raises(InputError, match="no such file; give the sheets"):
-        ratings.read(exported / "none.csv", ids, labels)
+        ratings.read(exported / "none.csv", items, labels)
 
 
 def test_alpha_is_that_of_krippendorffs_examples():
@@ -144,15 +178,13 @@ def test_the_form_makes_a_sheet_that_can_be_read_back(exported):
     """Ticks in a real browser, the CSV that its button would save, read by the stage's reader."""
     page = (exported / "out" / "sheet.html").read_text()
     clicks = """
-    const boxes = document.querySelectorAll("#T001 input"); boxes[3].click(); boxes[0].click(); boxes[1].click();
-    document.querySelectorAll("#T002 input")[3].click();
+    const shown = document.querySelectorAll("ol > li"), boxes = shown[0].querySelectorAll("input");
+    boxes[3].click(); boxes[0].click(); boxes[1].click();
+    shown[1].querySelectorAll("input")[3].click();
     document.body.innerHTML = "<pre id=made></pre>"; document.getElementById("made").textContent = JSON.stringify(sheet());
     """
     (exported / "clicked.html").write_text(page.replace("show();\n</script>", f"show();{clicks}</script>"))
     made = text_of(exported / "clicked.html", "made")
     (exported / "ratings.csv").write_text(json.loads(made), newline="")
-    items, labels = ratings.from_key(read_json(exported / "out" / "key.json"))
-    assert ratings.read(exported / "ratings.csv", [item.text_id for item in items], labels) == {
-        "T001": (0, 1),
-        "T002": (),
-    }
+    items, labels = ratings.read_key(exported / "out" / "key.json")
+    assert ratings.read(exported / "ratings.csv", items, labels) == {items[0].text_id: (0, 1), items[1].text_id: ()}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from compaug.records import InputError
 
@@ -28,6 +28,17 @@ Rate = Annotated[float, Field(gt=0, le=1)]  # learning rates
 Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+def _distinct(values: list) -> list:
+    """DVC makes one cell of a value that stands twice in an axis, and the tables would count it as two."""
+    for at, value in enumerate(values):
+        if value in values[:at]:
+            raise ValueError(f"{value!r} stands there twice; remove one")
+    return values
+
+
+AXIS = Field(min_length=1), AfterValidator(_distinct)  # of a list in a grid's block
 
 
 class Block(BaseModel):
@@ -449,40 +460,40 @@ class Axes(Block):
     """The axes of a grid: its cells are their product. a seed is that of filter, generators and classifier
     together."""
 
-    benchmarks: Annotated[list[str], Field(min_length=1)]
-    generators: Annotated[list[str], Field(min_length=1)]
-    seeds: Annotated[list[Seed], Field(min_length=1)]
+    benchmarks: Annotated[list[str], *AXIS]
+    generators: Annotated[list[str], *AXIS]
+    seeds: Annotated[list[Seed], *AXIS]
 
 
 class ClassifierAxes(Axes):
     """The axes of the classifiers' grid, which starts from the texts of the grid `paper`."""
 
-    classifiers: Annotated[list[str], Field(min_length=1)]
+    classifiers: Annotated[list[str], *AXIS]
 
 
 class PriorAxes(Axes):
     """The axes of the composition prior's grid: `posterior` are generators whose texts are also selected by the posterior of their
     composition, `classifiers` those that are decoded both ways without augmentation, on `classifier_seeds`."""
 
-    posterior: Annotated[list[str], Field(min_length=1)]
-    classifiers: Annotated[list[str], Field(min_length=1)]
-    classifier_seeds: Annotated[list[Seed], Field(min_length=1)]
+    posterior: Annotated[list[str], *AXIS]
+    classifiers: Annotated[list[str], *AXIS]
+    classifier_seeds: Annotated[list[Seed], *AXIS]
 
 
 class AblationAxes(Block):
     """The axes of reports/ablations, which starts from the cells of `paper`. support_sizes, options and selections are tried on the
     texts of `generator`; options are "key=value" of its block, selections of the block `selection`."""
 
-    benchmarks: Annotated[list[str], Field(min_length=1)]
+    benchmarks: Annotated[list[str], *AXIS]
     generator: str
-    seeds: Annotated[list[Seed], Field(min_length=1)]
-    support_sizes: Annotated[list[Count], Field(min_length=1)]
-    generators: Annotated[list[str], Field(min_length=1)]
-    synthetic_sizes: Annotated[list[Positive], Field(min_length=1)]
-    options: Annotated[list[str], Field(min_length=1)]
-    selections: Annotated[list[str], Field(min_length=1)]
-    judged: Annotated[list[str], Field(min_length=1)]
-    representations: Annotated[list[Literal["gpt2_pt", "flan_t5", "ls_pt", "ld_vae"]], Field(min_length=1)]
+    seeds: Annotated[list[Seed], *AXIS]
+    support_sizes: Annotated[list[Count], *AXIS]
+    generators: Annotated[list[str], *AXIS]
+    synthetic_sizes: Annotated[list[Positive], *AXIS]
+    options: Annotated[list[str], *AXIS]
+    selections: Annotated[list[str], *AXIS]
+    judged: Annotated[list[str], *AXIS]
+    representations: Annotated[list[Literal["gpt2_pt", "flan_t5", "ls_pt", "ld_vae"]], *AXIS]
 
 
 class Page(Block):
@@ -535,6 +546,22 @@ class Params(Block):
         ):
             if name not in known:
                 raise ValueError(f"{what}: unknown name {name!r}; choose from {', '.join(map(str, known))}")
+        for name in self.prior.benchmarks:
+            if not self.benchmarks[name].split.seen_test:
+                raise ValueError(
+                    f"prior.benchmarks: {name!r} has no seen test set; set benchmarks.{name}.split.seen_test"
+                )
+        for name in self.ablations.benchmarks:
+            size = self.benchmarks[f"{name}_supports"].split.support_size
+            if size < max(self.ablations.support_sizes):
+                raise ValueError(
+                    f"ablations.support_sizes: {max(self.ablations.support_sizes)} is more than "
+                    f"benchmarks.{name}_supports.split.support_size, {size}; raise that"
+                )
+        for option in self.ablations.options:
+            _tried("ablations.options", option, getattr(self.generators, self.ablations.generator))
+        for choice in self.ablations.selections:
+            _tried("ablations.selections", choice, self.selection)
         if self.evaluation.decoding == "composition_prior":
             for name in ("weight", "strength"):
                 if getattr(self.composition_prior, name) is None:
@@ -548,6 +575,20 @@ class Params(Block):
                     have = ", ".join(map(str, made))
                     raise ValueError(f"by_classifier.{axis}: {value!r} is not in paper.{axis}, which has {have}")
         return self
+
+
+def _tried(where: str, edit: str, block: Block) -> None:
+    """ValueError unless `edit` is "key=value" of the block: a mistake must show now and not in the middle of a grid."""
+    key, equals, value = edit.partition("=")
+    values = block.model_dump()
+    if not equals or key not in values:
+        raise ValueError(f"{where}: {edit!r} is no <key>=<value>; the keys are {', '.join(values)}")
+    try:
+        type(block).model_validate(values | {key: yaml.safe_load(value)})
+    except ValidationError as error:
+        raise ValueError(f"{where}: {edit!r}: {_one_line(error)}") from None
+    except yaml.YAMLError:
+        raise ValueError(f"{where}: {edit!r}: its value is not valid YAML") from None
 
 
 @dataclass(frozen=True)
@@ -570,7 +611,10 @@ class Edited:
                 node = node.get(word) if isinstance(node, dict) else None
             if not equals or not isinstance(node, dict) or last not in node:
                 raise InputError(f"--set {edit}: write <key of {self.path}>=<value>; there is no key {key!r}")
-            node[last] = yaml.safe_load(value)
+            try:
+                node[last] = yaml.safe_load(value)
+            except yaml.YAMLError:
+                raise InputError(f"--set {edit}: the value is not valid YAML; quote it") from None
 
 
 def parse(source: Path | str | Edited) -> Params:
@@ -580,7 +624,7 @@ def parse(source: Path | str | Edited) -> Params:
         raw = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; run from the repository's root or pass --params") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
     if not isinstance(raw, dict):
         raise InputError(f"{path}: expected a mapping of blocks; restore it with `git checkout {path}`")
@@ -608,9 +652,11 @@ def load(path: Path | str | Edited, keys: list[str], **coordinates: str) -> dict
             try:
                 value = value[word] if isinstance(value, dict) else getattr(value, word)
             except (KeyError, AttributeError):
-                choices = list(value) if isinstance(value, dict) else list(type(value).model_fields)
+                choices = list(value) if isinstance(value, dict) else list(getattr(type(value), "model_fields", ()))
                 where = ".".join(words[:depth]) or "the file"
-                raise InputError(f"{path}: {where} has no {word!r}; choose from {', '.join(choices)}") from None
+                raise InputError(
+                    f"{path}: {where} has no {word!r}; choose from {', '.join(choices) or 'nothing'}"
+                ) from None
         if "budgets" in words:
             budgets[words[-1]] = value
         else:

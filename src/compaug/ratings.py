@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from compaug.metrics import instance_scores, label_matrix, percent
-from compaug.records import Example, InputError, Labels, sub_seed
+from compaug.records import Example, InputError, Labels, digest, label_ids, read_json, sub_seed
 
 COLUMNS = ("text_id", "text", "labels")
 NOTHING, SEPARATOR = "none", ";"  # a text that expresses no label; between two labels
@@ -35,16 +35,25 @@ class Item:
 
 
 def draw(selected: Mapping[str, Sequence[Example]], n: int, seed: int) -> list[Item]:
-    """n random texts of every generator, mixed; the same seed draws the same. InputError when a generator has fewer."""
+    """n random texts of every generator, mixed; the same seed draws the same. Their ids are those of this export alone, so that a sheet of
+    another one is not taken for it. InputError when a generator has fewer, or texts of which
+    nobody asked anything."""
+    if n < 1:
+        raise InputError(f"--texts {n}: at least one text of each generator is to be rated")
     drawn = []
     for generator, examples in selected.items():
         if len(examples) < n:
             raise InputError(f"{generator}: {n} texts are to be rated but it has {len(examples)}; lower --texts")
+        if not all(example.requested_labels for example in examples):
+            raise InputError(
+                f"{generator}: a row without `requested_labels`; give the kept texts, data/selected/*.jsonl"
+            )
         rng = np.random.default_rng(sub_seed(seed, "ratings", generator))
         drawn += [(generator, examples[row]) for row in rng.choice(len(examples), size=n, replace=False)]
     order = np.random.default_rng(sub_seed(seed, "ratings")).permutation(len(drawn))
+    export = digest([drawn[row][1].text for row in order])[:4]
     return [
-        Item(f"T{place + 1:03d}", drawn[row][1].text, drawn[row][0], drawn[row][1].requested_labels)
+        Item(f"T{export}-{place + 1:03d}", drawn[row][1].text, drawn[row][0], drawn[row][1].requested_labels)
         for place, row in enumerate(order)
     ]
 
@@ -143,26 +152,41 @@ def key_of(items: Sequence[Item], labels: Labels) -> dict:
     return {"labels": {"names": labels.names, "phrases": labels.phrases}, "items": [asdict(item) for item in items]}
 
 
-def from_key(key: Mapping) -> tuple[list[Item], Labels]:
-    labels = Labels(tuple(key["labels"]["names"]), tuple(key["labels"]["phrases"]))
-    return [Item(**(item | {"requested": tuple(item["requested"])})) for item in key["items"]], labels
+def read_key(path: Path) -> tuple[list[Item], Labels]:
+    """The items in the order of the sheet, and the labels. InputError for another file."""
+    try:
+        key = read_json(path)
+        labels = Labels(tuple(key["labels"]["names"]), tuple(key["labels"]["phrases"]))
+        items = [Item(**(item | {"requested": label_ids(item["requested"], len(labels))})) for item in key["items"]]
+    except (KeyError, TypeError, AttributeError):
+        raise InputError(f"{path}: not the key.json of an export; `python -m stages.rating_sheet` writes one") from None
+    return items, labels
 
 
 # ---------------------------------------------------------------- filled sheets
 
 
-def read(path: Path, ids: Sequence[str], labels: Labels) -> dict[str, tuple[int, ...]]:
+def read(path: Path, items: Sequence[Item], labels: Labels) -> dict[str, tuple[int, ...]]:
     """{text_id: label set} of one rater's CSV; rows with an empty `labels` cell are not rated. InputError names file and line."""
-    known, name_of = set(ids), {name.casefold(): label for label, name in enumerate(labels.names)}
-    rated: dict[str, tuple[int, ...]] = {}
     try:
-        stream = path.open(encoding="utf-8-sig", newline="")
+        return _read(path, {item.text_id for item in items}, labels)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; give the sheets that the raters sent back") from None
-    with stream:
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError(
+            f"{path}: not a CSV in UTF-8; save the sheet again as 'CSV UTF-8', separated by commas"
+        ) from None
+
+
+def _read(path: Path, known: Collection[str], labels: Labels) -> dict[str, tuple[int, ...]]:
+    name_of = {name.casefold(): label for label, name in enumerate(labels.names)}
+    rated: dict[str, tuple[int, ...]] = {}
+    with path.open(encoding="utf-8-sig", newline="") as stream:
         rows = csv.DictReader(stream)
         if missing := [name for name in ("text_id", "labels") if name not in (rows.fieldnames or ())]:
-            raise InputError(f"{path}: has no column {missing[0]!r}; the columns are {', '.join(COLUMNS)}")
+            raise InputError(
+                f"{path}: has no column {missing[0]!r}; the columns are {', '.join(COLUMNS)}, separated by commas"
+            )
         seen = set()
         for row in rows:
             where, text_id = f"{path}:{rows.line_num}", (row["text_id"] or "").strip()

@@ -28,15 +28,16 @@ def main(argv: list[str] | None = None) -> None:
     every = {benchmark: ablations.results(own) for benchmark, own in cells.items()}
     paper = read_paper_values(args.paper_values)
     drawn, judged = (
-        {b: ablations.read_by_seed(args.out / name, b, getattr(axes, name), axes.seeds) for b in axes.benchmarks}
-        for name in ("representations", "judged")
+        {b: ablations.read_by_seed(args.out / name, b, getattr(axes, name), axes.seeds, part) for b in axes.benchmarks}
+        for name, part in (("representations", "views"), ("judged", "judged"))
     )
+    shown = ablations.page(every, cells, drawn, judged, paper)
+    tree = ablations.metrics_tree(every, drawn, judged)
     for benchmark, tables in every.items():
         curves = ablations.curves(tables["synthetic"], axes, cells[benchmark].kept)
         figures.accuracy_by_size(benchmark, curves, args.out / "figures" / f"synthetic-size-{benchmark}")
         figures.representations(benchmark, drawn[benchmark], args.out / "figures" / f"representations-{benchmark}")
-    shown = ablations.page(every, cells, drawn, judged, paper)
-    write_json(args.out / "metrics.json", ablations.metrics_tree(every, drawn, judged))
+    write_json(args.out / "metrics.json", tree)
     write_text(args.out / "table.md", shown)
     print(shown)
 

@@ -17,7 +17,7 @@ from compaug import params
 from compaug.benchmarks import oracle_for
 from compaug.decoding import decode, read_validation
 from compaug.metrics import evaluate, label_matrix, read_predictions
-from compaug.records import InputError, Labels, iter_jsonl, iter_rows, read_json, read_jsonl, write_json
+from compaug.records import InputError, Labels, iter_jsonl, read_json, read_jsonl, write_json
 from compaug.reports import cell, generalised, plots
 from compaug.reports.errors import unparsed
 from compaug.reports.generalised import Trained
@@ -41,7 +41,7 @@ def main(argv: list[str] | None = None) -> None:
         first, *added = (read_jsonl(file, len(labels)) for file in _training_files(arm, args))
         trained = Trained(path, first, [e for rows in added for e in rows])
         if evaluation.decoding == "composition_prior":
-            drawn = [tuple(row["requested_labels"]) for _, row in iter_rows(args.compositions)]
+            drawn = generalised.read_drawn(args.compositions, len(labels))
             support, options = added[0] if added else [], blocks["composition_prior"]
             predicted[arm] = generalised.corrected(probabilities, trained, support, drawn, options, labels)
         else:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from compaug import params
 from compaug.benchmarks import oracle_for
-from compaug.records import Labels, iter_rows, read_jsonl, write_json
+from compaug.records import Labels, read_jsonl, write_json
 from compaug.reports import generalised
 from compaug.reports.generalised import Trained
 from stages import parser, run
@@ -33,7 +33,7 @@ def main(argv: list[str] | None = None) -> None:
     names = ("train", "support", "test", "seen_test")
     train, support, test, seen = (read_jsonl(args.split / f"{name}.jsonl", len(labels)) for name in names)
     folds = generalised.folds_of(args.folds, args.fold_predictions, train, labels, options.calibrate)
-    drawn = [tuple(row["requested_labels"]) for _, row in iter_rows(args.compositions)]
+    drawn = generalised.read_drawn(args.compositions, len(labels))
     halves, texts = [], []
     for name, path in zip(generalised.FOLDS, args.predictions, strict=True):
         given, held = (read_jsonl(args.ceiling / name / f"{part}.jsonl", len(labels)) for part in ("synthetic", "held"))

@@ -15,7 +15,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug import params
-from compaug.records import Labels, iter_rows, read_jsonl, write_json
+from compaug.records import Labels, read_jsonl, write_json
 from compaug.reports import backbone_names, generalised
 from compaug.reports.generalised import Trained
 from stages import parser, run
@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> None:
         Trained(args.predictions, train, [*support, *rows(args.synthetic)]),
         {"unseen": rows(args.split / "test.jsonl"), "seen": rows(args.split / "seen_test.jsonl")},
         support,
-        [tuple(row["requested_labels"]) for _, row in iter_rows(args.compositions)],
+        generalised.read_drawn(args.compositions, len(labels)),
         calibrated,
         plain,
         options,

@@ -16,7 +16,7 @@ from pathlib import Path
 from compaug import classifiers, params, ratings
 from compaug.benchmarks import oracle_for
 from compaug.metrics import label_matrix, read_predictions
-from compaug.records import Example, Labels, read_jsonl, write_json
+from compaug.records import Example, InputError, Labels, read_jsonl, write_json
 from stages import parser, run
 
 PARAMS = ["benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options"]
@@ -27,6 +27,8 @@ def main(argv: list[str] | None = None) -> None:
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
     labels = Labels.read(args.labels)
     selected = read_jsonl(args.selected, len(labels))
+    if not all(example.requested_labels for example in selected):
+        raise InputError(f"{args.selected}: a row without `requested_labels`; give the kept texts of a cell")
     judged, reader = {}, {}
     if selected:
         asked = label_matrix([e.requested_labels for e in selected], len(labels))

@@ -26,11 +26,17 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     sources = index.read_sources(args.reports, read_paper_values(args.reports / "paper_values.yaml"))
     labels = Labels.read(args.labels)
+    if (made := sources.grids.get("paper")) and args.benchmark not in made:
+        raise InputError(
+            f"--benchmark {args.benchmark}: not in {args.reports / 'paper/metrics.json'}; see page in params.yaml"
+        )
     selected = {}
     for generator in sources.grids.get("paper", {}).get(args.benchmark, {}):
         path = args.selected / cell_name(args.benchmark, generator, args.seed).replace(".json", ".jsonl")
         if path.exists() and (rows := read_jsonl(path, len(labels))):
             selected[generator] = rows
+            if not all(row.requested_labels for row in rows):
+                raise InputError(f"{path}: a row without `requested_labels`; it has no kept texts")
     samples = index.samples_of(selected, labels, TEXTS) if selected else None
     sections = index_sections.sections(sources, figures_of(args.reports), samples)
     page = index.render(sources, sections, provenance(args.reports, sources))

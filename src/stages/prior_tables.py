@@ -28,11 +28,11 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     axes = params.load(args.params, PARAMS, axes=args.axes)
     grid = prior.read_grid(args.out, axes)
+    shown, tree = prior.page(grid), prior.metrics_tree(grid)
     for benchmark, generators in grid.cells.items():
         path = args.out / "figures" / f"seen-unseen-{benchmark}"
         figures.seen_against_unseen(benchmark, prior.points(generators), ("thresholds", "composition prior"), path)
-    shown = prior.page(grid)
-    write_json(args.out / "metrics.json", prior.metrics_tree(grid))
+    write_json(args.out / "metrics.json", tree)
     write_text(args.out / "table.md", shown)
     print(shown)
 

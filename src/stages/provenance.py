@@ -42,7 +42,7 @@ def outputs_of(locks: Sequence[Path]) -> list[tuple[str, ...]]:
         try:
             stages = loader(lock.read_text()).get_single_data()["stages"].values()
             found += [tuple(out["path"] for out in stage["outs"]) for stage in stages]
-        except (yaml.YAMLError, KeyError, TypeError, AttributeError):
+        except (yaml.YAMLError, KeyError, TypeError, AttributeError, UnicodeDecodeError):
             raise InputError(f"{lock}: not a lock file of DVC; restore it with `git checkout`") from None
     return found
 
@@ -52,12 +52,15 @@ def cost_of_outputs(outputs: Sequence[Sequence[str]], costs: Path) -> dict:
     files = [file for outs in outputs if (file := _first(costs / cost_file(out) for out in outs))]
     if not files:
         return {}
-    found = [read_json(file) for file in files]
-    return {
-        "timed": len(found),
-        "seconds": round(sum(cost["seconds"] for cost in found)),
-        "hardware": sorted({_machine(cost) for cost in found}),
-    }
+    seconds, machines = [], set()
+    for file in files:
+        try:
+            cost = read_json(file)
+            seconds.append(round(cost["seconds"], 3))
+            machines.add(_machine(cost))
+        except (KeyError, TypeError):
+            raise InputError(f"{file}: not what a stage records; remove it") from None
+    return {"timed": len(files), "seconds": round(sum(seconds)), "hardware": sorted(machines)}
 
 
 def _first(paths: Iterable[Path]) -> Path | None:

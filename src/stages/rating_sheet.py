@@ -26,6 +26,8 @@ def main(argv: list[str] | None = None) -> None:
         if not equals or generator in selected:
             raise InputError(f"--selected {argument}: write <generator>=<file>, every generator once")
         selected[generator] = read_jsonl(path, len(labels))
+    if args.out.exists():
+        raise InputError(f"{args.out}: exists; give another --out, or remove it if no filled sheet is in it")
     items = ratings.draw(selected, args.texts, args.seed)
     with atomic_dir(args.out) as folder:
         with (folder / "sheet.csv").open(

@@ -8,15 +8,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug import ratings
-from compaug.records import read_json, write_json
+from compaug.records import InputError, write_json
 from compaug.reports import NOT_REPORTED, markdown_table, number
 from stages import parser, run
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    items, labels = ratings.from_key(read_json(args.key))
-    sheets = [ratings.read(path, [item.text_id for item in items], labels) for path in args.sheets]
+    if twice := {path for path in args.sheets if args.sheets.count(path) > 1}:
+        raise InputError(f"--sheets: {min(twice)} is given twice; one sheet for each rater")
+    items, labels = ratings.read_key(args.key)
+    sheets = [ratings.read(path, items, labels) for path in args.sheets]
     found = ratings.summary(items, sheets, labels)
     write_json(args.out, found | {"rated": [len(sheet) for sheet in sheets], "texts": len(items)})
     lines = [

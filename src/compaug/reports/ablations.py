@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.metrics import evaluate, label_matrix
+from compaug.metrics import evaluate, label_matrix, read_predictions
 from compaug.records import Example, InputError, Labels, iter_rows, read_json, read_jsonl
 from compaug.reports import METRICS, NOT_REPORTED, markdown_table, number
 from compaug.reports.pages import spread
@@ -25,13 +25,12 @@ BySeed = list[Metrics]
 
 def scores(predictions: Path, test: Sequence[Example], labels: Labels, evaluation) -> Metrics:
     """Metrics of a predictions.jsonl on `test`, which may be a part of the rows that it predicts. InputError for a missing row."""
-    wanted = {example.id: at for at, example in enumerate(test)}
-    probabilities = np.full((len(test), len(labels)), np.nan)
-    for _, row in iter_rows(predictions):
-        if row["split"] == "test" and row["id"] in wanted:
-            probabilities[wanted[row["id"]]] = row["probabilities"]
-    if missing := np.flatnonzero(np.isnan(probabilities).any(1)).tolist():
-        raise InputError(f"{predictions}: the test row {test[missing[0]].id!r} has no prediction; run its stage again")
+    wanted = {example.id for example in test}
+    predicted = [row["id"] for _, row in iter_rows(predictions) if row.get("split") == "test"]
+    if missing := sorted(wanted - set(predicted)):
+        raise InputError(f"{predictions}: the test row {missing[0]!r} has no prediction; run its stage again")
+    place = {example_id: at for at, example_id in enumerate(predicted)}
+    probabilities = read_predictions(predictions, predicted, len(labels))[[place[example.id] for example in test]]
     gold = label_matrix([example.labels for example in test], len(labels))
     found = evaluate(gold, probabilities > evaluation.threshold, labels, evaluation.empty_both)
     return {name: found[name] for name in METRICS}
@@ -52,7 +51,7 @@ class Cells:
         self.paper_models = paper_models
         self.labels = Labels.read(supports / benchmark / "labels.json")
         self.test = read_jsonl(supports / benchmark / "test.jsonl", len(self.labels))
-        common = {row["id"] for _, row in iter_rows(supports / benchmark / "test_inputs.jsonl")}
+        common = {row.id for row in read_jsonl(supports / benchmark / "test_inputs.jsonl", len(self.labels))}
         self.common = [example for example in self.test if example.id in common]
         self.paper_runs = paper_runs
 
@@ -100,15 +99,27 @@ def results(cells: Cells) -> dict[str, dict[str, BySeed]]:
 
 
 def read_by_seed(
-    folder: Path, benchmark: str, generators: Sequence[str], seeds: Sequence[int]
+    folder: Path, benchmark: str, generators: Sequence[str], seeds: Sequence[int], part: str
 ) -> dict[str, list[dict]]:
-    """{generator: what a stage wrote into `folder`, by seed}; InputError names a file that is missing."""
+    """{generator: what a stage wrote into `folder`, by seed}; InputError names a file that is missing, or of another cell, or has no
+    `part`."""
     found = {}
     for generator in generators:
-        paths = [folder / cell_name(benchmark, generator, seed) for seed in seeds]
-        if missing := [path for path in paths if not path.exists()]:
-            raise InputError(f"{missing[0]}: no such file; `dvc repro reports/ablations/dvc.yaml` makes it")
-        found[generator] = [read_json(path) for path in paths]
+        found[generator] = []
+        for seed in seeds:
+            path = folder / cell_name(benchmark, generator, seed)
+            if not path.exists():
+                raise InputError(f"{path}: no such file; `dvc repro reports/ablations/dvc.yaml` makes it")
+            row = read_json(path)
+            if (
+                not isinstance(row, dict)
+                or (row.get("generator"), row.get("seed")) != (generator, seed)
+                or part not in row
+            ):
+                raise InputError(
+                    f"{path}: not the {part!r} of generator {generator!r} with seed {seed}; run its stage again"
+                )
+            found[generator].append(row)
     return found
 
 

@@ -32,7 +32,7 @@ from compaug.composition_prior import (
 )
 from compaug.decoding import read_validation
 from compaug.metrics import DECIMALS, evaluate, label_matrix, percent, read_predictions
-from compaug.records import Example, Labels, iter_rows, read_jsonl
+from compaug.records import Example, InputError, Labels, iter_rows, label_ids, read_jsonl
 
 UNSEEN_METRICS = ("jacc", "corr", "comp")
 FOLDS = ("a", "b")
@@ -87,6 +87,19 @@ def cross_calibrated(probabilities: np.ndarray, gold: np.ndarray, parts: int = 5
     return made
 
 
+def read_drawn(path: Path, n_labels: int) -> list[Composition]:
+    """What the label generator drew, the requests of `path`. InputError names file and line."""
+    drawn = []
+    for number, row in iter_rows(path):
+        try:
+            drawn.append(label_ids(row["requested_labels"], n_labels))
+        except (KeyError, TypeError, InputError):
+            raise InputError(
+                f"{path}:{number}: `requested_labels` is no list of label ids; run label_generator again"
+            ) from None
+    return drawn
+
+
 def folds_of(
     folder: Path,
     predictions: Sequence[Path],
@@ -122,6 +135,11 @@ def results(
     probabilities. uncalibrated: the same without calibration. em: with P_t re-estimated from the test texts, transductive.
     """
     n = len(labels)
+    for name, rows in parts.items():
+        if not rows:
+            raise InputError(
+                f"the {name} test set has no row; set split.seen_test and split.test_share, and split again"
+            )
     validation = read_validation(final.predictions, [*final.train, *final.added], n)
     adjust = calibrate(*validation) if options.calibrate else np.asarray
     everything = read_predictions(final.predictions, [e.id for rows in parts.values() for e in rows], n)

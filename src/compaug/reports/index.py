@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from compaug.records import Example, Labels, read_json
+from compaug.records import Example, InputError, Labels, read_json
 from compaug.reports import number
 from compaug.reports.pages import LEVEL
 from compaug.reports.paper import IID
@@ -116,6 +116,10 @@ def read_sources(folder: Path, paper: Mapping) -> Sources:
     column, settings = {}, {}
     for benchmark in (b for b in grids.get("paper", {}) if b not in ("quality", "filter_against_random")):
         rows = [read_json(path) for path in sorted((folder / "paper" / "runs").glob(f"{benchmark}-*.json"))]
+        if not rows:
+            raise InputError(
+                f"{folder / 'paper' / 'runs'}: no result of {benchmark}; `dvc repro reports/paper/dvc.yaml`"
+            )
         column[benchmark] = rows[0]["paper_column"]
         settings[benchmark] = described(rows)
     splits = {path.stem: read_json(path) for path in sorted((folder / "paper" / "splits").glob("*.json"))}

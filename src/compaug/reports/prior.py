@@ -48,30 +48,38 @@ class Grid:
 
 
 def read_grid(folder: Path, axes: Mapping) -> Grid:
-    """Rows of runs/ and ceilings/ below `folder` for the product of the axes; InputError names the first that is missing."""
-
-    def read(path: Path) -> dict:
-        if not path.exists():
-            raise InputError(f"{path}: this cell of the axes has no result; `dvc repro` the grid or shorten the axis")
-        return read_json(path)
+    """Rows of runs/ and ceilings/ below `folder` for the product of the axes; InputError names the first that is missing, or holds
+    another cell than its name says."""
 
     runs, benchmarks, seeds = folder / "runs", axes["benchmarks"], axes["seeds"]
 
     def by_generator(runs: Path, names: Sequence[str]) -> Cells:
-        return {b: {g: [read(runs / cell_name(b, g, s)) for s in seeds] for g in names} for b in benchmarks}
+        return {
+            b: {g: [_read(runs / cell_name(b, g, s), benchmark=b, generator=g, seed=s) for s in seeds] for g in names}
+            for b in benchmarks
+        }
+
+    def other(b: str, c: str, s: int) -> dict:
+        path = runs / "classifiers" / classifier_cell_name(b, NONE, c, s)
+        return _read(path, benchmark=b, classifier=c, seed=s)
 
     return Grid(
         by_generator(runs, axes["generators"]),
         by_generator(runs / "posterior", axes["posterior"]),
-        {
-            b: {
-                c: [read(runs / "classifiers" / classifier_cell_name(b, NONE, c, s)) for s in axes["classifier_seeds"]]
-                for c in axes["classifiers"]
-            }
-            for b in benchmarks
-        },
-        {b: [read(folder / "ceilings" / f"{b}-{s}.json") for s in seeds] for b in benchmarks},
+        {b: {c: [other(b, c, s) for s in axes["classifier_seeds"]] for c in axes["classifiers"]} for b in benchmarks},
+        {b: [_read(folder / "ceilings" / f"{b}-{s}.json", benchmark=b, seed=s) for s in seeds] for b in benchmarks},
     )
+
+
+def _read(path: Path, **cell: str | int) -> dict:
+    if not path.exists():
+        raise InputError(f"{path}: this cell of the axes has no result; `dvc repro` the grid or shorten the axis")
+    row = read_json(path)
+    whole = isinstance(row, dict) and ("ceilings" in row or set(row.get("decodings", ())) == set(DECODINGS))
+    if not whole or any(row.get(name) != value for name, value in cell.items()):
+        said = ", ".join(f"{name} {value}" for name, value in cell.items())
+        raise InputError(f"{path}: not the result of {said}; delete it and run its stage again")
+    return row
 
 
 def values(rows: Sequence[Mapping], decoding: str, metric: str) -> list[float]:
