@@ -230,8 +230,9 @@ def page(grid: Grid) -> str:
             "### Ceilings",
             (
                 "Not results, and in no comparison: these rows have seen what no method may see. *Real texts*: half of the unseen test set "
-                f"({rows[0]['texts']:.0f} texts) stands in for the synthetic texts, and the other half is the test (both ways, averaged); weight and "
-                "strength are those of `none`. *Bayes*: the exact classifier of the known grammar, under the compositions of the training "
+                f"({rows[0]['texts']:.0f} texts) stands in for the synthetic texts, and the other half is the test (both ways, averaged). Its weight "
+                "and strength are those of `none`, whose training texts lack the target's combinations; where they are learned from real "
+                "texts that correction is too weak, so the corrected row is no upper bound. *Bayes*: the exact classifier of the known grammar, under the compositions of the training "
                 "texts, and under those mixed with the test set's own at the weight that does best there."
             ),
             _ceiling_table(rows),
