@@ -55,8 +55,8 @@ prior: $(READY)        ## that of reports/prior
 	dvc repro reports/prior/dvc.yaml
 
 ablations: paper       ## that of reports/ablations, after the paper's
-	dvc repro --glob 'reports/ablations/dvc.yaml:supports@*' 'reports/ablations/dvc.yaml:prefixes@*'
-	$(call cells,reports/ablations/dvc.yaml)
+	dvc repro --glob 'reports/ablations/sizes/dvc.yaml:supports@*' 'reports/ablations/dvc.yaml:prefixes@*'
+	$(call cells,reports/ablations/sizes/dvc.yaml reports/ablations/options/dvc.yaml reports/ablations/dvc.yaml)
 	dvc repro reports/ablations/dvc.yaml
 
 KEY    ?= selection.k

@@ -31,18 +31,23 @@ GRIDS = (
     "prior/texts",
     "prior/others",
     "prior",
+    "ablations/sizes",
+    "ablations/options",
     "ablations",
 )
 PIPELINES = ("dvc.yaml", *(f"reports/{grid}/dvc.yaml" for grid in GRIDS), "reports/dvc.yaml")
 PAPER = ("reports/paper/texts/dvc.yaml", "reports/paper/dvc.yaml")
 CLASSIFIERS = ("reports/classifiers/trained/dvc.yaml", "reports/classifiers/dvc.yaml")
 PRIOR = ("reports/prior/texts/dvc.yaml", "reports/prior/dvc.yaml", "reports/prior/others/dvc.yaml")
+ABLATIONS = tuple(f"reports/ablations/{part}dvc.yaml" for part in ("sizes/", "options/", ""))
 STARTS_FROM = {  # whose outputs it reads
-    "reports/dvc.yaml": (*PAPER, *CLASSIFIERS, *PRIOR, "reports/ablations/dvc.yaml"),
+    "reports/dvc.yaml": (*PAPER, *CLASSIFIERS, *PRIOR, *ABLATIONS),
     "reports/paper/dvc.yaml": PAPER[:1],
     "reports/classifiers/trained/dvc.yaml": PAPER,
     "reports/classifiers/dvc.yaml": (*PAPER, CLASSIFIERS[0]),
-    "reports/ablations/dvc.yaml": PAPER,
+    "reports/ablations/sizes/dvc.yaml": PAPER,
+    "reports/ablations/options/dvc.yaml": PAPER,
+    "reports/ablations/dvc.yaml": (*PAPER, *ABLATIONS[:2]),
     "reports/prior/others/dvc.yaml": PRIOR[:2],
     "reports/prior/dvc.yaml": (PRIOR[0], PRIOR[2]),
 }
