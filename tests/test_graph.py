@@ -22,13 +22,14 @@ from compaug.reports import prior
 from compaug.reports.classifiers import classifier_cell_name
 from compaug.reports.tables import cell_name
 
+TO_CLASSIFIERS = ("texts", "synthetic", "selected", "trained")  # steps of a grid, in order
 GRIDS = (
-    "paper/texts",
+    *(f"paper/{step}" for step in TO_CLASSIFIERS),
     "paper",
     "pretrained",
     "classifiers/trained",
     "classifiers",
-    "prior/texts",
+    *(f"prior/{step}" for step in TO_CLASSIFIERS),
     "prior/others",
     "prior",
     "ablations/sizes",
@@ -36,21 +37,29 @@ GRIDS = (
     "ablations",
 )
 PIPELINES = ("dvc.yaml", *(f"reports/{grid}/dvc.yaml" for grid in GRIDS), "reports/dvc.yaml")
-PAPER = ("reports/paper/texts/dvc.yaml", "reports/paper/dvc.yaml")
-CLASSIFIERS = ("reports/classifiers/trained/dvc.yaml", "reports/classifiers/dvc.yaml")
-PRIOR = ("reports/prior/texts/dvc.yaml", "reports/prior/dvc.yaml", "reports/prior/others/dvc.yaml")
-ABLATIONS = tuple(f"reports/ablations/{part}dvc.yaml" for part in ("sizes/", "options/", ""))
-STARTS_FROM = {  # whose outputs it reads
-    "reports/dvc.yaml": (*PAPER, *CLASSIFIERS, *PRIOR, *ABLATIONS),
-    "reports/paper/dvc.yaml": PAPER[:1],
-    "reports/classifiers/trained/dvc.yaml": PAPER,
-    "reports/classifiers/dvc.yaml": (*PAPER, CLASSIFIERS[0]),
-    "reports/ablations/sizes/dvc.yaml": PAPER,
-    "reports/ablations/options/dvc.yaml": PAPER,
-    "reports/ablations/dvc.yaml": (*PAPER, *ABLATIONS[:2]),
-    "reports/prior/others/dvc.yaml": PRIOR[:2],
-    "reports/prior/dvc.yaml": (PRIOR[0], PRIOR[2]),
-}
+
+
+def files_of(grid: str, *steps: str) -> tuple[str, ...]:
+    return (*(f"reports/{grid}/{step}/dvc.yaml" for step in steps), f"reports/{grid}/dvc.yaml")
+
+
+PAPER = files_of("paper", *TO_CLASSIFIERS)
+CLASSIFIERS = files_of("classifiers", "trained")
+PRIOR = files_of("prior", *TO_CLASSIFIERS, "others")
+ABLATIONS = files_of("ablations", "sizes", "options")
+STARTS_FROM = (
+    {  # whose outputs it reads
+        "reports/dvc.yaml": (*PAPER, *CLASSIFIERS, *PRIOR, *ABLATIONS),
+        "reports/classifiers/trained/dvc.yaml": PAPER,
+        "reports/classifiers/dvc.yaml": (*PAPER, CLASSIFIERS[0]),
+        "reports/ablations/sizes/dvc.yaml": PAPER,
+        "reports/ablations/options/dvc.yaml": PAPER,
+        "reports/ablations/dvc.yaml": (*PAPER, *ABLATIONS[:-1]),
+        "reports/prior/others/dvc.yaml": (*PRIOR[:4], PRIOR[-1]),
+        "reports/prior/dvc.yaml": PRIOR[:-1],
+    }
+    | {file: files[:at] for files in (PAPER, PRIOR[:4]) for at, file in enumerate(files)}
+)
 SOURCES = sorted(SRC.rglob("*.py"))
 SCRIPTS = sorted(path.stem for path in (SRC / "stages").glob("*.py") if path.stem != "__init__")
 LIGHT = (

@@ -41,7 +41,9 @@ def project(tmp_path_factory) -> Path:
         if (
             (ROOT / name).is_file()
             and name != "dvc.lock"
-            and not name.startswith(("reports/paper/", "reports/pretrained/", "reports/prior/"))
+            and not name.startswith(
+                tuple(f"reports/{grid}/" for grid in ("paper", "pretrained", "classifiers", "prior", "ablations"))
+            )
         ):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
