@@ -8,6 +8,7 @@ import re
 import pytest
 from browser import needs_browser, text_of
 from graph import ROOT
+from PIL import Image
 
 from compaug.records import Example, InputError, Labels, file_digest, read_json, write_json, write_jsonl
 from compaug.reports import index, index_sections
@@ -152,7 +153,11 @@ def test_ablations_and_the_composition_prior_have_their_tables(reports):
     write_json(reports / "ablations" / "metrics.json", {"diagnostic": tree})
     (reports / "ablations" / "figures").mkdir()
     for name in ("synthetic-size-diagnostic", "representations-diagnostic"):
-        (reports / "ablations" / "figures" / f"{name}.png").write_bytes(b"an image")
+        (reports / "ablations" / "figures" / f"{name}.png").write_bytes(b"no image")
+    with pytest.raises(InputError, match="representations-diagnostic.png: not an image; run the stage"):
+        build(reports)
+    for name in ("synthetic-size-diagnostic", "representations-diagnostic"):
+        Image.effect_noise((40, 30), 50).save(reports / "ablations" / "figures" / f"{name}.png")
 
     shown = " ".join(build(reports).split())
     for row in (
