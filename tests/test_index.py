@@ -78,6 +78,8 @@ def test_agreement_is_where_the_papers_number_lies():
     shown = Cell(8.0, 1.0, 8.44)
     assert (shown.shown, shown.interval, shown.difference) == ("8.00", "7.00 to 9.00", "-0.44")
     assert Cell(words="not run", paper=1.0).shown == "not run"
+    elsewhere = Cell(8.0, 1.0, 8.44, other_corpus=True)
+    assert (elsewhere.printed, elsewhere.agreement, elsewhere.difference) == ("8.44", "", "")
 
 
 def test_the_verdict_says_no_more_than_the_corrected_tests_allow(reports):

@@ -34,11 +34,12 @@ class Cell:
     paper: float | None = None
     words: str = ""
     sign: bool = False
+    other_corpus: bool = False  # the paper's number is: levels cannot be compared
 
     @property
     def agreement(self) -> str:
         """Where the paper's number lies: inside our interval (or at our number), above or below; "" without one of the two."""
-        if self.ours is None or self.paper is None:
+        if not self.comparable:
             return ""
         if abs(self.paper - self.ours) <= (self.ci95 or 0):
             return "inside"
@@ -61,7 +62,11 @@ class Cell:
 
     @property
     def difference(self) -> str:
-        return "" if self.ours is None or self.paper is None else figure(self.ours - self.paper, sign=True)
+        return figure(self.ours - self.paper, sign=True) if self.comparable else ""
+
+    @property
+    def comparable(self) -> bool:
+        return self.ours is not None and self.paper is not None and not self.other_corpus
 
 
 def figure(value: float | None, sign: bool = False) -> str:
@@ -90,9 +95,10 @@ class Section:
     extra: Mapping = field(default_factory=dict)
 
 
-def cell(tree: Mapping | None, paper: float | None = None, sign: bool = False) -> Cell:
+def cell(tree: Mapping | None, paper: float | None = None, sign: bool = False, other_corpus: bool = False) -> Cell:
     """Of a {mean, ci95} of a metrics.json; a dash where there is none."""
-    return Cell(tree.get("mean"), tree.get("ci95"), paper, sign=sign) if tree else Cell(paper=paper)
+    tree = tree or {}
+    return Cell(tree.get("mean"), tree.get("ci95"), paper, sign=sign, other_corpus=other_corpus)
 
 
 # ---------------------------------------------------------------- what the grids wrote
