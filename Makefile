@@ -35,29 +35,29 @@ one   := dvc --wait-for-lock repro --single-item
 list  = @set -e; trap 'rm -f .stages.partial' EXIT; dvc stage list --name-only $(1) > .stages.partial
 shared = $(list); dvc repro --glob '$(1):audit@*'; \
 	for step in $(STEPS); do grep "$$step@" .stages.partial | xargs -P $(JOBS) -n 1 $(one); done
-steps  = $(addprefix reports/$(1)/,$(addsuffix /dvc.yaml,$(2)) dvc.yaml)
+files  = $(addprefix reports/$(1)/,$(addsuffix /dvc.yaml,$(2)) dvc.yaml)
 cells  = $(list); sed -nE 's/.*@(.*)-[0-9]+(-[ab])?$$/\1/p' .stages.partial | sort -u | xargs -P $(JOBS) -I{} \
 	sh -c '$(one) $$(grep -E "@{}-[0-9]+(-[ab])?$$" .stages.partial)'
 
 paper: $(READY)        ## the grid of reports/paper, two processes at a time (JOBS=2)
 	$(call shared,reports/paper/texts/dvc.yaml)
-	$(call cells,$(call steps,paper,texts synthetic selected trained))
+	$(call cells,$(call files,paper,texts synthetic selected trained))
 	dvc repro reports/paper/dvc.yaml
 
 classifiers: paper     ## that of reports/classifiers, after the paper's
-	$(call cells,$(call steps,classifiers,trained))
+	$(call cells,$(call files,classifiers,trained))
 	dvc repro reports/classifiers/dvc.yaml
 
 prior: $(READY)        ## that of reports/prior
 	$(call shared,reports/prior/texts/dvc.yaml)
-	$(call cells,$(call steps,prior,texts synthetic selected trained))
+	$(call cells,$(call files,prior,texts synthetic selected trained))
 	dvc repro --glob 'reports/prior/others/dvc.yaml:ceiling@*'
 	$(call cells,reports/prior/others/dvc.yaml)
 	dvc repro reports/prior/dvc.yaml
 
 ablations: paper       ## that of reports/ablations, after the paper's
 	dvc repro --glob 'reports/ablations/sizes/dvc.yaml:supports@*' 'reports/ablations/dvc.yaml:prefixes@*'
-	$(call cells,$(call steps,ablations,sizes options))
+	$(call cells,$(call files,ablations,sizes options))
 	dvc repro reports/ablations/dvc.yaml
 
 KEY    ?= selection.k

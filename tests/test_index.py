@@ -155,11 +155,14 @@ def test_ablations_and_the_composition_prior_have_their_tables(reports):
     write_json(reports / "ablations" / "metrics.json", {"diagnostic": tree})
     (reports / "ablations" / "figures").mkdir()
     for name in ("synthetic-size-diagnostic", "representations-diagnostic"):
-        (reports / "ablations" / "figures" / f"{name}.png").write_bytes(b"no image")
-    with pytest.raises(InputError, match="representations-diagnostic.png: not an image; run the stage"):
-        build(reports)
-    for name in ("synthetic-size-diagnostic", "representations-diagnostic"):
         Image.effect_noise((40, 30), 50).save(reports / "ablations" / "figures" / f"{name}.png")
+    figure = reports / "ablations" / "figures" / "representations-diagnostic.png"
+    whole = figure.read_bytes()
+    for broken in (b"no image", whole[: len(whole) // 2]):
+        figure.write_bytes(broken)
+        with pytest.raises(InputError, match="representations-diagnostic.png: not a readable image; run the stage"):
+            build(reports)
+    figure.write_bytes(whole)
 
     shown = " ".join(build(reports).split())
     for row in (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
 from compaug.records import Example, InputError, Labels, read_json
 from compaug.reports import number
@@ -223,13 +223,13 @@ def samples_of(selected: Mapping[str, Sequence[Example]], labels: Labels, per_ge
 
 
 def data_uri(path: Path) -> str:
-    """A figure with a palette of 64 colours, which is a third of its bytes; InputError for a file that is no image."""
+    """A figure with a palette of 64 colours, which is a third of its bytes; InputError for a file that is no whole image."""
     small = io.BytesIO()
     try:
         with Image.open(path) as image:
             image.convert("RGB").quantize(64, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
-    except UnidentifiedImageError:
-        raise InputError(f"{path}: not an image; run the stage that draws it again") from None
+    except (OSError, SyntaxError):  # no image at all, a truncated one, a broken chunk
+        raise InputError(f"{path}: not a readable image; run the stage that draws it again") from None
     return f"data:image/png;base64,{base64.b64encode(small.getvalue()).decode()}"
 
 
