@@ -56,8 +56,8 @@ prior: $(READY)        ## that of reports/prior
 	dvc repro reports/prior/dvc.yaml
 
 ablations: paper       ## that of reports/ablations, after the paper's
-	dvc repro --glob 'reports/ablations/sizes/dvc.yaml:supports@*' 'reports/ablations/dvc.yaml:prefixes@*'
-	$(call cells,$(call files,ablations,sizes options))
+	$(call list,$(call files,ablations,texts selected)); $(one) $$(grep -E '(supports|prefixes)@' .stages.partial)
+	$(call cells,$(call files,ablations,texts synthetic selected trained))
 	dvc repro reports/ablations/dvc.yaml
 
 KEY    ?= selection.k

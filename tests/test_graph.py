@@ -32,8 +32,7 @@ GRIDS = (
     *(f"prior/{step}" for step in TO_CLASSIFIERS),
     "prior/others",
     "prior",
-    "ablations/sizes",
-    "ablations/options",
+    *(f"ablations/{step}" for step in TO_CLASSIFIERS),
     "ablations",
 )
 PIPELINES = ("dvc.yaml", *(f"reports/{grid}/dvc.yaml" for grid in GRIDS), "reports/dvc.yaml")
@@ -46,19 +45,17 @@ def files_of(grid: str, *steps: str) -> tuple[str, ...]:
 PAPER = files_of("paper", *TO_CLASSIFIERS)
 CLASSIFIERS = files_of("classifiers", "trained")
 PRIOR = files_of("prior", *TO_CLASSIFIERS, "others")
-ABLATIONS = files_of("ablations", "sizes", "options")
+ABLATIONS = files_of("ablations", *TO_CLASSIFIERS)
 STARTS_FROM = (
     {  # whose outputs it reads
         "reports/dvc.yaml": (*PAPER, *CLASSIFIERS, *PRIOR, *ABLATIONS),
         "reports/classifiers/trained/dvc.yaml": PAPER,
         "reports/classifiers/dvc.yaml": (*PAPER, CLASSIFIERS[0]),
-        "reports/ablations/sizes/dvc.yaml": PAPER,
-        "reports/ablations/options/dvc.yaml": PAPER,
-        "reports/ablations/dvc.yaml": (*PAPER, *ABLATIONS[:-1]),
         "reports/prior/others/dvc.yaml": (*PRIOR[:4], PRIOR[-1]),
         "reports/prior/dvc.yaml": PRIOR[:-1],
     }
     | {file: files[:at] for files in (PAPER, PRIOR[:4]) for at, file in enumerate(files)}
+    | {file: (*PAPER, *ABLATIONS[:at]) for at, file in enumerate(ABLATIONS)}
 )
 SOURCES = sorted(SRC.rglob("*.py"))
 SCRIPTS = sorted(path.stem for path in (SRC / "stages").glob("*.py") if path.stem != "__init__")
