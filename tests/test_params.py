@@ -347,6 +347,8 @@ def test_the_composition_prior_in_the_root_cell_needs_numbers(tmp_path):
         ("ablations.options", ["kl_fom=reference"], "ablations.options: 'kl_fom=reference' is no <key>=<value>"),
         ("ablations.options", ["kl_form"], "ablations.options: 'kl_form' is no <key>=<value>; the keys are epochs, "),
         ("ablations.options", ["kl_form=refrence"], "ablations.options: 'kl_form=refrence': kl_form: Input should be"),
+        ("ablations.options", ["label_heads=shared,label_prior=sharde"], "label_prior=sharde': label_prior: Input should be"),
+        ("ablations.options", ["label_heads=shared,label_prio=shared"], "label_prio=shared' is no <key>=<value>"),
         ("ablations.options", ["kl_form=["], "ablations.options: 'kl_form=[': its value is not valid YAML"),
         ("ablations.selections", ["scope=foo"], "ablations.selections: 'scope=foo': scope: Input should be"),
     ],
@@ -363,6 +365,16 @@ def test_a_value_can_be_set_beside_the_file(tmp_path):
     )
     assert (found["generator"].kl_form, found["selection"].k) == ("reference", 300)
     assert params.parse(COMMITTED).generators.ld_vae.kl_form == "exact"
+
+
+def test_values_of_one_block_can_be_set_together():
+    """Rows of spec section 13 that are two keys here."""
+    edit = "generators.ld_vae.label_heads=shared,label_prior=shared"
+    made = params.parse(params.Edited(COMMITTED, (edit,))).generators.ld_vae
+    assert (made.label_heads, made.label_prior, made.label_pool) == ("shared", "shared", "mean")
+    said = refusal(params.parse, params.Edited(COMMITTED, ("selection.k=3,kk=4",)))
+    assert said.startswith("--set selection.k=3,kk=4: ")
+    assert "there is no key 'kk'" in said
     for edit in ("generators.ld_vae.kl_frm=reference", "generators.ld_vae=", "selection.k", "run.seed.x=1"):
         said = refusal(params.parse, params.Edited(COMMITTED, (edit,)))
         assert f"--set {edit}" in said

@@ -11,6 +11,7 @@ so `dvc exp run -S generators.ld_vae.epochs=5` always does what it says.
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -482,7 +483,7 @@ class PriorAxes(Axes):
 
 class AblationAxes(Block):
     """The axes of reports/ablations, which starts from the cells of `paper`. support_sizes, options and selections are tried on the
-    texts of `generator`; options are "key=value" of its block, selections of the block `selection`."""
+    texts of `generator`; options are "key=value" or "key=value,key=value" of its block, selections of the block `selection`."""
 
     benchmarks: Annotated[list[str], *AXIS]
     generator: str
@@ -578,22 +579,29 @@ class Params(Block):
 
 
 def _tried(where: str, edit: str, block: Block) -> None:
-    """ValueError unless `edit` is "key=value" of the block: a mistake must show now and not in the middle of a grid."""
-    key, equals, value = edit.partition("=")
+    """ValueError unless `edit` is made of "key=value" of the block: a mistake must show now and not in the middle of a grid."""
     values = block.model_dump()
-    if not equals or key not in values:
-        raise ValueError(f"{where}: {edit!r} is no <key>=<value>; the keys are {', '.join(values)}")
     try:
-        type(block).model_validate(values | {key: yaml.safe_load(value)})
+        for key, equals, value in _assignments(edit):
+            if not equals or key not in values:
+                raise ValueError(f"{where}: {edit!r} is no <key>=<value>; the keys are {', '.join(block.model_dump())}")
+            values[key] = yaml.safe_load(value)
+        type(block).model_validate(values)
     except ValidationError as error:
         raise ValueError(f"{where}: {edit!r}: {_one_line(error)}") from None
     except yaml.YAMLError:
         raise ValueError(f"{where}: {edit!r}: its value is not valid YAML") from None
 
 
+def _assignments(edit: str) -> list[tuple[str, str, str]]:
+    """(key, "=", value) of each "key=value", as `str.partition` gives them; a comma before a key starts the next."""
+    return [part.partition("=") for part in re.split(r",(?=\w+=)", edit)]
+
+
 @dataclass(frozen=True)
 class Edited:
-    """A parameter file with some values set otherwise: `edits` are "dotted.key=value", the value in YAML."""
+    """A parameter file with some values set otherwise: `edits` are "dotted.key=value", the value in YAML. More keys of the same
+    block may follow: "dotted.key=value,key=value"."""
 
     path: Path
     edits: tuple[str, ...]
@@ -604,17 +612,18 @@ class Edited:
     def apply(self, tree: dict) -> None:
         """InputError for a key that the file does not have."""
         for edit in self.edits:
-            key, equals, value = edit.partition("=")
-            *parents, last = key.split(".")
+            *parents, _ = edit.partition("=")[0].split(".")
             node: Any = tree
             for word in parents:
                 node = node.get(word) if isinstance(node, dict) else None
-            if not equals or not isinstance(node, dict) or last not in node:
-                raise InputError(f"--set {edit}: write <key of {self.path}>=<value>; there is no key {key!r}")
-            try:
-                node[last] = yaml.safe_load(value)
-            except yaml.YAMLError:
-                raise InputError(f"--set {edit}: the value is not valid YAML; quote it") from None
+            for key, equals, value in _assignments(edit):
+                last = key.rpartition(".")[2]
+                if not equals or not isinstance(node, dict) or last not in node:
+                    raise InputError(f"--set {edit}: write <key of {self.path}>=<value>; there is no key {key!r}")
+                try:
+                    node[last] = yaml.safe_load(value)
+                except yaml.YAMLError:
+                    raise InputError(f"--set {edit}: the value is not valid YAML; quote it") from None
 
 
 def parse(source: Path | str | Edited) -> Params:
