@@ -195,6 +195,14 @@ def test_a_page_that_grew_too_large_is_refused(reports, monkeypatch):
         build(reports)
 
 
+def test_a_page_without_texts_says_where_they_were_sought(reports, capsys):
+    build(reports)
+    assert "kB, texts of ld_vae" in capsys.readouterr().out
+    (reports.parent / "selected").rename(reports.parent / "elsewhere")
+    build(reports)
+    assert f"no texts: {reports.parent / 'selected'} has none of diagnostic, seed 13" in capsys.readouterr().out
+
+
 @pytest.mark.skipif(not (ROOT / "reports/paper/metrics.json").exists(), reason="needs results")
 def test_the_committed_results_make_a_page():
     sources = index.read_sources(ROOT / "reports", PAPER)

@@ -347,7 +347,11 @@ def test_the_composition_prior_in_the_root_cell_needs_numbers(tmp_path):
         ("ablations.options", ["kl_fom=reference"], "ablations.options: 'kl_fom=reference' is no <key>=<value>"),
         ("ablations.options", ["kl_form"], "ablations.options: 'kl_form' is no <key>=<value>; the keys are epochs, "),
         ("ablations.options", ["kl_form=refrence"], "ablations.options: 'kl_form=refrence': kl_form: Input should be"),
-        ("ablations.options", ["label_heads=shared,label_prior=sharde"], "label_prior=sharde': label_prior: Input should be"),
+        (
+            "ablations.options",
+            ["label_heads=shared,label_prior=sharde"],
+            "label_prior=sharde': label_prior: Input should be",
+        ),
         ("ablations.options", ["label_heads=shared,label_prio=shared"], "label_prio=shared' is no <key>=<value>"),
         ("ablations.options", ["kl_form=["], "ablations.options: 'kl_form=[': its value is not valid YAML"),
         ("ablations.selections", ["scope=foo"], "ablations.selections: 'scope=foo': scope: Input should be"),

@@ -45,7 +45,12 @@ def main(argv: list[str] | None = None) -> None:
             f"{args.out}: the page has {len(page.encode()):,} bytes, more than {LIMIT:,}; show fewer texts or figures"
         )
     write_text(args.out, page)
-    print(f"{args.out}: {len(page.encode()) / 1000:.0f} kB")
+    texts = (
+        f"texts of {', '.join(selected)}"
+        if selected
+        else f"no texts: {args.selected} has none of {args.benchmark}, seed {args.seed}"
+    )
+    print(f"{args.out}: {len(page.encode()) / 1000:.0f} kB, {texts}")
 
 
 def figures_of(reports: Path) -> dict[str, Path]:
