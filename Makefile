@@ -32,12 +32,12 @@ GRIDS := paper classifiers prior ablations
 $(GRIDS): export OMP_NUM_THREADS ?= 1
 STEPS := backbones train_filter label_generator
 one   := dvc --wait-for-lock repro --single-item
-list  = @set -e; trap 'rm -f .stages.partial' EXIT; dvc stage list --name-only $(1) > .stages.partial
+list  = @set -e; trap 'rm -f .stages.$@.partial' EXIT; dvc stage list --name-only $(1) > .stages.$@.partial
 shared = $(list); dvc repro --glob '$(1):audit@*'; \
-	for step in $(STEPS); do grep "$$step@" .stages.partial | xargs -P $(JOBS) -n 1 $(one); done
+	for step in $(STEPS); do grep "$$step@" .stages.$@.partial | xargs -P $(JOBS) -n 1 $(one); done
 files  = $(addprefix reports/$(1)/,$(addsuffix /dvc.yaml,$(2)) dvc.yaml)
-cells  = $(list); sed -nE 's/.*@(.*)-[0-9]+(-[ab])?$$/\1/p' .stages.partial | sort -u | xargs -P $(JOBS) -I{} \
-	sh -c '$(one) $$(grep -E "@{}-[0-9]+(-[ab])?$$" .stages.partial)'
+cells  = $(list); sed -nE 's/.*@(.*)-[0-9]+(-[ab])?$$/\1/p' .stages.$@.partial | sort -u | xargs -P $(JOBS) -I{} \
+	sh -c '$(one) $$(grep -E "@{}-[0-9]+(-[ab])?$$" .stages.$@.partial)'
 
 paper: $(READY)        ## the grid of reports/paper, two processes at a time (JOBS=2)
 	$(call shared,reports/paper/texts/dvc.yaml)
@@ -56,7 +56,7 @@ prior: $(READY)        ## that of reports/prior
 	dvc repro reports/prior/dvc.yaml
 
 ablations: paper       ## that of reports/ablations, after the paper's
-	$(call list,$(call files,ablations,texts selected)); $(one) $$(grep -E '(supports|prefixes)@' .stages.partial)
+	$(call list,$(call files,ablations,texts selected)); $(one) $$(grep -E '(supports|prefixes)@' .stages.$@.partial)
 	$(call cells,$(call files,ablations,texts synthetic selected trained))
 	dvc repro reports/ablations/dvc.yaml
 

@@ -63,6 +63,15 @@ def test_confusions_sizes_and_support():
     assert "by_support" not in errors.analyse(matrix(GOLD), predicted, LABELS)
 
 
+def test_a_confusion_that_a_cut_list_lacks_is_a_lower_bound():
+    full = [["joy", f"read {i}", 20 - i] for i in range(errors.CONFUSIONS)]
+    lists = [[["joy", "love", 30], *full[1:]], [["joy", "love", 5]], full]  # the second is whole, the third is cut
+    arms = {"none": [{"errors": {"confusions": some}} for some in lists]}
+    shown = [" ".join(line.split()) for line in classifiers._confusion_table({"bert": arms}).splitlines()]
+    assert "| bert | joy | love | at least 35 |" in shown
+    assert "| bert | joy | read 1 | 38 |" in shown
+
+
 def test_answers_that_do_not_parse_are_counted_on_the_test_rows_alone(tmp_path):
     rows = [("v", "validation", 3), ("a", "test", 0), ("b", "test", 2), ("c", "test", 1)]
     write_rows(tmp_path / "p.jsonl", [{"id": i, "split": split, "unparsed": n} for i, split, n in rows])

@@ -23,7 +23,7 @@ def test_a_stage_records_seconds_device_and_what_it_trained(tmp_path, monkeypatc
 
 
 def test_the_dearest_output_comes_first_and_the_sum_last(tmp_path, capsys):
-    common = {"device": "cpu", "cores": 2}
+    common = {"device": "cpu", "cores": 2, "machine": "x86_64", "versions": {"torch": "2"}}
     write_json(tmp_path / "models-a.json", common | {"seconds": 1.5})
     write_json(tmp_path / "models-b.json", common | {"seconds": 1200.0, "epochs": 6, "trained_parameters": 9849344})
     costs.main(["--costs", str(tmp_path)])
@@ -83,3 +83,16 @@ def test_a_cost_file_that_no_stage_wrote_is_named(tmp_path, cost):
     write_json(tmp_path / "models-a.json", cost)
     with pytest.raises(InputError, match="models-a.json: not what a stage records; remove it"):
         provenance.cost_of_outputs([("models/a",)], tmp_path)
+    with pytest.raises(InputError, match="models-a.json: not what a stage records; remove it"):
+        costs.main(["--costs", str(tmp_path)])
+
+
+def test_outputs_whose_names_have_dots_keep_their_own_costs():
+    names = ["models/option/a-free_bits=0.5-13", "models/option/a-free_bits=0.25-13", "data/a.json", "data/a.jsonl"]
+    found = [
+        "models-option-a-free_bits=0.5-13.json",
+        "models-option-a-free_bits=0.25-13.json",
+        "data-a.json",
+        "data-a.json",
+    ]
+    assert list(map(cost_file, names)) == found

@@ -82,6 +82,9 @@ LIGHT = (
     "page",
     "quality",
     "costs",
+    "bench",
+    "provenance",
+    "split_table",
 )
 
 
@@ -312,14 +315,14 @@ def _inside(deps: list[str], out: str) -> bool:
 AFTER_SELECTION = {"train_augmented", "evaluate", "report"}
 AFTER_SYNTHESIS = {"select", *AFTER_SELECTION}
 AFTER_LABELS = {"synthesize", *AFTER_SYNTHESIS}
-CLASSIFIERS = {"train_augmented", "train_baseline", "train_iid"}
+TRAINED = {"train_augmented", "train_baseline", "train_iid"}
 KNOBS = {  # key of params.yaml: the root's stages that a change of it may run again
     "selection.k": {"select", *AFTER_SELECTION},
     "selection.score": {"select", *AFTER_SELECTION},
     "synthesis.temperature": {"synthesize", *AFTER_SYNTHESIS},
     "label_generator.requested": {"label_generator", *AFTER_LABELS},
     "generators.ld_vae.kl_form": {"train_generator", *AFTER_LABELS},
-    "classifiers.bert.epochs": {"train_filter", "select", *CLASSIFIERS, "evaluate", "report"},
+    "classifiers.bert.epochs": {"train_filter", "select", *TRAINED, "evaluate", "report"},
     "evaluation.decoding": {"evaluate", "report"},
     "composition_prior.weight": {"evaluate", "report"},
 }

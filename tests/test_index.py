@@ -18,6 +18,9 @@ from stages import page as page_stage
 
 PAPER = read_paper_values(ROOT / "reports/paper_values.yaml")
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
+SEEDS = dict.fromkeys(index.GRIDS, (13, 21, 42))
+COUNTS = {"n_train": 9530, "n_test": 1400, "n_support": 50, "avg_words": 16.02, "n_labels": 11, "avg_labels": 2.4}
+COUNTS |= {"min_labels": 0, "max_labels": 6, "n_test_compositions": 20}
 
 
 def numbers(mean: float, ci95: float = 1.0) -> dict:
@@ -83,10 +86,51 @@ def test_agreement_is_where_the_papers_number_lies():
 
 
 def test_the_verdict_says_no_more_than_the_corrected_tests_allow(reports):
-    found = {v["benchmark"]: v for v in index.verdicts(index.read_sources(reports, PAPER))}
+    found = {v["benchmark"]: v for v in index.verdicts(index.read_sources(reports, PAPER, SEEDS))}
     assert found["diagnostic"]["best"] == "ld_vae"  # a control is no generator
     assert found["diagnostic"]["helped"] == "yes by the test over test rows, not by that over seeds"
     assert found["diagnostic"]["beats"] == "not shown"
+    tree = read_json(reports / "paper" / "metrics.json")
+    for name in ("gain_over_none", "gain_over_oversample"):
+        del tree["diagnostic"]["ld_vae"][name]["p_seeds"]
+    write_json(reports / "paper" / "metrics.json", tree)
+    found = {v["benchmark"]: v for v in index.verdicts(index.read_sources(reports, PAPER, SEEDS))}
+    assert found["diagnostic"]["helped"] == "yes, by the test over test rows; one seed, so no test over seeds"
+    assert found["diagnostic"]["beats"] == "not shown; one seed, so no test over seeds"
+
+
+def test_seeds_that_were_taken_out_of_the_axis_are_not_named(reports):
+    row = read_json(reports / "paper" / "runs" / "diagnostic-none-13.json")
+    write_json(reports / "paper" / "runs" / "diagnostic-none-99.json", row | {"seed": 99})
+    sources = index.read_sources(reports, PAPER, SEEDS)
+    assert sources.settings["diagnostic"] == "seeds 13; encoder tiny <b>"
+    assert index.setting_of(reports / "paper", (99,)) == "diagnostic: seeds 99; encoder tiny <b>"
+    with pytest.raises(InputError, match="no result of .* with a seed of paper.seeds"):
+        index.read_sources(reports, PAPER, SEEDS | {"paper": (7,)})
+
+
+def test_methods_and_benchmarks_beside_the_papers_have_their_rows(reports):
+    """A generator of the user's own, a second benchmark of one of the paper's corpora, a classifier of the user's own."""
+    tree = read_json(reports / "paper" / "metrics.json")
+    tree["semeval_mini"]["nearest"] = numbers(4.5)
+    tree["aapd"] = {"none": numbers(22.0), "ld_vae": numbers(23.0)}
+    tree["semeval"] = {"none": numbers(2.5)}
+    tree["filter_against_random"]["aapd"] = {"nearest": tree["filter_against_random"]["semeval_mini"]["ld_vae"]}
+    write_json(reports / "paper" / "metrics.json", tree)
+    row = read_json(reports / "paper" / "runs" / "semeval_mini-none-13.json")
+    for benchmark, column in (("aapd", "AAPD"), ("semeval", "SemEval")):
+        row |= {"benchmark": benchmark, "paper_column": column}
+        write_json(reports / "paper" / "runs" / f"{benchmark}-none-13.json", row)
+        write_json(reports / "paper" / "splits" / f"{benchmark}.json", COUNTS)
+    arms = {"none": numbers(9.0), "ld_vae": numbers(9.5), "iid": numbers(30.0)}
+    write_json(reports / "classifiers" / "metrics.json", {"aapd": {"bert": arms, "mine": arms}})
+    shown = build(reports)
+    for title in ("SemEval (semeval_mini)", "SemEval (semeval)", "AAPD (aapd)", "IMDB"):
+        assert f"<h3>{title}</h3>" in shown
+    assert shown.count("<td>nearest</td>") == 2 and "<td>mine</td>" in shown and "<td>mine, ld_vae</td>" in shown
+    assert "AAPD: not run here" not in shown and "IMDB: not run here" in shown
+    assert shown.count("<h3>AAPD</h3>") == 0  # Tables 3 and 5 have it under the benchmark's name
+    assert '<button type="button">AAPD (aapd)</button>' in shown
 
 
 def test_every_table_and_figure_of_the_paper_has_its_place(reports):
@@ -117,10 +161,8 @@ def test_every_table_and_figure_of_the_paper_has_its_place(reports):
 
 
 def test_the_splits_counts_and_what_a_grid_cost_are_shown(reports):
-    counts = {"n_train": 9530, "n_test": 1400, "n_support": 50, "avg_words": 16.02, "n_labels": 11, "avg_labels": 2.4}
-    counts |= {"min_labels": 0, "max_labels": 6, "n_test_compositions": 20}
     for benchmark in ("diagnostic", "semeval_mini"):
-        write_json(reports / "paper" / "splits" / f"{benchmark}.json", counts)
+        write_json(reports / "paper" / "splits" / f"{benchmark}.json", COUNTS)
     shown = build(reports)
     assert '<td class="n inside" data-sort="9530">9,530<small class="paper">paper 9,530 (+0)' in shown
     assert '<td class="n above" data-sort="1400">1,400<small class="paper">paper 1,403 (-3)' in shown
@@ -153,6 +195,9 @@ def test_ablations_and_the_composition_prior_have_their_tables(reports):
     tree["judged"] = {"ld_vae": {"oracle": {m: {"mean": 17.25, "ci95": 2.0} for m in ("acc", "corr", "comp")}}}
     tree["silhouette"] = {"ld_vae": {"latent": {"mean": 0.75}}, "gpt2_pt": {}}
     write_json(reports / "ablations" / "metrics.json", {"diagnostic": tree})
+    with pytest.raises(InputError, match="splits/diagnostic.json: no such file"):
+        build(reports)
+    write_json(reports / "paper" / "splits" / "diagnostic.json", COUNTS | {"n_support": 30})
     (reports / "ablations" / "figures").mkdir()
     for name in ("synthetic-size-diagnostic", "representations-diagnostic"):
         Image.effect_noise((40, 30), 50).save(reports / "ablations" / "figures" / f"{name}.png")
@@ -167,10 +212,12 @@ def test_ablations_and_the_composition_prior_have_their_tables(reports):
     shown = " ".join(build(reports).split())
     for row in (
         '<td>none, composition_prior</td><td class="n " data-sort="23.5">23.50',
-        '<td>none</td><td class="n " data-sort="18.5">+18.50<small>+17.50 to +19.50</small></td> <td>+17.50 to +19.50</td>',
+        '<td>none</td><td class="n " data-sort="18.5">+18.50<small>+17.50 to +19.50</small></td> <td class="n " data-sort="17.5">+17.50 to +19.50</td>',
         "<td>Bayes, mixed with those of the test set</td>",
         "<td>sgm, threshold</td>",
         "<td>label generator, 0</td>",
+        "<td>label generator, 30</td>",
+        "<h3>diagnostic: rules of selection</h3>",
         '<td>ld_vae</td><td class="n " data-sort="10.0">10.00',
         '<td>ld_vae</td><td class="n " data-sort="17.25">17.25',
         '<td>ld_vae</td><td class="n " data-sort="0.75">0.75',
@@ -187,6 +234,7 @@ def test_the_page_needs_nothing_from_elsewhere_and_text_cannot_break_out(reports
     links = [link for link in re.findall(r'(?:src|href)="([^"]*)"', shown) if not link.startswith(("#", "data:"))]
     assert links == ["https://arxiv.org/abs/2312.11276"]
     assert "</script><i>" not in shown and "tiny <b>" not in shown
+    assert "text \\u003c/script\\u003e\\u003ci\\u003e3" in shown and "tiny &lt;b&gt;" in shown
 
 
 def test_a_page_that_grew_too_large_is_refused(reports, monkeypatch):
@@ -205,9 +253,9 @@ def test_a_page_without_texts_says_where_they_were_sought(reports, capsys):
 
 @pytest.mark.skipif(not (ROOT / "reports/paper/metrics.json").exists(), reason="needs results")
 def test_the_committed_results_make_a_page():
-    sources = index.read_sources(ROOT / "reports", PAPER)
+    sources = index.read_sources(ROOT / "reports", PAPER, SEEDS)
     sections = index_sections.sections(sources, page_stage.figures_of(ROOT / "reports"), None)
-    shown = index.render(sources, sections, page_stage.provenance(ROOT / "reports", sources))
+    shown = index.render(sources, sections, page_stage.provenance(ROOT / "reports", sources, SEEDS))
     tree = read_json(ROOT / "reports/paper/metrics.json")
     assert f"{tree['diagnostic']['ld_vae']['acc']['mean']:.2f}" in shown
 
@@ -221,14 +269,22 @@ def test_a_browser_loads_sorts_and_searches_it(reports, width):
     addEventListener("load", () => {
       const table = [...document.querySelectorAll("table.sortable")].find(t => t.rows.length > 4 && t.tHead.textContent.includes("Acc"));
       const acc = () => [...table.tBodies[0].rows].map(row => row.cells[2].dataset.sort).filter(Boolean).map(Number);
-      const button = table.querySelectorAll("th button")[2];
-      button.click(); const down = acc(); button.click(); const up = acc();
-      const query = document.getElementById("query"); query.value = "joy lo"; query.dispatchEvent(new Event("input"));
-      const found = [...document.querySelectorAll("#found tbody tr")].map(row => row.cells[0].textContent);
+      const button = table.querySelectorAll("th button")[2], sorted = () => button.closest("th").getAttribute("aria-sort");
+      button.click(); const down = acc(), ways = [sorted()]; button.click(); const up = acc(); ways.push(sorted());
+      const last = [...table.tHead.rows[0].cells].length - 1, gains = () => [...table.tBodies[0].rows].map(row => row.cells[last].dataset.sort);
+      table.querySelectorAll("th button")[last].click(); const gain = [gains()];
+      table.querySelectorAll("th button")[last].click(); gain.push(gains());
+      table.querySelectorAll("th button")[0].click();
+      const names = [...table.tBodies[0].rows].map(row => row.cells[0].textContent);
+      const query = document.getElementById("query"), hits = {};
+      for (const words of ["joy lo", "love, j", "joy joy", "jo j"]) {
+        query.value = words; query.dispatchEvent(new Event("input"));
+        hits[words] = [...document.querySelectorAll("#found tbody tr")].map(row => row.cells[0].textContent);
+      }
       const images = [...document.images].every(image => image.complete && image.naturalWidth > 0);
       const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
       document.body.innerHTML = "<pre id=seen></pre>";
-      document.getElementById("seen").textContent = JSON.stringify({errors, down, up, found, images, wide});
+      document.getElementById("seen").textContent = JSON.stringify({errors, down, up, ways, gain, names, hits, images, wide});
     });
     </script>"""
     path = reports / "checked.html"
@@ -238,4 +294,8 @@ def test_a_browser_loads_sorts_and_searches_it(reports, width):
     assert (
         seen["down"] == sorted(seen["down"], reverse=True) and seen["up"] == seen["down"][::-1] and len(seen["up"]) >= 2
     )
-    assert seen["found"] == ["joy, love", "joy, love"]
+    assert seen["ways"] == ["descending", "ascending"]
+    assert seen["gain"] == [["5.0", "4.0", "", ""], ["4.0", "5.0", "", ""]]  # rows without a gain stay last
+    assert seen["names"] == sorted(seen["names"], key=str.casefold)
+    both = ["joy, love", "joy, love"]
+    assert seen["hits"] == {"joy lo": both, "love, j": both, "joy joy": [], "jo j": []}

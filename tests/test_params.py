@@ -344,6 +344,21 @@ def test_the_composition_prior_in_the_root_cell_needs_numbers(tmp_path):
             [0, 300],
             "ablations.support_sizes: 300 is more than benchmarks.diagnostic_supports",
         ),
+        (
+            "ablations.support_sizes",
+            [0, 50],
+            "ablations.support_sizes: 50 is the split's own, whose cells reports/paper has",
+        ),
+        ("ablations.seeds", [99], "ablations.seeds: 99 is not in paper.seeds, which has 13, 21, 42"),
+        ("ablations.judged", ["llm"], "ablations.judged: 'llm' is not in paper.generators, which has none, "),
+        ("ablations.benchmarks", ["own"], "ablations.benchmarks: unknown name 'own_supports'"),
+        ("random.seeds", [99], "random.seeds: 99 is not in paper.seeds, which has 13, 21, 42"),
+        ("random.benchmarks", ["own"], "random.benchmarks: 'own' is not in paper.benchmarks, which has diagnostic, "),
+        (
+            "by_classifier.generators",
+            ["ld_vae"],
+            "by_classifier.generators: 'none' is missing; gains are measured over it",
+        ),
         ("ablations.options", ["kl_fom=reference"], "ablations.options: 'kl_fom=reference' is no <key>=<value>"),
         ("ablations.options", ["kl_form"], "ablations.options: 'kl_form' is no <key>=<value>; the keys are epochs, "),
         ("ablations.options", ["kl_form=refrence"], "ablations.options: 'kl_form=refrence': kl_form: Input should be"),
@@ -357,7 +372,7 @@ def test_the_composition_prior_in_the_root_cell_needs_numbers(tmp_path):
         ("ablations.selections", ["scope=foo"], "ablations.selections: 'scope=foo': scope: Input should be"),
     ],
 )
-def test_the_axes_of_the_composition_prior_name_what_there_is(tmp_path, key, value, said):
+def test_the_axes_of_the_grids_name_what_there_is(tmp_path, key, value, said):
     assert said in refusal(params.parse, edited(tmp_path, {key: value}))
 
 

@@ -10,15 +10,17 @@ import pytest
 from browser import needs_browser, text_of
 
 from compaug import ratings
-from compaug.records import Example, InputError, Labels, read_json, write_jsonl
+from compaug.records import Example, InputError, Labels, read_json, write_json, write_jsonl
 from stages import rating_sheet
 from stages import ratings as ratings_stage
 
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love & care", "fear"))
 
+WORDS = {"good": "=she laughed", "bad": "it rained"}  # of each generator; nothing in them tells which
+
 
 def kept(name: str, *requested) -> list[Example]:
-    return [Example(f"{name}{i}", f"{name} says <b>{i}</b>", y, "synthetic", y) for i, y in enumerate(requested)]
+    return [Example(f"{name}{i}", f"{WORDS[name]} <b>{i}</b>", y, "synthetic", y) for i, y in enumerate(requested)]
 
 
 @pytest.fixture
@@ -57,7 +59,8 @@ def test_the_sheet_is_blind_and_the_same_seed_draws_it_again(exported):
     assert labels == LABELS and sorted(item.generator for item in items) == ["bad"] * 3 + ["good"] * 3
     assert [item.generator for item in items] != sorted(item.generator for item in items)
     for shown in (sheet, page):
-        assert "requested" not in shown and "generator" not in shown
+        assert all(word not in shown for word in ("requested", "generator", "good", "bad"))
+    assert "'=she laughed <b>" in sheet and ",=she" not in sheet  # no formula for a spreadsheet
     assert "http" not in page and "<b>0</b>" not in page.replace("\\u003cb>0\\u003c/b>", "")
     selected = {name: kept(name, (0,), (0, 1), (2,)) for name in ("good", "bad")}
     assert ratings.draw(selected, 3, 1) == items != ratings.draw(selected, 3, 2)
@@ -115,6 +118,33 @@ def test_a_rater_who_adds_a_label_is_complete_but_not_correct(exported):
     found = ratings.summary(items, [sheet], LABELS)
     assert found["generators"]["good"] == {"acc": 0.0, "corr": 0.0, "comp": 100.0, "avg_rank": 1.0, "n": 3}
     assert found["generators"]["bad"]["acc"] is None and found["alpha"] is None  # nobody rated it
+
+
+def test_generators_with_the_same_scores_in_another_order_share_a_rank():
+    """Their means differ by a rounding error."""
+    ticked = {"a": ((0,), (0, 1), (0,)), "b": ((0,), (0,), (0, 1))}
+    requested = {
+        "a": ((0, 1, 2), (0, 1, 2), (0, 2)),
+        "b": ((0, 2), (0, 1, 2), (0, 1, 2)),
+    }  # Jaccard 1/3, 2/3, 1/2 in some order
+    items = [ratings.Item(f"{g}{i}", "text", g, asked) for g, sets in requested.items() for i, asked in enumerate(sets)]
+    sheet = {f"{g}{i}": labels for g, sets in ticked.items() for i, labels in enumerate(sets)}
+    found = ratings.summary(items, [sheet], LABELS)["generators"]
+    assert [found[g]["avg_rank"] for g in "ab"] == [1.5, 1.5]
+
+
+def test_empty_rows_of_a_spreadsheet_are_skipped_and_a_broken_key_is_named(exported):
+    items, labels = ratings.read_key(exported / "out" / "key.json")
+    path = fill(exported, "a.csv", faithful)
+    whole = ratings.read(exported / "a.csv", items, labels)
+    with open(path, "a", encoding="utf-8") as stream:
+        stream.write(",,\n  ,,\n")
+    assert ratings.read(exported / "a.csv", items, labels) == whole
+    key = read_json(exported / "out" / "key.json")
+    key["items"][0]["requested"] = [4]
+    write_json(exported / "out" / "key.json", key)
+    with pytest.raises(InputError, match="key.json: .*unknown label 4"):
+        ratings.read_key(exported / "out" / "key.json")
 
 
 @pytest.mark.parametrize(

@@ -559,6 +559,10 @@ class Params(Block):
                     f"ablations.support_sizes: {max(self.ablations.support_sizes)} is more than "
                     f"benchmarks.{name}_supports.split.support_size, {size}; raise that"
                 )
+            if (own := self.benchmarks[name].split.support_size) in self.ablations.support_sizes:
+                raise ValueError(
+                    f"ablations.support_sizes: {own} is the split's own, whose cells reports/paper has; remove it"
+                )
         for option in self.ablations.options:
             _tried("ablations.options", option, getattr(self.generators, self.ablations.generator))
         for choice in self.ablations.selections:
@@ -570,11 +574,21 @@ class Params(Block):
                         f"composition_prior.{name}: evaluation.decoding is composition_prior, which needs a number here; reports/prior "
                         "chooses it on held-out rows (its table has what it found)"
                     )
-        for axis in ("benchmarks", "generators", "seeds"):
-            for value in getattr(self.by_classifier, axis):
-                if value not in (made := getattr(self.paper, axis)):
-                    have = ", ".join(map(str, made))
-                    raise ValueError(f"by_classifier.{axis}: {value!r} is not in paper.{axis}, which has {have}")
+        if "none" not in self.by_classifier.generators:
+            raise ValueError("by_classifier.generators: 'none' is missing; gains are measured over it")
+        inside = {  # cells of `paper`: every value must be made there
+            "by_classifier": ("benchmarks", "generators", "seeds"),
+            "random": ("benchmarks", "generators", "seeds"),
+            "ablations": ("benchmarks", "generators", "judged", "representations", "seeds"),
+        }
+        for grid, axes in inside.items():
+            for axis in axes:
+                cells = axis if axis in inside["random"] else "generators"
+                made = getattr(self.paper, cells)
+                for value in getattr(getattr(self, grid), axis):
+                    if value not in made:
+                        have = ", ".join(map(str, made))
+                        raise ValueError(f"{grid}.{axis}: {value!r} is not in paper.{cells}, which has {have}")
         return self
 
 

@@ -68,7 +68,12 @@ def sheet_rows(items: Sequence[Item], labels: Labels) -> list[dict[str, str]]:
             raise InputError(
                 f"label {name!r}: a rating sheet separates labels by {SEPARATOR!r} and has {NOTHING!r}; rename it"
             )
-    return [{"text_id": item.text_id, "text": item.text, "labels": ""} for item in items]
+    return [{"text_id": item.text_id, "text": _plain(item.text), "labels": ""} for item in items]
+
+
+def _plain(text: str) -> str:
+    """A spreadsheet takes a text that begins like a formula for one: an apostrophe before it. Texts are not read back."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def sheet_page(items: Sequence[Item], labels: Labels, title: str) -> str:
@@ -77,9 +82,13 @@ def sheet_page(items: Sequence[Item], labels: Labels, title: str) -> str:
         f'<label><input type="checkbox" value="{html.escape(name)}">{html.escape(phrase)}</label>'
         for name, phrase in (*zip(labels.names, labels.phrases, strict=True), (NOTHING, "none of these"))
     )
-    texts = "".join(f'<li id="{item.text_id}"><p>{html.escape(item.text)}</p><div>{boxes}</div></li>' for item in items)
+    texts = "".join(
+        f'<li id="{item.text_id}"><p id="{item.text_id}-text">{html.escape(item.text)}</p>'
+        f'<div role="group" aria-labelledby="{item.text_id}-text">{boxes}</div></li>'
+        for item in items
+    )
     data = json.dumps({item.text_id: item.text for item in items}).replace("<", "\\u003c")
-    key = json.dumps(f"{title}-{sub_seed(0, *(item.text for item in items))}")
+    key = json.dumps(f"{title}-{sub_seed(0, *labels.names, *(item.text for item in items))}")
     return _PAGE.format(
         title=html.escape(title),
         texts=texts,
@@ -106,7 +115,7 @@ button {{ font: inherit; padding: .3rem .9rem; }}
 <p>For each text tick every label that it expresses, or &ldquo;none of these&rdquo;. Ticks stay in this browser until you clear its data. When you
 are done, save the file and send it back; texts that you leave untouched count as not rated.</p>
 <ol>{texts}</ol>
-<footer><span id="count">0 of {n} rated</span><button id="save">Save as CSV</button></footer>
+<footer><span id="count" aria-live="polite">0 of {n} rated</span><button id="save">Save as CSV</button></footer>
 <script>
 const texts = {data}, key = {key}, nothing = {nothing};
 let ticks = {{}};
@@ -160,6 +169,8 @@ def read_key(path: Path) -> tuple[list[Item], Labels]:
         items = [Item(**(item | {"requested": label_ids(item["requested"], len(labels))})) for item in key["items"]]
     except (KeyError, TypeError, AttributeError):
         raise InputError(f"{path}: not the key.json of an export; `python -m stages.rating_sheet` writes one") from None
+    except InputError as error:  # of a label that the key does not name, say
+        raise error if str(path) in str(error) else InputError(f"{path}: {error}") from None
     return items, labels
 
 
@@ -189,6 +200,8 @@ def _read(path: Path, known: Collection[str], labels: Labels) -> dict[str, tuple
             )
         seen = set()
         for row in rows:
+            if not any(isinstance(cell, str) and cell.strip() for cell in row.values()):
+                continue  # spreadsheets leave empty rows
             where, text_id = f"{path}:{rows.line_num}", (row["text_id"] or "").strip()
             if text_id not in known:
                 raise InputError(f"{where}: {text_id!r} is not in the key; the sheet belongs to another export")
@@ -230,7 +243,8 @@ def summary(items: Sequence[Item], sheets: Sequence[Mapping[str, tuple[int, ...]
         jaccard = [
             found[generator]["jacc"].mean() if len(found[generator]["jacc"]) else np.nan for generator in generators
         ]
-        ranks.append(np.where(np.isnan(jaccard), np.nan, rankdata(-np.nan_to_num(jaccard, nan=-1.0))))
+        rounded = np.round(np.nan_to_num(jaccard, nan=-1.0), 9)  # means of the same values in another order are ties
+        ranks.append(np.where(np.isnan(jaccard), np.nan, rankdata(-rounded)))
     given = [column[~np.isnan(column)] for column in np.array(ranks).T]
     average = {
         g: round(float(some.mean()), 2) if len(some) else None for g, some in zip(generators, given, strict=True)

@@ -55,7 +55,17 @@ def cost_of(out: Path) -> Iterator[dict]:
 
 def cost_file(out: Path | str) -> str:
     """Name of the file in .costs/ with the cost of an output."""
-    return f"{'-'.join(Path(out).with_suffix('').parts)}.json"
+    name = "-".join(Path(out).parts)  # a dot may be in it: free_bits=0.5
+    return f"{name.removesuffix('.json').removesuffix('.jsonl')}.json"
+
+
+def read_cost(file: Path) -> dict:
+    """What `cost_of` wrote. InputError for another file."""
+    cost = read_json(file)
+    known = {"seconds": int | float, "cores": int, "machine": str, "device": str, "versions": dict}
+    if not isinstance(cost, dict) or not all(isinstance(cost.get(name), kind) for name, kind in known.items()):
+        raise InputError(f"{file}: not what a stage records; remove it")
+    return cost
 
 
 def _device() -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.records import InputError, read_json
+from compaug.records import InputError
 from compaug.reports import NOT_REPORTED, markdown_table
-from stages import COSTS, parser, run
+from stages import COSTS, parser, read_cost, run
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -24,7 +24,7 @@ def main(argv: list[str] | None = None) -> None:
 
 def rows(files: list[Path]) -> list[list[str]]:
     """One line per output, the dearest first, and their sum."""
-    costs = {file.stem: read_json(file) for file in files}
+    costs = {file.stem: read_cost(file) for file in files}
     made = [
         [
             name,

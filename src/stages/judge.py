@@ -19,7 +19,7 @@ from compaug.metrics import label_matrix, read_predictions
 from compaug.records import Example, InputError, Labels, read_jsonl, write_json
 from stages import parser, run
 
-PARAMS = ["benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options"]
+PARAMS = ["benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options", "evaluation.threshold"]
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -32,18 +32,21 @@ def main(argv: list[str] | None = None) -> None:
     judged, reader = {}, {}
     if selected:
         asked = label_matrix([e.requested_labels for e in selected], len(labels))
-        read = classifiers.load(args.classifier).predict(args.model, [e.text for e in selected]) > 0.5
+        read = classifiers.load(args.classifier).predict(args.model, [e.text for e in selected]) > blocks["threshold"]
         judged["classifier"] = ratings.shares(asked, read)
-        reader = _on_real_texts(args.model / "predictions.jsonl", read_jsonl(args.test, len(labels)), selected, labels)
+        test = read_jsonl(args.test, len(labels))
+        reader = _on_real_texts(args.model / "predictions.jsonl", test, selected, labels, blocks["threshold"])
         if grammar := oracle_for(blocks["reader"], blocks["options"]):
             judged["oracle"] = ratings.oracle_shares(grammar.oracle, selected)
     row = {"generator": args.generator, "seed": args.seed, "n": len(selected)}
     write_json(args.out, row | {"judged": judged, "reader": reader})
 
 
-def _on_real_texts(predictions: Path, test: list[Example], selected: list[Example], labels: Labels) -> dict:
+def _on_real_texts(
+    predictions: Path, test: list[Example], selected: list[Example], labels: Labels, threshold: float
+) -> dict:
     """Metrics and number of the test texts whose composition was asked of the generator; {} without any."""
-    read = read_predictions(predictions, [e.id for e in test], len(labels)) > 0.5
+    read = read_predictions(predictions, [e.id for e in test], len(labels)) > threshold
     asked = {e.requested_labels for e in selected}
     rows = [row for row, example in enumerate(test) if example.labels in asked]
     if not rows:

@@ -9,22 +9,26 @@ which must be free to publish.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from compaug import params
 from compaug.records import InputError, Labels, file_digest, read_json, read_jsonl, write_text
 from compaug.reports import index, index_sections
 from compaug.reports.paper import read_paper_values
 from compaug.reports.tables import cell_name
 from stages import parser, run
 
-PARAMS: list[str] = []
+PARAMS = ["paper.seeds", "by_classifier.seeds", "prior.seeds", "ablations.seeds"]
 TEXTS = 60  # of every generator, the best ones
 LIMIT = 1_000_000  # bytes of the page
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    sources = index.read_sources(args.reports, read_paper_values(args.reports / "paper_values.yaml"))
+    axes = {key.partition(".")[0]: params.load(args.params, [key])["seeds"] for key in PARAMS}
+    seeds = {grid: axes[blocks[0]] for grid, blocks in index.GRIDS.items()}
+    sources = index.read_sources(args.reports, read_paper_values(args.reports / "paper_values.yaml"), seeds)
     labels = Labels.read(args.labels)
     if (made := sources.grids.get("paper")) and args.benchmark not in made:
         raise InputError(
@@ -37,9 +41,9 @@ def main(argv: list[str] | None = None) -> None:
             selected[generator] = rows
             if not all(row.requested_labels for row in rows):
                 raise InputError(f"{path}: a row without `requested_labels`; it has no kept texts")
-    samples = index.samples_of(selected, labels, TEXTS) if selected else None
+    samples = index.samples_of(selected, labels, TEXTS) | {"benchmark": args.benchmark} if selected else None
     sections = index_sections.sections(sources, figures_of(args.reports), samples)
-    page = index.render(sources, sections, provenance(args.reports, sources))
+    page = index.render(sources, sections, provenance(args.reports, sources, seeds))
     if len(page.encode()) > LIMIT:
         raise InputError(
             f"{args.out}: the page has {len(page.encode()):,} bytes, more than {LIMIT:,}; show fewer texts or figures"
@@ -71,7 +75,7 @@ def figures_of(reports: Path) -> dict[str, Path]:
     return found
 
 
-def provenance(reports: Path, sources: index.Sources) -> list[dict]:
+def provenance(reports: Path, sources: index.Sources, seeds: Mapping[str, Sequence[int]]) -> list[dict]:
     """A row for every grid with results; cost, hardware and commit are of provenance.json, if that is of the same numbers."""
     kept = read_json(path) if (path := reports / "provenance.json").exists() else {}
     rows = []
@@ -87,11 +91,12 @@ def provenance(reports: Path, sources: index.Sources) -> list[dict]:
             {
                 "grid": grid,
                 "command": f"dvc repro reports/{grid}/dvc.yaml",
-                "axes": axes,
+                "axes": ", ".join(axes),
                 "digest": digest[:12],
                 "commit": known.get("commit", ""),
-                "setting": index.setting_of(reports / grid) or "as the grid paper",
+                "setting": index.setting_of(reports / grid, seeds[grid]) or "as the grid paper",
                 "cost": cost,
+                "seconds": known.get("seconds", ""),
                 "hardware": "; ".join(known.get("hardware", [])) or "–",
             }
         )

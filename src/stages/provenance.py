@@ -15,7 +15,7 @@ from pathlib import Path
 import yaml
 
 from compaug.records import InputError, file_digest, read_json, write_json
-from stages import COSTS, cost_file, parser, run
+from stages import COSTS, cost_file, parser, read_cost, run
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -52,15 +52,9 @@ def cost_of_outputs(outputs: Sequence[Sequence[str]], costs: Path) -> dict:
     files = [file for outs in outputs if (file := _first(costs / cost_file(out) for out in outs))]
     if not files:
         return {}
-    seconds, machines = [], set()
-    for file in files:
-        try:
-            cost = read_json(file)
-            seconds.append(round(cost["seconds"], 3))
-            machines.add(_machine(cost))
-        except (KeyError, TypeError):
-            raise InputError(f"{file}: not what a stage records; remove it") from None
-    return {"timed": len(files), "seconds": round(sum(seconds)), "hardware": sorted(machines)}
+    costs = [read_cost(file) for file in files]
+    seconds = round(sum(cost["seconds"] for cost in costs))
+    return {"timed": len(files), "seconds": seconds, "hardware": sorted({_machine(cost) for cost in costs})}
 
 
 def _first(paths: Iterable[Path]) -> Path | None:
@@ -68,7 +62,7 @@ def _first(paths: Iterable[Path]) -> Path | None:
 
 
 def _machine(cost: Mapping) -> str:
-    return f"{cost['cores']} cores ({cost['machine']}), {cost['device']}, torch {cost['versions']['torch']}"
+    return f"{cost['cores']} cores ({cost['machine']}), {cost['device']}, torch {cost['versions'].get('torch', '?')}"
 
 
 def commit_of(path: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,10 +17,10 @@ from compaug.reports.pages import LEVEL
 from compaug.reports.paper import IID
 
 GRIDS = {  # and their axes in params.yaml
-    "paper": "paper, random",
-    "classifiers": "by_classifier",
-    "prior": "prior",
-    "ablations": "ablations",
+    "paper": ("paper", "random"),
+    "classifiers": ("by_classifier",),
+    "prior": ("prior",),
+    "ablations": ("ablations",),
 }
 CONTROLS = {"oversample": "support texts again", "shuffled": "real texts, wrong labels", IID: "none, iid split"}
 
@@ -115,18 +115,19 @@ class Sources:
     settings: Mapping[str, str]
     splits: Mapping[str, Mapping]
 
-    def benchmark_of(self, corpus: str) -> str | None:
-        return next((b for b, column in self.column.items() if column == corpus), None)
+    def benchmarks_of(self, corpus: str) -> list[str]:
+        return [benchmark for benchmark, column in self.column.items() if column == corpus]
 
 
-def read_sources(folder: Path, paper: Mapping) -> Sources:
+def read_sources(folder: Path, paper: Mapping, seeds: Mapping[str, Collection[int]]) -> Sources:
+    """`seeds` of every grid's axis: rows of seeds that were taken out of it may still be there."""
     grids = {name: read_json(path) for name in GRIDS if (path := folder / name / "metrics.json").exists()}
     column, settings = {}, {}
     for benchmark in (b for b in grids.get("paper", {}) if b not in ("quality", "filter_against_random")):
-        rows = [read_json(path) for path in sorted((folder / "paper" / "runs").glob(f"{benchmark}-*.json"))]
+        rows = rows_of(folder / "paper", seeds["paper"]).get(benchmark)
         if not rows:
             raise InputError(
-                f"{folder / 'paper' / 'runs'}: no result of {benchmark}; `dvc repro reports/paper/dvc.yaml`"
+                f"{folder / 'paper' / 'runs'}: no result of {benchmark} with a seed of paper.seeds; `dvc repro reports/paper/dvc.yaml`"
             )
         column[benchmark] = rows[0]["paper_column"]
         settings[benchmark] = described(rows)
@@ -141,13 +142,19 @@ def described(rows: Sequence[Mapping]) -> str:
     return f"seeds {seeds}; {'; '.join(f'{role} {name}' for role, name in sorted(names.items()))}"
 
 
-def setting_of(grid: Path) -> str:
-    """The same of every benchmark of a grid; "" of one that keeps no result rows."""
+def rows_of(grid: Path, seeds: Collection[int]) -> dict[str, list[Mapping]]:
+    """Result rows of a grid by benchmark; {} of one that keeps none."""
     by_benchmark: dict[str, list] = {}
     for path in sorted((grid / "runs").rglob("*.json")):
         row = read_json(path)
-        by_benchmark.setdefault(row["benchmark"], []).append(row)
-    return "; ".join(f"{benchmark}: {described(rows)}" for benchmark, rows in by_benchmark.items())
+        if row["seed"] in seeds:
+            by_benchmark.setdefault(row["benchmark"], []).append(row)
+    return by_benchmark
+
+
+def setting_of(grid: Path, seeds: Collection[int]) -> str:
+    """Seeds and backbones of every benchmark of a grid; "" of one that keeps no result rows."""
+    return "; ".join(f"{benchmark}: {described(rows)}" for benchmark, rows in rows_of(grid, seeds).items())
 
 
 # ---------------------------------------------------------------- the verdict
@@ -201,6 +208,8 @@ def corrected(sources: Sources) -> list[dict]:
 def _sure(gain: Mapping) -> str:
     """In words, what the two tests allow. Their p values are Holm-corrected over the generators: the best of many was picked."""
     up = gain["mean"] > 0
+    if "p_seeds" not in gain:
+        return f"{'yes, by the test over test rows' if up and gain['p_rows'] < LEVEL else 'not shown'}; one seed, so no test over seeds"
     by_rows, by_seeds = (up and gain.get(name, 1.0) < LEVEL for name in ("p_rows", "p_seeds"))
     if by_rows and by_seeds:
         return "yes, by the tests over test rows and over seeds"
@@ -213,13 +222,13 @@ def _sure(gain: Mapping) -> str:
 
 
 def samples_of(selected: Mapping[str, Sequence[Example]], labels: Labels, per_generator: int) -> dict:
-    """{"generators", "texts": [[generator number, composition, text]]}: the best `per_generator` texts of each, for the search."""
+    """{"generators", "best", "texts": [[generator number, composition, text]]}: the best `per_generator` texts of each, for the search."""
     texts = [
         [number_, labels.key(example.requested_labels), example.text]
         for number_, examples in enumerate(selected.values())
         for example in examples[:per_generator]
     ]
-    return {"generators": list(selected), "texts": texts}
+    return {"generators": list(selected), "best": per_generator, "texts": texts}
 
 
 def data_uri(path: Path) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 
+from compaug.records import InputError
 from compaug.reports import METRICS, number
 from compaug.reports.index import CONTROLS, Cell, Section, Sources, Table, cell, data_uri
 from compaug.reports.paper import IID
@@ -43,23 +45,34 @@ def _own_benchmarks(sources: Sources) -> list[str]:
     return [benchmark for benchmark, column in sources.column.items() if column is None]
 
 
+def _not_run(sources: Sources) -> str:
+    """The paper's corpora that are no benchmark here, and why; "" when all have been run."""
+    missing = [corpus for corpus in CORPORA if not sources.benchmarks_of(corpus)]
+    return f" {' and '.join(missing)}: {NO_GPU}." if missing else ""
+
+
+def _with_own(names: Mapping[str, str], ours: Iterable[str]) -> dict[str, str]:
+    """The paper's methods by their printed names, then those of `ours` that the paper does not have."""
+    return {**names, **{name: name for name in ours if name not in names}}
+
+
 def _table_1(sources: Sources) -> Section:
     title = "Table 1: six classifiers, iid and compositional split"
     if "classifiers" not in sources.grids:
         return _absent("table-1", title, "classifiers")
     tree, printed = sources.grids["classifiers"], sources.paper["tables"]["table_1"]["rows"]
     rows = []
-    for classifier, name in sources.paper["row_of_classifier"].items():
+    for classifier, name in _with_own(sources.paper["row_of_classifier"], chain.from_iterable(tree.values())).items():
         row: list[str | Cell] = [name]
         for benchmark in tree:
-            theirs = printed[name].get(sources.column.get(benchmark) or "", {})
+            theirs = printed.get(name, {}).get(sources.column.get(benchmark) or "", {})
             arms = tree[benchmark].get(classifier, {})
             for arm, key in ((IID, "iid"), ("none", "cg")):
                 missing = Cell(words="not run yet", paper=theirs.get(key))
                 row.append(cell(arms[arm]["acc"], theirs.get(key)) if arm in arms else missing)
         rows.append(row)
     header = ["classifier", *(f"{b}, {split}" for b in tree for split in ("iid", "CG"))]
-    note = f"Acc. AAPD and IMDB: {NO_GPU}."
+    note = f"Acc.{_not_run(sources)}"
     return Section("table-1", title, tables=[Table("", note, header, rows)])
 
 
@@ -68,53 +81,39 @@ def _table_2(sources: Sources) -> Section:
     if "paper" not in sources.grids:
         return _absent("table-2", title, "paper")
     printed, names = sources.paper["tables"]["table_2"]["rows"], sources.paper["row_of_generator"]
+    header = ["generator", *METRICS.values(), "Acc over none"]
     tables = []
     for benchmark in _own_benchmarks(sources):
-        ours = sources.grids["paper"][benchmark]
-        order = sorted(
-            ours, key=lambda g: [*names, *CONTROLS].index(g) if g in names or g in CONTROLS else len(names) - 0.5
-        )
-        rows = [
-            [
-                names.get(g, CONTROLS.get(g, "VAE" if g == "vae" else g)),
-                *(cell(ours[g][m]) for m in METRICS),
-                _gain_cell(ours[g]),
-            ]
-            for g in order
-        ]
         note = f"{sources.settings[benchmark]}; a corpus of this project, so the paper does not have it"
-        tables.append(Table(benchmark, note, ["generator", *METRICS.values(), "Acc over none"], rows))
-    for corpus in CORPORA:
-        benchmark = sources.benchmark_of(corpus)
-        ours = sources.grids["paper"].get(benchmark, {})
-        rows: list[list[str | Cell]] = []
-        for generator, name in names.items():
-            theirs = printed[name].get(corpus) or {}
-            metrics = ours.get(generator)
-            if metrics is None:
-                why = NO_ENDPOINT if generator == "llm" else "not run"
-                rows.append(
-                    [name, *(Cell(words=why if m == "jacc" else "–", paper=theirs.get(m)) for m in METRICS), ""]
-                )
-            else:
-                rows.append([name, *(cell(metrics[m], theirs.get(m)) for m in METRICS), _gain_cell(metrics)])
-        for generator, words in {"vae": "VAE", **CONTROLS}.items():
-            if generator in ours:
-                rows.append([words, *(cell(ours[generator][m]) for m in METRICS), _gain_cell(ours[generator])])
-        note = sources.settings[benchmark] if benchmark else NO_GPU
         tables.append(
-            Table(
-                f"{corpus}{f' ({benchmark})' if benchmark else ''}",
-                note,
-                ["generator", *METRICS.values(), "Acc over none"],
-                rows,
-            )
+            Table(benchmark, note, header, _generator_rows(sources.grids["paper"][benchmark], names, {}, None))
         )
+    for corpus in CORPORA:
+        for benchmark in sources.benchmarks_of(corpus) or [None]:
+            rows = _generator_rows(sources.grids["paper"].get(benchmark, {}), names, printed, corpus)
+            note = sources.settings[benchmark] if benchmark else NO_GPU
+            tables.append(Table(f"{corpus}{f' ({benchmark})' if benchmark else ''}", note, header, rows))
     return Section("table-2", title, tables=tables)
 
 
-def _gain_cell(metrics: Mapping) -> Cell | str:
-    return cell(metrics["gain_over_none"], sign=True) if "gain_over_none" in metrics else ""
+def _generator_rows(
+    ours: Mapping, names: Mapping[str, str], printed: Mapping, corpus: str | None
+) -> list[list[str | Cell]]:
+    """The paper's generators in its order, on a corpus of the paper also those without a result; then all others, the controls last."""
+    others = [g for g in ours if g not in names and g not in CONTROLS]
+    words_of = {**names, **{g: {"vae": "VAE"}.get(g, g) for g in others}, **CONTROLS}
+    rows: list[list[str | Cell]] = []
+    for generator, words in words_of.items():
+        theirs = printed.get(words, {}).get(corpus) or {}
+        if metrics := ours.get(generator):
+            gain = cell(metrics.get("gain_over_none"), sign=True)
+            rows.append([words, *(cell(metrics[m], theirs.get(m)) for m in METRICS), gain])
+        elif generator in names and corpus:
+            why = NO_ENDPOINT if generator == "llm" else "not run"
+            rows.append(
+                [words, *(Cell(words=why if m == "jacc" else "–", paper=theirs.get(m)) for m in METRICS), Cell()]
+            )
+    return rows
 
 
 def _table_3(sources: Sources) -> Section:
@@ -126,19 +125,20 @@ def _table_3(sources: Sources) -> Section:
     tables = []
     for benchmark, classifiers in sources.grids["classifiers"].items():
         rows = []
-        for classifier, name in sources.paper["row_of_classifier"].items():
+        for classifier, name in _with_own(sources.paper["row_of_classifier"], classifiers).items():
             for arm, theirs in arms.items():
                 if metrics := classifiers.get(classifier, {}).get(arm):
-                    values = printed[name].get(theirs, {}) if sources.column.get(benchmark) == corpus else {}
+                    values = printed.get(name, {}).get(theirs, {}) if sources.column.get(benchmark) == corpus else {}
                     rows.append([f"{name}, {arm}", *(cell(metrics[m], values.get(m)) for m in METRICS)])
         tables.append(Table(benchmark, sources.settings.get(benchmark, ""), ["", *METRICS.values()], rows))
-    rows = [
-        [f"{name}, {arm}", *(Cell(words="–", paper=printed[name][key][m]) for m in METRICS)]
-        for name in printed
-        for arm, key in arms.items()
-        if key
-    ]
-    tables.append(Table(corpus, NO_GPU, ["", *METRICS.values()], rows))
+    if corpus not in map(sources.column.get, sources.grids["classifiers"]):
+        rows = [
+            [f"{name}, {arm}", *(Cell(words="–", paper=printed[name][key][m]) for m in METRICS)]
+            for name in printed
+            for arm, key in arms.items()
+            if key
+        ]
+        tables.append(Table(corpus, NO_GPU, ["", *METRICS.values()], rows))
     return Section("table-3", title, tables=tables)
 
 
@@ -149,17 +149,21 @@ def _tables_4_and_7(sources: Sources) -> Section:
     printed = sources.paper["tables"]["table_7"]["rows"]
     tables = []
     for benchmark, tree in sources.grids["ablations"].items():
-        support = tree["support"]
+        if benchmark not in sources.splits:
+            raise InputError(
+                f"reports/paper/splits/{benchmark}.json: no such file; `dvc repro reports/paper/dvc.yaml` makes it"
+            )
+        support, default = tree["support"], sources.splits[benchmark]["n_support"]
         rows = [["no augmentation", *(cell(support["none"][m]) for m in METRICS)]]
         for module in MODULES:
             sizes = [int(name.split()[1]) for name in support if name.startswith(f"{module} ")]
-            for size in sorted([*sizes, 50]):
-                values = support["default"] if size == 50 else support[f"{module} {size}"]
+            for size in sorted([*sizes, default]):
+                values = support["default"] if size == default else support[f"{module} {size}"]
                 theirs = printed.get(str(size), {}).get(module, {})
                 ours = (cell(values[m], theirs.get(m), other_corpus=True) for m in METRICS)
                 rows.append([f"{module.replace('_', ' ')}, {size}", *ours])
         note = (
-            "One module varies, the others keep 50. The paper's numbers are AAPD's: compare the trend, not the level, "
+            f"One module varies, the others keep {default}. The paper's numbers are AAPD's: compare the trend, not the level, "
             "which is why no cell is coloured."
         )
         tables.append(Table(benchmark, note, ["module, support texts", *METRICS.values()], rows))
@@ -176,37 +180,43 @@ def _table_5(sources: Sources) -> Section:
     for benchmark, generators in tree.items():
         rows = []
         for generator, values in generators.items():
-            theirs = printed.get(names[generator], {}).get(sources.column[benchmark] or "", {})
+            name = names.get(generator, generator)
+            theirs = printed.get(name, {}).get(sources.column[benchmark] or "", {})
             rows.append(
                 [
-                    names[generator],
+                    name,
                     cell(values["top_k"], theirs.get("filter")),
                     cell(values["random"], theirs.get("random")),
                     cell(values["gain"], sign=True),
                 ]
             )
         tables.append(Table(benchmark, "Acc", ["generator", "best K by the filter", "K at random", "gain"], rows))
-    rows = [
-        [name, *(Cell(words="–", paper=row["AAPD"][k]) for k in ("filter", "random"))] for name, row in printed.items()
-    ]
-    tables.append(Table("AAPD", NO_GPU, ["generator", "best K by the filter", "K at random"], rows))
+    for corpus in ("SemEval", "AAPD"):  # those of the paper's table
+        if corpus not in map(sources.column.get, tree):
+            rows = [
+                [name, *(Cell(words="–", paper=row[corpus][k]) for k in ("filter", "random"))]
+                for name, row in printed.items()
+            ]
+            tables.append(Table(corpus, NO_GPU, ["generator", "best K by the filter", "K at random"], rows))
     return Section("table-5", title, tables=tables)
 
 
 def _table_6(sources: Sources) -> Section:
     printed = sources.paper["tables"]["table_6"]["rows"]
     keys = list(next(iter(printed.values())))
+    columns = [(corpus, b) for corpus in printed for b in sources.benchmarks_of(corpus) or [None]]
     own = [benchmark for benchmark in sources.splits if sources.column.get(benchmark) not in printed]
     rows: list[list[str | Cell]] = []
     for key in keys:
         row: list[str | Cell] = [key.replace("_", " ")]
-        for corpus, theirs in printed.items():
-            ours = sources.splits.get(sources.benchmark_of(corpus) or "", {}).get(key)
+        for corpus, benchmark in columns:
+            ours = sources.splits.get(benchmark or "", {}).get(key)
             ours = round(ours, 1) if isinstance(ours, float) else ours  # as the paper prints it
-            row.append(Cell(ours, paper=theirs[key], words="" if ours is not None else "–"))
+            row.append(Cell(ours, paper=printed[corpus][key], words="" if ours is not None else "–"))
         rows.append([*row, *(Cell(sources.splits[benchmark][key]) for benchmark in own)])
-    note = "Counts of our splits; SemEval's are the authors' own files. AAPD and IMDB have not been read here."
-    return Section("table-6", "Table 6: the splits", tables=[Table("", note, ["", *printed, *own], rows)])
+    note = f"Counts of our splits; SemEval's are the authors' own files.{_not_run(sources)}"
+    names = [f"{corpus} ({benchmark})" if benchmark else corpus for corpus, benchmark in columns]
+    return Section("table-6", "Table 6: the splits", tables=[Table("", note, ["", *names, *own], rows)])
 
 
 def _table_8(sources: Sources) -> Section:
@@ -230,10 +240,13 @@ def _table_8(sources: Sources) -> Section:
 
 
 def _table_9(samples: Mapping | None) -> Section:
-    title = "Table 9: sample sheet, and all kept texts of the diagnostic corpus"
+    title = "Table 9: sample sheet, and the best kept texts"
     if not samples:
         return Section("table-9", title, missing="no texts: dvc repro reports/paper/dvc.yaml makes them")
-    intro = "One kept text for every generator and composition; type labels to search all of them. The corpus is this project's own."
+    intro = (
+        f"One kept text for every generator and composition of {samples['benchmark']}; type labels to search the best {samples['best']} kept "
+        "texts of every generator."
+    )
     return Section("table-9", title, intro, extra={"samples": samples})
 
 
@@ -310,7 +323,11 @@ def _prior(sources: Sources, figures: Mapping[str, Path]) -> Section:
         rows = by_decoding(groups["generators"], ("threshold", "composition_prior", "em"))
         tables.append(Table(benchmark, note, header, rows))
         rows = [
-            [name, cell(gain, sign=True), f"{number(gain['low_rows'], True)} to {number(gain['high_rows'], True)}"]
+            [
+                name,
+                cell(gain, sign=True),
+                Cell(gain["low_rows"], words=f"{number(gain['low_rows'], True)} to {number(gain['high_rows'], True)}"),
+            ]
             for family in groups["gains"].values()
             for name, gain in family.items()
         ]
@@ -350,12 +367,12 @@ def _departures(sources: Sources) -> Section:
         return _absent("departures", title, "ablations")
     tables = [
         Table(
-            benchmark,
-            "One option at a time.",
+            f"{benchmark}: {words}",
+            "One at a time.",
             ["", *METRICS.values()],
             [[name, *(cell(values[m]) for m in METRICS)] for name, values in tree[group].items()],
         )
         for benchmark, tree in sources.grids["ablations"].items()
-        for group in ("options", "selections")
+        for group, words in {"options": "the generator's options", "selections": "rules of selection"}.items()
     ]
     return Section("departures", title, tables=tables)
