@@ -5,7 +5,8 @@ READY  := $(VENV)/.ready
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export DVC_NO_ANALYTICS = 1
 
-.PHONY: help install repro paper classifiers prior ablations sweep test lint bench costs provenance clean
+GRIDS := paper classifiers prior ablations
+.PHONY: help install repro $(GRIDS) $(GRIDS:=-cells) sweep test lint bench costs provenance clean
 .DEFAULT_GOAL := help
 
 help:                  ## this list
@@ -28,7 +29,6 @@ repro: $(READY)        ## run the cell that `run` in params.yaml names; ends wit
 # because DVC locks what comes before a stage for writing even when it is up to date, so that two processes could not share a split. The
 # last line of each target checks everything.
 JOBS  ?= 2
-GRIDS := paper classifiers prior ablations
 $(GRIDS): export OMP_NUM_THREADS ?= 1
 STEPS := backbones train_filter label_generator
 one   := dvc --wait-for-lock repro --single-item
@@ -39,25 +39,38 @@ files  = $(addprefix reports/$(1)/,$(addsuffix /dvc.yaml,$(2)) dvc.yaml)
 cells  = $(list); sed -nE 's/.*@(.*)-[0-9]+(-[ab])?$$/\1/p' .stages.$@.partial | sort -u | xargs -P $(JOBS) -I{} \
 	sh -c '$(one) $$(grep -E "@{}-[0-9]+(-[ab])?$$" .stages.$@.partial)'
 
+# What is up to date is said to be so in half a minute; going through its cells one by one would take several.
+FILES.paper       = $(call files,paper,texts synthetic selected trained)
+FILES.classifiers = $(call files,classifiers,trained)
+FILES.prior       = $(call files,prior,texts synthetic selected trained others)
+FILES.ablations   = $(call files,ablations,texts synthetic selected trained)
+
 paper: $(READY)        ## the grid of reports/paper, two processes at a time (JOBS=2)
+classifiers: paper     ## that of reports/classifiers, after the paper's
+prior: $(READY)        ## that of reports/prior
+ablations: paper       ## that of reports/ablations, after the paper's
+$(GRIDS):
+	@if dvc status --quiet $(FILES.$@); then echo 'reports/$@: up to date'; else $(MAKE) --no-print-directory $@-cells; fi
+
+paper-cells:
 	$(call shared,reports/paper/texts/dvc.yaml)
-	$(call cells,$(call files,paper,texts synthetic selected trained))
+	$(call cells,$(FILES.paper))
 	dvc repro reports/paper/dvc.yaml
 
-classifiers: paper     ## that of reports/classifiers, after the paper's
-	$(call cells,$(call files,classifiers,trained))
+classifiers-cells:
+	$(call cells,$(FILES.classifiers))
 	dvc repro reports/classifiers/dvc.yaml
 
-prior: $(READY)        ## that of reports/prior
+prior-cells:
 	$(call shared,reports/prior/texts/dvc.yaml)
-	$(call cells,$(call files,prior,texts synthetic selected trained))
+	$(call cells,$(filter-out %/others/dvc.yaml,$(FILES.prior)))
 	dvc repro --glob 'reports/prior/others/dvc.yaml:ceiling@*'
 	$(call cells,reports/prior/others/dvc.yaml)
 	dvc repro reports/prior/dvc.yaml
 
-ablations: paper       ## that of reports/ablations, after the paper's
-	$(call list,$(call files,ablations,texts selected)); $(one) $$(grep -E '(supports|prefixes)@' .stages.$@.partial)
-	$(call cells,$(call files,ablations,texts synthetic selected trained))
+ablations-cells:
+	$(call list,$(FILES.ablations)); $(one) $$(grep -E '(supports|prefixes)@' .stages.$@.partial)
+	$(call cells,$(FILES.ablations))
 	dvc repro reports/ablations/dvc.yaml
 
 KEY    ?= selection.k
