@@ -5,8 +5,7 @@ READY  := $(VENV)/.ready
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export DVC_NO_ANALYTICS = 1
 
-GRIDS := paper classifiers prior ablations
-.PHONY: help install repro $(GRIDS) $(GRIDS:=-cells) sweep test lint bench costs provenance clean
+.PHONY: help install repro paper classifiers prior ablations paper-cells classifiers-cells prior-cells ablations-cells sweep test lint bench costs provenance clean
 .DEFAULT_GOAL := help
 
 help:                  ## this list
@@ -29,7 +28,8 @@ repro: $(READY)        ## run the cell that `run` in params.yaml names; ends wit
 # because DVC locks what comes before a stage for writing even when it is up to date, so that two processes could not share a split. The
 # last line of each target checks everything.
 JOBS  ?= 2
-$(GRIDS): export OMP_NUM_THREADS ?= 1
+GRIDS := paper classifiers prior ablations
+$(GRIDS) $(GRIDS:=-cells): export OMP_NUM_THREADS ?= 1
 STEPS := backbones train_filter label_generator
 one   := dvc --wait-for-lock repro --single-item
 list  = @set -e; trap 'rm -f .stages.$@.partial' EXIT; dvc stage list --name-only $(1) > .stages.$@.partial
