@@ -32,7 +32,7 @@ GRIDS := paper classifiers prior ablations
 $(GRIDS) $(GRIDS:=-cells): export OMP_NUM_THREADS ?= 1
 STEPS := backbones train_filter label_generator
 one   := dvc --wait-for-lock repro --single-item
-list  = @set -e; trap 'rm -f .stages.$@.partial' EXIT; dvc stage list --name-only $(1) > .stages.$@.partial
+list  = @set -e; trap 'rm -f .stages.$@.partial' EXIT; trap 'exit 130' INT TERM; dvc stage list --name-only $(1) > .stages.$@.partial
 shared = $(list); dvc repro --glob '$(1):audit@*'; \
 	for step in $(STEPS); do grep "$$step@" .stages.$@.partial | xargs -P $(JOBS) -n 1 $(one); done
 files  = $(addprefix reports/$(1)/,$(addsuffix /dvc.yaml,$(2)) dvc.yaml)
