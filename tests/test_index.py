@@ -129,6 +129,11 @@ def test_methods_and_benchmarks_beside_the_papers_have_their_rows(reports):
         assert f"<h3>{title}</h3>" in shown
     assert shown.count("<td>nearest</td>") == 2 and "<td>mine</td>" in shown and "<td>mine, ld_vae</td>" in shown
     assert "AAPD: not run here" not in shown and "IMDB: not run here" in shown
+    own = shown.split('id="table-8"')[1].split("</section>")[0]
+    assert re.search(
+        r"<td>LD-VAE, aapd</td>\s*<td class=\"n (inside|above|below)\"", own
+    )  # the paper's own corpus is compared
+    assert '<td>LD-VAE, diagnostic</td>\n<td class="n "' in own
     assert shown.count("<h3>AAPD</h3>") == 0  # Tables 3 and 5 have it under the benchmark's name
     assert '<button type="button">AAPD (aapd)</button>' in shown
 

@@ -146,7 +146,7 @@ def _tables_4_and_7(sources: Sources) -> Section:
     title = "Tables 4 and 7: size of the support set"
     if "ablations" not in sources.grids:
         return _absent("table-4", title, "ablations")
-    printed = sources.paper["tables"]["table_7"]["rows"]
+    printed, corpus = (sources.paper["tables"]["table_7"][k] for k in ("rows", "dataset"))
     tables = []
     for benchmark, tree in sources.grids["ablations"].items():
         if benchmark not in sources.splits:
@@ -160,11 +160,12 @@ def _tables_4_and_7(sources: Sources) -> Section:
             for size in sorted([*sizes, default]):
                 values = support["default"] if size == default else support[f"{module} {size}"]
                 theirs = printed.get(str(size), {}).get(module, {})
-                ours = (cell(values[m], theirs.get(m), other_corpus=True) for m in METRICS)
+                other = sources.column.get(benchmark) != corpus
+                ours = (cell(values[m], theirs.get(m), other_corpus=other) for m in METRICS)
                 rows.append([f"{module.replace('_', ' ')}, {size}", *ours])
         note = (
-            f"One module varies, the others keep {default}. The paper's numbers are AAPD's: compare the trend, not the level, "
-            "which is why no cell is coloured."
+            f"One module varies, the others keep {default}. The paper's numbers are {corpus}'s: on another corpus compare the trend, not the "
+            "level; its cells are not coloured."
         )
         tables.append(Table(benchmark, note, ["module, support texts", *METRICS.values()], rows))
     return Section("table-4", title, tables=tables)
@@ -223,19 +224,24 @@ def _table_8(sources: Sources) -> Section:
     title = "Table 8: conditional against standard priors"
     if "paper" not in sources.grids:
         return _absent("table-8", title, "paper")
-    printed = sources.paper["tables"]["table_8"]["rows"]
+    printed, corpus = (sources.paper["tables"]["table_8"][k] for k in ("rows", "dataset"))
     rows = [
         [
             f"{name}, {benchmark}",
             *(
-                cell(sources.grids["paper"][benchmark].get(g, {}).get(m), printed[name][m], other_corpus=True)
+                cell(
+                    sources.grids["paper"][benchmark].get(g, {}).get(m), printed[name][m], other_corpus=column != corpus
+                )
                 for m in METRICS
             ),
         ]
-        for benchmark in sources.column
+        for benchmark, column in sources.column.items()
         for g, name in (("ld_vae", "LD-VAE"), ("vae", "VAE"))
     ]
-    note = "The paper's numbers are AAPD's: compare the difference between the rows, not the level, which is why no cell is coloured."
+    note = (
+        f"The paper's numbers are {corpus}'s: on another corpus compare the difference between the rows, not the level; its cells are not "
+        "coloured."
+    )
     return Section("table-8", title, tables=[Table("", note, ["", *METRICS.values()], rows)])
 
 
