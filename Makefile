@@ -24,9 +24,9 @@ repro: $(READY)        ## run the cell that `run` in params.yaml names; ends wit
 	dvc repro
 	@sed -n '/^\*\*/p; /^| *|/,/^$$/p' reports/summary.md | sed -n '1,/^$$/p'
 
-# The grids: first what cells share, step by step; then one process for every cell without its seed, JOBS at a time. `--single-item`,
-# because DVC locks what comes before a stage for writing even when it is up to date, so that two processes could not share a split. The
-# last line of each target checks everything.
+# The grids: first what cells share, step by step; then one process for every cell without its seed, JOBS at a time, those with the most
+# stages first, so that no long one is left alone at the end. `--single-item`, because DVC locks what comes before a stage for writing even
+# when it is up to date, so that two processes could not share a split. The last line of each target checks everything.
 JOBS  ?= 2
 GRIDS := paper classifiers prior ablations
 $(GRIDS) $(GRIDS:=-cells): export OMP_NUM_THREADS ?= 1
@@ -36,8 +36,8 @@ list  = @set -e; trap 'rm -f .stages.$@.partial' EXIT; trap 'exit 130' INT TERM;
 shared = $(list); dvc repro --glob '$(1):audit@*'; \
 	for step in $(STEPS); do grep "$$step@" .stages.$@.partial | xargs -P $(JOBS) -n 1 $(one); done
 files  = $(addprefix reports/$(1)/,$(addsuffix /dvc.yaml,$(2)) dvc.yaml)
-cells  = $(list); sed -nE 's/.*@(.*)-[0-9]+(-[ab])?$$/\1/p' .stages.$@.partial | sort -u | xargs -P $(JOBS) -I{} \
-	sh -c '$(one) $$(grep -E "@{}-[0-9]+(-[ab])?$$" .stages.$@.partial)'
+cells  = $(list); sed -nE 's/.*@(.*)-[0-9]+(-[ab])?$$/\1/p' .stages.$@.partial | sort | uniq -c | sort -rn | awk '{print $$2}' \
+	| xargs -P $(JOBS) -I{} sh -c '$(one) $$(grep -E "@{}-[0-9]+(-[ab])?$$" .stages.$@.partial)'
 
 # What is up to date is said to be so in half a minute; going through its cells one by one would take several.
 FILES.paper       = $(call files,paper,texts synthetic selected trained)
