@@ -12,7 +12,7 @@ import pytest
 from compaug.metrics import evaluate, label_matrix
 from compaug.params import Backbone, Backbones
 from compaug.records import Example, InputError, Labels, iter_rows, read_json, write_json, write_jsonl, write_rows
-from compaug.reports import backbone_names, markdown_table, pages, tables
+from compaug.reports import backbone_names, figures, markdown_table, pages, tables
 from compaug.reports import cell as cells
 from compaug.reports.paper import printed, read_paper_values
 from compaug.reports.summary import Cell, main_table, page
@@ -451,6 +451,26 @@ def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
 
     with pytest.raises(InputError, match="give <arm>/predictions.jsonl once for augmented and baseline"):
         evaluate_stage.main([*evaluation_of(tmp_path), "--predictions", predictions[0]])
+
+
+def test_a_figure_says_what_it_leaves_out_and_leaves_no_generator_out(tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(figures, "save", lambda figure, path: shown.append(figure.axes[0]))
+    rows = [
+        {"composition": f"c{n}", "texts": float(n), "baseline": 10.0, "augmented": 100.0 - n}
+        for n in range(figures.SHOWN + 5)
+    ]
+    figures.before_and_after(rows, tmp_path / "accuracy")
+    figures.before_and_after(rows[:3], tmp_path / "accuracy")
+    assert [tick.get_text() for tick in shown[0].get_yticklabels()] == [
+        f"c{n} ({n})" for n in range(5, figures.SHOWN + 5)
+    ]
+    assert "the 20 of 25 compositions" in shown[0].get_xlabel() and "compositions" not in shown[1].get_xlabel()
+
+    decodings = {"thresholds": (80.0, 10.0), "composition prior": (70.0, 40.0)}
+    generators = {f"generator {n}": decodings for n in range(17)}
+    figures.seen_against_unseen("toy", generators, ("thresholds", "composition prior"), tmp_path / "plane")
+    assert [text.get_text() for text in shown[2].get_legend().get_texts()] == list(generators)
 
 
 def test_answers_that_do_not_parse_are_on_the_page(tmp_path):

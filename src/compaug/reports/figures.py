@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -90,7 +91,7 @@ def seen_against_unseen(
 ) -> None:
     """The plane of seen and unseen accuracy: for every generator an arrow from the first of its two decodings to the second, over
     curves of equal harmonic mean. `words`: the two decodings in words."""
-    markers = "osD^vP*X"
+    markers = itertools.product(("#17415e", "#b5651d"), "osD^vP*X")  # a second colour from the ninth generator on
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(5.6, 4.6))
         every = np.array([pair for arrows in points.values() for pair in arrows.values()])
@@ -99,13 +100,13 @@ def seen_against_unseen(
         harmonic = 2 * grid[0] * grid[1] / (grid[0] + grid[1])
         lines = axes.contour(*grid, harmonic, levels=6, colors="#bbbbbb", linewidths=0.7)
         axes.clabel(lines, fmt="H = %.0f", fontsize=7)
-        for (generator, arrow), marker in zip(points.items(), markers, strict=False):
+        for (generator, arrow), (colour, marker) in zip(points.items(), itertools.cycle(markers), strict=False):
             start, end = arrow.values()
             axes.annotate(
                 "", end, start, arrowprops={"arrowstyle": "->", "color": "#666666", "shrinkA": 5, "shrinkB": 5}
             )
-            axes.plot(*start, marker, color="white", markeredgecolor="#17415e", markersize=7)
-            axes.plot(*end, marker, color="#17415e", markersize=7, label=generator, linestyle="none")
+            axes.plot(*start, marker, color="white", markeredgecolor=colour, markersize=7)
+            axes.plot(*end, marker, color=colour, markersize=7, label=generator, linestyle="none")
         axes.set(xlim=(0, limits[0]), ylim=(0, limits[1]))
         axes.set_xlabel("accuracy on seen compositions, %")
         axes.set_ylabel("accuracy on unseen compositions, %")
@@ -201,8 +202,13 @@ def initials(labels: Sequence[str]) -> list[str]:
 SHOWN = 20  # compositions in a figure
 
 
+def _left_out(rows: Sequence[Mapping]) -> str:
+    return f"\nthe {SHOWN} of {len(rows)} compositions with the most test texts" if len(rows) > SHOWN else ""
+
+
 def composition_counts(rows: Sequence[Mapping], path: Path) -> None:
-    """Which compositions support, requests, kept texts and D_test have, each as a share of its own texts."""
+    """Which compositions support, requests, kept texts and D_test have, each as a share of its own texts; `rows` come with the most test
+    texts first."""
     parts = {  # part: words, marker, filled; of training, which should have none, the title gives the number
         "support": ("support", "|", True),
         "requested": ("asked for", "o", False),
@@ -224,7 +230,7 @@ def composition_counts(rows: Sequence[Mapping], path: Path) -> None:
         axes.invert_yaxis()
         axes.grid(axis="x", color="#eeeeee")
         axes.set_axisbelow(True)
-        axes.set_xlabel("share of the part's texts, %")
+        axes.set_xlabel(f"share of the part's texts, %{_left_out(rows)}")
         in_train = int(sum(row["train"] for row in some))
         axes.set_title(
             f"Compositions wanted, written and tested ({in_train} training texts have one of them)",
@@ -250,9 +256,9 @@ def filter_scores(histogram: Mapping[str, Mapping[str, int]], path: Path) -> Non
 
 
 def before_and_after(rows: Sequence[Mapping], path: Path) -> None:
-    """Accuracy on every composition of D_test without and with synthetic texts."""
+    """Accuracy on the compositions of D_test without and with synthetic texts; of more than SHOWN those with the most test texts."""
     with plt.rc_context(STYLE):
-        some = sorted(rows, key=lambda row: -row["augmented"])[:SHOWN]
+        some = sorted(sorted(rows, key=lambda row: -row["texts"])[:SHOWN], key=lambda row: -row["augmented"])
         figure, axes = plt.subplots(figsize=(6.6, 0.28 * len(some) + 1.2))
         for at, row in enumerate(some):
             axes.plot([row["baseline"], row["augmented"]], [at, at], color="#8fbfdc", linewidth=2, zorder=1)
@@ -263,6 +269,6 @@ def before_and_after(rows: Sequence[Mapping], path: Path) -> None:
         axes.invert_yaxis()
         axes.grid(axis="x", color="#eeeeee")
         axes.set_axisbelow(True)
-        axes.set_xlabel("accuracy, % (in brackets: test texts)")
+        axes.set_xlabel(f"accuracy, % (in brackets: test texts){_left_out(rows)}")
         axes.legend(frameon=False, loc="lower right")
         save(figure, path)
