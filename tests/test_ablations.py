@@ -149,7 +149,8 @@ def test_the_page_has_every_table_and_its_numbers(world, monkeypatch):
         "--paper-runs",
         str(world / "runs"),
     ]
-    words += ["--paper-models", str(world / "models" / "paper")]
+    words += ["--paper-models", str(world / "models" / "paper"), "--splits", str(world / "splits")]
+    write_json(world / "splits" / "toy.json", {"n_support": 1})
     words += ["--paper-values", str(ROOT / "reports/paper_values.yaml"), "--out", str(world / "out")]
     ablation_tables.main(["--axes", "ablations", *words])
     tree = read_json(world / "out" / "metrics.json")["toy"]
@@ -162,6 +163,7 @@ def test_the_page_has_every_table_and_its_numbers(world, monkeypatch):
         "+50.00 [+50.00, +50.00]" in shown and "23.56" in shown
     )  # classifier 3 over the default; the paper's label generator at 0
     assert "| kl_form=reference " in shown and "+20.00 [+20.00, +20.00]" in shown
+    assert "| label generator | 1 | 50.00 " in " ".join(shown.split()) and "Acc over 1 " in shown
     assert "| flan_t5   | 0.25 [0.25, 0.25] | " in shown
     assert "| ls_pt | 30.00 [30.00, 30.00] | 50.00" in " ".join(shown.split()) and "| 36.00 |" in " ".join(
         shown.split()

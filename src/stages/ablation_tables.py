@@ -23,7 +23,7 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS, axes=args.axes)
     axes = blocks[args.axes]
-    folders = (args.models, args.supports, args.paper_runs, args.paper_models)
+    folders = (args.models, args.supports, args.paper_runs, args.paper_models, args.splits)
     cells = {b: ablations.Cells(b, axes, blocks["evaluation"], *folders) for b in axes.benchmarks}
     every = {benchmark: ablations.results(own) for benchmark, own in cells.items()}
     paper = read_paper_values(args.paper_values)
@@ -56,6 +56,9 @@ def _parser():
     )
     made.add_argument(
         "--paper-models", type=Path, default=Path("models/paper/classifier"), help="classifiers of reports/paper"
+    )
+    made.add_argument(
+        "--splits", type=Path, default=Path("reports/paper/splits"), help="counts of the splits, of reports/paper"
     )
     made.add_argument(
         "--paper-values", type=Path, default=Path("reports/paper_values.yaml"), help="the paper's numbers"

@@ -41,7 +41,15 @@ class Cells:
     test set from the predictions of its classifiers. InputError for a decoding other than `threshold`: those rows have their own."""
 
     def __init__(
-        self, benchmark: str, axes, evaluation, models: Path, supports: Path, paper_runs: Path, paper_models: Path
+        self,
+        benchmark: str,
+        axes,
+        evaluation,
+        models: Path,
+        supports: Path,
+        paper_runs: Path,
+        paper_models: Path,
+        splits: Path,
     ):
         if evaluation.decoding != "threshold":
             raise InputError(
@@ -54,6 +62,7 @@ class Cells:
         common = {row.id for row in read_jsonl(supports / benchmark / "test_inputs.jsonl", len(self.labels))}
         self.common = [example for example in self.test if example.id in common]
         self.paper_runs = paper_runs
+        self.support_size = read_json(splits / f"{benchmark}.json")["n_support"]
 
     def of(self, family: str, *variant: object, common: bool = False) -> BySeed:
         """Metrics of models/.../<family>/<benchmark>-<variant>-<seed>, by seed."""
@@ -214,7 +223,7 @@ def page(
                 f"add about {_sampling_error(tables['support']['default'], len(own.common)):.0f} points of their own to each Acc (one standard "
                 "error). The paper's column (Acc) is AAPD with BERT-base and GPT-2: the trend may be compared, the level may not."
             ),
-            _support_table(tables["support"], own.axes, paper),
+            _support_table(tables["support"], own.axes, own.support_size, paper),
             "### Number of synthetic texts (Figure 4)",
             f"Each size is the head of one ranked list. {_printed_points(paper)}",
             _synthetic_table(tables["synthetic"], own.axes, own.kept),
@@ -265,7 +274,7 @@ def _reader(judged: Mapping[str, list[dict]]) -> str:
     return f", but is itself right on {number(acc)} % of the real texts of these compositions alone"
 
 
-def _support_table(support: Mapping[str, BySeed], axes, paper: Mapping) -> str:
+def _support_table(support: Mapping[str, BySeed], axes, default: int, paper: Mapping) -> str:
     printed = paper["tables"]["table_7"]["rows"]
     without = gain(support[NONE], support["default"])
     lines = [
@@ -273,17 +282,17 @@ def _support_table(support: Mapping[str, BySeed], axes, paper: Mapping) -> str:
     ]
     lines[0].append(NOT_REPORTED)
     for module, words in MODULES.items():
-        for size in sorted({*axes.support_sizes, 50}):
-            rows = support["default"] if size == 50 else support[f"{module} {size}"]
+        for size in sorted({*axes.support_sizes, default}):
+            rows = support["default"] if size == default else support[f"{module} {size}"]
             theirs = printed.get(str(size), {}).get(module, {})
             lines.append(
                 [words, f"{size}", *(spread(s) for s in summaries(rows).values())]
                 + [
-                    spread(gain(rows, support["default"]), sign=True) if size != 50 else NOT_REPORTED,
+                    spread(gain(rows, support["default"]), sign=True) if size != default else NOT_REPORTED,
                     number(theirs.get("acc")),
                 ]
             )
-    header = ["module", "support texts", *METRICS.values(), "Acc over 50", "paper: Acc"]
+    header = ["module", "support texts", *METRICS.values(), f"Acc over {default}", "paper: Acc"]
     return markdown_table(header, lines, left=(0,))
 
 
