@@ -254,11 +254,12 @@ def verdict(found: Mapping[str, Mapping]) -> str:
         )
         groups.setdefault(way, []).append(f"`{name}`")
     said = {
-        "up": "The composition prior raises H for {}: in the test over seeds, and the interval over test rows excludes zero.",
-        "down": "It lowers H for {}, by the same two tests.",
+        "up": "It raises H for {}: in the test over seeds, and the interval over test rows excludes zero.",
+        "down": "It lowers H for {}: in the test over seeds, and the interval over test rows excludes zero.",
         "": "It cannot be shown to raise H for {}.",
     }
-    return " ".join(text.format(", ".join(groups[way])) for way, text in said.items() if way in groups)
+    sentences = " ".join(text.format(", ".join(groups[way])) for way, text in said.items() if way in groups)
+    return f"The composition prior{sentences.removeprefix('It')}"
 
 
 def _table(groups: Mapping[str, list[dict]], decodings=tuple(DECODINGS), what: str = "generator, decoding") -> str:
