@@ -4,6 +4,9 @@ VENV   := .venv
 READY  := $(VENV)/.ready
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export DVC_NO_ANALYTICS = 1
+# glibc hands a freed tensor back to the system, which then has to fault it in again at the next step; these keep it (peak memory is the same).
+export MALLOC_MMAP_THRESHOLD_ ?= 1073741824
+export MALLOC_TRIM_THRESHOLD_ ?= 1073741824
 
 .PHONY: help install repro paper classifiers prior ablations paper-cells classifiers-cells prior-cells ablations-cells sweep test lint bench costs provenance clean
 .DEFAULT_GOAL := help
@@ -69,7 +72,7 @@ prior-cells:
 	dvc repro reports/prior/dvc.yaml
 
 ablations-cells:
-	$(call list,$(FILES.ablations)); $(one) $$(grep -E '(supports|prefixes)@' .stages.$@.partial)
+	$(call list,$(FILES.ablations)); grep -E '(supports|prefixes)@' .stages.$@.partial | xargs -P $(JOBS) -n 12 $(one)
 	$(call cells,$(FILES.ablations))
 	dvc repro reports/ablations/dvc.yaml
 
