@@ -287,3 +287,7 @@ def test_the_example_in_the_readme_is_a_generator(tmp_path):
     texts = nearest.generate(tmp_path / "m", [(0, 1), (0, 1, 2)], LABELS, synthesis(), {}, 3)
     support = {e.text: e.labels for e in examples() if e.source == "support"}
     assert [support[text] for text in texts] == [(0, 1), (0, 1)]
+
+    training = [e for e in examples() if e.source != "support"]
+    nearest.train(training, LABELS, None, PROMPT, {}, tmp_path / "none", 13)
+    assert nearest.generate(tmp_path / "none", [training[0].labels], LABELS, synthesis(), {}, 3)[0] in {e.text for e in training}
