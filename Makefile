@@ -72,7 +72,7 @@ prior-cells:
 	dvc repro reports/prior/dvc.yaml
 
 ablations-cells:
-	$(call list,$(FILES.ablations)); grep -E '(supports|prefixes)@' .stages.$@.partial | xargs -P $(JOBS) -n 12 $(one)
+	$(call list,$(FILES.ablations)); $(one) $$(grep supports@ .stages.$@.partial); grep prefixes@ .stages.$@.partial | xargs -r -P $(JOBS) -n 6 $(one)
 	$(call cells,$(FILES.ablations))
 	dvc repro reports/ablations/dvc.yaml
 
