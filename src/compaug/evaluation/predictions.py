@@ -118,7 +118,9 @@ def read(path: Path | str, n_labels: int) -> Predictions:
     lines = read_lines(path, REMEDY)
     _, header = next(lines, (0, {}))
     facts = _header(path, header, n_labels)
-    found: dict[str, dict[str, list]] = {split: {field: [] for field in (*FIELDS[split], "unparsed")} for split in FIELDS}
+    found: dict[str, dict[str, list]] = {
+        split: {field: [] for field in (*FIELDS[split], "unparsed")} for split in FIELDS
+    }
     seen: set[tuple[str, str]] = set()
     for number, row in lines:
         where, split = f"{path}:{number}", row.get("split")
