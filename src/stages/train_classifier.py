@@ -56,9 +56,9 @@ def main(argv: list[str] | None = None) -> None:
         sources = {e.id: "train" for e in train} | {e.id: "support" for e in support}
         rows = [
             row | {"labels": list(e.labels), "source": sources.get(e.id, e.source)}
-            for row, e in zip(_predicted(model, out, "validation", validation), validation, strict=True)
+            for row, e in zip(predicted(model, out, "validation", validation), validation, strict=True)
         ]
-        rows += _predicted(model, out, "test", read_jsonl(args.test_inputs, len(labels)))
+        rows += predicted(model, out, "test", read_jsonl(args.test_inputs, len(labels)))
         learned = {"train": train, "support": support, "learned": examples}
         header = {
             **{name: predictions.counts(e.labels for e in some) for name, some in learned.items()},
@@ -94,7 +94,7 @@ def _requests(path: Path, n_labels: int) -> list[tuple[int, ...]]:
     return drawn
 
 
-def _predicted(model, model_dir: Path, split: str, examples: Sequence[Example]) -> Iterator[dict]:
+def predicted(model, model_dir: Path, split: str, examples: Sequence[Example]) -> Iterator[dict]:
     """Rows of the predictions, six digits; `unparsed` where an answer was written: its pieces that are no label."""
     texts, written = [e.text for e in examples], hasattr(model, "answers")
     probabilities, unparsed = model.answers(model_dir, texts) if written else (model.predict(model_dir, texts), None)

@@ -22,6 +22,7 @@ from scipy.special import expit, logsumexp
 from compaug.records import InputError
 
 Composition = tuple[int, ...]
+Counted = Iterable[Composition] | Mapping[Composition, int]  # compositions of rows, or how often each occurs
 
 SMALLEST = 1e-6  # predictions.jsonl has six digits: probabilities are kept this far from 0 and 1
 SMOOTHING = 1.0  # rows that independent labels count for in P_train
@@ -48,13 +49,13 @@ class Prior:
 
 
 def prior_of(
-    train: Iterable[Composition] | Mapping[Composition, int],
+    train: Counted,
     target: Mapping[Composition, float],
     n_labels: int,
     extra: Iterable[Composition] = (),
     seen: Collection[Composition] | None = None,
 ) -> Prior:
-    """P_train from the training rows' compositions (or how often each stands there), smoothed by independent labels; P_t as given, normalised; `extra` are
+    """P_train from the training rows' compositions, smoothed by independent labels; P_t as given, normalised; `extra` are
     further candidates; `seen` are the compositions that count as seen, those of `train` unless told otherwise (synthetic rows
     show compositions that D_train lacks). InputError when `target` is empty or has no weight."""
     counts = Counter(train)
@@ -82,18 +83,16 @@ def prior_of(
     )
 
 
-def target_of(
-    support: Mapping[Composition, int], drawn: Mapping[Composition, int], source: str
-) -> dict[Composition, float]:
-    """P_t from the support rows' compositions, from the label generator's samples, or half of both; each with how often it occurs."""
+def target_of(support: Counted, drawn: Counted, source: str) -> dict[Composition, float]:
+    """P_t from the support rows' compositions, from the label generator's samples, or half of both."""
     made: Counter = Counter()
     parts = {"support": [support], "label_generator": [drawn], "both": [support, drawn]}
     if source not in parts:
         raise InputError(f"target: unknown source {source!r}; choose from {', '.join(parts)}")
     for compositions in parts[source]:
-        n = sum(compositions.values())
-        for composition, count in compositions.items():
-            made[composition] += count / n
+        counts = Counter(compositions)
+        for composition, count in counts.items():
+            made[composition] += count / counts.total()
     return dict(made)
 
 
