@@ -125,7 +125,7 @@ def read(path: Path = FILE, settings: Path = PARAMS) -> dict[str, Experiment]:
 
 def _yaml(path: Path) -> dict:
     try:
-        found = yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; run this from the root of the repository") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -330,9 +330,10 @@ def _add_backbones(steps: Steps, benchmark: str, *roles: str) -> list[str]:
 
 
 def _opened(steps: Steps, cell: Cell) -> dict[str, str]:
-    """The backbones that the generator opens. A list of dependencies has a fixed length in DVC, and a path may stand there twice."""
+    """The backbones that the generator opens; one that opens none waits for the audit all the same. A list of dependencies has a fixed
+    length in DVC, and a path may stand there twice."""
     folders = _add_backbones(steps, cell.benchmark, *named.roles_of(generators, cell.generator))
-    first, second, *_ = [*folders, *[f"data/splits/{cell.benchmark}/labels.json"] * 2]
+    first, second, *_ = [*folders, *[f"data/audit/{cell.benchmark}.json"] * 2]
     return {"opens": first, "opens_too": second}
 
 
