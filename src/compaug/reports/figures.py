@@ -12,9 +12,9 @@ matplotlib.use("Agg")  # no display is needed
 import matplotlib.pyplot as plt
 import numpy as np
 
+from compaug.evaluation.statistics import Summary
 from compaug.records import atomic_path
 from compaug.reports import errors
-from compaug.statistics import Summary
 
 STYLE = {
     "font.size": 9,
