@@ -57,7 +57,7 @@ def read_validation(path: Path | str, examples: Iterable[Example], n_labels: int
     that they were drawn from. InputError when one of them is not among these."""
     ids = [row.get("id") for _, row in iter_rows(path) if row.get("split") == "validation"]
     gold_of = {example.id: example.labels for example in examples}
-    if unknown := [row_id for row_id in ids if row_id not in gold_of]:
+    if unknown := [row_id for row_id in ids if not isinstance(row_id, str) or row_id not in gold_of]:
         raise InputError(
             f"{path}: the validation row {unknown[0]!r} is in no training file of this cell; train the classifier again"
         )

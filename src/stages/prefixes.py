@@ -31,7 +31,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument("--selected", type=Path, required=True, help="selected rows, best first")
     made.add_argument("--out", type=Path, required=True, help="folder to write, one file for every size")
     return made

@@ -35,7 +35,7 @@ def rounded(value: object) -> object:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".json")
     made.add_argument("--synthetic", type=Path, required=True, help="kept synthetic rows")
     made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
     made.add_argument(

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from compaug import classifiers, params
 from compaug.records import Labels, atomic_dir, read_jsonl, sub_seed, write_json, write_rows
-from compaug.training import checkpoints_kept, holdout
 from stages import cost_of, parser, run
 
 PARAMS = ["classifiers.{classifier}", "benchmarks.{benchmark}.budgets.classifier"]
@@ -29,6 +28,8 @@ def main(argv: list[str] | None = None) -> None:
     if args.support:
         support = read_jsonl(args.support, len(labels))
     synthetic = read_jsonl(args.synthetic, len(labels)) if args.synthetic else []
+    from compaug.training import checkpoints_kept, holdout  # after the cheap checks: torch is slow to import
+
     model, seed = classifiers.load(args.classifier), sub_seed(args.seed, "classifier")
     examples += support + synthetic  # D_mltc
     fitted, validation = holdout(examples, settings.validation, seed)  # spec section 10
@@ -56,7 +57,7 @@ def predictions(model, model_dir: Path, parts):
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
     made.add_argument("--classifier", required=True, help="name of a block of `classifiers`")
     made.add_argument("--labels", type=Path, required=True, help="labels.json of the split")
