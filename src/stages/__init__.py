@@ -52,23 +52,22 @@ def parser(description: str | None, out: str | None = None) -> argparse.Argument
 
 
 def check_out(args: argparse.Namespace, kind: str | None) -> None:
-    """InputError for an --out that is what another argument names, that holds it although it is replaced as a whole, or that holds what no
-    stage wrote."""
-    place = args.out.resolve()
-    for name, value in vars(args).items():
-        for path in value if isinstance(value, list) else [value]:
-            if name == "out" or not isinstance(path, Path):
-                continue
-            if path.resolve() == place or (kind == "folder" and path.resolve().is_relative_to(place)):
-                raise InputError(
-                    f"--out {args.out}: is or holds {path}, which is --{name.replace('_', '-')}; give another path"
-                )
+    """InputError for an --out that holds what no stage wrote, that another argument names too, or that is replaced as a whole and holds
+    what another argument names."""
     if kind == "folder":
         check_folder(args.out)
     elif kind is not None:
         if args.out.suffix != kind:
             raise InputError(f"--out {args.out}: this stage writes a {kind} file; end the path with {kind}")
         check_file(args.out)
+    place = args.out.resolve()
+    for name, value in vars(args).items():
+        for path in value if isinstance(value, list) else [value]:
+            if name == "out" or not isinstance(path, Path):
+                continue
+            if path.resolve() == place or (kind == "folder" and path.resolve().is_relative_to(place)):
+                option = f"--{name.replace('_', '-')}"
+                raise InputError(f"--out {args.out}: is or holds {path}, which is {option}; give another path")
 
 
 @contextlib.contextmanager
