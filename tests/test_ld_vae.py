@@ -339,6 +339,7 @@ def test_inference_opens_neither_encoder_nor_text(trained, folders):
         "model.safetensors",
         "history.json",
         "clusters.json",
+        ".written",
     }
     weights = load_file(trained / "model.safetensors")
     assert not any("w_ih" in name or "head" in name or "encoder" in name for name in weights)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from compaug import params
 from compaug.records import write_json, write_text
-from compaug.reports import ablations, figures
+from compaug.reports import ablations
 from compaug.reports.paper import read_paper_values
 from stages import parser, run
 
@@ -21,6 +21,8 @@ PARAMS = ["{axes}", "evaluation"]
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
+    from compaug.reports import figures  # after the cheap checks: matplotlib is slow to import
+
     blocks = params.load(args.params, PARAMS, axes=args.axes)
     axes = blocks[args.axes]
     folders = (args.models, args.supports, args.paper_runs, args.paper_models, args.splits)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from compaug import params
 from compaug.records import write_json, write_text
-from compaug.reports import classifiers, figures
+from compaug.reports import classifiers
 from compaug.reports.paper import IID, read_paper_values
 from stages import parser, run
 
@@ -22,6 +22,8 @@ SHOWN = {IID: "iid", "none": "new compositions", "ld_vae": "... with LD-VAE's te
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
+    from compaug.reports import figures  # after the cheap checks: matplotlib is slow to import
+
     axes = params.load(args.params, PARAMS, axes=args.axes)
     shared = axes.pop("classifier")
     axes["classifiers"] = list(dict.fromkeys([shared, *axes["classifiers"]]))

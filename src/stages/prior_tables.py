@@ -11,7 +11,7 @@ from pathlib import Path
 
 from compaug import params
 from compaug.records import write_json, write_text
-from compaug.reports import figures, prior
+from compaug.reports import prior
 from stages import parser, run
 
 PARAMS = [
@@ -26,6 +26,8 @@ PARAMS = [
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
+    from compaug.reports import figures  # after the cheap checks: matplotlib is slow to import
+
     axes = params.load(args.params, PARAMS, axes=args.axes)
     grid = prior.read_grid(args.out, axes)
     shown, tree = prior.page(grid), prior.metrics_tree(grid)

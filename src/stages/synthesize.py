@@ -91,7 +91,7 @@ def read_label_sets(path: Path, n_labels: int) -> list[tuple[int, ...]]:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".jsonl")
     made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
     made.add_argument("--generator", required=True, help="name of a block of `generators`: what the model is")
     made.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")

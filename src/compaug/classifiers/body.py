@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from compaug import pretrained, training
@@ -151,7 +151,7 @@ def load(
     tokenizer, backbone = load_backbone(model_dir)
     facts = read_json(Path(model_dir) / FACTS)
     model = build(backbone, facts)
-    missing, unexpected = model.load_state_dict(load_file(Path(model_dir) / HEADS), strict=False)
+    missing, unexpected = model.load_state_dict(pretrained.load_tensors(Path(model_dir) / HEADS), strict=False)
     if unexpected or any(not name.startswith("backbone.") for name in missing):
         raise InputError(f"{model_dir}: {HEADS} does not fit this classifier; train it again")
     if hasattr(model, "take_tokenizer"):

@@ -16,13 +16,13 @@ from types import SimpleNamespace
 import torch
 import torch.nn.functional as F
 from accelerate import PartialState
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 from transformers import DynamicCache, PreTrainedModel, PreTrainedTokenizerBase
 
 from compaug.generators import sampling
 from compaug.generators.prompts import Prompt, check_prompts, training_examples
-from compaug.pretrained import load_decoder
+from compaug.pretrained import load_decoder, load_tensors
 from compaug.records import (
     Example,
     InputError,
@@ -366,10 +366,7 @@ def load(model_dir: Path, labels: Labels) -> tuple[dict, Prompt, dict[str, Tenso
     config = read_json(model_dir / "config.json")
     if tuple(config["labels"]) != labels.names:
         raise InputError(f"{model_dir}: trained for other labels than those of the split; train the generator again")
-    weights = model_dir / "model.safetensors"
-    if not weights.exists():
-        raise InputError(f"{weights}: no such file; train the generator again")
-    return config["params"], Prompt(**config["prompt"]), load_file(weights)
+    return config["params"], Prompt(**config["prompt"]), load_tensors(model_dir / "model.safetensors")
 
 
 def load_into(network: nn.Module, tensors: Mapping[str, Tensor], model_dir: Path) -> nn.Module:

@@ -14,7 +14,7 @@ import numpy as np
 
 from compaug.evaluation.statistics import Summary
 from compaug.records import atomic_path
-from compaug.reports import errors
+from compaug.reports import errors, number
 
 STYLE = {
     "font.size": 9,
@@ -136,6 +136,8 @@ def accuracy_by_size(benchmark: str, curves: Mapping[str, Sequence[tuple[int, Su
             panel.set_title(generator, fontsize=9)
             panel.set_xticks(sizes)
             panel.tick_params(labelsize=7)
+        for column in range(columns):  # the last row may be short: each column has its numbers below its own last panel
+            grid[(len(curves) - 1 - column) // columns, column].tick_params(labelbottom=True)
         grid.flat[0].set_ylim(bottom=0)  # shared, so only when every band is drawn: it fixes the top as well
         figure.supxlabel("synthetic texts", fontsize=9)
         figure.supylabel("accuracy on unseen compositions, %", fontsize=9)
@@ -179,7 +181,7 @@ def representations(benchmark: str, generators: Mapping[str, Sequence[Mapping]],
                 for (x, y), label in zip(first["views"][view]["points"], first["pair_labels"], strict=True):
                     panel.text(x, y, marks[label], color=colours[label], fontsize=6, ha="center", va="center")
                 score = first["views"][view]["silhouette"]
-                said = "" if score is None else f", silhouette {score:.2f}"
+                said = "" if score is None else f", silhouette {number(score)}"
                 panel.set_title(f"{generator}: {names[view]}{said}", fontsize=7)
         key = ", ".join(f"{mark} {label}" for mark, label in zip(marks, first["labels"], strict=True))
         figure.text(0.01, -0.01, key, fontsize=7, wrap=True)
@@ -190,10 +192,10 @@ def representations(benchmark: str, generators: Mapping[str, Sequence[Mapping]],
 def initials(labels: Sequence[str]) -> list[str]:
     """The shortest beginnings that tell the labels apart, three letters at most; a label that has none gets its number."""
     marks = []
-    for number, label in enumerate(labels):
+    for place, label in enumerate(labels):
         others = [other for other in labels if other != label]
         heads = (label[:length] for length in (1, 2, 3))
-        marks.append(next((head for head in heads if not any(o.startswith(head) for o in others)), str(number)))
+        marks.append(next((head for head in heads if not any(o.startswith(head) for o in others)), str(place)))
     return marks
 
 
