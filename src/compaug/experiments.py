@@ -398,7 +398,12 @@ def _add_classifier(steps: Steps, cell: Cell) -> None:
 
 def _add_quality(steps: Steps, cell: Cell) -> None:
     common = {"benchmark": cell.benchmark, "generator": cell.generator, "seed": cell.seed}
-    files = {"selected": _add_texts(steps, cell), "synthetic": f"data/synthetic/{cell.synthetic_name}.jsonl"}
+    _add_texts(steps, cell)
+    files = {
+        "selected": f"data/selected/{cell.selected_name}",
+        "synthetic": f"data/synthetic/{cell.synthetic_name}.jsonl",
+    }
+    files["requests"] = f"data/compositions/{cell.requests}"
     _add_backbones(steps, cell.benchmark, "decoder")
     steps["quality"][cell.selected_name] = common | files
 
@@ -407,8 +412,12 @@ def _add_judge(steps: Steps, cell: Cell) -> None:
     """Read by a classifier that has seen every composition: that of the iid split."""
     judge = Cell(cell.benchmark, cell.seed, split="iid")
     _add_classifier(steps, judge)
+    _add_texts(steps, cell)
     common = {"benchmark": cell.benchmark, "generator": cell.generator, "seed": cell.seed}
-    steps["judge"][cell.selected_name] = common | {"selected": _add_texts(steps, cell), "judge": judge.name}
+    steps["judge"][cell.selected_name] = common | {
+        "selected": f"data/selected/{cell.selected_name}",
+        "judge": judge.name,
+    }
 
 
 def _add_representations(steps: Steps, cell: Cell) -> None:
