@@ -12,9 +12,10 @@ matplotlib.use("Agg")  # no display is needed
 import matplotlib.pyplot as plt
 import numpy as np
 
+from compaug.evaluation import errors
 from compaug.evaluation.statistics import Summary
 from compaug.records import atomic_path
-from compaug.reports import errors, number
+from compaug.reports import number
 
 STYLE = {
     "font.size": 9,
