@@ -35,7 +35,7 @@ def imports_of(file: Path) -> frozenset[Path]:
 
 SHARED_GENERATOR_FILES = [
     f"src/compaug/generators/{name}.py"
-    for name in ("__init__", "controls", "latents", "posterior", "prefix", "prompts", "sampling")
+    for name in ("__init__", "controls", "examples", "latents", "posterior", "prefix", "sampling")
 ]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from compaug.records import InputError, Labels, iter_jsonl, write_json
 from compaug.representations import flat, silhouette, views
+from compaug.tasks import TASKS
 from stages import parser, run
 
 PARAMS: list[str] = []
@@ -25,7 +26,8 @@ def main(argv: list[str] | None = None) -> None:
     if not compositions:
         raise InputError(f"{args.split}: D_train and D_s have no labelled text; there is nothing to represent")
     backbones = {role: args.backbones / role for role in ROLES}
-    found = views(args.generator, args.model, compositions, labels, backbones, args.seed)
+    task = TASKS["multi_label"](labels)  # the model's folder has the prompt
+    found = views(args.generator, args.model, compositions, task, backbones, args.seed)
     pairs = [label for composition in compositions for label in composition]
     write_json(
         args.out,

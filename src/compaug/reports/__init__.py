@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from compaug.params import Backbone, Backbones
+from compaug.tasks.multi_label import METRICS
 
-METRICS = {"jacc": "Jacc", "acc": "Acc", "corr": "Corr", "comp": "Comp"}  # the paper's four, in its order
+__all__ = ["METRICS", "NOT_REPORTED", "backbone_names", "markdown_table", "number"]
 NOT_REPORTED = "–"
 
 
