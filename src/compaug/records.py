@@ -13,12 +13,19 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 EMPTY_KEY = "<none>"  # key of the empty label set
 WRITTEN = ".written"  # in every folder that a stage writes: the names of its files, one a line
-OPTIONAL_FIELDS = {"source": str, "requested_labels": list, "seed": int, "filter_jacc": float, "soft_labels": list}
+OPTIONAL_FIELDS = {
+    "source": str,
+    "requested_labels": list,
+    "seed": int,
+    "filter_jacc": float,
+    "soft_labels": list,
+    "made_of": dict,
+}
 
 
 class InputError(ValueError):
@@ -37,15 +44,30 @@ class Example:
     seed: int | None = None
     filter_jacc: float | None = None
     soft_labels: tuple[float, ...] | None = None
+    made_of: dict | None = field(default=None, hash=False)
 
     def as_row(self) -> dict:
         """The JSONL row: absent optional fields are left out."""
         row = {"id": self.id, "text": self.text, "labels": list(self.labels), "source": self.source}
-        for name in ("requested_labels", "seed", "filter_jacc", "soft_labels"):
+        for name in ("requested_labels", "seed", "filter_jacc", "soft_labels", "made_of"):
             value = getattr(self, name)
             if value is not None:
                 row[name] = list(value) if isinstance(value, tuple) else value
         return row
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a generator yields: a text for the request of that number, with the labels that it vouches for.
+
+    `soft_labels` are probabilities of all labels; `made_of` is any JSON object: the constraints or sources that made the text.
+    """
+
+    request: int
+    text: str
+    labels: tuple[int, ...]
+    soft_labels: tuple[float, ...] | None = None
+    made_of: dict | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True)
@@ -375,6 +397,7 @@ def example_of(row: dict, n_labels: int | None = None) -> Example:
         seed=row.get("seed"),
         filter_jacc=jaccard,
         soft_labels=None if soft is None else soft_targets(soft, n_labels),
+        made_of=row.get("made_of"),
     )
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.evaluation.representations import flat, silhouette, views
 from compaug.records import InputError, Labels, iter_jsonl, write_json
+from compaug.tasks import TASKS
 from stages import cost_of, parser, run
 
 PARAMS: list[str] = []
@@ -25,11 +25,12 @@ def main(argv: list[str] | None = None) -> None:
     if not compositions:
         raise InputError(f"{args.split}: D_train and D_s have no labelled text; there is nothing to represent")
     backbones = {role: args.backbones / role for role in ROLES}
+    task = TASKS["multi_label"](labels)  # the model's folder has the prompt
     pairs = [label for composition in compositions for label in composition]
-    from compaug.representations import flat, silhouette, views  # after the cheap checks: torch is slow to import
+    from compaug.evaluation.representations import flat, silhouette, views  # after the cheap checks: torch is slow to import
 
     with cost_of(args.out):
-        found = views(args.generator, args.model, compositions, labels, backbones, args.seed)
+        found = views(args.generator, args.model, compositions, task, backbones, args.seed)
         write_json(
             args.out,
             {
