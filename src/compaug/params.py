@@ -22,7 +22,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from compaug.records import InputError
 
 METHOD_FILES = Path(__file__).parent  # generators/, classifiers/
-Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the parser in C where PyYAML has it: 0.06 s less of every stage
+Loader = getattr(
+    yaml, "CSafeLoader", yaml.SafeLoader
+)  # the parser in C where PyYAML has it: 0.06 s less of every stage
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Probability = Annotated[float, Field(gt=0, le=1)]

@@ -27,7 +27,11 @@ def main(argv: list[str] | None = None) -> None:
     backbones = {role: args.backbones / role for role in ROLES}
     task = TASKS["multi_label"](labels)  # the model's folder has the prompt
     pairs = [label for composition in compositions for label in composition]
-    from compaug.evaluation.representations import flat, silhouette, views  # after the cheap checks: torch is slow to import
+    from compaug.evaluation.representations import (  # after the cheap checks: torch is slow to import
+        flat,
+        silhouette,
+        views,
+    )
 
     with cost_of(args.out):
         found = views(args.generator, args.model, compositions, task, backbones, args.seed)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, get_args, get_origin
 
 from compaug import classifiers, generators, named, params
@@ -72,9 +71,18 @@ def backbones(benchmark: str, role: str, out: str, *more: str) -> Step:
 
 
 def train_classifier(name: str, out: str, *more: str) -> Step:
-    files = ("--labels", f"{SPLIT}/labels.json", "--train", f"{SPLIT}/train.jsonl", "--support", f"{SPLIT}/support.jsonl")
+    files = (
+        "--labels",
+        f"{SPLIT}/labels.json",
+        "--train",
+        f"{SPLIT}/train.jsonl",
+        "--support",
+        f"{SPLIT}/support.jsonl",
+    )
     files += ("--synthetic", f"{SPLIT}/synthetic.jsonl", "--test-inputs", f"{SPLIT}/test_inputs.jsonl")
-    return Step("train_classifier", out, _method("classifier", name) + files + ("--backbones", BACKBONES, "--seed", SEED, *more))
+    return Step(
+        "train_classifier", out, _method("classifier", name) + files + ("--backbones", BACKBONES, "--seed", SEED, *more)
+    )
 
 
 def train_filter(name: str, out: str, *more: str) -> Step:
@@ -150,14 +158,17 @@ def _label_generator(toys: Toys) -> Variants:
 
 def _train_generator(name: str, toys: Toys) -> Variants:
     return {"default": [train_generator(name, "out/model")]} | {
-        edit: [train_generator(name, "out/model", *_set(f"generators.{name}", edit))] for edit in _edits("generator", name, toys)
+        edit: [train_generator(name, "out/model", *_set(f"generators.{name}", edit))]
+        for edit in _edits("generator", name, toys)
     }
 
 
 def _synthesize(name: str, toys: Toys) -> Variants:
     out, first = "out/run.jsonl", _untrained_generator(name, toys)
     found = {"default": [first, synthesize(name, first.out, out)]}
-    for edit in toys.further["synthesis"] if named.roles_of(generators, name) else []:  # without a model there is no sampling
+    for edit in (
+        toys.further["synthesis"] if named.roles_of(generators, name) else []
+    ):  # without a model there is no sampling
         found[edit] = [first, synthesize(name, first.out, out, *_set("synthesis", edit))]
     for edit in toys.further["synthesized"].get(name, []):
         other = _untrained_generator(name, toys, edit)
@@ -178,7 +189,9 @@ def _quality(toys: Toys) -> Variants:
 
 
 def _judge(toys: Toys) -> Variants:
-    model = train_classifier(READER, "models/reader", *_set(f"classifiers.{READER}", _still("classifiers", READER, toys)))
+    model = train_classifier(
+        READER, "models/reader", *_set(f"classifiers.{READER}", _still("classifiers", READER, toys))
+    )
     return {"default": [model, judge(model.out, "out/run.json")]}
 
 
