@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaug.decoding import DECODINGS, decode, read_validation, tune_thresholds
+from compaug.metrics import read_predictions
 from compaug.records import Example, InputError, write_rows
 
 
@@ -60,3 +61,14 @@ def test_validation_rows_are_read_with_the_gold_of_the_file_they_came_from(tmp_p
     assert gold.tolist() == [[False, True], [True, True]]
     with pytest.raises(InputError, match="validation row 's' is in no training file"):
         read_validation(tmp_path / "p.jsonl", known[:2], 2)
+
+
+@pytest.mark.parametrize("broken", [["a"], {"a": 1}, None, 7])
+@pytest.mark.parametrize("split", ["validation", "test"])
+def test_an_id_that_is_no_word_is_one_line(tmp_path, broken, split):
+    path = tmp_path / "p.jsonl"
+    write_rows(path, [{"id": broken, "split": split, "probabilities": [0.5]}])
+    with pytest.raises(InputError, match=f"^{path}.*again") as error:
+        read_validation(path, [Example("a", "x", (0,))], 1)
+        read_predictions(path, ["a"], 1)
+    assert "\n" not in str(error.value)
