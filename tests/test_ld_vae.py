@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ from transformers import GPT2Config
 from compaug.generators import latents, ld_vae, prefix
 from compaug.generators.posterior import Posterior, slots
 from compaug.pretrained import load_decoder, load_encoder
-from compaug.records import Example, file_digest
+from compaug.records import Example, InputError, file_digest
 from compaug.training import FitOptions, fit
 
 LABELED = [e for e in examples() if e.labels]
@@ -325,6 +326,16 @@ def test_ld_vae_overfits_the_toy_set(trained, folders):
     assert {"loss", "nll", "kl_label", "kl_content"} == set(history[0]["train"])
     assert history[-1]["train"]["nll"] < 0.1 < history[0]["train"]["nll"] / 3
     assert history[-1]["train"]["kl_label"] >= 0 and history[-1]["train"]["kl_content"] >= 0
+
+
+@pytest.mark.parametrize("kept", [0, 4, 5000])
+def test_weights_that_are_cut_off_are_one_line(trained, folders, tmp_path, kept):
+    shutil.copytree(trained, tmp_path / "m")
+    weights = tmp_path / "m" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:kept])
+    with pytest.raises(InputError, match="model.safetensors: damaged or cut off .* train the model again") as error:
+        texts_of(tmp_path / "m", folders, [(0,)])
+    assert "\n" not in str(error.value)
 
 
 def test_the_requested_labels_decide_what_is_generated(trained, folders):

@@ -141,7 +141,7 @@ TRAINING_STAGES = {  # stage: its arguments, and what it does after the training
 
 @pytest.fixture(scope="module")
 def toy_world(tmp_path_factory) -> Path:
-    """Split, backbones and params.yaml of a toy language, two epochs for everything but the label generator."""
+    """Split, backbones and params.yaml of a toy language, two epochs for most."""
     folder = tmp_path_factory.mktemp("toys")
     toys.backbones(folder / "backbones", honest=True)
     rows = [example for example in toys.examples() if example.labels]
@@ -153,7 +153,7 @@ def toy_world(tmp_path_factory) -> Path:
     block = params["benchmarks"]["diagnostic"]
     for budget in (block["budgets"]["generator"], block["budgets"]["classifier"], block["backbones"]["encoder"]):
         budget |= {"epochs": 2}
-    block["budgets"]["label_generator"] |= {"requested": 20}
+    block["budgets"]["label_generator"] |= {"requested": 10, "epochs": 15}
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
     return folder
 

@@ -89,7 +89,7 @@ def cost_of(out: Path) -> Iterator[dict]:
 
 def cost_file(out: Path | str) -> str:
     """Name of the file in .costs/ with the cost of an output."""
-    name = "-".join(Path(out).parts)  # a dot may be in it: free_bits=0.5
+    name = "-".join(part for part in Path(out).parts if part != Path(out).anchor)  # a dot may be in it: free_bits=0.5
     return f"{name.removesuffix('.json').removesuffix('.jsonl')}.json"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from compaug.evaluation.metrics import DECIMALS
 from compaug.evaluation.statistics import holm, paired_t_test, summarise
 from compaug.records import InputError, read_json, sub_seed
-from compaug.reports import markdown_table
+from compaug.reports import markdown_table, number
 from compaug.reports.classifiers import classifier_cell_name
 from compaug.reports.pages import LEVEL, NOT_REPORTED, p_value, spread
 from compaug.reports.tables import cell_name, numbers
@@ -310,7 +310,7 @@ def _ceiling_table(rows: Sequence[Mapping]) -> str:
 
 def _gain_table(found: Mapping[str, Mapping]) -> str:
     lines = [
-        [name, spread(g["gain"], sign=True), f"[{g['low']:+.2f}, {g['high']:+.2f}]", p_value(g["p"])]
+        [name, spread(g["gain"], sign=True), f"[{number(g['low'], True)}, {number(g['high'], True)}]", p_value(g["p"])]
         for name, g in found.items()
     ]
     return markdown_table(["", "gain in H, by seed", "over rows", "p, seeds"], lines) if lines else ""
