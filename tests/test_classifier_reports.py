@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compaug.metrics import evaluate, label_matrix
+from compaug.evaluation.metrics import evaluate, label_matrix
 from compaug.params import parse
 from compaug.records import InputError, Labels, read_json, write_json, write_rows
 from compaug.reports import classifiers, errors

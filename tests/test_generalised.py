@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from compaug.composition_prior import Fold, choose
+from compaug.evaluation.composition_prior import Fold, choose
 from compaug.params import CompositionPrior, parse
 from compaug.records import (
     Example,
@@ -22,7 +22,7 @@ from compaug.records import (
     write_rows,
 )
 from compaug.reports import generalised, prior
-from compaug.reports.generalised import Trained
+from compaug.evaluation.generalised import Trained
 from stages import ceiling, evaluate_ceiling, evaluate_prior, folds, prior_tables
 
 ROOT = Path(__file__).parents[1]

@@ -9,14 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from compaug.metrics import evaluate, label_matrix
+from compaug.evaluation.metrics import evaluate, label_matrix
 from compaug.params import Backbone, Backbones
 from compaug.records import Example, InputError, Labels, iter_rows, read_json, write_json, write_jsonl, write_rows
 from compaug.reports import backbone_names, figures, markdown_table, pages, tables
 from compaug.reports import cell as cells
 from compaug.reports.paper import printed, read_paper_values
 from compaug.reports.summary import Cell, main_table, page
-from compaug.statistics import paired_t_test
+from compaug.evaluation.statistics import paired_t_test
 
 LABELS = Labels(("anger", "joy", "love"), ("anger", "joy", "love"))
 ROOT = Path(__file__).parents[1]

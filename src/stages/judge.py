@@ -15,7 +15,7 @@ from pathlib import Path
 
 from compaug import classifiers, params, ratings
 from compaug.benchmarks import oracle_for
-from compaug.metrics import label_matrix, read_predictions
+from compaug.evaluation.metrics import label_matrix, read_predictions
 from compaug.records import Example, InputError, Labels, read_jsonl, write_json
 from stages import parser, run
 

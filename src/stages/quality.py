@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.quality import measure
+from compaug.evaluation.quality import measure
 from compaug.records import Labels, iter_jsonl, read_jsonl, write_json
 from stages import cost_of, parser, run
 

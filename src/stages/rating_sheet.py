@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from compaug import ratings
+from compaug.evaluation import ratings
 from compaug.records import InputError, Labels, atomic_dir, read_jsonl, write_json, write_text
 from stages import parser, run
 

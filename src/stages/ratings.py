@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug import ratings
+from compaug.evaluation import ratings
 from compaug.records import InputError, write_json
 from compaug.reports import NOT_REPORTED, markdown_table, number
 from stages import parser, run

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug.records import InputError, Labels, iter_jsonl, write_json
-from compaug.representations import flat, silhouette, views
+from compaug.evaluation.representations import flat, silhouette, views
 from stages import parser, run
 
 PARAMS: list[str] = []

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from compaug import params, selection
-from compaug.composition_prior import posteriors, prior_of
+from compaug.evaluation.composition_prior import posteriors, prior_of
 from compaug.records import Labels, read_json, read_jsonl, sub_seed, write_json, write_jsonl
 from stages import cost_of, parser, run
 

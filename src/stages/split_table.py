@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.metrics import DECIMALS
+from compaug.evaluation.metrics import DECIMALS
 from compaug.records import Labels, read_jsonl, write_json
 from stages import parser, run
 

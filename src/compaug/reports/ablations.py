@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.metrics import evaluate, label_matrix, read_predictions
+from compaug.evaluation.metrics import evaluate, label_matrix, read_predictions
 from compaug.records import Example, InputError, Labels, iter_rows, read_json, read_jsonl
 from compaug.reports import METRICS, NOT_REPORTED, markdown_table, number
 from compaug.reports.pages import spread
 from compaug.reports.tables import cell_name, numbers, read_cells
-from compaug.statistics import Summary, summarise
+from compaug.evaluation.statistics import Summary, summarise
 
 MODULES = {"label_generator": "label generator", "text_generator": "text generator", "classifier": "classifier"}
 NONE = "none"

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from compaug.metrics import DECIMALS
+from compaug.evaluation.metrics import DECIMALS
 from compaug.records import InputError, read_json, sub_seed
 from compaug.reports import METRICS, NOT_REPORTED, errors, markdown_table, number
 from compaug.reports.pages import beside, p_value, spread
 from compaug.reports.paper import IID, printed
 from compaug.reports.tables import cell_name, digits, numbers
-from compaug.statistics import Summary, holm, paired_t_test, sign_flip_test, summarise
+from compaug.evaluation.statistics import Summary, holm, paired_t_test, sign_flip_test, summarise
 
 NONE, BASELINE = "none", "bert"
 WIDER = {"magnet": 1, "sgm": 1, "dbloss": -1}  # the paper: Corr stays and Comp falls, or the reverse

@@ -14,7 +14,7 @@ import numpy as np
 
 from compaug.records import atomic_path
 from compaug.reports import errors
-from compaug.statistics import Summary
+from compaug.evaluation.statistics import Summary
 
 STYLE = {
     "font.size": 9,

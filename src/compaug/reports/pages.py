@@ -6,11 +6,11 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 
-from compaug.metrics import DECIMALS
+from compaug.evaluation.metrics import DECIMALS
 from compaug.reports import METRICS, NOT_REPORTED, markdown_table, number
 from compaug.reports.paper import IID, printed, printed_selection
 from compaug.reports.tables import Gain, Gains, Rows, Summaries
-from compaug.statistics import Summary
+from compaug.evaluation.statistics import Summary
 
 LEVEL = 0.05
 NO_ENDPOINT = "llm"  # the row of the paper's GPT3.5, which joins the grid where an endpoint is configured

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.metrics import DECIMALS
+from compaug.evaluation.metrics import DECIMALS
 from compaug.records import InputError, read_json, sub_seed
 from compaug.reports import markdown_table
 from compaug.reports.classifiers import classifier_cell_name
 from compaug.reports.pages import LEVEL, NOT_REPORTED, p_value, spread
 from compaug.reports.tables import cell_name, numbers
-from compaug.statistics import holm, paired_t_test, summarise
+from compaug.evaluation.statistics import holm, paired_t_test, summarise
 
 BASELINE, CORRECTED, NONE = "threshold", "composition_prior", "none"
 DECODINGS = {

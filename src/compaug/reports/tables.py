@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.metrics import DECIMALS
+from compaug.evaluation.metrics import DECIMALS
 from compaug.records import InputError, read_json, sub_seed
 from compaug.reports import METRICS
 from compaug.reports.paper import IID
-from compaug.statistics import Summary, holm, paired_bootstrap, paired_t_test, sign_flip_test, summarise
+from compaug.evaluation.statistics import Summary, holm, paired_bootstrap, paired_t_test, sign_flip_test, summarise
 
 CONTROLS = ("none", "oversample")  # a generator has to beat both: more text, and more of the right compositions
 ALL_METRICS = (*METRICS, "corr_set", "micro_f1", "macro_f1")

@@ -1,0 +1,79 @@
+"""reports/results.csv: one line for each experiment, cell, decoding, split and metric; every table and figure is a query over it.
+
+    experiment,benchmark,scale,generator,selection,classifier,decoding,seed,split,metric,value
+
+experiment  name in configs/experiments.yaml; a cell that two experiments share has its lines in both
+benchmark   a block of params.yaml
+scale       tiny | pretrained | paper: the sizes of backbones and budgets
+generator   none, a generator, with what differs behind a plus sign ("ld_vae+kl_form=reference", "ld_vae+label_support=0"); or a ceiling
+            that takes part in no comparison: "real_texts" (halves of the target's real texts in the place of synthetic ones, both halves
+            averaged) and "bayes" (the exact classifier of a known grammar)
+selection   top_k, or what differs ("mode=random", "scope=per_composition", "score=posterior", "top_k+texts=200")
+classifier  bert, ..., "bert+support=250"; of the Bayes classifier "bayes"
+decoding    threshold | tuned_thresholds | joint | composition_prior | uncalibrated | em; of the Bayes classifier the prior that it is
+            given: training_prior | target_prior | mixed_prior; "any" for facts about the cell that no decoding changes
+seed        of the cell; 0 where there is none (the Bayes classifier)
+split       iid | unseen | seen: the test set. A generator's cell has unseen (and seen in the generalised protocol), its reference
+            without shift is generator none with split iid. Facts and what joins both test sets (harmonic, ausuc) stand under unseen
+
+Metrics of a decoding on a split, in percent as in metrics.json unless named:
+    jacc acc corr corr_set comp micro_f1 macro_f1 hamming empty_rate strict_subset strict_superset; n (rows)
+    kind_exact kind_subset kind_empty kind_superset kind_overlap kind_disjoint: shares of the rows by kind of answer, adding up to 100
+    acc_size_<k>, n_size_<k>: Acc on rows with k gold labels, and their number
+    acc_in_support acc_not_in_support n_in_support n_not_in_support: by whether the support set shows the composition (not for iid)
+    harmonic ausuc: of seen and unseen Acc (generalised protocol)
+    weight strength held_out: of the composition prior, chosen on the folds, and the harmonic mean there
+Facts about a cell (decoding any):
+    n_train n_aug: real and synthetic rows that it was trained on; n_requested n_produced n_kept: texts asked for, written, selected
+    fidelity_raw fidelity_kept: percent of all and of the kept texts with all requested labels and no other (known grammars)
+    known: percent of the unseen rows whose composition is a candidate of the composition prior
+    unparsed_rows unparsed_pieces: of a classifier that writes its answers
+    quality_<measure>: of the kept texts (quality_self_bleu, quality_copied_exact, quality_words_mean, quality_filter_jacc, ...)
+    judged_<reader>_<acc|corr|comp>, reader_<acc|corr|comp|n>: what a reader (oracle, classifier) finds in the kept texts against
+    what was asked, and how that classifier reads real texts of the same compositions
+    silhouette_<latent|state>: of the generator's label representations, from -1 to 1
+
+Values have at most four decimals; lines are sorted; the same inputs give the same bytes. `gains` documents reports/gains.csv.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from compaug.records import write_text
+
+COLUMNS = (
+    "experiment",
+    "benchmark",
+    "scale",
+    "generator",
+    "selection",
+    "classifier",
+    "decoding",
+    "seed",
+    "split",
+    "metric",
+    "value",
+)
+DECIMALS = 4
+
+
+def write_table(path: Path | str, columns: Sequence[str], rows: Iterable[Sequence[str | int | float | None]]) -> None:
+    """A CSV of sorted rows; None is an empty field, a float has at most four decimals and no negative zero."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(sorted([shown(value) for value in row] for row in rows))
+    write_text(path, stream.getvalue())
+
+
+def shown(value: str | int | float | None) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str | int):
+        return str(value)
+    text = f"{value:.{DECIMALS}f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
