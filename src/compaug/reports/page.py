@@ -1,0 +1,163 @@
+"""The one page, reports/index.html: the verdict, then every table and figure as the queries make them, sample texts, provenance."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from PIL import Image
+
+from compaug.records import InputError, digest
+from compaug.reports import contents, number
+from compaug.reports.cells import LEVEL, gain
+from compaug.reports.longtable import FIRST, Results, pick, summaries
+
+TEXTS = 60  # of every generator, the best ones
+
+
+def verdicts(results: Results) -> list[dict]:
+    """For every benchmark: did augmentation help, by how much, how sure; the best generator against both controls."""
+    gains = pick(results.gains, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
+    shown = ["paper"] if "paper" in set(gains["experiment"]) else sorted(set(gains["experiment"]))
+    made = []
+    for experiment, benchmark, rows in results.of(*shown):
+        acc = pick(rows, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
+        found = summaries(pick(acc, split=("iid", "unseen")), "split", "generator")
+        own = {(row["generator"], row["over"]): row for _, row in pick(gains, experiment=experiment, benchmark=benchmark).iterrows()}
+        others = [name for name, over in own if over == "none" and name not in FIRST and ("unseen", name) in found]
+        if not others:
+            continue
+        best = max(others, key=lambda name: found["unseen", name].mean)
+        over_none, over_repeating = own[best, "none"], own.get((best, "oversample"))
+        made.append(
+            {
+                "benchmark": benchmark,
+                "best": best,
+                "none": found["unseen", "none"].mean,
+                "acc": found["unseen", best].mean,
+                "iid": found["iid", "none"].mean if ("iid", "none") in found else None,
+                "gain": gain(over_none),
+                "helped": sure(over_none),
+                "over": None if over_repeating is None else gain(over_repeating),
+                "beats": "" if over_repeating is None else sure(over_repeating),
+                "commit": over_none["commit"],
+            }
+        )
+    return made
+
+
+def corrected(results: Results) -> list[dict]:
+    """For every benchmark of the generalised protocol: what the composition prior does for the classifier without augmentation."""
+    made = []
+    for experiment, benchmark, rows in results.of("prior"):
+        gains = pick(results.gains, experiment=experiment, benchmark=benchmark, metric="harmonic", generator="none", over="threshold")
+        rows = pick(rows, generator="none", classifier="bert", selection="top_k", metric=("acc", "harmonic"))
+        found = summaries(rows, "decoding", "split", "metric")
+        keys = {"harmonic": ("unseen", "harmonic"), "seen": ("seen", "acc"), "unseen": ("unseen", "acc")}
+        pairs = {
+            name: " to ".join(number(found[decoding, *key].mean) for decoding in ("threshold", "composition_prior"))
+            for name, key in keys.items()
+        }
+        made += [pairs | {"benchmark": benchmark, "gain": gain(row), "commit": row["commit"]} for _, row in gains.iterrows()]
+    return made
+
+
+def sure(row: pd.Series) -> str:
+    """In words, what the two tests allow. Their p values are Holm-corrected over the generators: the best of many was picked."""
+    up = row["mean"] > 0
+    by_rows, by_seeds = (bool(up and row[name] < LEVEL) for name in ("p_rows", "p_seeds"))  # a test that is missing is not passed
+    if pd.isna(row["p_seeds"]):
+        return f"{'yes, by the test over test rows' if by_rows else 'not shown'}; one seed, so no test over seeds"
+    if by_rows and by_seeds:
+        return "yes, by the tests over test rows and over seeds"
+    if by_rows or by_seeds:
+        return f"yes by the test over {'test rows' if by_rows else 'seeds'}, not by that over {'seeds' if by_rows else 'test rows'}"
+    return "not shown"
+
+
+def samples(quality: Mapping[str, Mapping]) -> dict | None:
+    """{"generators", "texts": [[generator number, composition, text]]} for the search: the best texts of each file that has some."""
+    found = {name: one["samples"][:TEXTS] for name, one in quality.items() if one.get("samples")}
+    texts = [[at, row["labels"], row["text"]] for at, rows in enumerate(found.values()) for row in rows]
+    return {"generators": list(found), "best": TEXTS, "texts": texts} if found else None
+
+
+def sections(results: Results, figures: Path) -> list[dict]:
+    """Every query with its tables and figures, or the command that makes what it has nothing for."""
+    made = []
+    for name, query in contents.TABLES.items():
+        tables = contents.tables(name, results)
+        shown = [(one.caption, data_uri(figures / f"{one.name}.png")) for one in contents.figures(name, results)]
+        section = {"anchor": name, "title": query.TITLE, "intro": contents.intro(name), "tables": tables, "figures": shown}
+        made.append(section | {"missing": "" if tables else contents.missing(name)})
+    return made
+
+
+def provenance(results: Results, costs: Mapping[str, Mapping]) -> list[dict]:
+    """A row for every experiment. `costs`: of reports/provenance.json and that of the archive; of other numbers than these they do not count."""
+    made = []
+    for experiment, rows in results.frame.groupby("experiment"):
+        commit, own = rows["commit"].max(), costs.get(str(experiment), {})
+        known = own if commit or own.get("digest") == digest_of(rows) else {}
+        settings = [f"{benchmark}: {results.setting(some)}" for benchmark, some in rows.groupby("benchmark")]
+        made.append(
+            {
+                "experiment": experiment,
+                "settings": settings,
+                "commit": known.get("commit", commit),
+                "digest": digest_of(rows)[:12],
+                "seconds": known.get("seconds", ""),
+                "cost": f"{number(known['seconds'] / 3600)} h" if "seconds" in known else "–",
+                "hardware": "; ".join(known.get("hardware", [])) or "–",
+            }
+        )
+    return made
+
+
+def digest_of(rows: pd.DataFrame) -> str:
+    """Of an experiment's numbers, whatever else the long table holds."""
+    return digest(rows.drop(columns=["commit", "std", "ci95"], errors="ignore").to_csv(index=False))
+
+
+def data_uri(path: Path) -> str:
+    """A figure with a palette of 64 colours, which is a third of its bytes; InputError for a file that is no whole image."""
+    small = io.BytesIO()
+    try:
+        with Image.open(path) as image:
+            image.convert("RGB").quantize(64, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such figure; `make tables` draws it") from None
+    except (OSError, SyntaxError):  # no image at all, a truncated one, a broken chunk
+        raise InputError(f"{path}: not a readable image; `make tables` draws it again") from None
+    return f"data:image/png;base64,{base64.b64encode(small.getvalue()).decode()}"
+
+
+def render(results: Results, figures: Path, quality: Mapping[str, Mapping], costs: Mapping[str, Mapping]) -> str:
+    """One self-contained page: no file, font or script from elsewhere."""
+    environment = Environment(
+        loader=PackageLoader("compaug.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["code"] = _code
+    return environment.get_template("index.html").render(
+        verdicts=verdicts(results),
+        corrected=corrected(results),
+        sections=sections(results, figures),
+        samples=samples(quality),
+        provenance=provenance(results, costs),
+        number=number,
+    )
+
+
+def _code(text: str) -> Markup:
+    """What stands between backticks, as code; everything escaped."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
