@@ -16,7 +16,7 @@ from types import ModuleType
 
 import yaml
 
-from compaug import classifiers, generators, named
+from compaug import classifiers, generators, named, params
 from compaug.records import InputError
 
 FILE, PARAMS = Path("configs/experiments.yaml"), Path("params.yaml")
@@ -60,9 +60,7 @@ class Cell:
     @property
     def generator_words(self) -> str:
         """The generator with what its texts depend on besides: a value of the column `generator`."""
-        return _varied(
-            self.generator, self.options, label_support=self.label_support, text_support=self.text_support
-        )
+        return _varied(self.generator, self.options, label_support=self.label_support, text_support=self.text_support)
 
     @property
     def synthetic_name(self) -> str:
@@ -79,7 +77,9 @@ class Cell:
         iid = "iid" if self.split == "iid" else ""
         texts = f"texts={self.texts}" if self.texts is not None else ""
         classifier = _varied(self.classifier, support=self.support)
-        return _joined(self.benchmark, iid, self.generator_words, self.selection, texts, classifier, self.seed, self.half)
+        return _joined(
+            self.benchmark, iid, self.generator_words, self.selection, texts, classifier, self.seed, self.half
+        )
 
     def columns(self) -> dict[str, str | int]:
         """What the long table says of it."""
@@ -117,9 +117,9 @@ class Experiment:
 # ---------------------------------------------------------------- reading
 
 
-def read(path: Path = FILE, params: Path = PARAMS) -> dict[str, Experiment]:
+def read(path: Path = FILE, settings: Path = PARAMS) -> dict[str, Experiment]:
     """Every experiment of the file. InputError names the experiment and the key that is wrong."""
-    scales = {name: _scale(block) for name, block in (_yaml(params).get("benchmarks") or {}).items()}
+    scales = {name: _scale(block) for name, block in (_yaml(settings).get("benchmarks") or {}).items()}
     return {name: _experiment(path, str(name), block, scales) for name, block in _yaml(path).items()}
 
 
@@ -142,7 +142,11 @@ def _scale(benchmark: Mapping) -> str:
 def _experiment(path: Path, name: str, block: object, scales: Mapping[str, str]) -> Experiment:
     where = f"{path}: {name}"
     known = ("title", "axes", "cells", "decodings", "measures")
-    if not isinstance(block, dict) or not isinstance(block.get("title"), str) or not isinstance(block.get("cells"), list):
+    if (
+        not isinstance(block, dict)
+        or not isinstance(block.get("title"), str)
+        or not isinstance(block.get("cells"), list)
+    ):
         raise InputError(f"{where}: an experiment needs `title` and a list `cells` of products")
     if unknown := set(block) - set(known):
         raise InputError(f"{where}.{min(map(str, unknown))}: unknown key; the keys are {', '.join(known)}")
@@ -183,7 +187,10 @@ def _checked(cell: Cell, scales: Mapping[str, str], where: str) -> Cell:
         raise InputError(f"{where}.benchmark: {cell.benchmark!r} is no block of `benchmarks` in params.yaml")
     _has_file(generators, cell.generator, f"{where}.generator", extra=(REAL_TEXTS,))
     _has_file(classifiers, cell.classifier, f"{where}.classifier")
-    numbers = {"seed": cell.seed, **{n: getattr(cell, n) for n in ("label_support", "text_support", "texts", "support")}}
+    numbers = {
+        "seed": cell.seed,
+        **{n: getattr(cell, n) for n in ("label_support", "text_support", "texts", "support")},
+    }
     for name, number in numbers.items():
         if type(number) is not int and not (number is None and name != "seed") or (number or 0) < 0:
             raise InputError(f"{where}.{name}: {number!r} is not a whole number of 0 or more")
@@ -211,6 +218,35 @@ def _has_file(package: ModuleType, name: object, where: str, extra: Sequence[str
             named.roles_of(package, str(name))
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
+
+
+def check(experiments: Iterable[Experiment], settings: params.Params) -> None:
+    """InputError for what would fail in the middle of a grid: an option that no generator has, support sizes that no split has."""
+    for experiment in experiments:
+        for cell in dict.fromkeys([*experiment.cells, *(c for some in experiment.measures.values() for c in some)]):
+            _check_settings(f"{FILE}: {experiment.name}", cell, settings)
+
+
+def _check_settings(where: str, cell: Cell, settings: params.Params) -> None:
+    if cell.options:
+        params.tried(f"{where}.options", cell.options, getattr(settings.generators, cell.generator))
+    if cell.selection:
+        params.tried(f"{where}.selection", cell.selection, settings.selection)
+    if cell.half and not settings.benchmarks[cell.benchmark].split.seen_test:
+        raise InputError(
+            f"{where}: benchmarks.{cell.benchmark}.split.seen_test is not set; `half` needs a seen test set"
+        )
+    sizes = [size for size in (cell.label_support, cell.text_support, cell.support) if size is not None]
+    if sizes:
+        larger = settings.benchmarks.get(f"{cell.benchmark}_supports")
+        if larger is None or larger.split.support_size < max(sizes):
+            raise InputError(
+                f"{where}: support size {max(sizes)} needs a block benchmarks.{cell.benchmark}_supports whose split.support_size is as large"
+            )
+        if settings.benchmarks[cell.benchmark].split.support_size in sizes:
+            raise InputError(
+                f"{where}: that support size is the split's own; leave it out, the cell without it is the same"
+            )
 
 
 # ---------------------------------------------------------------- cells to stages
@@ -285,16 +321,24 @@ def _add_supports(steps: Steps, benchmark: str, size: int | None) -> str:
     return f"data/supports/{benchmark}/{size}"
 
 
-def _add_backbones(steps: Steps, benchmark: str) -> str:
+def _add_backbones(steps: Steps, benchmark: str, *roles: str) -> list[str]:
+    """Those of the roles.  # their folders"""
     _add_corpus(steps, benchmark)
-    for role in ("encoder", "decoder", "seq2seq"):
+    for role in roles:
         steps["backbones"][f"{benchmark}-{role}"] = {"benchmark": benchmark, "role": role}
-    return f"models/backbones/{benchmark}"
+    return [f"models/backbones/{benchmark}/{role}" for role in roles]
+
+
+def _opened(steps: Steps, cell: Cell) -> dict[str, str]:
+    """The backbones that the generator opens. A list of dependencies has a fixed length in DVC, and a path may stand there twice."""
+    folders = _add_backbones(steps, cell.benchmark, *named.roles_of(generators, cell.generator))
+    first, second, *_ = [*folders, *[f"data/splits/{cell.benchmark}/labels.json"] * 2]
+    return {"opens": first, "opens_too": second}
 
 
 def _add_requests(steps: Steps, cell: Cell) -> str:
     split = _add_supports(steps, cell.benchmark, cell.label_support)
-    _add_backbones(steps, cell.benchmark)
+    _add_backbones(steps, cell.benchmark, "decoder")
     steps["label_generator"][cell.requests] = {"benchmark": cell.benchmark, "seed": cell.seed, "split": split}
     return f"data/compositions/{cell.requests}.jsonl"
 
@@ -306,20 +350,22 @@ def _add_texts(steps: Steps, cell: Cell) -> str:
         return f"{whole}/no_texts.jsonl"
     common = {"benchmark": cell.benchmark, "generator": cell.generator, "seed": cell.seed}
     split = _add_supports(steps, cell.benchmark, cell.text_support)
-    _add_backbones(steps, cell.benchmark)
+    common |= _opened(steps, cell)
+    _add_backbones(steps, cell.benchmark, "encoder")
     steps["train_filter"][f"{cell.benchmark}-{cell.seed}"] = {"benchmark": cell.benchmark, "seed": cell.seed}
     edits = _edits(f"generators.{cell.generator}", cell.options)
     steps["train_generator"][cell.generator_name] = common | {"split": split, "set": edits}
     requests = {"requests": _add_requests(steps, cell), "model": f"models/generator/{cell.generator_name}"}
     steps["synthesize"][cell.synthetic_name] = common | {"split": split} | requests
     chosen = {"synthetic": f"data/synthetic/{cell.synthetic_name}", "set": _edits("selection", cell.selection)}
-    steps["select"][cell.selected_name] = common | chosen
+    steps["select"][cell.selected_name] = {"benchmark": cell.benchmark, "seed": cell.seed} | chosen
     return f"data/selected/{cell.selected_name}.jsonl"
 
 
 def _add_classifier(steps: Steps, cell: Cell) -> None:
-    split, backbones = _add_corpus(steps, cell.benchmark), _add_backbones(steps, cell.benchmark)
-    entry = {"benchmark": cell.benchmark, "classifier": cell.classifier, "seed": cell.seed, "backbones": backbones}
+    split = _add_corpus(steps, cell.benchmark)
+    backbone, *_ = _add_backbones(steps, cell.benchmark, *named.roles_of(classifiers, cell.classifier)[:1])
+    entry = {"benchmark": cell.benchmark, "classifier": cell.classifier, "seed": cell.seed, "backbone": backbone}
     entry["requests"] = _add_requests(steps, replace(cell, label_support=None))
     part = "iid_" if cell.split == "iid" else ""
     entry |= {name: f"{split}/{part}{name}.jsonl" for name in ("train", "support")}
@@ -352,6 +398,7 @@ def _add_classifier(steps: Steps, cell: Cell) -> None:
 def _add_quality(steps: Steps, cell: Cell) -> None:
     common = {"benchmark": cell.benchmark, "generator": cell.generator, "seed": cell.seed}
     files = {"selected": _add_texts(steps, cell), "synthetic": f"data/synthetic/{cell.synthetic_name}.jsonl"}
+    _add_backbones(steps, cell.benchmark, "decoder")
     steps["quality"][cell.selected_name] = common | files
 
 
@@ -366,12 +413,12 @@ def _add_judge(steps: Steps, cell: Cell) -> None:
 def _add_representations(steps: Steps, cell: Cell) -> None:
     _add_texts(steps, cell)
     common = {"benchmark": cell.benchmark, "generator": cell.generator, "seed": cell.seed}
-    steps["representations"][cell.generator_name] = common | {"split": f"data/splits/{cell.benchmark}"}
+    steps["representations"][cell.generator_name] = common | _opened(steps, cell)
 
 
 _MEASURE = {"quality": _add_quality, "judge": _add_judge, "representations": _add_representations}
 
 
 def _edits(block: str, words: str) -> str:
-    """The stage's arguments for values that differ from params.yaml."""
-    return " ".join(f"--set {block}.{word}" for word in words.split(",")) if words else ""
+    """The stage's argument for values that differ from params.yaml."""
+    return f"--set {block}.{words}" if words else ""

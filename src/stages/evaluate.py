@@ -13,14 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from compaug.evaluation.generalised import Trained
+
 from compaug import params
 from compaug.benchmarks import oracle_for
 from compaug.evaluation.decoding import decode, read_validation
+from compaug.evaluation.errors import unparsed
 from compaug.evaluation.metrics import evaluate, label_matrix, read_predictions
 from compaug.records import InputError, Labels, iter_jsonl, read_json, read_jsonl, write_json
 from compaug.reports import cell, generalised, plots
-from compaug.evaluation.errors import unparsed
-from compaug.evaluation.generalised import Trained
 from stages import parser, run
 
 PARAMS = ["evaluation", "composition_prior", "benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options"]

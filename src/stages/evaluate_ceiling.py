@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from compaug.evaluation.generalised import Trained
+
 from compaug import params
 from compaug.benchmarks import oracle_for
 from compaug.records import Labels, read_jsonl, write_json
 from compaug.reports import generalised
-from compaug.evaluation.generalised import Trained
 from stages import parser, run
 
 PARAMS = ["composition_prior", "evaluation", "benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options"]

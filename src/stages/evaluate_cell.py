@@ -15,12 +15,12 @@ from pathlib import Path
 
 from compaug import classifiers, generators, params
 from compaug.benchmarks import oracle_for
+from compaug.evaluation.cell import oracle_fidelity
 from compaug.evaluation.decoding import decode, read_validation
+from compaug.evaluation.errors import analyse, unparsed
 from compaug.evaluation.metrics import evaluate, label_matrix, read_predictions
 from compaug.records import Labels, read_jsonl, write_json
 from compaug.reports import backbone_names
-from compaug.evaluation.cell import oracle_fidelity
-from compaug.evaluation.errors import analyse, unparsed
 from compaug.reports.paper import IID
 from compaug.reports.tables import correct_rows, result_row
 from stages import parser, run

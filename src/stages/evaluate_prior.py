@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from compaug.evaluation.generalised import Trained
+
 from compaug import params
 from compaug.records import Labels, read_jsonl, write_json
 from compaug.reports import backbone_names, generalised
-from compaug.evaluation.generalised import Trained
 from stages import parser, run
 
 PARAMS = ["composition_prior", "evaluation", "benchmarks.{benchmark}.backbones"]

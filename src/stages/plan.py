@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from compaug import experiments
+from compaug import experiments, params
 from compaug.records import write_text
 from stages import parser, run
 
@@ -20,7 +20,9 @@ HEAD = "# Made by `python -m stages.plan` from configs/experiments.yaml; do not 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    steps = experiments.plan(experiments.read(args.experiments, args.params).values())
+    wanted = experiments.read(args.experiments, args.params).values()
+    experiments.check(wanted, params.parse(args.params))
+    steps = experiments.plan(wanted)
     for folder in dict.fromkeys(experiments.FOLDER.values()):
         kinds = {kind: steps[kind] for kind, of in experiments.FOLDER.items() if of == folder}
         path = args.out / folder / "cells.yaml"

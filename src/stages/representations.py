@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.records import InputError, Labels, iter_jsonl, write_json
 from compaug.evaluation.representations import flat, silhouette, views
+from compaug.records import InputError, Labels, iter_jsonl, write_json
 from stages import parser, run
 
 PARAMS: list[str] = []

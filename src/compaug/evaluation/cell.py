@@ -1,4 +1,4 @@
-"""The numbers of one cell: its arms, their gain and gap, coverage, and the ceilings of a known grammar.
+"""The numbers of the root cell: its arms, their gain and gap, coverage.
 
 Arms of a cell: `augmented` and its twin `baseline` (trained on D_cg, both evaluated on D_test) and `iid` (no
 augmentation, trained and evaluated on the iid split: the accuracy without compositional shift).
@@ -6,28 +6,18 @@ augmentation, trained and evaluated on the iid split: the accuracy without compo
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from compaug.evaluation.metrics import DECIMALS, evaluate, instance_scores, label_matrix, percent
-from compaug.records import Example, Labels, sub_seed
+from compaug.evaluation.metrics import DECIMALS, instance_scores, percent
 from compaug.evaluation.statistics import paired_bootstrap, sign_flip_test
+from compaug.records import sub_seed
 
-SPLIT_OF_ARM = {"augmented": "test", "baseline": "test", "iid": "iid_test"}  # gold file of every arm
+SPLIT_OF_ARM = {"augmented": "unseen", "baseline": "unseen", "oversample": "unseen", "iid": "iid"}
 GAINS = ("jacc", "acc", "corr", "corr_set", "comp", "micro_f1", "macro_f1")
 SELECTION = ("requested", "produced", "kept")
 SELECTION_QUALITY = ("mean_filter_jacc", "share_jacc_1", "total_variation")
-
-
-class KnownGrammar(Protocol):
-    """What only a corpus made from a grammar offers; used by reports, never by a method."""
-
-    oracle: Callable[[str], Collection[tuple[int, ...]]]
-    fidelity: Callable[[str, tuple[int, ...]], bool]
-    bayes_predictions: Callable[[Sequence[str], Mapping[tuple[int, ...], float]], Sequence[tuple[int, ...]]]
 
 
 def summary(arms: Mapping[str, dict], side_car: Mapping) -> dict:
@@ -75,59 +65,3 @@ def coverage(requested: Mapping[str, int], train: Collection[str], test: Collect
         if n_requests
         else 0.0,
     }
-
-
-def prior(examples: Iterable[Example]) -> dict[tuple[int, ...], float]:
-    """Relative frequency of every composition."""
-    counts = Counter(example.labels for example in examples)
-    return {composition: count / counts.total() for composition, count in sorted(counts.items())}
-
-
-def bayes_ceilings(
-    grammar: KnownGrammar,
-    labels: Labels,
-    empty_both: str,
-    *,
-    train: Sequence[Example],
-    test: Sequence[Example],
-    iid_train: Sequence[Example],
-    iid_test: Sequence[Example],
-) -> dict[str, dict]:
-    """Metrics of the Bayes classifier: iid, and on D_test under the prior of D_cg (`train`) and of D_test."""
-    settings = {
-        "iid": (iid_test, prior(iid_train)),
-        "cg_training_prior": (test, prior(train)),
-        "cg_target_prior": (test, prior(test)),
-    }
-    results = {}
-    for name, (examples, composition_prior) in settings.items():
-        predicted = grammar.bayes_predictions([example.text for example in examples], composition_prior)
-        gold = label_matrix([example.labels for example in examples], len(labels))
-        result = evaluate(gold, label_matrix(predicted, len(labels)), labels, empty_both)
-        results[name] = {metric: result[metric] for metric in ("jacc", "acc", "corr", "corr_set", "comp", "n")}
-    return results
-
-
-def requested_of(example: Example) -> tuple[int, ...]:
-    """The composition a synthetic row was asked for (controls that copy real rows ask for their labels)."""
-    return example.labels if example.requested_labels is None else example.requested_labels
-
-
-def oracle_fidelity(grammar: KnownGrammar, selected: Sequence[Example]) -> float | None:
-    """Percentage of synthetic texts that express all requested labels and no other; None without a text."""
-    verdicts = [grammar.fidelity(example.text, requested_of(example)) for example in selected]
-    return percent(np.mean(verdicts)) if verdicts else None
-
-
-def judged_samples(grammar: KnownGrammar, selected: Sequence[Example], labels: Labels, n: int = 10) -> list[dict]:
-    """n texts, evenly spaced through the selection, with what was asked and what the oracle reads."""
-    rows = np.unique(np.linspace(0, len(selected) - 1, min(n, len(selected))).round().astype(int))
-    return [
-        {
-            "text": example.text,
-            "requested": labels.key(requested_of(example)),
-            "faithful": bool(grammar.fidelity(example.text, requested_of(example))),
-            "readings": sorted(labels.key(reading) for reading in grammar.oracle(example.text)),
-        }
-        for example in (selected[row] for row in rows)
-    ]

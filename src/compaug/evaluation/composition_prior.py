@@ -12,7 +12,7 @@ EM), Menon et al. 2021 (logit adjustment), Chao et al. 2016 (calibrated stacking
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,13 +48,13 @@ class Prior:
 
 
 def prior_of(
-    train: Sequence[Composition],
+    train: Iterable[Composition] | Mapping[Composition, int],
     target: Mapping[Composition, float],
     n_labels: int,
     extra: Iterable[Composition] = (),
     seen: Collection[Composition] | None = None,
 ) -> Prior:
-    """P_train from the training rows' compositions, smoothed by independent labels; P_t as given, normalised; `extra` are
+    """P_train from the training rows' compositions (or how often each stands there), smoothed by independent labels; P_t as given, normalised; `extra` are
     further candidates; `seen` are the compositions that count as seen, those of `train` unless told otherwise (synthetic rows
     show compositions that D_train lacks). InputError when `target` is empty or has no weight."""
     counts = Counter(train)
@@ -82,15 +82,18 @@ def prior_of(
     )
 
 
-def target_of(support: Sequence[Composition], drawn: Sequence[Composition], source: str) -> dict[Composition, float]:
-    """P_t from the support rows' compositions, from the label generator's samples, or half of both."""
+def target_of(
+    support: Mapping[Composition, int], drawn: Mapping[Composition, int], source: str
+) -> dict[Composition, float]:
+    """P_t from the support rows' compositions, from the label generator's samples, or half of both; each with how often it occurs."""
     made: Counter = Counter()
     parts = {"support": [support], "label_generator": [drawn], "both": [support, drawn]}
     if source not in parts:
         raise InputError(f"target: unknown source {source!r}; choose from {', '.join(parts)}")
     for compositions in parts[source]:
-        for composition, count in Counter(compositions).items():
-            made[composition] += count / len(compositions)
+        n = sum(compositions.values())
+        for composition, count in compositions.items():
+            made[composition] += count / n
     return dict(made)
 
 
@@ -243,12 +246,12 @@ class Fold:
 class Weights:
     weight: float
     strength: float
-    seen: float  # accuracies on the held-out rows, in [0, 1]
-    unseen: float
+    seen: float | None = None  # accuracies on the held-out rows, in [0, 1]; None: nobody chose
+    unseen: float | None = None
 
     @property
-    def harmonic(self) -> float:
-        return harmonic_mean(self.seen, self.unseen)
+    def harmonic(self) -> float | None:
+        return None if self.seen is None or self.unseen is None else harmonic_mean(self.seen, self.unseen)
 
 
 def choose(
@@ -264,20 +267,48 @@ def choose(
         raise InputError(
             "composition prior: no held-out rows to choose its weights on; the folds lack validation or support rows"
         )
+    rights = [
+        [_rights(p, gold, fold.prior) for fold in folds for p, gold in [pair(fold)] if len(p)]
+        for pair in (lambda fold: (fold.seen, fold.seen_gold), lambda fold: (fold.unseen, fold.unseen_gold))
+    ]
     found = []
     for strength in strengths:
         for weight in weights:
-            right = np.zeros(2)
-            for fold in folds:
-                for at, (probabilities, gold) in enumerate(
-                    ((fold.seen, fold.seen_gold), (fold.unseen, fold.unseen_gold))
-                ):
-                    if len(probabilities):
-                        right[at] += (
-                            (decode(probabilities, fold.prior, weight, strength, back_off) == gold).all(1).sum()
-                        )
-            found.append(Weights(weight, strength, right[0] / n_seen, right[1] / n_unseen))
+            seen, unseen = (sum(right(weight, strength, back_off) for right in some) for some in rights)
+            found.append(Weights(weight, strength, seen / n_seen, unseen / n_unseen))
     return max(found, key=lambda w: (round(w.harmonic, 12), -w.strength, -w.weight))
+
+
+def _rights(probabilities: np.ndarray, gold: np.ndarray, prior: Prior) -> Callable[[float, float, bool], int]:
+    """How many rows `decode` gets right, as a function of weight, strength and back-off. What does not depend on these is computed once:
+    the correction of candidates that P_t does not have is one constant, so that of these only the best one matters."""
+    p = probabilities.astype(np.float64)
+    scores, own = log_joint(p, prior.candidates), p > 0.5
+    p = p.clip(SMALLEST, 1 - SMALLEST)
+    alone = np.log(np.maximum(p, 1 - p)).sum(1)
+    known = set(map(bytes, np.packbits(prior.candidates, axis=1)))
+    unknown = np.array([bytes(row) not in known for row in np.packbits(own, axis=1)])
+    own_right = (own == gold).all(1)
+    columns, rest = np.flatnonzero(prior.target > 0), np.flatnonzero(prior.target == 0)
+    if len(rest):
+        best = rest[scores[:, rest].argmax(1)]  # [n]
+        columns = np.concatenate([np.tile(columns, (len(best), 1)), best[:, None]], axis=1)
+    else:
+        columns = np.tile(columns, (len(scores), 1))  # [n, 1 + |P_t|]: candidates that can win
+    reduced = np.take_along_axis(scores, columns, axis=1)
+    right = np.stack([(prior.candidates[column] == gold).all(1) for column in columns.T], axis=1)
+
+    def count(weight: float, strength: float, back_off: bool) -> int:
+        corrected = reduced + (strength * prior.correction(weight))[columns]
+        chosen = corrected.argmax(1)
+        rows = np.arange(len(chosen))
+        made = right[rows, chosen]
+        if back_off:
+            better = unknown & (alone + strength * np.log1p(-weight) > corrected[rows, chosen])
+            made = np.where(better, own_right, made)
+        return int(made.sum())
+
+    return count
 
 
 def em_target(probabilities: np.ndarray, prior: Prior, rounds: int = 50, tolerance: float = 1e-6) -> np.ndarray:

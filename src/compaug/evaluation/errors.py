@@ -1,37 +1,33 @@
-"""How a classifier fails: kinds of error, confused compositions, accuracy by size and by support (from predictions alone)."""
+"""How a classifier fails: kinds of answers, accuracy by number of labels and by support, confused compositions."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
-from pathlib import Path
+from collections.abc import Collection
 
 import numpy as np
 
 from compaug.evaluation.metrics import percent
-from compaug.records import Labels, iter_rows
+from compaug.records import Labels
 
 KINDS = ("exact", "subset", "empty", "superset", "overlap", "disjoint")  # they add up to all rows
-CONFUSIONS = 12  # pairs that are kept
 
 
-def analyse(
-    gold: np.ndarray, predicted: np.ndarray, labels: Labels, support: Collection[tuple[int, ...]] | None = None
-) -> dict:
-    """The error analysis of one cell; gold and predicted are boolean [n, n_labels], rates in percent.
+def analyse(gold: np.ndarray, predicted: np.ndarray, supported: np.ndarray | None = None) -> dict[str, float]:
+    """Metrics of one test set by name, rates in percent; gold and predicted are boolean [n, n_labels].
 
-    kinds: shares of the rows; by_size: accuracy by the number of gold labels; by_support: by whether the gold composition is
-    in `support` (left out when None); confusions: the most frequent [gold composition, predicted one, rows].
+    kind_<kind>: shares of the rows; acc_size_<k>, n_size_<k>: accuracy on rows with k gold labels; acc_in_support, acc_not_in_support
+    and their numbers of rows: by `supported` [n], whether the support set shows the row's composition (left out when None).
     """
     sizes, right = gold.sum(1), (gold == predicted).all(1)  # [n]
-    made = {
-        "kinds": {kind: percent(rows.mean()) for kind, rows in kinds(gold, predicted).items()},
-        "by_size": {str(size): _accuracy(right, sizes == size) for size in np.unique(sizes).tolist()},
-        "confusions": _confusions(gold, predicted, right, labels),
-    }
-    if support is not None:
-        known = np.array([tuple(np.flatnonzero(row).tolist()) in support for row in gold])
-        made["by_support"] = {"in support": _accuracy(right, known), "not in support": _accuracy(right, ~known)}
+    groups = {f"size_{size}": sizes == size for size in np.unique(sizes).tolist()}
+    if supported is not None:
+        groups |= {"in_support": supported, "not_in_support": ~supported}
+    made = {f"kind_{kind}": percent(rows.mean()) for kind, rows in kinds(gold, predicted).items()}
+    for name, rows in groups.items():
+        made[f"n_{name}"] = int(rows.sum())
+        if rows.any():
+            made[f"acc_{name}"] = percent(right[rows].mean())
     return made
 
 
@@ -50,24 +46,18 @@ def kinds(gold: np.ndarray, predicted: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-def _accuracy(right: np.ndarray, rows: np.ndarray) -> dict:
-    n = int(rows.sum())
-    return {"n": n, "acc": percent(right[rows].mean()) if n else None}
+def among(matrix: np.ndarray, compositions: Collection[tuple[int, ...]]) -> np.ndarray:
+    """Which rows [n, n_labels] are one of the compositions.  # bool [n]"""
+    wanted = np.zeros((len(compositions), matrix.shape[1]), dtype=bool)
+    for row, composition in enumerate(compositions):
+        wanted[row, list(composition)] = True
+    known = set(map(bytes, np.packbits(wanted, axis=1)))
+    return np.array([bytes(row) in known for row in np.packbits(matrix, axis=1)], dtype=bool)
 
 
-def _confusions(gold: np.ndarray, predicted: np.ndarray, right: np.ndarray, labels: Labels) -> list[list]:
-    keys = lambda rows: [labels.key(np.flatnonzero(row).tolist()) for row in rows]
-    pairs = Counter(zip(keys(gold[~right]), keys(predicted[~right]), strict=True))
-    ranked = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
-    return [[*pair, count] for pair, count in ranked[:CONFUSIONS]]
-
-
-def unparsed(path: Path | str, split: str = "test") -> dict | None:
-    """Of a classifier that writes its answers: rows with a piece that is no label, and such pieces; None for another."""
-    counts = [row["unparsed"] for _, row in iter_rows(path) if row.get("split") == split and "unparsed" in row]
-    return {"rows": sum(count > 0 for count in counts), "pieces": sum(counts)} if counts else None
-
-
-def mean(cells: Collection[Mapping]) -> dict[str, float]:
-    """Shares of the kinds, averaged over the error analyses of several seeds."""
-    return {kind: float(np.mean([cell["kinds"][kind] for cell in cells])) for kind in KINDS}
+def confusions(gold: np.ndarray, predicted: np.ndarray, labels: Labels) -> Counter[tuple[str, str]]:
+    """Wrong rows by the keys of their gold and their predicted composition."""
+    wrong = ~(gold == predicted).all(1)
+    pairs, counts = np.unique(np.stack([gold[wrong], predicted[wrong]], axis=1), axis=0, return_counts=True)
+    keys = ([labels.key(np.flatnonzero(row).tolist()) for row in pair] for pair in pairs)
+    return Counter({tuple(pair): int(n) for pair, n in zip(keys, counts, strict=True)})

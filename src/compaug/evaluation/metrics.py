@@ -6,11 +6,10 @@ Everything works on boolean matrices [n, n_labels], row = instance, column = lab
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 
-from compaug.records import InputError, Labels, iter_rows
+from compaug.records import InputError, Labels
 
 DECIMALS = 4
 
@@ -52,21 +51,20 @@ def instance_scores(gold: np.ndarray, predicted: np.ndarray, empty_both: str = "
     return scores
 
 
-def evaluate(gold: np.ndarray, predicted: np.ndarray, labels: Labels, empty_both: str = "one") -> dict:
-    """All metrics of a prediction as one nested dict, percentages rounded to 4 places, keys sorted.
+def rates(gold: np.ndarray, predicted: np.ndarray, empty_both: str = "one") -> dict[str, float]:
+    """All metrics of a prediction by name, percentages rounded to 4 places, and the number of rows `n`.
 
     `strict_subset` counts p strictly inside g (empty p too), `strict_superset` the reverse: in mode "one"
     corr_set = acc + strict_subset and comp = acc + strict_superset. F1 without any positive is 0, as in
-    scikit-learn. `per_composition` maps every gold composition to its n, its acc, and its most frequent wrong
-    prediction with its count (ties: the first key in alphabetical order; null when nothing is wrong).
+    scikit-learn.
     """
-    _check_shapes(gold, predicted, len(labels))
+    _check_shapes(gold, predicted)
     scores = instance_scores(gold, predicted, empty_both)
     subset, superset = ~(predicted & ~gold).any(axis=1), ~(gold & ~predicted).any(axis=1)  # [n]
     true_positive = (gold & predicted).sum(axis=0)  # [n_labels]
     wrong = (gold ^ predicted).sum(axis=0)  # false positives and false negatives [n_labels]
-    rates = {name: score.mean() for name, score in scores.items()}
-    rates |= {
+    found = {name: score.mean() for name, score in scores.items()}
+    found |= {
         "micro_f1": _f1(true_positive.sum(), wrong.sum()),
         "macro_f1": _f1(true_positive, wrong).mean(),
         "hamming": (gold ^ predicted).mean(),
@@ -74,8 +72,13 @@ def evaluate(gold: np.ndarray, predicted: np.ndarray, labels: Labels, empty_both
         "strict_subset": (subset & ~superset).mean(),
         "strict_superset": (superset & ~subset).mean(),
     }
-    result = {name: percent(rate) for name, rate in rates.items()}
-    result |= {"n": len(gold), "per_composition": per_composition(gold, predicted, labels)}
+    return {name: percent(rate) for name, rate in found.items()} | {"n": len(gold)}
+
+
+def evaluate(gold: np.ndarray, predicted: np.ndarray, labels: Labels, empty_both: str = "one") -> dict:
+    """`rates`, and `per_composition`: every gold composition with its n, its acc, and its most frequent wrong
+    prediction with its count (ties: the first key in alphabetical order; null when nothing is wrong). Keys sorted."""
+    result = rates(gold, predicted, empty_both) | {"per_composition": per_composition(gold, predicted, labels)}
     return dict(sorted(result.items()))
 
 
@@ -103,40 +106,6 @@ def per_composition(gold: np.ndarray, predicted: np.ndarray, labels: Labels) -> 
     return dict(sorted(rows.items()))
 
 
-def read_predictions(path: Path | str, ids: Sequence[str], n_labels: int, split: str = "test") -> np.ndarray:
-    """Probabilities [n, n_labels] of the rows of `split` in predictions.jsonl, in the order of `ids`.
-
-    Raises InputError unless the file holds exactly these ids, once each, with n_labels numbers in [0, 1].
-    """
-    row_of = {example_id: row for row, example_id in enumerate(ids)}
-    probabilities = np.full((len(ids), n_labels), np.nan)
-    for number, record in iter_rows(path):
-        try:
-            if record["split"] != split:
-                continue
-            example_id, row = record["id"], row_of.get(record["id"])
-            values = np.asarray(record["probabilities"], dtype=float)
-        except (KeyError, TypeError, ValueError) as error:
-            message = f"{path}:{number}: not a prediction with id, split and probabilities ({error}); train again"
-            raise InputError(message) from None
-        if row is None:
-            raise InputError(f"{path}:{number}: id {example_id!r} is not in the gold file; predict again on this split")
-        if values.shape != (n_labels,):
-            raise InputError(f"{path}:{number}: {values.size} probabilities for {n_labels} labels; train again")
-        if not ((values >= 0) & (values <= 1)).all():  # NaN fails both comparisons
-            raise InputError(f"{path}:{number}: a probability is not a finite number in [0, 1]; train again")
-        if not np.isnan(probabilities[row, 0]):
-            raise InputError(f"{path}:{number}: id {example_id!r} is predicted twice; predict again on this split")
-        probabilities[row] = values
-    missing = np.flatnonzero(np.isnan(probabilities[:, 0]))
-    if len(missing):
-        raise InputError(
-            f"{path}: {len(missing)} of {len(ids)} gold ids have no prediction, first {ids[missing[0]]!r}; "
-            "predict again on this split"
-        )
-    return probabilities
-
-
 def percent(rate: float) -> float:
     """A rate in [0, 1] as a rounded percentage."""
     return round(100 * float(rate), DECIMALS)
@@ -153,8 +122,8 @@ def _compositions(matrix: np.ndarray, labels: Labels) -> tuple[list[str], np.nda
     return [labels.key(np.flatnonzero(row).tolist()) for row in distinct], index.reshape(-1)
 
 
-def _check_shapes(gold: np.ndarray, predicted: np.ndarray, n_labels: int) -> None:
-    if gold.shape != predicted.shape or gold.ndim != 2 or gold.shape[1] != n_labels:
-        raise InputError(f"gold {gold.shape} and prediction {predicted.shape} must both be [n, {n_labels}]")
+def _check_shapes(gold: np.ndarray, predicted: np.ndarray) -> None:
+    if gold.shape != predicted.shape or gold.ndim != 2:
+        raise InputError(f"gold {gold.shape} and prediction {predicted.shape} must both be [n, n_labels]")
     if not len(gold):
         raise InputError("no instance to evaluate: the gold file is empty")

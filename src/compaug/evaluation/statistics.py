@@ -58,6 +58,18 @@ def paired_bootstrap(
     return float(low), float(high)
 
 
+def resampled_means(values: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
+    """Means of the columns of `values` [n, m], the n rows drawn again with replacement.  # [n_resamples, m]
+
+    As in `paired_bootstrap` only how often each distinct row is drawn matters.
+    """
+    distinct, counts = np.unique(np.asarray(values, dtype=float), axis=0, return_counts=True)  # [k, m], [k]
+    n = int(counts.sum())
+    rng = np.random.default_rng(seed)
+    blocks = [rng.multinomial(n, counts / n, size=size) for size in _chunks(n_resamples, width=len(counts))]
+    return np.concatenate([block @ distinct / n for block in blocks])
+
+
 def sign_flip_test(differences: Sequence[float], seed: int, n_resamples: int = 10_000) -> float:
     """Two-sided p value of "the paired differences are symmetric around zero" (paired permutation test).
 
