@@ -1,8 +1,8 @@
 """How one trained generator represents every label in the compositions of D_cg: silhouette and t-SNE points (figures 2 and 5).
 
-python -m stages.representations --generator ld_vae --model models/paper/generator/diagnostic-ld_vae-13 \
-    --split data/splits/diagnostic --backbones models/paper/backbones/diagnostic --seed 13 \
-    --out reports/ablations/representations/diagnostic-ld_vae-13.json
+python -m stages.representations --generator ld_vae --model models/generator/diagnostic-ld_vae-13 \
+    --split data/splits/diagnostic --backbones models/backbones/diagnostic --seed 13 \
+    --out reports/representations/diagnostic-ld_vae-13.json
 """
 
 from __future__ import annotations

@@ -46,6 +46,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -96,7 +97,7 @@ class Outcome:
     decoding: str
     metrics: Mapping[str, Mapping[str, float]]
     right: Mapping[str, np.ndarray]
-    confusions: Mapping[tuple[str, str], int]
+    confusions: Mapping[tuple[str, str], int]  # of the first split, under threshold alone
 
 
 @dataclass
@@ -123,14 +124,13 @@ class Found:
         return (self.experiment.name, *columns.values(), decoding, seed, split, metric, value)
 
     def confusions(self) -> Iterator[Row]:
-        """The most frequent confusions of every cell, over its seeds, under the experiment's first decoding."""
-        totals: dict[tuple, dict[tuple[str, str], int]] = {}
+        """Rows of confusions.csv: the most frequent ones of every cell, over its seeds."""
+        totals: dict[tuple, Counter[tuple[str, str]]] = {}
         for outcome in self.outcomes:
             *columns, _ = outcome.cell.columns().values()
-            key = (*columns, outcome.decoding, *outcome.right)[: len(columns) + 2]
-            total = totals.setdefault(key, {})
-            for pair, n in outcome.confusions.items():
-                total[pair] = total.get(pair, 0) + n
+            totals.setdefault((*columns, outcome.decoding, next(iter(outcome.right))), Counter()).update(
+                outcome.confusions
+            )
         for key, total in totals.items():
             for pair, n in sorted(total.items(), key=lambda item: (-item[1], item[0]))[:CONFUSIONS]:
                 yield (self.experiment.name, *key, *pair, n)
@@ -249,24 +249,24 @@ class Evaluator:
         return tuple(self._outcome(cell, case, decoding, supported) for decoding in decodings)
 
     def _outcome(self, cell: Cell, case: Case, decoding: str, supported: Mapping[str, np.ndarray]) -> Outcome:
-        decoded, metrics, right, confusions = DECODINGS[decoding](case), {}, {}, {}
+        decoded = DECODINGS[decoding](case)
+        metrics, right = {}, {}
         for split, truth in case.truth.items():
             sets = decoded.sets[split]
             metrics[split] = rates(truth, sets, self.evaluation.empty_both)
             metrics[split] |= errors.analyse(truth, sets, None if split == "iid" else supported[split])
             right[split] = (truth == sets).all(axis=1)
+        first = next(iter(metrics))  # iid, or unseen
         if "seen" in right:
             accuracies = (float(right[split].mean()) for split in ("seen", "unseen"))
             metrics["unseen"]["harmonic"] = percent(harmonic_mean(*accuracies))
             metrics["unseen"]["ausuc"] = percent(decoded.ausuc(case))
         if decoded.chosen:
-            some = next(iter(metrics))
-            metrics[some] |= {"weight": decoded.weight, "strength": decoded.strength}
+            metrics[first] |= {"weight": decoded.weight, "strength": decoded.strength}
             if decoded.chosen.harmonic is not None:
-                metrics[some]["held_out"] = percent(decoded.chosen.harmonic)
-        first = next(iter(case.truth))
-        if decoding == "threshold":
-            confusions = errors.confusions(case.truth[first], decoded.sets[first], case.gold.labels)
+                metrics[first]["held_out"] = percent(decoded.chosen.harmonic)
+        threshold = decoding == "threshold"
+        confusions = errors.confusions(case.truth[first], decoded.sets[first], case.gold.labels) if threshold else {}
         return Outcome(cell, decoding, metrics, right, confusions)
 
     def _facts(self, cell: Cell, known: bool) -> dict[str, float]:
@@ -276,7 +276,8 @@ class Evaluator:
         if found.unparsed is not None:
             made |= {"unparsed_rows": int((found.unparsed > 0).sum()), "unparsed_pieces": int(found.unparsed.sum())}
         if known and cell.split == "cg":
-            reach = found.learned.keys() | found.support.keys() | (found.drawn or {}).keys()
+            drawn = {} if self.options.target == "support" else found.drawn or {}
+            reach = found.learned.keys() | found.support.keys() | drawn.keys()
             made["known"] = percent(errors.among(gold.matrix("test"), reach).mean())
         if cell.generator == NONE or cell.texts is not None:
             return made  # no texts, or not those that were measured
