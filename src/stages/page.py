@@ -23,9 +23,11 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     results = longtable.load(args.reports, **params.load(args.params, PARAMS))
     quality = longtable.read_all(args.reports / "quality")
-    costs = [read_json(path) for path in (args.reports / "archive/provenance.json", args.reports / "provenance.json") if path.exists()]
-    known = {name: cost for some in costs for name, cost in some.items()}
-    shown = page.render(results, args.reports / "tables/figures", quality, known)
+    costs = [
+        read_json(path) if (path := folder / "provenance.json").exists() else {}
+        for folder in (args.reports, args.reports / "archive")
+    ]
+    shown = page.render(results, args.reports / "tables/figures", quality, page.provenance(results, *costs))
     if (size := len(shown.encode())) > LIMIT:
         raise InputError(f"{args.out}: the page has {size:,} bytes, more than {LIMIT:,}; show fewer texts or figures")
     write_text(args.out, shown)
@@ -34,7 +36,9 @@ def main(argv: list[str] | None = None) -> None:
 
 def _parser():
     made = parser(__doc__)
-    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results.csv, tables/figures and quality")
+    made.add_argument(
+        "--reports", type=Path, default=Path("reports"), help="folder with results.csv, tables/figures and quality"
+    )
     made.add_argument("--out", type=Path, required=True, help="page to write")
     return made
 

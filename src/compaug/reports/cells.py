@@ -57,7 +57,9 @@ class Cell:
         """The paper's number, in brackets ours minus it."""
         if self.paper is None:
             return ""
-        return f"{figure(self.paper)} ({figure(self.ours - self.paper, True)})" if self.comparable else figure(self.paper)
+        return (
+            f"{figure(self.paper)} ({figure(self.ours - self.paper, True)})" if self.comparable else figure(self.paper)
+        )
 
     def __str__(self) -> str:
         return f"{self.shown} {self.interval}".strip()
@@ -133,7 +135,9 @@ def p_value(value: float | None) -> str:
 
 def markdown(table: Table) -> str:
     """A column in which the paper has numbers is followed by one with them."""
-    printed = [any(isinstance(row[at], Cell) and row[at].printed for row in table.rows) for at in range(len(table.header))]
+    printed = [
+        any(isinstance(row[at], Cell) and row[at].printed for row in table.rows) for at in range(len(table.header))
+    ]
     words = [all(isinstance(row[at], str) for row in table.rows) for at in range(len(table.header))]
 
     def spread(row: Sequence, paper: Callable) -> list:
@@ -157,7 +161,10 @@ def comma_separated(tables: Sequence[Table]) -> str:
             for column, value in zip(table.header, row, strict=True):
                 if isinstance(value, Cell):
                     numbers = [value.ours, value.ci95, value.paper]
-                    rounded = ["" if n is None else n if isinstance(n, int) else round(float(n), DECIMALS) + 0.0 for n in numbers]
+                    rounded = [
+                        "" if n is None else n if isinstance(n, int) else round(float(n), DECIMALS) + 0.0
+                        for n in numbers
+                    ]
                     writer.writerow([table.title, name, column, *rounded, str(value)])
     return stream.getvalue()
 

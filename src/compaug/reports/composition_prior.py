@@ -28,7 +28,12 @@ DECODINGS = {
     "em": "weight and strength of composition_prior, P_t re-estimated from the texts of both test sets",
 }
 PAIR = ("threshold", "composition_prior")
-SCORES = {"seen": ("seen", "acc"), "unseen": ("unseen", "acc"), "H": ("unseen", "harmonic"), "AUSUC": ("unseen", "ausuc")}
+SCORES = {
+    "seen": ("seen", "acc"),
+    "unseen": ("unseen", "acc"),
+    "H": ("unseen", "harmonic"),
+    "AUSUC": ("unseen", "ausuc"),
+}
 CEILINGS = {
     ("bayes", "training_prior"): "Bayes, compositions of training",
     ("bayes", "mixed_prior"): "Bayes, mixed with those of the test set",
@@ -55,7 +60,10 @@ def tables(results: Results) -> list[Table]:
     made = []
     for _, benchmark, rows in results.of(EXPERIMENT):
         cells = pick(rows, classifier="bert", selection="top_k")
-        cells, known = cells[cells["generator"] != "real_texts"], pick(results.gains, experiment=EXPERIMENT, benchmark=benchmark)
+        cells, known = (
+            cells[cells["generator"] != "real_texts"],
+            pick(results.gains, experiment=EXPERIMENT, benchmark=benchmark),
+        )
         others = rows[~rows["classifier"].isin(["bert", "bayes"])]
         note = "; ".join(f"`{name}`: {words}" for name, words in DECODINGS.items())
         made += [
@@ -69,7 +77,9 @@ def tables(results: Results) -> list[Table]:
     return [table for table in made if table.rows]
 
 
-def _scores(results: Results, title: str, rows: pd.DataFrame, column: str, decodings: tuple[str, ...], note: str = "") -> Table:
+def _scores(
+    results: Results, title: str, rows: pd.DataFrame, column: str, decodings: tuple[str, ...], note: str = ""
+) -> Table:
     found = summaries(pick(rows, decoding=decodings), column, "decoding", "split", "metric")
     lines = [
         [name, decoding, *(cell(found.get((name, decoding, *which))) for which in SCORES.values())]
@@ -83,15 +93,22 @@ def _scores(results: Results, title: str, rows: pd.DataFrame, column: str, decod
 def _gains(results: Results, benchmark: str, gains: pd.DataFrame) -> list[Table]:
     gains = pick(gains, metric="harmonic", decoding=PAIR, selection="top_k")
     made = []
-    for over, words in (("threshold", "H with the composition prior, over thresholds"), ("none", "H over no augmentation, same decoding")):
+    for over, words in (
+        ("threshold", "H with the composition prior, over thresholds"),
+        ("none", "H over no augmentation, same decoding"),
+    ):
         some = pick(gains, over=over)
         order = {name: at for at, name in enumerate(results.ordered(some["generator"]))}
         lines = [
             [row["generator"], row["decoding"], *gain(row)[:3]]
-            for _, row in sorted(some.iterrows(), key=lambda pair: (order[pair[1]["generator"]], PAIR.index(pair[1]["decoding"])))
+            for _, row in sorted(
+                some.iterrows(), key=lambda pair: (order[pair[1]["generator"]], PAIR.index(pair[1]["decoding"]))
+            )
         ]
         note = claim(some, list(order)) if over == "threshold" and lines else ""
-        made.append(Table(f"{benchmark}: {words}", note, ["generator", "decoding", "gain in H", "over rows", "p, seeds"], lines))
+        made.append(
+            Table(f"{benchmark}: {words}", note, ["generator", "decoding", "gain in H", "over rows", "p, seeds"], lines)
+        )
     return made
 
 
@@ -102,7 +119,9 @@ def claim(gains: pd.DataFrame, names: list[str]) -> str:
         row = pick(gains, generator=name).iloc[0]
         sure = row["p_seeds"] < LEVEL
         up, down = sure and row["low_rows"] > 0 < row["mean"], sure and row["high_rows"] < 0 > row["mean"]
-        groups.setdefault("raises H" if up else "lowers H" if down else "cannot be shown to move H", []).append(f"`{name}`")
+        groups.setdefault("raises H" if up else "lowers H" if down else "cannot be shown to move H", []).append(
+            f"`{name}`"
+        )
     said = "; ".join(f"{way} for {', '.join(some)}" for way, some in groups.items())
     return f"By the test over seeds and the interval over test rows together, the composition prior {said}."
 
@@ -153,9 +172,13 @@ def figures_of(results: Results) -> list[Figure]:
         rows = rows[rows["generator"] != "real_texts"]
         found = summaries(rows, "generator", "decoding", "split")
         points = {
-            name: {decoding: tuple(found[name, decoding, split].mean for split in ("seen", "unseen")) for decoding in PAIR}
+            name: {
+                decoding: tuple(found[name, decoding, split].mean for split in ("seen", "unseen")) for decoding in PAIR
+            }
             for name in results.ordered(rows["generator"])
         }
         draw = partial(figures.seen_against_unseen, benchmark, points, ["thresholds", "composition prior"])
-        made.append(Figure(f"seen-unseen-{benchmark}", f"Seen against unseen accuracy under two decodings, {benchmark}", draw))
+        made.append(
+            Figure(f"seen-unseen-{benchmark}", f"Seen against unseen accuracy under two decodings, {benchmark}", draw)
+        )
     return made

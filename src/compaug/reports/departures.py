@@ -26,13 +26,33 @@ def tables(results: Results) -> list[Table]:
         families = {"options of the generator": [(name, SELECTION) for name in options]}
         families["rules of selection"] = [(GENERATOR, rule) for rule in rules if rule != SELECTION]
         for words, variants in families.items():
-            some = rows[[pair in {(GENERATOR, SELECTION), *variants} for pair in zip(rows["generator"], rows["selection"], strict=True)]]
+            some = rows[
+                [
+                    pair in {(GENERATOR, SELECTION), *variants}
+                    for pair in zip(rows["generator"], rows["selection"], strict=True)
+                ]
+            ]
             found, lines = summaries(some, "generator", "selection", "metric"), []
             for pair in [(GENERATOR, SELECTION), *sorted(set(variants))]:
                 acc = [pick(some, generator=g, selection=s, metric="acc") for g, s in (pair, (GENERATOR, SELECTION))]
-                name = "default" if pair == (GENERATOR, SELECTION) else pair[0].removeprefix(f"{GENERATOR}+") if pair[1] == SELECTION else pair[1]
+                name = (
+                    "default"
+                    if pair == (GENERATOR, SELECTION)
+                    else pair[0].removeprefix(f"{GENERATOR}+")
+                    if pair[1] == SELECTION
+                    else pair[1]
+                )
                 own = {metric: found.get((*pair, metric)) for metric in METRICS}
-                lines.append([name, *metrics(own, METRICS), cell(None if name == "default" else difference(*acc), sign=True)])
+                lines.append(
+                    [name, *metrics(own, METRICS), cell(None if name == "default" else difference(*acc), sign=True)]
+                )
             if variants:
-                made.append(Table(f"{benchmark}: {words}", results.setting(some), ["", *METRICS.values(), "Acc over default"], lines))
+                made.append(
+                    Table(
+                        f"{benchmark}: {words}",
+                        results.setting(some),
+                        ["", *METRICS.values(), "Acc over default"],
+                        lines,
+                    )
+                )
     return made

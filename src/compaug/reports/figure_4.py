@@ -29,7 +29,12 @@ def tables(results: Results) -> list[Table]:
 
 def _curves(results: Results, rows: pd.DataFrame) -> dict[str, dict[int, Summary]]:
     """{generator: {number of texts: Acc}} of those with more than one number; every curve starts from no augmentation."""
-    found = summaries(pick(rows, split="unseen", metric=("acc", "n_aug"), decoding=("threshold", "any")), "generator", "selection", "metric")
+    found = summaries(
+        pick(rows, split="unseen", metric=("acc", "n_aug"), decoding=("threshold", "any")),
+        "generator",
+        "selection",
+        "metric",
+    )
     start = found.get(("none", "top_k", "acc"))
     curves: dict[str, dict[int, Summary]] = {}
     for (name, selection, metric), acc in found.items():
@@ -38,7 +43,9 @@ def _curves(results: Results, rows: pd.DataFrame) -> dict[str, dict[int, Summary
             size = f"{found[name, selection, 'n_aug'].mean:.0f}"
         if metric == "acc" and name != "none" and size.isdigit():
             curves.setdefault(name, {0: start} if start else {})[int(size)] = acc
-    return {name: dict(sorted(curves[name].items())) for name in results.ordered(curves) if len(set(curves[name]) - {0}) > 1}
+    return {
+        name: dict(sorted(curves[name].items())) for name in results.ordered(curves) if len(set(curves[name]) - {0}) > 1
+    }
 
 
 def _printed(results: Results) -> str:
@@ -56,6 +63,10 @@ def figures_of(results: Results) -> list[Figure]:
     made = []
     for _, benchmark, rows in results.of(EXPERIMENT):
         if curves := _curves(results, rows):
-            draw = partial(figures.accuracy_by_size, benchmark, {name: [*curve.items()] for name, curve in curves.items()})
-            made.append(Figure(f"synthetic-size-{benchmark}", f"Accuracy by number of synthetic texts, {benchmark}", draw))
+            draw = partial(
+                figures.accuracy_by_size, benchmark, {name: [*curve.items()] for name, curve in curves.items()}
+            )
+            made.append(
+                Figure(f"synthetic-size-{benchmark}", f"Accuracy by number of synthetic texts, {benchmark}", draw)
+            )
     return made

@@ -25,7 +25,10 @@ def tables(results: Results) -> list[Table]:
     for _, benchmark, rows in results.of(EXPERIMENT):
         rows = pick(rows, decoding="any", metric=[f"silhouette_{view}" for view in VIEWS])
         found = summaries(rows, "generator", "metric")
-        lines = [[name, *(cell(found.get((name, f"silhouette_{view}"))) for view in VIEWS)] for name in results.ordered(rows["generator"])]
+        lines = [
+            [name, *(cell(found.get((name, f"silhouette_{view}"))) for view in VIEWS)]
+            for name in results.ordered(rows["generator"])
+        ]
         made += [Table(benchmark, results.setting(rows), ["generator", *VIEWS], lines)] if lines else []
     return made
 
@@ -35,7 +38,14 @@ def figures_of(results: Results) -> list[Figure]:
     made = []
     for _, benchmark, rows in results.of(EXPERIMENT):
         seeds = sorted(pick(rows, metric=[f"silhouette_{view}" for view in VIEWS])["seed"])
-        found = {name: results.representations.get(f"{benchmark}-{name}-{seeds[0]}") for name in results.ordered(rows["generator"])} if seeds else {}
+        found = (
+            {
+                name: results.representations.get(f"{benchmark}-{name}-{seeds[0]}")
+                for name in results.ordered(rows["generator"])
+            }
+            if seeds
+            else {}
+        )
         found = {name: one for name, one in found.items() if one}
         name = f"representations-{benchmark}"
         archived = results.archive / EXPERIMENT / "figures" / f"{name}.png"

@@ -22,23 +22,41 @@ from compaug.reports import backbone_names
 from compaug.reports.paper import read_paper_values
 
 ARCHIVE = "archive"
-BEFORE = (
-    "Numbers of commit {}, from before the arithmetic was made the same on every CPU; kept until this experiment runs again."
+BEFORE = "Numbers of commit {}, from before the arithmetic was made the same on every CPU; kept until this experiment runs again."
+WORDS = (
+    "experiment",
+    "benchmark",
+    "scale",
+    "generator",
+    "selection",
+    "classifier",
+    "decoding",
+    "split",
+    "metric",
+    "over",
 )
-WORDS = ("experiment", "benchmark", "scale", "generator", "selection", "classifier", "decoding", "split", "metric", "over")
-WHOLE = ("seed", "seeds")
-OPTIONAL = ("std", "ci95", "low_rows", "high_rows", "p_seeds", "p_rows")  # one seed has no spread, and not every gain has both tests
+WORDS += ("composition", "predicted")
+WHOLE = ("seed", "seeds", "rows")
+OPTIONAL = (
+    "std",
+    "ci95",
+    "low_rows",
+    "high_rows",
+    "p_seeds",
+    "p_rows",
+)  # one seed has no spread, and not every gain has both tests
 FIRST = ("none", "oversample", "shuffled")  # the controls, then the paper's methods in its order, then all others
 
 
 @dataclass(frozen=True)
 class Results:
-    """What tables are made of. frame: results.csv and `commit` ("" for current rows); gains: likewise; paper: reports/paper_values.yaml;
-    benchmarks: their blocks of params.yaml; counts: of every benchmark's split, reports/gold/<benchmark>.json; representations: by
-    <benchmark>-<generator>-<seed>; archive: folder of what experiments had before they ran in this form."""
+    """What tables are made of. frame: results.csv and `commit` ("" for current rows); gains, confusions: likewise; paper:
+    reports/paper_values.yaml; benchmarks: their blocks of params.yaml; counts: of every benchmark's split, reports/gold/<benchmark>.json;
+    representations: by <benchmark>-<generator>-<seed>; archive: folder of what experiments had before they ran in this form."""
 
     frame: pd.DataFrame
     gains: pd.DataFrame
+    confusions: pd.DataFrame
     paper: Mapping
     benchmarks: Mapping[str, Benchmark]
     counts: Mapping[str, Mapping]
@@ -66,9 +84,13 @@ class Results:
 
     def setting(self, rows: pd.DataFrame) -> str:
         """Of rows of one benchmark: seeds, sizes of the backbones, and the commit of numbers from the archive."""
-        own = rows[rows["seed"] != 0]  # which stands for no seed: the Bayes classifier, means of seeds that were not kept apart
+        own = rows[
+            rows["seed"] != 0
+        ]  # which stands for no seed: the Bayes classifier, means of seeds that were not kept apart
         seeds = sorted(set(own["seed"]))
-        said = [f"{'Seeds' if len(seeds) > 1 else 'Seed'} {', '.join(map(str, seeds))}" if seeds else "Means over seeds"]
+        said = [
+            f"{'Seeds' if len(seeds) > 1 else 'Seed'} {', '.join(map(str, seeds))}" if seeds else "Means over seeds"
+        ]
         if own.groupby(["generator", "selection", "classifier", "split"])["seed"].nunique().nunique() > 1:
             said[0] += ", but not in every cell"
         benchmark = rows["benchmark"].iloc[0]
@@ -76,7 +98,10 @@ class Results:
             roles: dict[str, list[str]] = {}
             for role, name in backbone_names(self.benchmarks[benchmark].backbones, ("seq2seq",)).items():
                 roles.setdefault(name, []).append(role)
-            said.append(f"scale {rows['scale'].iloc[0]}: " + ", ".join(f"{', '.join(some)} `{name}`" for name, some in roles.items()))
+            said.append(
+                f"scale {rows['scale'].iloc[0]}: "
+                + ", ".join(f"{', '.join(some)} `{name}`" for name, some in roles.items())
+            )
         commits = sorted(set(rows["commit"]) - {""})
         return f"{'; '.join(said)}. {' '.join(BEFORE.format(commit) for commit in commits)}".strip()
 
@@ -91,35 +116,38 @@ class Results:
 def load(reports: Path, benchmarks: Mapping[str, Benchmark]) -> Results:
     """Everything that tables are made of, from the folder `reports`; `benchmarks` of params.yaml."""
     archive = reports / ARCHIVE
-    counts = read_all(archive / "splits") | read_all(reports / "gold")
+    counts = read_all(archive / "splits") | {
+        name: one.get("counts", {}) for name, one in read_all(reports / "gold").items()
+    }
     paper = read_paper_values(reports / "paper_values.yaml")
-    frame, gained = read(reports)
+    frame, gained, confusions = read(reports)
     if not len(frame):
         raise InputError(f"{reports / 'results.csv'}: no result; `make grid EXPERIMENT=small` makes the first")
     known = {name: one for name, one in counts.items() if name in set(frame["benchmark"])}
-    return Results(frame, gained, paper, benchmarks, known, read_all(reports / "representations"), archive)
+    return Results(frame, gained, confusions, paper, benchmarks, known, read_all(reports / "representations"), archive)
 
 
 def read_all(folder: Path) -> dict[str, dict]:
     return {path.stem: read_json(path) for path in sorted(folder.glob("*.json"))}
 
 
-def read(reports: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Long table and gains, each with the column `commit`. InputError names the file and line that is wrong."""
+def read(reports: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Long table, gains and confusions, each with the column `commit`. InputError names the file and line that is wrong."""
+    archive = reports / ARCHIVE
+    kept = read_json(path) if (path := archive / "provenance.json").exists() else {}
     current = _read(reports / "results.csv", results.COLUMNS)
-    archived = _read(reports / ARCHIVE / "results.csv", results.COLUMNS)
     known = set(zip(current["experiment"], current["benchmark"], strict=True))
-    files = {"results.csv": (current, archived)}
-    files["gains.csv"] = tuple(_read(folder / "gains.csv", gains.COLUMNS) for folder in (reports, reports / ARCHIVE))
-    path = reports / ARCHIVE / "provenance.json"
-    commits = {name: entry["commit"] for name, entry in read_json(path).items()} if path.exists() else {}
     made = []
-    for name, (new, old) in files.items():
-        old = old[[pair not in known for pair in zip(old["experiment"], old["benchmark"], strict=True)]]
-        if missing := set(old["experiment"]) - set(commits):
-            raise InputError(f"{path}: names no commit for {min(missing)}, of which {ARCHIVE}/{name} has rows")
-        made.append(pd.concat([new.assign(commit=""), old.assign(commit=old["experiment"].map(commits))], ignore_index=True))
-    return _folded(made[0]), made[1]
+    files = {"results.csv": results.COLUMNS, "gains.csv": gains.COLUMNS, "confusions.csv": results.CONFUSION_COLUMNS}
+    for name, columns in files.items():
+        new, old = (_read(folder / name, columns) for folder in (reports, archive))
+        again = [pair in known for pair in zip(old["experiment"], old["benchmark"], strict=True)]
+        old = old.drop(index=old.index[again])
+        if missing := set(old["experiment"]) - set(kept):
+            raise InputError(f"{path}: names no commit for {min(missing)}, of which {archive / name} has rows")
+        old = old.assign(commit=[kept[experiment]["commit"] for experiment in old["experiment"]])
+        made.append(pd.concat([new.assign(commit=""), old], ignore_index=True))
+    return _folded(made[0]), made[1], made[2]
 
 
 def _folded(frame: pd.DataFrame) -> pd.DataFrame:
@@ -143,12 +171,16 @@ def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
                     raise ValueError(f"the columns are {','.join(header) or 'missing'}, not {','.join(columns)}")
                 for row in reader:
                     rows.append(_parsed(row, columns))
-                    key = tuple(value for value in rows[-1][: columns.index("value" if "value" in columns else "seeds")])
+                    key = tuple(
+                        rows[-1][: next(at for at, name in enumerate(columns) if name in ("value", "seeds", "rows"))]
+                    )
                     if key in seen:
                         raise ValueError("says the same of the same cell as a line before it")
                     seen.add(key)
             except (ValueError, csv.Error) as error:  # ValueError: also bytes that are no UTF-8
-                raise InputError(f"{path}: line {max(reader.line_num, 1)}: {error}; `make results` writes it again") from None
+                raise InputError(
+                    f"{path}: line {max(reader.line_num, 1)}: {error}; `make tables` writes it again"
+                ) from None
     kinds = {name: str if name in WORDS else int if name in WHOLE else float for name in columns}
     return pd.DataFrame(rows, columns=list(columns)).astype(kinds)
 
@@ -198,5 +230,7 @@ def _summary(rows: pd.DataFrame) -> Summary:
 
 def difference(rows: pd.DataFrame, others: pd.DataFrame, way: float = 1) -> Summary | None:
     """Of one metric of two cells, paired by the seeds that both have."""
-    both = pd.concat([some.set_index("seed", verify_integrity=True)["value"] for some in (rows, others)], axis=1).dropna()
+    both = pd.concat(
+        [some.set_index("seed", verify_integrity=True)["value"] for some in (rows, others)], axis=1
+    ).dropna()
     return summarise(way * (both.iloc[:, 0] - both.iloc[:, 1])) if len(both) else None

@@ -24,13 +24,18 @@ def tables(results: Results) -> list[Table]:
         gains = pick(results.gains, experiment=experiment, benchmark=benchmark, over="none", metric="acc")
         of = {("unseen", *(row[name] for name in VARIED)): row for _, row in gains.iterrows()}
         order = {name: at for at, name in enumerate(results.ordered({*rows["generator"], *rows["classifier"]}))}
-        keys = sorted({key[:-1] for key in found}, key=lambda key: (key[0] != "unseen", order[key[1]], key[2], order[key[3]], key[4]))
+        keys = sorted(
+            {key[:-1] for key in found},
+            key=lambda key: (key[0] != "unseen", order[key[1]], key[2], order[key[3]], key[4]),
+        )
         told = [name for at, name in enumerate(VARIED, 1) if name == "generator" or len({key[at] for key in keys}) > 1]
         lines = []
         for key in keys:
             own = {metric: found.get((*key, metric)) for metric in METRICS}
             words = [key[0], *(key[1 + VARIED.index(name)] for name in told)]
             lines.append([*words, *metrics(own, METRICS), *(gain(of.get(key)) if of else [])])
-        header = ["test", *told, *METRICS.values()] + (["Acc over none", "over rows", "p, seeds", "p, rows"] if of else [])
+        header = ["test", *told, *METRICS.values()] + (
+            ["Acc over none", "over rows", "p, seeds", "p, rows"] if of else []
+        )
         made.append(Table(f"{experiment}: {benchmark}", results.setting(rows), header, lines))
     return made

@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from PIL import Image
 
+from compaug.evaluation.results import COLUMNS
 from compaug.records import InputError, digest
 from compaug.reports import contents, number
 from compaug.reports.cells import LEVEL, gain
@@ -29,7 +30,10 @@ def verdicts(results: Results) -> list[dict]:
     for experiment, benchmark, rows in results.of(*shown):
         acc = pick(rows, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
         found = summaries(pick(acc, split=("iid", "unseen")), "split", "generator")
-        own = {(row["generator"], row["over"]): row for _, row in pick(gains, experiment=experiment, benchmark=benchmark).iterrows()}
+        own = {
+            (row["generator"], row["over"]): row
+            for _, row in pick(gains, experiment=experiment, benchmark=benchmark).iterrows()
+        }
         others = [name for name, over in own if over == "none" and name not in FIRST and ("unseen", name) in found]
         if not others:
             continue
@@ -56,7 +60,14 @@ def corrected(results: Results) -> list[dict]:
     """For every benchmark of the generalised protocol: what the composition prior does for the classifier without augmentation."""
     made = []
     for experiment, benchmark, rows in results.of("prior"):
-        gains = pick(results.gains, experiment=experiment, benchmark=benchmark, metric="harmonic", generator="none", over="threshold")
+        gains = pick(
+            results.gains,
+            experiment=experiment,
+            benchmark=benchmark,
+            metric="harmonic",
+            generator="none",
+            over="threshold",
+        )
         rows = pick(rows, generator="none", classifier="bert", selection="top_k", metric=("acc", "harmonic"))
         found = summaries(rows, "decoding", "split", "metric")
         keys = {"harmonic": ("unseen", "harmonic"), "seen": ("seen", "acc"), "unseen": ("unseen", "acc")}
@@ -64,14 +75,18 @@ def corrected(results: Results) -> list[dict]:
             name: " to ".join(number(found[decoding, *key].mean) for decoding in ("threshold", "composition_prior"))
             for name, key in keys.items()
         }
-        made += [pairs | {"benchmark": benchmark, "gain": gain(row), "commit": row["commit"]} for _, row in gains.iterrows()]
+        made += [
+            pairs | {"benchmark": benchmark, "gain": gain(row), "commit": row["commit"]} for _, row in gains.iterrows()
+        ]
     return made
 
 
 def sure(row: pd.Series) -> str:
     """In words, what the two tests allow. Their p values are Holm-corrected over the generators: the best of many was picked."""
     up = row["mean"] > 0
-    by_rows, by_seeds = (bool(up and row[name] < LEVEL) for name in ("p_rows", "p_seeds"))  # a test that is missing is not passed
+    by_rows, by_seeds = (
+        bool(up and row[name] < LEVEL) for name in ("p_rows", "p_seeds")
+    )  # a test that is missing is not passed
     if pd.isna(row["p_seeds"]):
         return f"{'yes, by the test over test rows' if by_rows else 'not shown'}; one seed, so no test over seeds"
     if by_rows and by_seeds:
@@ -94,22 +109,28 @@ def sections(results: Results, figures: Path) -> list[dict]:
     for name, query in contents.TABLES.items():
         tables = contents.tables(name, results)
         shown = [(one.caption, data_uri(figures / f"{one.name}.png")) for one in contents.figures(name, results)]
-        section = {"anchor": name, "title": query.TITLE, "intro": contents.intro(name), "tables": tables, "figures": shown}
+        section = {
+            "anchor": name,
+            "title": query.TITLE,
+            "intro": contents.intro(name),
+            "tables": tables,
+            "figures": shown,
+        }
         made.append(section | {"missing": "" if tables else contents.missing(name)})
     return made
 
 
-def provenance(results: Results, costs: Mapping[str, Mapping]) -> list[dict]:
-    """A row for every experiment. `costs`: of reports/provenance.json and that of the archive; of other numbers than these they do not count."""
+def provenance(results: Results, costs: Mapping[str, Mapping], archived: Mapping[str, Mapping]) -> list[dict]:
+    """A row for every experiment. `costs`: of reports/provenance.json, which count only for the very same numbers; `archived`: of the archive."""
     made = []
-    for experiment, rows in results.frame.groupby("experiment"):
-        commit, own = rows["commit"].max(), costs.get(str(experiment), {})
-        known = own if commit or own.get("digest") == digest_of(rows) else {}
-        settings = [f"{benchmark}: {results.setting(some)}" for benchmark, some in rows.groupby("benchmark")]
+    for (experiment, commit), rows in results.frame.groupby(["experiment", "commit"]):
+        known = (archived if commit else costs).get(experiment, {})
+        if not commit and known.get("digest") != digest_of(rows):
+            known = {}
         made.append(
             {
                 "experiment": experiment,
-                "settings": settings,
+                "settings": [f"{benchmark}: {results.setting(some)}" for benchmark, some in rows.groupby("benchmark")],
                 "commit": known.get("commit", commit),
                 "digest": digest_of(rows)[:12],
                 "seconds": known.get("seconds", ""),
@@ -122,7 +143,7 @@ def provenance(results: Results, costs: Mapping[str, Mapping]) -> list[dict]:
 
 def digest_of(rows: pd.DataFrame) -> str:
     """Of an experiment's numbers, whatever else the long table holds."""
-    return digest(rows.drop(columns=["commit", "std", "ci95"], errors="ignore").to_csv(index=False))
+    return digest(rows[[*COLUMNS]].to_csv(index=False))
 
 
 def data_uri(path: Path) -> str:
@@ -138,7 +159,7 @@ def data_uri(path: Path) -> str:
     return f"data:image/png;base64,{base64.b64encode(small.getvalue()).decode()}"
 
 
-def render(results: Results, figures: Path, quality: Mapping[str, Mapping], costs: Mapping[str, Mapping]) -> str:
+def render(results: Results, figures: Path, quality: Mapping[str, Mapping], provenance: list[dict]) -> str:
     """One self-contained page: no file, font or script from elsewhere."""
     environment = Environment(
         loader=PackageLoader("compaug.reports"),
@@ -153,7 +174,7 @@ def render(results: Results, figures: Path, quality: Mapping[str, Mapping], cost
         corrected=corrected(results),
         sections=sections(results, figures),
         samples=samples(quality),
-        provenance=provenance(results, costs),
+        provenance=provenance,
         number=number,
     )
 

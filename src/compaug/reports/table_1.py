@@ -26,11 +26,19 @@ def tables(results: Results) -> list[Table]:
             gap = difference(pick(own, split="iid"), pick(own, split="unseen"))
             printed = _printed(results, name).get(column, {})
             pair = [(found.get((name, split)), printed.get(key)) for split, key in (("iid", "iid"), ("unseen", "cg"))]
-            lines.append([name, *(cell(ours, theirs) if ours else Cell(words="not run yet", paper=theirs) for ours, theirs in pair)])
+            lines.append(
+                [
+                    name,
+                    *(cell(ours, theirs) if ours else Cell(words="not run yet", paper=theirs) for ours, theirs in pair),
+                ]
+            )
             lines[-1].append(cell(gap))
         made.append(Table(benchmark, results.setting(acc), ["classifier", "iid Acc", "CG Acc", "gap"], lines))
     for corpus in results.not_run(EXPERIMENT):
-        lines = [[name, *(Cell(words="–", paper=_printed(results, name)[corpus][key]) for key in ("iid", "cg"))] for name in names]
+        lines = [
+            [name, *(Cell(words="–", paper=_printed(results, name)[corpus][key]) for key in ("iid", "cg"))]
+            for name in names
+        ]
         made.append(printed_only(corpus, ["classifier", "iid Acc", "CG Acc"], lines))
     return made
 

@@ -25,12 +25,20 @@ def tables(results: Results) -> list[Table]:
         columns = {f"{reader}: {words}": f"judged_{reader}_{key}" for reader in readers for key, words in ASKED.items()}
         lines = [[name, *(cell(found.get((name, metric))) for metric in columns.values())] for name in judged]
         own = [summary.mean for (_, metric), summary in found.items() if metric == "reader_acc"]
-        note = f"The classifier is itself right on {number(sum(own) / len(own))} % of the real texts of these compositions. " if own else ""
+        note = (
+            f"The classifier is itself right on {number(sum(own) / len(own))} % of the real texts of these compositions. "
+            if own
+            else ""
+        )
         made += [Table(benchmark, note + results.setting(rows), ["generator", *columns], lines)] if lines else []
     printed = results.paper["tables"]["table_10"]["rows"]
     names = {name: row for name, row in results.paper["row_of_generator"].items() if row in printed}
     for corpus in next(iter(printed.values())):
         keys = {**ASKED, "avg_rank": "mean rank"}
-        lines = [[name, *(Cell(words="–", paper=printed[row][corpus][key]) for key in keys)] for name, row in names.items()]
-        made.append(Table(corpus, "Three students, 50 texts; no people have rated ours.", ["generator", *keys.values()], lines))
+        lines = [
+            [name, *(Cell(words="–", paper=printed[row][corpus][key]) for key in keys)] for name, row in names.items()
+        ]
+        made.append(
+            Table(corpus, "Three students, 50 texts; no people have rated ours.", ["generator", *keys.values()], lines)
+        )
     return made

@@ -40,11 +40,24 @@ QUALITY_NOTE = (
 def tables(results: Results) -> list[Table]:
     made = []
     for experiment, benchmark, rows in results.of(EXPERIMENT, "pretrained"):
-        gains = pick(results.gains, experiment=experiment, benchmark=benchmark, selection="top_k", decoding="threshold", metric="acc")
+        gains = pick(
+            results.gains,
+            experiment=experiment,
+            benchmark=benchmark,
+            selection="top_k",
+            decoding="threshold",
+            metric="acc",
+        )
         rows = pick(rows, selection="top_k", decoding=("threshold", "any"))
-        made += [_generators(results, benchmark, rows), _gains(results, benchmark, gains), _quality(results, benchmark, rows)]
+        made += [
+            _generators(results, benchmark, rows),
+            _gains(results, benchmark, gains),
+            _quality(results, benchmark, rows),
+        ]
     for corpus in results.not_run(EXPERIMENT):
-        lines = [[name, *metrics({}, METRICS, _printed(results, name, corpus))] for name in results.paper["row_of_generator"]]
+        lines = [
+            [name, *metrics({}, METRICS, _printed(results, name, corpus))] for name in results.paper["row_of_generator"]
+        ]
         made.append(printed_only(corpus, ["generator", *METRICS.values()], lines))
     return [table for table in made if table.rows]
 
@@ -74,7 +87,9 @@ def _gains(results: Results, benchmark: str, gains: pd.DataFrame) -> Table:
     lines = [[name, *(part for control in shown for part in gain(of.get((name, control))))] for name in names]
     columns = ("Acc over {}", "{}: over rows", "{}: p, seeds", "{}: p, rows")
     note = " ".join(claim(pick(gains, over=control), control, names) for control in shown)
-    return Table(f"{benchmark}: gains", note, ["generator", *(c.format(name) for name in shown for c in columns)], lines)
+    return Table(
+        f"{benchmark}: gains", note, ["generator", *(c.format(name) for name in shown for c in columns)], lines
+    )
 
 
 def claim(gains: pd.DataFrame, control: str, names: list[str]) -> str:
@@ -83,7 +98,11 @@ def claim(gains: pd.DataFrame, control: str, names: list[str]) -> str:
         return f"One seed has no interval, so no generator can be said to beat `{control}`."
     groups: dict[str, list[str]] = {}
     for _, row in sorted(gains.iterrows(), key=lambda pair: names.index(pair[1]["generator"])):
-        which = {(True, True): "both tests", (True, False): "the test over seeds alone", (False, True): "the test over rows alone"}
+        which = {
+            (True, True): "both tests",
+            (True, False): "the test over seeds alone",
+            (False, True): "the test over rows alone",
+        }
         by = which.get((bool(row["p_seeds"] < LEVEL), bool(row["p_rows"] < LEVEL)))
         way = "higher" if row["mean"] > 0 else "lower"
         groups.setdefault(f"{way} by {by}" if by else "not shown to differ", []).append(f"`{row['generator']}`")

@@ -28,11 +28,17 @@ def tables(results: Results) -> list[Table]:
     made, printed = [], results.paper["tables"]["table_3"]
     for _, benchmark, rows in results.of(EXPERIMENT):
         theirs = printed["rows"] if results.column(benchmark) == printed["dataset"] else {}
-        made += [_arms(results, benchmark, rows, theirs), _observations(benchmark, rows), _tuned(results, benchmark, rows)]
+        made += [
+            _arms(results, benchmark, rows, theirs),
+            _observations(benchmark, rows),
+            _tuned(results, benchmark, rows),
+        ]
     if printed["dataset"] in results.not_run(EXPERIMENT):
         names = {name: row for name, row in results.paper["row_of_classifier"].items() if row in printed["rows"]}
         lines = [
-            [name, arm, *metrics({}, METRICS, printed["rows"][row][key])] for name, row in names.items() for arm, key in ARMS.items()
+            [name, arm, *metrics({}, METRICS, printed["rows"][row][key])]
+            for name, row in names.items()
+            for arm, key in ARMS.items()
         ]
         made.append(printed_only(printed["dataset"], ["classifier", "generator", *METRICS.values()], lines))
     return [table for table in made if table.rows]
@@ -41,14 +47,23 @@ def tables(results: Results) -> list[Table]:
 def _arms(results: Results, benchmark: str, rows: pd.DataFrame, printed: dict) -> Table:
     rows = pick(rows, split="unseen", decoding="threshold", metric=METRICS)
     found = summaries(rows, "classifier", "generator", "metric")
-    gains = pick(results.gains, experiment=EXPERIMENT, benchmark=benchmark, decoding="threshold", metric="acc", over="none")
+    gains = pick(
+        results.gains, experiment=EXPERIMENT, benchmark=benchmark, decoding="threshold", metric="acc", over="none"
+    )
     of = {(row["classifier"], row["generator"]): row for _, row in gains.iterrows()}
     lines = []
     for classifier in results.ordered(rows["classifier"]):
         theirs = printed.get(results.paper["row_of_classifier"].get(classifier), {})
         for arm in results.ordered(pick(rows, classifier=classifier)["generator"]):
             own = {metric: found.get((classifier, arm, metric)) for metric in METRICS}
-            lines.append([classifier, arm, *metrics(own, METRICS, theirs.get(ARMS.get(arm), {})), *gain(of.get((classifier, arm)))])
+            lines.append(
+                [
+                    classifier,
+                    arm,
+                    *metrics(own, METRICS, theirs.get(ARMS.get(arm), {})),
+                    *gain(of.get((classifier, arm))),
+                ]
+            )
     header = ["classifier", "generator", *METRICS.values(), "Acc over none", "over rows", "p, seeds", "p, rows"]
     return Table(benchmark, results.setting(rows), header, lines)
 
@@ -62,12 +77,19 @@ def _observations(benchmark: str, rows: pd.DataFrame) -> Table:
     for name, sign in WIDER.items():
         if found := difference(pick(apart, classifier=name), pick(apart, classifier=BASELINE)):
             said = "Corr stays, Comp falls" if sign > 0 else "Comp stays, Corr falls"
-            lines.append([f"{name}: {said} (Corr - Comp against {BASELINE})", cell(found, sign=True), _verdict(found, sign)])
+            lines.append(
+                [f"{name}: {said} (Corr - Comp against {BASELINE})", cell(found, sign=True), _verdict(found, sign)]
+            )
     others = acc[acc["classifier"] != LOWEST].groupby("classifier")["value"].mean()
     if len(others) and (found := difference(pick(acc, classifier=LOWEST), pick(acc, classifier=others.idxmin()))):
         said = f"{LOWEST}: lowest CG Acc (against {others.idxmin()}, the lowest other)"
         lines.append([said, cell(found, sign=True), _verdict(found, -1)])
-    return Table(f"{benchmark}: what the paper says of the classifiers", "", ["the paper's observation", "here, points", "verdict"], lines)
+    return Table(
+        f"{benchmark}: what the paper says of the classifiers",
+        "",
+        ["the paper's observation", "here, points", "verdict"],
+        lines,
+    )
 
 
 def _verdict(found: Summary, sign: int) -> str:

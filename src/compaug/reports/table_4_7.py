@@ -26,7 +26,10 @@ def tables(results: Results) -> list[Table]:
     made = []
     for _, benchmark, rows in results.of(EXPERIMENT):
         rows = pick(rows, split="unseen", decoding="threshold", metric=METRICS)
-        found, default = summaries(rows, "generator", "classifier", "metric"), results.counts.get(benchmark, {}).get("n_support", 0)
+        found, default = (
+            summaries(rows, "generator", "classifier", "metric"),
+            results.counts.get(benchmark, {}).get("n_support", 0),
+        )
         usual = {"generator": GENERATOR, "classifier": CLASSIFIER}
         other = results.column(benchmark) != dataset
 

@@ -20,7 +20,9 @@ def tables(results: Results) -> list[Table]:
         for name in ours.values():
             theirs = printed.get(results.column(name), {}).get(key)
             value = results.counts[name].get(key)
-            value = round(value, 1) if isinstance(value, float) and theirs is not None else value  # as the paper prints it
+            value = (
+                round(value, 1) if isinstance(value, float) and theirs is not None else value
+            )  # as the paper prints it
             line.append(Cell(value, paper=theirs, words="" if value is not None else "–"))
         lines.append([*line, *(Cell(words="–", paper=printed[corpus][key]) for corpus in corpora)])
     return [Table("", "", ["", *ours, *corpora], lines)] if ours else []

@@ -23,5 +23,7 @@ def tables(results: Results) -> list[Table]:
         if len(lines) == len(PRINTED):
             pairs = [[pick(rows, generator=name, metric=metric) for name in PRINTED] for metric in METRICS]
             lines.append(["ld_vae over vae", *(cell(difference(*pair), sign=True) for pair in pairs)])
-        made.append(Table(f"{benchmark} (paper: {dataset})", results.setting(rows), ["prior", *METRICS.values()], lines))
+        made.append(
+            Table(f"{benchmark} (paper: {dataset})", results.setting(rows), ["prior", *METRICS.values()], lines)
+        )
     return [table for table in made if table.rows]
