@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,9 +97,11 @@ def count(summary: Summary | None) -> Cell:
     return Cell(words=NOT_REPORTED) if summary is None else Cell(round(summary.mean))
 
 
-def metrics(found: Mapping, names: Sequence[str], paper: Mapping = {}, other_corpus: bool = False) -> list[Cell]:  # noqa: B006
+def metrics(
+    found: Mapping, names: Iterable[str], paper: Mapping | None = None, other_corpus: bool = False
+) -> list[Cell]:
     """A cell for each metric of {metric: Summary}."""
-    return [cell(found.get(name), paper.get(name), other_corpus=other_corpus) for name in names]
+    return [cell(found.get(name), (paper or {}).get(name), other_corpus=other_corpus) for name in names]
 
 
 def gain(row: pd.Series | None) -> list[Cell]:
@@ -116,8 +118,8 @@ def gain(row: pd.Series | None) -> list[Cell]:
 
 
 def figure(value: float | None, sign: bool = False) -> str:
-    """A count as it is, any other number with two decimals."""
-    return f"{value:{'+' if sign else ''},}" if isinstance(value, int) else number(value, sign)
+    """A count as it is, any other number with two decimals; zero has no sign."""
+    return f"{value:{'+' if sign and value else ''},}" if isinstance(value, int) else number(value, sign)
 
 
 def bounds(low: float, high: float, sign: bool = False) -> str:
@@ -127,7 +129,7 @@ def bounds(low: float, high: float, sign: bool = False) -> str:
 def p_value(value: float | None) -> str:
     if value is None:
         return NOT_REPORTED
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+    return "< 0.001" if value < 0.001 else number(value, digits=3)
 
 
 # ---------------------------------------------------------------- formats

@@ -28,6 +28,7 @@ DECODINGS = {
     "em": "weight and strength of composition_prior, P_t re-estimated from the texts of both test sets",
 }
 PAIR = ("threshold", "composition_prior")
+SPLITS = ("seen", "unseen")
 SCORES = {
     "seen": ("seen", "acc"),
     "unseen": ("unseen", "acc"),
@@ -168,15 +169,16 @@ def _ceilings(benchmark: str, rows: pd.DataFrame) -> Table:
 def figures_of(results: Results) -> list[Figure]:
     made = []
     for _, benchmark, rows in results.of(EXPERIMENT):
-        rows = pick(rows, classifier="bert", selection="top_k", decoding=PAIR, metric="acc", split=("seen", "unseen"))
+        rows = pick(rows, classifier="bert", selection="top_k", decoding=PAIR, metric="acc", split=SPLITS)
         rows = rows[rows["generator"] != "real_texts"]
         found = summaries(rows, "generator", "decoding", "split")
         points = {
-            name: {
-                decoding: tuple(found[name, decoding, split].mean for split in ("seen", "unseen")) for decoding in PAIR
-            }
+            name: {decoding: tuple(found[name, decoding, split].mean for split in SPLITS) for decoding in PAIR}
             for name in results.ordered(rows["generator"])
+            if all((name, decoding, split) in found for decoding in PAIR for split in SPLITS)
         }
+        if not points:
+            continue
         draw = partial(figures.seen_against_unseen, benchmark, points, ["thresholds", "composition prior"])
         made.append(
             Figure(f"seen-unseen-{benchmark}", f"Seen against unseen accuracy under two decodings, {benchmark}", draw)

@@ -133,8 +133,8 @@ def accuracy_by_size(benchmark: str, curves: Mapping[str, Sequence[tuple[int, Su
             panel.set_title(generator, fontsize=9)
             panel.set_xticks(sizes)
             panel.tick_params(labelsize=7)
-        for panel in grid.flat[max(len(curves) - columns, 0) : len(curves)]:
-            panel.tick_params(labelbottom=True)  # also above an empty place of the last row
+        for column in range(columns):  # the last row may be short: each column has its numbers below its own last panel
+            grid[(len(curves) - 1 - column) // columns, column].tick_params(labelbottom=True)
         grid.flat[0].set_ylim(bottom=0)  # shared, so only when every band is drawn: it fixes the top as well
         figure.supxlabel("synthetic texts", fontsize=9)
         figure.supylabel("accuracy on unseen compositions, %", fontsize=9)
@@ -188,10 +188,10 @@ def representations(benchmark: str, generators: Mapping[str, Mapping], path: Pat
 def initials(labels: Sequence[str]) -> list[str]:
     """The shortest beginnings that tell the labels apart, three letters at most; a label that has none gets its number."""
     marks = []
-    for number, label in enumerate(labels):
+    for place, label in enumerate(labels):
         others = [other for other in labels if other != label]
         heads = (label[:length] for length in (1, 2, 3))
-        marks.append(next((head for head in heads if not any(o.startswith(head) for o in others)), str(number)))
+        marks.append(next((head for head in heads if not any(o.startswith(head) for o in others)), str(place)))
     return marks
 
 

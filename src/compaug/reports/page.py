@@ -19,8 +19,6 @@ from compaug.reports import contents, number
 from compaug.reports.cells import LEVEL, gain
 from compaug.reports.longtable import FIRST, Results, pick, summaries
 
-TEXTS = 60  # of every generator, the best ones
-
 
 def verdicts(results: Results) -> list[dict]:
     """For every benchmark: did augmentation help, by how much, how sure; the best generator against both controls."""
@@ -71,13 +69,12 @@ def corrected(results: Results) -> list[dict]:
         rows = pick(rows, generator="none", classifier="bert", selection="top_k", metric=("acc", "harmonic"))
         found = summaries(rows, "decoding", "split", "metric")
         keys = {"harmonic": ("unseen", "harmonic"), "seen": ("seen", "acc"), "unseen": ("unseen", "acc")}
-        pairs = {
-            name: " to ".join(number(found[decoding, *key].mean) for decoding in ("threshold", "composition_prior"))
-            for name, key in keys.items()
-        }
-        made += [
-            pairs | {"benchmark": benchmark, "gain": gain(row), "commit": row["commit"]} for _, row in gains.iterrows()
-        ]
+        for _, row in gains.iterrows():
+            pairs = {
+                name: f"{number(found['threshold', *key].mean)} to {number(found[row['decoding'], *key].mean)}"
+                for name, key in keys.items()
+            }
+            made.append(pairs | {"benchmark": benchmark, "gain": gain(row), "commit": row["commit"]})
     return made
 
 
@@ -97,10 +94,12 @@ def sure(row: pd.Series) -> str:
 
 
 def samples(quality: Mapping[str, Mapping]) -> dict | None:
-    """{"generators", "texts": [[generator number, composition, text]]} for the search: the best texts of each file that has some."""
-    found = {name: one["samples"][:TEXTS] for name, one in quality.items() if one.get("samples")}
-    texts = [[at, row["labels"], row["text"]] for at, rows in enumerate(found.values()) for row in rows]
-    return {"generators": list(found), "best": TEXTS, "texts": texts} if found else None
+    """{"files", "texts": [[file number, composition, text, whether the oracle finds it faithful]]} for the search."""
+    found = {name: one["samples"] for name, one in quality.items() if one.get("samples")}
+    texts = [
+        [at, row["requested"], row["text"], row["faithful"]] for at, rows in enumerate(found.values()) for row in rows
+    ]
+    return {"files": list(found), "texts": texts} if found else None
 
 
 def sections(results: Results, figures: Path) -> list[dict]:

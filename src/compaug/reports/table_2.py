@@ -17,6 +17,11 @@ INTRO = (
     "bootstrap interval; p values are of the paired t test over seeds and the sign-flip test over rows, Holm-corrected over the generators."
 )
 CONTROLS = ("none", "oversample")
+CEILINGS = {
+    ("iid", "training_prior"): "ceiling: Bayes, iid split",
+    ("unseen", "training_prior"): "ceiling: Bayes, compositions of training",
+    ("unseen", "target_prior"): "ceiling: Bayes, compositions of the test set",
+}
 QUALITY = {  # column: metric, factor
     "filter": ("filter_exact", 100),
     "distinct-1": ("distinct_1", 100),
@@ -48,9 +53,9 @@ def tables(results: Results) -> list[Table]:
             decoding="threshold",
             metric="acc",
         )
-        rows = pick(rows, selection="top_k", decoding=("threshold", "any"))
+        ceilings, rows = pick(rows, generator="bayes"), pick(rows, selection="top_k", decoding=("threshold", "any"))
         made += [
-            _generators(results, benchmark, rows),
+            _generators(results, benchmark, rows, ceilings),
             _gains(results, benchmark, gains),
             _quality(results, benchmark, rows),
         ]
@@ -62,7 +67,7 @@ def tables(results: Results) -> list[Table]:
     return [table for table in made if table.rows]
 
 
-def _generators(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
+def _generators(results: Results, benchmark: str, rows: pd.DataFrame, ceilings: pd.DataFrame) -> Table:
     """Of a benchmark that the paper has, also the paper's generators without a result."""
     column, found = results.column(benchmark), summaries(pick(rows, split="unseen"), "generator", "metric")
     judged = any(metric == "fidelity_kept" for _, metric in found)
@@ -76,6 +81,9 @@ def _generators(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
         printed = results.paper["tables"]["table_1"]["rows"]["BERT"].get(column, {})
         empty = [Cell(words="–")] * (3 if judged else 1)
         lines.append(["none, iid split", *empty, *metrics(iid, METRICS, {"acc": printed.get("iid")})])
+    for (split, given), words in CEILINGS.items():
+        if bayes := summaries(pick(ceilings, split=split, decoding=given, metric=METRICS), "metric"):
+            lines.append([words, *[Cell(words="–")] * (3 if judged else 1), *metrics(bayes, METRICS)])
     header = ["generator", "texts", *(["fidelity, all", "fidelity, kept"] if judged else []), *METRICS.values()]
     return Table(benchmark, results.setting(rows), header, lines)
 

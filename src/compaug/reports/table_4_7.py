@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from compaug.reports import METRICS
 from compaug.reports.cells import Table, cell, metrics
 from compaug.reports.longtable import Results, difference, pick, summaries
@@ -22,29 +24,31 @@ GENERATOR, CLASSIFIER = "ld_vae", "bert"
 
 
 def tables(results: Results) -> list[Table]:
-    printed, dataset = (results.paper["tables"]["table_7"][key] for key in ("rows", "dataset"))
+    dataset = results.paper["tables"]["table_7"]["dataset"]
     made = []
     for _, benchmark, rows in results.of(EXPERIMENT):
         rows = pick(rows, split="unseen", decoding="threshold", metric=METRICS)
-        found, default = (
-            summaries(rows, "generator", "classifier", "metric"),
-            results.counts.get(benchmark, {}).get("n_support", 0),
-        )
-        usual = {"generator": GENERATOR, "classifier": CLASSIFIER}
-        other = results.column(benchmark) != dataset
-
-        def line(words: str, size: str, cells: dict, theirs: dict) -> list:
-            own = {metric: found.get((*cells.values(), metric)) for metric in METRICS}
-            acc = [pick(rows, metric="acc", **which) for which in (cells, usual)]
-            moved = None if cells == usual else difference(*acc)
-            return [words, size, *metrics(own, METRICS, theirs, other), cell(moved, sign=True)]
-
-        lines = [line("no augmentation", "", usual | {"generator": "none"}, {})]
-        for words, (module, column, word) in MODULES.items():
-            start = f"{usual[column]}+{word}="
-            sizes = {int(name.removeprefix(start)): name for name in rows[column] if name.startswith(start)}
-            for size, name in sorted((sizes | {default: usual[column]}).items()):
-                lines.append(line(words, f"{size}", usual | {column: name}, printed.get(str(size), {}).get(module, {})))
+        default = results.counts.get(benchmark, {}).get("n_support", 0)
         header = ["module", "support texts", *METRICS.values(), f"Acc over {default}"]
+        lines = _lines(results, rows, default, other=results.column(benchmark) != dataset)
         made.append(Table(f"{benchmark} (paper: {dataset})", results.setting(rows), header, lines))
     return made
+
+
+def _lines(results: Results, rows: pd.DataFrame, default: int, other: bool) -> list:
+    printed, found = results.paper["tables"]["table_7"]["rows"], summaries(rows, "generator", "classifier", "metric")
+    usual = {"generator": GENERATOR, "classifier": CLASSIFIER}
+    cells = [("no augmentation", "", "", usual | {"generator": "none"})]
+    for words, (module, column, word) in MODULES.items():
+        start = f"{usual[column]}+{word}="
+        sizes = {int(name.removeprefix(start)): name for name in rows[column] if name.startswith(start)} | {
+            default: usual[column]
+        }
+        cells += [(words, module, f"{size}", usual | {column: name}) for size, name in sorted(sizes.items())]
+    lines = []
+    for words, module, size, which in cells:
+        own = {metric: found.get((*which.values(), metric)) for metric in METRICS}
+        moved = difference(*(pick(rows, metric="acc", **some) for some in (which, usual))) if which != usual else None
+        theirs = printed.get(size, {}).get(module, {})
+        lines.append([words, size, *metrics(own, METRICS, theirs, other), cell(moved, sign=True)])
+    return lines
