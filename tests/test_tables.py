@@ -179,7 +179,8 @@ def test_the_composition_prior_has_scores_gains_choices_and_ceilings(tmp_path):
     rows += lines("harmonic", (84.5,), "bayes", classifier="bayes", decoding="mixed_prior", **at)
     rows += lines("acc", (85.0,), "bayes", classifier="bayes", decoding="mixed_prior", **at)
     gained = gain(30.0, "none", p_seeds=0.001, decoding="composition_prior", metric="harmonic", over="threshold", **at)
-    folder = longtables.reports(tmp_path / "reports", rows, [gained | {"p_rows": ""}])
+    gained = [gained | {"p_rows": ""}, gained | {"p_rows": "", "classifier": "sgm", "mean": 1.0}]
+    folder = longtables.reports(tmp_path / "reports", rows, gained)
     assert rows_of("composition_prior", folder)["none, composition_prior"]["unseen"] == "40.00 [40.00, 40.00]"
     gains = rows_of("composition_prior", folder, "diagnostic_seen: H with the composition prior, over thresholds")
     assert gains["none, composition_prior"]["gain in H"] == "+30.00 [+29.00, +31.00]"

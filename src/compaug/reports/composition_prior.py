@@ -92,7 +92,7 @@ def _scores(
 
 
 def _gains(results: Results, benchmark: str, gains: pd.DataFrame) -> list[Table]:
-    gains = pick(gains, metric="harmonic", decoding=PAIR, selection="top_k")
+    gains = pick(gains, metric="harmonic", decoding=PAIR, selection="top_k", classifier="bert")
     made = []
     for over, words in (
         ("threshold", "H with the composition prior, over thresholds"),

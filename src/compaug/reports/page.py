@@ -64,6 +64,9 @@ def corrected(results: Results) -> list[dict]:
             benchmark=benchmark,
             metric="harmonic",
             generator="none",
+            selection="top_k",
+            classifier="bert",
+            decoding="composition_prior",
             over="threshold",
         )
         rows = pick(rows, generator="none", classifier="bert", selection="top_k", metric=("acc", "harmonic"))
