@@ -10,10 +10,9 @@ import pytest
 import yaml
 from graph import ROOT
 
-from compaug.records import Example, InputError, Labels, read_json, read_jsonl, write_json, write_jsonl, write_rows
-from compaug.reports import ablations
+from compaug.records import Example, InputError, Labels, read_json, read_jsonl, write_jsonl, write_rows
 from compaug.reports.paper import read_paper_values
-from stages import ablation_tables, judge, parser, prefixes, supports
+from stages import judge, parser, prefixes, supports
 
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
 SEEDS = [13, 21, 42]

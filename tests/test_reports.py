@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,11 +10,10 @@ import pytest
 from compaug.evaluation.metrics import evaluate, label_matrix
 from compaug.params import Backbone, Backbones
 from compaug.records import Example, InputError, Labels, iter_rows, read_json, write_json, write_jsonl, write_rows
-from compaug.reports import backbone_names, figures, markdown_table, pages, tables
+from compaug.reports import backbone_names, figures, markdown_table
 from compaug.reports import cell as cells
 from compaug.reports.paper import printed, read_paper_values
 from compaug.reports.summary import Cell, main_table, page
-from compaug.evaluation.statistics import paired_t_test
 
 LABELS = Labels(("anger", "joy", "love"), ("anger", "joy", "love"))
 ROOT = Path(__file__).parents[1]

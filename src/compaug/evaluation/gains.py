@@ -24,9 +24,7 @@ import numpy as np
 
 from compaug.evaluation.results import CELL_COLUMNS, Found, Outcome, Row
 from compaug.evaluation.statistics import (
-    Summary,
     holm,
-    paired_bootstrap,
     paired_t_test,
     resampled_means,
     sign_flip_test,
@@ -43,7 +41,7 @@ VARIATIONS = {  # column -> the fields of a cell that make a variation of it, an
     "selection": {"selection": "", "texts": None},
     "classifier": {"support": None},
 }
-RESAMPLES = 4000  # of the test rows, for the harmonic mean
+RESAMPLES = 10_000  # of the test rows
 
 Seeds = dict[int, Outcome]
 
@@ -67,14 +65,13 @@ def table(found: Found) -> Iterator[Row]:
                 if metric == "harmonic" and not all("seen" in right for pair in pairs for right in pair):
                     continue
                 key = (found.experiment.name, *columns, decoding, "unseen", metric, over, len(seeds))
-                lines[key] = gain(pairs, sub_seed(0, "gain", *columns, decoding, metric, over))
+                lines[key] = gain(pairs)
                 family = (cell.benchmark, columns[CELL_COLUMNS.index("selection") - 1], decoding, metric, over)
                 families.setdefault(family, []).append(key)
     for keys in families.values():
         for test in ("p_seeds", "p_rows"):
-            corrected = holm({str(at): lines[key][test] for at, key in enumerate(keys)})
-            for at, key in enumerate(keys):
-                lines[key][test] = corrected[str(at)]
+            for key, p in holm({key: lines[key][test] for key in keys}).items():
+                lines[key][test] = p
     for key, line in lines.items():
         yield (*key, *(line[name] for name in TESTS))
 
@@ -95,45 +92,43 @@ def _others(cell: Cell, decoding: str) -> Iterator[tuple[str, tuple[Cell, str]]]
 
 # ---------------------------------------------------------------- one gain
 
-Pairs = Sequence[
-    tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]
-]  # of one seed each: {split: right [n]} of both cells
+# Of one seed each: which test rows the two cells have right, {split: bool [n]}.
+Pairs = Sequence[tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]]
 
 
-def accuracy_gain(pairs: Pairs, seed: int) -> dict[str, float | None]:
+def accuracy_gain(pairs: Pairs) -> dict[str, float | None]:
     """In Acc on unseen compositions, in points."""
-    apart = 100 * np.array([own["unseen"].astype(float) - other["unseen"] for own, other in pairs])  # [seeds, rows]
-    by_seed, by_row = apart.mean(axis=1), apart.mean(axis=0)
-    low, high = paired_bootstrap(by_row, sub_seed(seed, "bootstrap"))
-    return _line(summarise(by_seed), low, high, paired_t_test(by_seed), sign_flip_test(by_row, sub_seed(seed, "signs")))
+    apart = np.array([own["unseen"].astype(float) - other["unseen"] for own, other in pairs])  # [seeds, rows]
+    p_rows = sign_flip_test(apart.mean(axis=0), sub_seed(0, "signs"))
+    return _line(apart.mean(axis=1), _differences(_drawn(pairs, "unseen")), p_rows)
 
 
-def harmonic_gain(pairs: Pairs, seed: int) -> dict[str, float | None]:
-    """In the harmonic mean of seen and unseen Acc, in points. Seen and unseen rows are drawn again separately, the same for all seeds."""
-    accuracies = {
-        part: np.array([[right[part].mean() for right in pair] for pair in pairs]) for part in ("seen", "unseen")
-    }
-    by_seed = 100 * _harmonic(accuracies["seen"], accuracies["unseen"]) @ [1, -1]  # [seeds]
-    drawn = {
-        part: resampled_means(
-            np.stack([right[part] for pair in pairs for right in pair], axis=1), RESAMPLES, sub_seed(seed, part)
-        )
-        for part in accuracies
-    }  # [resamples, 2 seeds]
-    means = _harmonic(drawn["seen"], drawn["unseen"])
-    low, high = np.quantile(100 * (means[:, ::2] - means[:, 1::2]).mean(axis=1), [0.025, 0.975])
-    return _line(summarise(by_seed), float(low), float(high), paired_t_test(by_seed), None)
+def harmonic_gain(pairs: Pairs) -> dict[str, float | None]:
+    """In the harmonic mean of seen and unseen Acc, in points; seen and unseen rows are drawn again separately."""
+    seen, unseen = (np.array([[own[s].mean(), other[s].mean()] for own, other in pairs]) for s in ("seen", "unseen"))
+    by_seed = _harmonic(seen, unseen) @ [1, -1]
+    return _line(by_seed, _differences(_harmonic(_drawn(pairs, "seen"), _drawn(pairs, "unseen"))), None)
 
 
-GAINS = {"acc": accuracy_gain, "harmonic": harmonic_gain}
+def _drawn(pairs: Pairs, split: str) -> np.ndarray:
+    """Accuracies on rows drawn again, the same rows for all seeds and in all comparisons.  # [resamples, 2 seeds], cells side by side"""
+    right = np.stack([cell[split] for pair in pairs for cell in pair], axis=1)
+    return resampled_means(right, RESAMPLES, sub_seed(0, "bootstrap", split))
+
+
+def _differences(drawn: np.ndarray) -> np.ndarray:
+    """Gains averaged over seeds.  # [resamples]"""
+    return (drawn[:, ::2] - drawn[:, 1::2]).mean(axis=1)
 
 
 def _harmonic(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return 2 * a * b / np.maximum(a + b, 1e-12)
 
 
-def _line(
-    seeds: Summary, low: float, high: float, p_seeds: float | None, p_rows: float | None
-) -> dict[str, float | None]:
-    values = (seeds.mean, seeds.std, seeds.ci95, low, high, p_seeds, p_rows)
+def _line(by_seed: np.ndarray, drawn: np.ndarray, p_rows: float | None) -> dict[str, float | None]:
+    seeds, (low, high) = summarise(100 * by_seed), np.quantile(100 * drawn, [0.025, 0.975])
+    values = (seeds.mean, seeds.std, seeds.ci95, float(low), float(high), paired_t_test(by_seed), p_rows)
     return dict(zip(TESTS, values, strict=True))
+
+
+GAINS = {"acc": accuracy_gain, "harmonic": harmonic_gain}
