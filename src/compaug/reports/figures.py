@@ -12,7 +12,6 @@ matplotlib.use("Agg")  # no display is needed
 import matplotlib.pyplot as plt
 import numpy as np
 
-from compaug.evaluation import errors
 from compaug.evaluation.statistics import Summary
 from compaug.records import atomic_path
 from compaug.reports import number
@@ -43,20 +42,17 @@ def save(figure, path: Path) -> None:
     plt.close(figure)
 
 
-def kinds_of_answers(benchmark: str, arms: Mapping[str, Mapping[str, Sequence[Mapping]]], path: Path) -> None:
-    """Stacked bars: for every classifier and arm the shares of the kinds of answers, averaged over seeds.
-
-    `arms`: {classifier: {arm in words: error analyses of its seeds}}.
-    """
+def kinds_of_answers(benchmark: str, arms: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> None:
+    """Stacked bars: {classifier: {arm in words: {kind of answer: its share}}}."""
     with plt.rc_context(STYLE):
         n_bars = sum(len(rows) for rows in arms.values())
         figure, axes = plt.subplots(figsize=(7.2, 0.27 * n_bars + 0.22 * len(arms) + 1.3))
         at, ticks, names = 0.0, [], []
         for classifier, rows in arms.items():
             axes.text(0.6, at - 0.72, classifier, ha="left", va="center", fontweight="bold")
-            for arm, cells in rows.items():
+            for arm, shares in rows.items():
                 left = 0.0
-                for kind, share in errors.mean(cells).items():
+                for kind, share in shares.items():
                     words, colour, hatch = KINDS[kind]
                     axes.barh(
                         at,
@@ -149,14 +145,13 @@ def accuracy_by_size(benchmark: str, curves: Mapping[str, Sequence[tuple[int, Su
         save(figure, path)
 
 
-def representations(benchmark: str, generators: Mapping[str, Sequence[Mapping]], path: Path) -> None:
-    """Figures 2 and 5: t-SNE of the labels' representations in many compositions, first seed; the label's initial stands for it, so that
-    the figure reads in grey."""
+def representations(benchmark: str, generators: Mapping[str, Mapping], path: Path) -> None:
+    """Figures 2 and 5: t-SNE of the labels' representations in many compositions; the label's initial stands for it, so that the figure
+    reads in grey."""
     names = {"latent": "latent", "state": "decoder state"}
     with plt.rc_context(STYLE):
         figure, grid = plt.subplots(2, len(generators), figsize=(2.1 * len(generators), 4.6), squeeze=False)
-        for column, (generator, rows) in enumerate(generators.items()):
-            first = rows[0]
+        for column, (generator, first) in enumerate(generators.items()):
             marks = initials(first["labels"])
             few = len(marks) <= 10
             colours = (
