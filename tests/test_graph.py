@@ -261,8 +261,8 @@ def behind_of(some: list[Stage], names: set[str]) -> set[str]:
 
 # ---------------------------------------------------------------- floors
 
-GROUND = {"records", "named", "params", "portable", "pretrained", "tasks", "training"}
-ROOMS = {"benchmarks", "splits", "audit", "backbones", "compositions", "generators", "classifiers", "cartography"}
+GROUND = {"records", "named", "params", "cartography", "portable", "pretrained", "tasks", "training"}
+ROOMS = {"benchmarks", "splits", "audit", "backbones", "compositions", "generators", "classifiers"}
 UPPER = {"selection", "evaluation", "reports", "experiments", "engine", "bench", "fingerprints"}
 
 

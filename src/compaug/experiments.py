@@ -14,10 +14,8 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 
-import yaml
-
 from compaug import classifiers, generators, named, params
-from compaug.records import InputError
+from compaug.records import InputError, read_yaml
 
 FILE, PARAMS = Path("configs/experiments.yaml"), Path("params.yaml")
 NONE, REAL_TEXTS = "none", "real_texts"  # no synthetic texts; the ceiling: real target texts in their place
@@ -119,20 +117,8 @@ class Experiment:
 
 def read(path: Path = FILE, settings: Path = PARAMS) -> dict[str, Experiment]:
     """Every experiment of the file. InputError names the experiment and the key that is wrong."""
-    scales = {name: _scale(block) for name, block in (_yaml(settings).get("benchmarks") or {}).items()}
-    return {name: _experiment(path, str(name), block, scales) for name, block in _yaml(path).items()}
-
-
-def _yaml(path: Path) -> dict:
-    try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; run this from the root of the repository") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: expected names and their blocks")
-    return found
+    scales = {name: _scale(block) for name, block in (read_yaml(settings).get("benchmarks") or {}).items()}
+    return {name: _experiment(path, str(name), block, scales) for name, block in read_yaml(path).items()}
 
 
 def _scale(benchmark: Mapping) -> str:
