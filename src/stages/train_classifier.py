@@ -28,7 +28,6 @@ from compaug.records import (
     sub_seed,
     write_json,
 )
-from compaug.training import checkpoints_kept, holdout
 from stages import cost_of, parser, run
 
 PARAMS = ["classifiers.{classifier}", "benchmarks.{benchmark}.budgets.classifier"]
@@ -44,6 +43,8 @@ def main(argv: list[str] | None = None) -> None:
     if args.texts is not None:
         synthetic = _head(args.synthetic, synthetic, args.texts)
     drawn = _requests(args.compositions, len(labels)) if args.compositions else None
+    from compaug.training import checkpoints_kept, holdout  # after the cheap checks: torch is slow to import
+
     model, seed = classifiers.load(args.classifier), sub_seed(args.seed, "classifier")
     backbone = args.backbone or args.backbones / model.ROLES[0]
     examples = train + support + synthetic  # D_mltc
@@ -104,7 +105,7 @@ def predicted(model, model_dir: Path, split: str, examples: Sequence[Example]) -
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
     made.add_argument("--classifier", required=True, help="name of a block of `classifiers`")
     made.add_argument("--labels", type=Path, required=True, help="labels.json of the split")

@@ -16,8 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit, logsumexp
+import scipy  # its parts are loaded when they are first used: half a second
 
 from compaug.records import InputError
 
@@ -139,7 +138,7 @@ def posteriors(
     for rows in _blocks(len(probabilities)):
         scores = log_joint(probabilities[rows].astype(np.float64), prior.candidates) + correction
         own = scores[np.arange(len(scores)), wanted[rows]]
-        made[rows] = np.exp(own - logsumexp(scores, axis=1))
+        made[rows] = np.exp(own - scipy.special.logsumexp(scores, axis=1))
     return made
 
 
@@ -206,7 +205,7 @@ class Calibration:
 
     def __call__(self, probabilities: np.ndarray) -> np.ndarray:
         p = probabilities.clip(SMALLEST, 1 - SMALLEST)
-        return expit((np.log(p) - np.log1p(-p)) / self.temperature + self.bias)
+        return scipy.special.expit((np.log(p) - np.log1p(-p)) / self.temperature + self.bias)
 
 
 def calibrate(probabilities: np.ndarray, gold: np.ndarray) -> Calibration:
@@ -222,10 +221,10 @@ def calibrate(probabilities: np.ndarray, gold: np.ndarray) -> Calibration:
         sharpness, bias = np.exp(parameters[0]), parameters[1:]
         z = sharpness * logits + bias
         value = (np.logaddexp(0, z) - truth * z).sum() + 0.5 * (bias**2).sum()
-        error = expit(z) - truth  # [m, n_labels]
+        error = scipy.special.expit(z) - truth  # [m, n_labels]
         return value, np.concatenate([[sharpness * (error * logits).sum()], error.sum(0) + bias])
 
-    best = minimize(loss, np.zeros(n_labels + 1), jac=True, method="L-BFGS-B").x
+    best = scipy.optimize.minimize(loss, np.zeros(n_labels + 1), jac=True, method="L-BFGS-B").x
     return Calibration(float(np.exp(-best[0])), best[1:])
 
 
