@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +61,14 @@ class Cell:
             f"{figure(self.paper)} ({figure(self.ours - self.paper, True)})" if self.comparable else figure(self.paper)
         )
 
+    @property
+    def mean(self) -> Cell:
+        """Without its interval."""
+        return replace(self, ci95=None)
+
+    def beside(self, paper: float | None) -> Cell:
+        return replace(self, paper=paper)
+
     def __str__(self) -> str:
         return f"{self.shown} {self.interval}".strip()
 
@@ -91,17 +99,6 @@ def cell(summary: Summary | None, paper: float | None = None, sign: bool = False
     if summary is None:
         return Cell(words=NOT_REPORTED, paper=paper)
     return Cell(summary.mean, summary.ci95, paper, sign=sign, other_corpus=other_corpus)
-
-
-def count(summary: Summary | None) -> Cell:
-    return Cell(words=NOT_REPORTED) if summary is None else Cell(round(summary.mean))
-
-
-def metrics(
-    found: Mapping, names: Iterable[str], paper: Mapping | None = None, other_corpus: bool = False
-) -> list[Cell]:
-    """A cell for each metric of {metric: Summary}."""
-    return [cell(found.get(name), (paper or {}).get(name), other_corpus=other_corpus) for name in names]
 
 
 def gain(row: pd.Series | None) -> list[Cell]:

@@ -29,6 +29,10 @@ DECODINGS = {
 }
 PAIR = ("threshold", "composition_prior")
 SPLITS = ("seen", "unseen")
+GAINS = {
+    "threshold": "H with the composition prior, over thresholds",
+    "none": "H over no augmentation, same decoding",
+}
 SCORES = {
     "seen": ("seen", "acc"),
     "unseen": ("unseen", "acc"),
@@ -60,56 +64,36 @@ CHOSEN_NOTE = (
 def tables(results: Results) -> list[Table]:
     made = []
     for _, benchmark, rows in results.of(EXPERIMENT):
-        cells = pick(rows, classifier="bert", selection="top_k")
-        cells, known = (
-            cells[cells["generator"] != "real_texts"],
-            pick(results.gains, experiment=EXPERIMENT, benchmark=benchmark),
-        )
-        others = rows[~rows["classifier"].isin(["bert", "bayes"])]
+        bert = pick(rows, classifier="bert", decoding=DECODINGS)
+        cells = pick(bert[bert["generator"] != "real_texts"], selection="top_k")
+        others = pick(rows[~rows["classifier"].isin(["bert", "bayes"])], decoding=PAIR)
         note = "; ".join(f"`{name}`: {words}" for name, words in DECODINGS.items())
         made += [
-            _scores(results, benchmark, cells, "generator", tuple(DECODINGS), f"{results.setting(cells)} {note}."),
-            *_gains(results, benchmark, known),
-            _chosen(results, benchmark, cells),
-            _posterior(results, benchmark, pick(rows, classifier="bert")),
-            _scores(results, f"{benchmark}: other classifiers, without augmentation", others, "classifier", PAIR),
-            _ceilings(benchmark, pick(rows, generator=("real_texts", "bayes"))),
+            _scores(results, benchmark, cells, "generator", f"{note}."),
+            *_gains(results, benchmark),
+            _chosen(results, benchmark, pick(rows, classifier="bert", selection="top_k")),
+            _posterior(results, benchmark, pick(bert, decoding=PAIR)),
+            _scores(results, f"{benchmark}: other classifiers, without augmentation", others, "classifier"),
+            _ceilings(results, benchmark, rows),
         ]
     return [table for table in made if table.rows]
 
 
-def _scores(
-    results: Results, title: str, rows: pd.DataFrame, column: str, decodings: tuple[str, ...], note: str = ""
-) -> Table:
-    found = summaries(pick(rows, decoding=decodings), column, "decoding", "split", "metric")
-    lines = [
-        [name, decoding, *(cell(found.get((name, decoding, *which))) for which in SCORES.values())]
-        for name in results.ordered(rows[column])
-        for decoding in decodings
-        if (name, decoding, "unseen", "harmonic") in found
-    ]
-    return Table(title, note or (results.setting(rows) if len(rows) else ""), [column, "decoding", *SCORES], lines)
+def _scores(results: Results, title: str, rows: pd.DataFrame, column: str, note: str = "") -> Table:
+    lines = [[*key, *cells] for key, cells in results.cells(rows, [column, "decoding"], SCORES).items()]
+    return Table(title, f"{results.setting(rows)} {note}" if lines else "", [column, "decoding", *SCORES], lines)
 
 
-def _gains(results: Results, benchmark: str, gains: pd.DataFrame) -> list[Table]:
-    gains = pick(gains, metric="harmonic", decoding=PAIR, selection="top_k", classifier="bert")
+def _gains(results: Results, benchmark: str) -> list[Table]:
+    known = pick(results.gains, experiment=EXPERIMENT, benchmark=benchmark, metric="harmonic", decoding=PAIR)
+    known = pick(known, selection="top_k", classifier="bert")
     made = []
-    for over, words in (
-        ("threshold", "H with the composition prior, over thresholds"),
-        ("none", "H over no augmentation, same decoding"),
-    ):
-        some = pick(gains, over=over)
-        order = {name: at for at, name in enumerate(results.ordered(some["generator"]))}
-        lines = [
-            [row["generator"], row["decoding"], *gain(row)[:3]]
-            for _, row in sorted(
-                some.iterrows(), key=lambda pair: (order[pair[1]["generator"]], PAIR.index(pair[1]["decoding"]))
-            )
-        ]
-        note = claim(some, list(order)) if over == "threshold" and lines else ""
-        made.append(
-            Table(f"{benchmark}: {words}", note, ["generator", "decoding", "gain in H", "over rows", "p, seeds"], lines)
-        )
+    for over, words in GAINS.items():
+        of = {(row["generator"], row["decoding"]): row for _, row in pick(known, over=over).iterrows()}
+        lines = [[*key, *gain(of[key])[:3]] for key in sorted(of, key=lambda key: [*map(results.rank, key)])]
+        note = claim(pick(known, over=over), results.ordered(name for name, _ in of)) if over == PAIR[0] and of else ""
+        header = ["generator", "decoding", "gain in H", "over rows", "p, seeds"]
+        made.append(Table(f"{benchmark}: {words}", note, header, lines))
     return made
 
 
@@ -120,9 +104,8 @@ def claim(gains: pd.DataFrame, names: list[str]) -> str:
         row = pick(gains, generator=name).iloc[0]
         sure = row["p_seeds"] < LEVEL
         up, down = sure and row["low_rows"] > 0 < row["mean"], sure and row["high_rows"] < 0 > row["mean"]
-        groups.setdefault("raises H" if up else "lowers H" if down else "cannot be shown to move H", []).append(
-            f"`{name}`"
-        )
+        way = "raises H" if up else "lowers H" if down else "cannot be shown to move H"
+        groups.setdefault(way, []).append(f"`{name}`")
     said = "; ".join(f"{way} for {', '.join(some)}" for way, some in groups.items())
     return f"By the test over seeds and the interval over test rows together, the composition prior {said}."
 
@@ -156,13 +139,9 @@ def _posterior(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
     return Table(f"{benchmark}: selection by the posterior", POSTERIOR_NOTE, ["generator", "decoding", *header], lines)
 
 
-def _ceilings(benchmark: str, rows: pd.DataFrame) -> Table:
-    found = summaries(rows, "generator", "decoding", "split", "metric")
-    lines = [
-        [words, *(cell(found.get((*which, *score))) for score in SCORES.values())]
-        for which, words in CEILINGS.items()
-        if (*which, "unseen", "acc") in found
-    ]
+def _ceilings(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
+    found = results.cells(pick(rows, generator=("real_texts", "bayes")), ["generator", "decoding"], SCORES)
+    lines = [[words, *found[which]] for which, words in CEILINGS.items() if which in found]
     return Table(f"{benchmark}: ceilings", CEILING_NOTE, ["ceiling", *SCORES], lines)
 
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from compaug.evaluation import gains, results
+from compaug.evaluation.decoding import DECODINGS
 from compaug.evaluation.statistics import Summary, summarise
 from compaug.params import Benchmark
 from compaug.records import InputError, read_json
-from compaug.reports import backbone_names
+from compaug.reports import METRICS, backbone_names
+from compaug.reports.cells import Cell, cell
 from compaug.reports.paper import read_paper_values
 
 ARCHIVE = "archive"
@@ -45,7 +47,10 @@ OPTIONAL = (
     "p_seeds",
     "p_rows",
 )  # one seed has no spread, and not every gain has both tests
-FIRST = ("none", "oversample", "shuffled")  # the controls, then the paper's methods in its order, then all others
+FIRST = ("none", "oversample", "shuffled")  # the controls
+COUNTS = ("n_", "unparsed_")  # metrics that begin so
+SPLITS = ("iid", "seen", "unseen")
+UNSEEN = {words: ("unseen", metric) for metric, words in METRICS.items()}  # columns of most tables
 
 
 @dataclass(frozen=True)
@@ -72,10 +77,6 @@ class Results:
     def column(self, benchmark: str) -> str | None:
         """Where the paper's tables have this benchmark."""
         return self.benchmarks[benchmark].paper_column if benchmark in self.benchmarks else None
-
-    def arm(self, split: str, generator: str) -> str:
-        """In words: how a classifier was trained and tested."""
-        return "iid" if split == "iid" else "CG" if generator == "none" else f"CG + {generator}"
 
     def not_run(self, experiment: str) -> list[str]:
         """The paper's corpora of which an experiment that has results has none."""
@@ -105,9 +106,42 @@ class Results:
         commits = sorted(set(rows["commit"]) - {""})
         return f"{'; '.join(said)}. {' '.join(BEFORE.format(commit) for commit in commits)}".strip()
 
+    def rank(self, word: object) -> tuple:
+        """Sorts controls first, then the paper's methods in its order, then all others by name."""
+        known = [*FIRST, *self.paper["row_of_generator"], *self.paper["row_of_classifier"], *SPLITS, *DECODINGS]
+        return known.index(word) if word in known else len(known), word
+
     def ordered(self, names: Iterable[str]) -> list[str]:
-        known = [*FIRST, *self.paper["row_of_generator"], *self.paper["row_of_classifier"]]
-        return sorted(set(names), key=lambda name: (known.index(name) if name in known else len(known), name))
+        return sorted(set(names), key=self.rank)
+
+    def cells(
+        self,
+        rows: pd.DataFrame,
+        by: Sequence[str],
+        columns: Mapping[str, tuple[str, str]],
+        paper: Callable[..., Mapping] = lambda *key: {},
+        other_corpus: bool = False,
+    ) -> dict[tuple, list[Cell]]:
+        """The body of a table: {values of `by`: a cell for each of `columns`, which are splits and metrics}, in the usual order. `paper`
+        gives the paper's numbers for such values by metric."""
+        wanted = set(columns.values())
+        rows = rows[pd.MultiIndex.from_frame(rows[["split", "metric"]]).isin(wanted)]
+        found = summaries(rows, *by, "split", "metric")
+        keys = sorted({key[:-2] for key in found}, key=lambda key: [self.rank(word) for word in key])
+        made = {}
+        for key in keys:
+            theirs = paper(*key)
+            made[key] = [
+                _cell(metric, found.get((*key, split, metric)), theirs.get(metric), other_corpus)
+                for split, metric in columns.values()
+            ]
+        return made
+
+
+def _cell(metric: str, summary: Summary | None, paper: float | None, other_corpus: bool) -> Cell:
+    if summary and metric.startswith(COUNTS):
+        return Cell(round(summary.mean))
+    return cell(summary, paper, other_corpus=other_corpus)
 
 
 # ---------------------------------------------------------------- reading

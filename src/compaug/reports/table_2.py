@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 
 from compaug.reports import METRICS
-from compaug.reports.cells import LEVEL, Cell, Table, cell, count, gain, metrics, printed_only
-from compaug.reports.longtable import Results, pick, summaries
+from compaug.reports.cells import LEVEL, Cell, Table, gain, printed_only
+from compaug.reports.longtable import UNSEEN, Results, pick
 
 TITLE = "Table 2: generators compared"
 EXPERIMENT = "paper"
@@ -17,10 +19,16 @@ INTRO = (
     "bootstrap interval; p values are of the paired t test over seeds and the sign-flip test over rows, Holm-corrected over the generators."
 )
 CONTROLS = ("none", "oversample")
-CEILINGS = {
-    ("iid", "training_prior"): "ceiling: Bayes, iid split",
-    ("unseen", "training_prior"): "ceiling: Bayes, compositions of training",
-    ("unseen", "target_prior"): "ceiling: Bayes, compositions of the test set",
+FACTS = {
+    "texts": ("unseen", "n_aug"),
+    "fidelity, all": ("unseen", "fidelity_raw"),
+    "fidelity, kept": ("unseen", "fidelity_kept"),
+}
+REFERENCES = {  # generator, decoding, split
+    "none, iid split": ("none", "threshold", "iid"),
+    "ceiling: Bayes, iid split": ("bayes", "training_prior", "iid"),
+    "ceiling: Bayes, compositions of training": ("bayes", "training_prior", "unseen"),
+    "ceiling: Bayes, compositions of the test set": ("bayes", "target_prior", "unseen"),
 }
 QUALITY = {  # column: metric, factor
     "filter": ("filter_exact", 100),
@@ -45,47 +53,40 @@ QUALITY_NOTE = (
 def tables(results: Results) -> list[Table]:
     made = []
     for experiment, benchmark, rows in results.of(EXPERIMENT, "pretrained"):
-        gains = pick(
-            results.gains,
-            experiment=experiment,
-            benchmark=benchmark,
-            selection="top_k",
-            decoding="threshold",
-            metric="acc",
-        )
-        ceilings, rows = pick(rows, generator="bayes"), pick(rows, selection="top_k", decoding=("threshold", "any"))
+        own = {"experiment": experiment, "benchmark": benchmark, "selection": "top_k", "decoding": "threshold"}
         made += [
-            _generators(results, benchmark, rows, ceilings),
-            _gains(results, benchmark, gains),
-            _quality(results, benchmark, rows),
+            _generators(results, benchmark, rows),
+            _gains(results, benchmark, pick(results.gains, **own, metric="acc")),
+            _quality(results, benchmark, pick(rows, selection="top_k", decoding="any")),
         ]
     for corpus in results.not_run(EXPERIMENT):
-        lines = [
-            [name, *metrics({}, METRICS, _printed(results, name, corpus))] for name in results.paper["row_of_generator"]
-        ]
-        made.append(printed_only(corpus, ["generator", *METRICS.values()], lines))
+        printed = {name: _printed(results, corpus, name) for name in results.paper["row_of_generator"]}
+        lines = [[name, *(Cell(paper=theirs.get(metric)) for metric in METRICS)] for name, theirs in printed.items()]
+        made.append(printed_only(corpus, ["generator", *UNSEEN], lines))
     return [table for table in made if table.rows]
 
 
-def _generators(results: Results, benchmark: str, rows: pd.DataFrame, ceilings: pd.DataFrame) -> Table:
+def _generators(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
     """Of a benchmark that the paper has, also the paper's generators without a result."""
-    column, found = results.column(benchmark), summaries(pick(rows, split="unseen"), "generator", "metric")
-    judged = any(metric == "fidelity_kept" for _, metric in found)
-    lines = []
-    for name in results.ordered({*rows["generator"], *(results.paper["row_of_generator"] if column else ())}):
-        own = {metric: summary for (generator, metric), summary in found.items() if generator == name}
-        fidelity = [cell(own.get(f"fidelity_{which}")) for which in ("raw", "kept")] if judged else []
-        words = count(own.get("n_aug")) if own else Cell(words="no endpoint" if name == "llm" else "not run yet")
-        lines.append([name, words, *fidelity, *metrics(own, METRICS, _printed(results, name, column))])
-    if iid := summaries(pick(rows, split="iid", metric=METRICS), "metric"):
-        printed = results.paper["tables"]["table_1"]["rows"]["BERT"].get(column, {})
-        empty = [Cell(words="–")] * (3 if judged else 1)
-        lines.append(["none, iid split", *empty, *metrics(iid, METRICS, {"acc": printed.get("iid")})])
-    for (split, given), words in CEILINGS.items():
-        if bayes := summaries(pick(ceilings, split=split, decoding=given, metric=METRICS), "metric"):
-            lines.append([words, *[Cell(words="–")] * (3 if judged else 1), *metrics(bayes, METRICS)])
-    header = ["generator", "texts", *(["fidelity, all", "fidelity, kept"] if judged else []), *METRICS.values()]
-    return Table(benchmark, results.setting(rows), header, lines)
+    column, own = results.column(benchmark), pick(rows, selection="top_k")
+    facts = {words: which for words, which in FACTS.items() if which[1] in set(own["metric"])}
+    none = [Cell()] * len(facts)
+    known = results.cells(pick(own, decoding="any"), ["generator"], facts)
+    ours = results.cells(pick(own, decoding="threshold"), ["generator"], UNSEEN, partial(_printed, results, column))
+    shown = {name: [*known.get((name,), none), *cells] for (name,), cells in ours.items()}
+    for name in results.paper["row_of_generator"] if column else ():
+        why = Cell(words="no endpoint" if name == "llm" else "not run yet")
+        theirs = [Cell(paper=_printed(results, column, name).get(metric)) for metric in METRICS]
+        shown.setdefault(name, [why, *none[1:], *theirs])
+    lines = [[name, *shown[name]] for name in results.ordered(shown)]
+    iid = results.paper["tables"]["table_1"]["rows"]["BERT"].get(column, {}).get("iid")
+    for words, (generator, decoding, split) in REFERENCES.items():
+        some = pick(rows, generator=generator, decoding=decoding)
+        columns = {name: (split, metric) for metric, name in METRICS.items()}
+        printed = {"acc": iid} if generator == "none" else {}
+        for cells in results.cells(some, ["generator"], columns, lambda _, printed=printed: printed).values():
+            lines.append([words, *none, *cells])
+    return Table(benchmark, results.setting(own), ["generator", *facts, *UNSEEN], lines)
 
 
 def _gains(results: Results, benchmark: str, gains: pd.DataFrame) -> Table:
@@ -119,14 +120,14 @@ def claim(gains: pd.DataFrame, control: str, names: list[str]) -> str:
 
 
 def _quality(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
-    found = summaries(pick(rows, metric=[f"quality_{metric}" for metric, _ in QUALITY.values()]), "generator", "metric")
-    lines = []
-    for name in results.ordered(generator for generator, _ in found):
-        own = [(found.get((name, f"quality_{metric}")), factor) for metric, factor in QUALITY.values()]
-        lines.append([name, *(Cell(summary.mean * factor) if summary else Cell() for summary, factor in own)])
+    factors = {f"quality_{metric}": factor for metric, factor in QUALITY.values()}
+    rows = rows.assign(value=rows["value"] * rows["metric"].map(factors).fillna(1))
+    columns = {words: ("unseen", f"quality_{metric}") for words, (metric, _) in QUALITY.items()}
+    found = results.cells(rows, ["generator"], columns)
+    lines = [[name, *(cell.mean for cell in cells)] for (name,), cells in found.items()]
     return Table(f"{benchmark}: the kept texts", QUALITY_NOTE, ["texts of", *QUALITY], lines)
 
 
-def _printed(results: Results, generator: str, column: str | None) -> dict:
+def _printed(results: Results, column: str | None, generator: str) -> dict:
     row = results.paper["tables"]["table_2"]["rows"].get(results.paper["row_of_generator"].get(generator), {})
     return row.get(column) or {}

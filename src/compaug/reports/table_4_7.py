@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from compaug.reports import METRICS
-from compaug.reports.cells import Table, cell, metrics
-from compaug.reports.longtable import Results, difference, pick, summaries
+from compaug.reports.cells import Table, cell
+from compaug.reports.longtable import UNSEEN, Results, difference, pick
 
 TITLE = "Tables 4 and 7: size of the support set"
 EXPERIMENT = "support"
@@ -29,26 +29,24 @@ def tables(results: Results) -> list[Table]:
     for _, benchmark, rows in results.of(EXPERIMENT):
         rows = pick(rows, split="unseen", decoding="threshold", metric=METRICS)
         default = results.counts.get(benchmark, {}).get("n_support", 0)
-        header = ["module", "support texts", *METRICS.values(), f"Acc over {default}"]
+        header = ["module", "support texts", *UNSEEN, f"Acc over {default}"]
         lines = _lines(results, rows, default, other=results.column(benchmark) != dataset)
         made.append(Table(f"{benchmark} (paper: {dataset})", results.setting(rows), header, lines))
     return made
 
 
 def _lines(results: Results, rows: pd.DataFrame, default: int, other: bool) -> list:
-    printed, found = results.paper["tables"]["table_7"]["rows"], summaries(rows, "generator", "classifier", "metric")
     usual = {"generator": GENERATOR, "classifier": CLASSIFIER}
     cells = [("no augmentation", "", "", usual | {"generator": "none"})]
     for words, (module, column, word) in MODULES.items():
         start = f"{usual[column]}+{word}="
-        sizes = {int(name.removeprefix(start)): name for name in rows[column] if name.startswith(start)} | {
-            default: usual[column]
-        }
+        sizes = {int(name.removeprefix(start)): name for name in rows[column] if name.startswith(start)}
+        sizes |= {default: usual[column]}
         cells += [(words, module, f"{size}", usual | {column: name}) for size, name in sorted(sizes.items())]
     lines = []
     for words, module, size, which in cells:
-        own = {metric: found.get((*which.values(), metric)) for metric in METRICS}
+        printed = results.paper["tables"]["table_7"]["rows"].get(size, {}).get(module, {})
+        found = results.cells(pick(rows, **which), ["generator"], UNSEEN, lambda _, p=printed: p, other)
         moved = difference(*(pick(rows, metric="acc", **some) for some in (which, usual))) if which != usual else None
-        theirs = printed.get(size, {}).get(module, {})
-        lines.append([words, size, *metrics(own, METRICS, theirs, other), cell(moved, sign=True)])
+        lines += [[words, size, *own, cell(moved, sign=True)] for own in found.values()]
     return lines

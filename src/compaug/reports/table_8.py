@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from compaug.reports import METRICS
-from compaug.reports.cells import Table, cell, metrics
-from compaug.reports.longtable import Results, difference, pick, summaries
+from compaug.reports.cells import Table, cell
+from compaug.reports.longtable import UNSEEN, Results, difference, pick
 
 TITLE = "Table 8: conditional against standard priors"
 EXPERIMENT = "paper"
@@ -16,14 +16,11 @@ def tables(results: Results) -> list[Table]:
     made = []
     for _, benchmark, rows in results.of(EXPERIMENT):
         rows = pick(rows, split="unseen", decoding="threshold", selection="top_k", metric=METRICS, generator=PRINTED)
-        found, lines = summaries(rows, "generator", "metric"), []
-        for name in results.ordered(rows["generator"]):
-            own = {metric: found.get((name, metric)) for metric in METRICS}
-            lines.append([name, *metrics(own, METRICS, printed[PRINTED[name]], results.column(benchmark) != dataset)])
-        if len(lines) == len(PRINTED):
-            pairs = [[pick(rows, generator=name, metric=metric) for name in PRINTED] for metric in METRICS]
-            lines.append(["ld_vae over vae", *(cell(difference(*pair), sign=True) for pair in pairs)])
-        made.append(
-            Table(f"{benchmark} (paper: {dataset})", results.setting(rows), ["prior", *METRICS.values()], lines)
-        )
-    return [table for table in made if table.rows]
+        other = results.column(benchmark) != dataset
+        found = results.cells(rows, ["generator"], UNSEEN, lambda name: printed[PRINTED[name]], other)
+        lines = [[name, *cells] for (name,), cells in found.items()]
+        pairs = [[pick(rows, generator=name, metric=metric) for name in PRINTED] for metric in METRICS]
+        lines.append(["ld_vae over vae", *(cell(difference(*pair), sign=True) for pair in pairs)])
+        if found:
+            made.append(Table(f"{benchmark} (paper: {dataset})", results.setting(rows), ["prior", *UNSEEN], lines))
+    return made
