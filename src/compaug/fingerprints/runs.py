@@ -58,6 +58,11 @@ def names() -> list[str]:
     ]
 
 
+def controls() -> list[str]:
+    """The generators that open no model."""
+    return [name for name in named.names(generators, ("train", "generate")) if not named.roles_of(generators, name)]
+
+
 def variants(name: str, toys: Toys) -> Variants:
     """The steps of each variant of a fingerprint; "default" is the first."""
     stage, _, method = name.partition("-")
@@ -157,7 +162,7 @@ def _train_generator(name: str, toys: Toys) -> Variants:
 def _synthesize(name: str, toys: Toys) -> Variants:
     out, first = "out/run.jsonl", _untrained_generator(name, toys)
     found = {"default": [first, synthesize(name, first.out, out)]}
-    for edit in toys.further["synthesis"] if named.roles_of(generators, name) else []:  # without a model there is no sampling
+    for edit in toys.further["synthesis"] if name not in controls() else []:  # without a model there is no sampling
         found[edit] = [first, synthesize(name, first.out, out, *_set("synthesis", edit))]
     for edit in toys.further["synthesized"].get(name, []):
         other = _untrained_generator(name, toys, edit)
@@ -198,6 +203,19 @@ STAGES = {
     "judge": _judge,
     "representations": _representations,
 }
+
+
+def full_size() -> list[Step]:
+    """One step of each part of the default cell with layers and batches of its own size, which may take other kernels than small ones."""
+    size = "hidden=128,layers=2,heads=4,vocab=1500,max_positions=192,epochs=1,batch_size=32"
+    made = [backbones("toy", role, f"out/{role}", "--set", f"benchmarks.toy.backbones.{role}.{size}") for role in ROLES]
+    latent = "mid_dim=256,latent=64,clusters=5,prefix_length=10,max_length=64,batch_size=32,epochs=1"
+    bert = "max_length=64,batch_size=32,epochs=1"
+    return [
+        *made,
+        train_generator("ld_vae", "out/generator", *_set("generators.ld_vae", latent), "--backbones", "out"),
+        train_classifier("bert", "out/classifier", *_set("classifiers.bert", bert), "--backbones", "out"),
+    ]
 
 
 def _untrained_generator(name: str, toys: Toys, edit: str = "") -> Step:
