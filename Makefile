@@ -8,11 +8,11 @@ export DVC_NO_ANALYTICS = 1
 export MALLOC_MMAP_THRESHOLD_ ?= 1073741824
 export MALLOC_TRIM_THRESHOLD_ ?= 1073741824
 
-.PHONY: help install repro paper classifiers prior ablations paper-cells classifiers-cells prior-cells ablations-cells sweep test lint bench costs provenance clean
+.PHONY: help install repro grid tables verify fingerprints portable sweep test lint bench costs clean
 .DEFAULT_GOAL := help
 
 help:                  ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */:/' | awk -F: '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 install: $(READY)      ## make .venv with the pinned packages (about 1 GB on disk with the CPU build of torch)
 
@@ -23,58 +23,32 @@ $(READY): requirements.txt constraints.txt pyproject.toml
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# What an experiment or the root cell needs, stage by stage, as many at a time as there are cores. `dvc repro` does the same one after the other.
+EXPERIMENT ?= small
+WORKERS    ?=
+grid = python -m stages.grid $(if $(WORKERS),--workers $(WORKERS))
+
 repro: $(READY)        ## run the cell that `run` in params.yaml names; ends with its table
-	dvc repro
+	$(grid) dvc.yaml
 	@sed -n '/^\*\*/p; /^| *|/,/^$$/p' reports/summary.md | sed -n '1,/^$$/p'
 
-# The grids: first what cells share, step by step; then one process for every cell without its seed, JOBS at a time, those with the most
-# stages first, so that no long one is left alone at the end. `--single-item`, because DVC locks what comes before a stage for writing even
-# when it is up to date, so that two processes could not share a split. The last line of each target checks everything.
-JOBS  ?= 2
-GRIDS := paper classifiers prior ablations
-$(GRIDS) $(GRIDS:=-cells): export OMP_NUM_THREADS ?= 1
-STEPS := backbones train_filter label_generator
-one   := dvc --wait-for-lock repro --single-item
-list  = @set -e; trap 'rm -f .stages.$@.partial' EXIT; trap 'exit 130' INT TERM; dvc stage list --name-only $(1) > .stages.$@.partial
-shared = $(list); dvc repro --glob '$(1):audit@*'; \
-	for step in $(STEPS); do grep "$$step@" .stages.$@.partial | xargs -P $(JOBS) -n 1 $(one); done
-files  = $(addprefix reports/$(1)/,$(addsuffix /dvc.yaml,$(2)) dvc.yaml)
-cells  = $(list); sed -nE 's/.*@(.*)-[0-9]+(-[ab])?$$/\1/p' .stages.$@.partial | sort | uniq -c | sort -rn | awk '{print $$2}' \
-	| xargs -P $(JOBS) -I{} sh -c '$(one) $$(grep -E "@{}-[0-9]+(-[ab])?$$" .stages.$@.partial)'
+grid: $(READY)         ## make an experiment of configs/experiments.yaml, then the tables: make grid EXPERIMENT=small (WORKERS=2)
+	python -m stages.plan
+	$(grid) $(EXPERIMENT)
+	@$(MAKE) --no-print-directory tables
 
-# What is up to date is said to be so in half a minute; going through its cells one by one would take several.
-FILES.paper       = $(call files,paper,texts synthetic selected trained)
-FILES.classifiers = $(call files,classifiers,trained)
-FILES.prior       = $(call files,prior,texts synthetic selected trained others)
-FILES.ablations   = $(call files,ablations,texts synthetic selected trained)
+tables: $(READY)       ## every table, figure and the page again, from the predictions in Git; trains nothing
+	dvc repro --force --single-item evaluate report reports/dvc.yaml:results reports/dvc.yaml:tables reports/dvc.yaml:page
 
-paper: $(READY)        ## the grid of reports/paper, two processes at a time (JOBS=2)
-classifiers: paper     ## that of reports/classifiers, after the paper's
-prior: $(READY)        ## that of reports/prior
-ablations: paper       ## that of reports/ablations, after the paper's
-$(GRIDS):
-	@if dvc status --quiet $(FILES.$@); then echo 'reports/$@: up to date'; else $(MAKE) --no-print-directory $@-cells; fi
+N ?= 5
+verify: $(READY)       ## build N random cells again and compare them with their locks (N=5)
+	python -m stages.verify --n $(N)
 
-paper-cells:
-	$(call shared,reports/paper/texts/dvc.yaml)
-	$(call cells,$(FILES.paper))
-	dvc repro reports/paper/dvc.yaml
+fingerprints: $(READY) ## what the heavy stages compute, written again where it changed; then they are out of date
+	python -m stages.fingerprint
 
-classifiers-cells:
-	$(call cells,$(FILES.classifiers))
-	dvc repro reports/classifiers/dvc.yaml
-
-prior-cells:
-	$(call shared,reports/prior/texts/dvc.yaml)
-	$(call cells,$(filter-out %/others/dvc.yaml,$(FILES.prior)))
-	dvc repro --glob 'reports/prior/others/dvc.yaml:ceiling@*'
-	$(call cells,reports/prior/others/dvc.yaml)
-	dvc repro reports/prior/dvc.yaml
-
-ablations-cells:
-	$(call list,$(FILES.ablations)); $(one) $$(grep supports@ .stages.$@.partial); grep prefixes@ .stages.$@.partial | xargs -r -P $(JOBS) -n 6 $(one)
-	$(call cells,$(FILES.ablations))
-	dvc repro reports/ablations/dvc.yaml
+portable: $(READY)     ## small trainings of every kind of model, here and on an emulated CPU of another maker: equal?
+	python -m stages.portable
 
 KEY    ?= selection.k
 VALUES ?= 150,300,600
@@ -97,9 +71,6 @@ bench: $(READY)        ## compare fast and plain variants in one run; writes rep
 
 costs: $(READY)        ## seconds, parameters trained and device of every stage that has run here
 	@python -m stages.costs
-
-provenance: $(READY)   ## keep what the grids that ran here cost, for reports/index.html
-	python -m stages.provenance --out reports/provenance.json
 
 clean:                 ## remove every output of the root pipeline; dvc.lock and reports stay
 	rm -rf data/raw data/splits data/audit data/compositions data/synthetic data/selected models/run .checkpoints .costs

@@ -1,8 +1,10 @@
-"""What the graph must say, read from the code: the modules a stage imports and the parameters it declares."""
+"""What the graph must say, read from the code: the modules a stage imports and the parameters it declares; and what it says."""
 
 from __future__ import annotations
 
 import ast
+import shlex
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -33,35 +35,102 @@ def imports_of(file: Path) -> frozenset[Path]:
     return frozenset(found - {file})
 
 
-SHARED_GENERATOR_FILES = [
-    f"src/compaug/generators/{name}.py"
-    for name in ("__init__", "controls", "latents", "posterior", "prefix", "prompts", "sampling")
-]
+# stages/__init__.py reads argv, writes costs and turns errors into one line; params.py and compaug/__init__.py check values and hold the
+# version; portable.py is checked by the numbers themselves. None of them computes a result.
+PLUMBING = {
+    SRC / "stages" / "__init__.py",
+    *(SRC / "compaug" / name for name in ("__init__.py", "params.py", "portable.py")),
+}
 
 
-def code_of(stage: str, *imported_by_name: str) -> list[str]:
-    """The script of a stage and every module it reaches, as dvc.yaml lists them; generators and classifiers are imported by their
-    names ("generators/ld_vae").
-
-    stages/__init__.py is left out: it reads argv, writes costs and turns errors into one line, and cannot change a result.
-    So is compaug/__init__.py, which holds the version, and params.py: it checks the values of params.yaml, which every stage lists
-    one by one, and computes none (tests/test_params.py), so a new block there makes no result stale.
-    """
-    plumbing = {SRC / "stages" / "__init__.py", SRC / "compaug" / "__init__.py", SRC / "compaug" / "params.py"}
-    script = SRC / "stages" / f"{stage}.py"
-    reached = {script} | {SRC / "compaug" / f"{name}.py" for name in imported_by_name}
+def code_of(script: str) -> set[str]:
+    """The script of a stage and every module it reaches."""
+    reached = {SRC / "stages" / f"{script}.py"}
     todo = list(reached)
     while todo:
         for file in imports_of(todo.pop()) - reached:
             reached.add(file)
             todo.append(file)
-    return sorted(str(file.relative_to(ROOT)) for file in reached - plumbing)
+    return {file.relative_to(ROOT).as_posix() for file in reached - PLUMBING}
 
 
-def declared_params(stage: str) -> list[str]:
+def declared_params(script: str) -> list[str]:
     """The PARAMS list of a stage script."""
-    for node in ast.parse((SRC / "stages" / f"{stage}.py").read_text(encoding="utf-8")).body:
+    for node in ast.parse((SRC / "stages" / f"{script}.py").read_text(encoding="utf-8")).body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         if isinstance(target, ast.Name) and target.id == "PARAMS":
             return ast.literal_eval(node.value)
-    raise AssertionError(f"stages/{stage}.py declares no PARAMS")
+    raise AssertionError(f"stages/{script}.py declares no PARAMS")
+
+
+# ---------------------------------------------------------------- the graph, as DVC resolves it
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage; paths are seen from the repository's root."""
+
+    name: str  # grid/filter/dvc.yaml:train_filter@diagnostic-13
+    script: str
+    options: dict[str, list[str]]
+    deps: list[str]
+    params: list[str]
+    outs: list[str]
+    cached: list[str]  # outs that DVC keeps, not Git
+    desc: str
+
+    @property
+    def file(self) -> str:
+        """The dvc.yaml that it stands in."""
+        return self.name.split(":")[0] if ":" in self.name else "dvc.yaml"
+
+    @property
+    def kind(self) -> str:
+        return self.name.split(":")[-1].split("@")[0]
+
+    @property
+    def sources(self) -> list[str]:
+        return [dep for dep in self.deps if dep.startswith("src/")]
+
+    @property
+    def paths(self) -> list[str]:
+        """Arguments that are not the stage's own outputs."""
+        return [value for values in self.options.values() for value in values if value not in self.outs]
+
+    def reads(self, path: str) -> bool:
+        """`path`, a folder around it or something in it is a dependency."""
+        return any(f"{path}/".startswith(f"{dep}/") or dep.startswith(f"{path}/") for dep in self.deps)
+
+
+@cache
+def stages() -> tuple[Stage, ...]:
+    """Every stage of the repository."""
+    from dvc.repo import Repo  # slow to import
+
+    with Repo(str(ROOT)) as repo:
+        return tuple(_stage(stage) for stage in repo.index.stages)
+
+
+def _stage(stage) -> Stage:
+    def path(item) -> str:
+        return Path(item.fs_path).relative_to(ROOT).as_posix()
+
+    python, flag, module, *arguments = shlex.split(stage.cmd)
+    assert (python, flag, module.split(".")[0]) == ("python", "-m", "stages"), stage.addressing
+    options: dict[str, list[str]] = {}
+    for word in arguments:
+        if word.startswith("--"):
+            values = options.setdefault(word.removeprefix("--"), [])
+        else:
+            values.append(word)
+    params = [dep for dep in stage.deps if getattr(dep, "params", None)]
+    return Stage(
+        name=stage.addressing,
+        script=module.split(".")[1],
+        options=options,
+        deps=list(dict.fromkeys(path(dep) for dep in stage.deps if dep not in params)),
+        params=[key for dep in params for key in dep.params],
+        outs=[path(out) for out in stage.outs],
+        cached=[path(out) for out in stage.outs if out.use_cache],
+        desc=stage.desc or "",
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -208,6 +209,20 @@ def test_the_model_folder_holds_no_pickle_and_no_trainer_state(model):
     assert {"config.json", "model.safetensors", "heads.safetensors", "classifier.json", "tokenizer.json"} <= names
     assert {path.suffix for path in folder.iterdir()} <= {".json", ".safetensors", ".txt"}
     assert not list((folder.parent).rglob("checkpoint*"))
+
+
+def test_weights_that_are_cut_off_are_one_line(model, tmp_path):
+    shutil.copytree(model[0], tmp_path / "m")
+    for name in ("heads.safetensors", "model.safetensors"):
+        whole = (tmp_path / "m" / name).read_bytes()
+        (tmp_path / "m" / name).write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(InputError, match=str(tmp_path / "m")) as error:
+            bert.predict(tmp_path / "m", ["a text"])
+        assert "\n" not in str(error.value)
+        (tmp_path / "m" / name).write_bytes(whole)
+    (tmp_path / "m" / "heads.safetensors").unlink()
+    with pytest.raises(InputError, match="heads.safetensors: no such file; train the model again"):
+        bert.predict(tmp_path / "m", ["a text"])
 
 
 def test_the_same_seed_writes_the_same_bytes(encoder, tmp_path):

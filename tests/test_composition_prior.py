@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compaug.composition_prior import (
+from compaug.evaluation.composition_prior import (
     Calibration,
     Fold,
     Prior,

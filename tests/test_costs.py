@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import subprocess
+from pathlib import Path
 
+import longtables
 import pytest
+from graph import ROOT
 
 from compaug.records import InputError, read_json, write_json
 from stages import cost_file, cost_of, costs, provenance
@@ -38,44 +43,62 @@ def test_without_recorded_costs_the_remedy_is_named(tmp_path):
         costs.main(["--costs", str(tmp_path)])
 
 
-def test_provenance_adds_up_the_outputs_of_a_grids_locks_and_names_the_commit_of_its_numbers(tmp_path, capsys):
-    grid = tmp_path / "reports" / "paper"
-    (grid / "texts").mkdir(parents=True)
-    (grid / "dvc.lock").write_text("stages:\n  a: {outs: [{path: models/a}]}\n  b: {outs: [{path: models/b}]}\n")
-    (grid / "texts" / "dvc.lock").write_text(
-        "stages:\n  c: {outs: [{path: data/c.jsonl}, {path: data/c.json}]}\n  d: {outs: [{path: data/d}]}\n"
-    )
-    write_json(grid / "metrics.json", {"acc": 1})
+def provenance_of(folder) -> dict:
+    """What the stage writes of results, locks and costs below `folder`, with the repository's own experiments."""
+    words = [f"{name}={folder / name}" for name in ("reports", "grid", "costs")]
+    files = [f"--experiments={ROOT / 'configs/experiments.yaml'}", f"--params={ROOT / 'params.yaml'}"]
+    provenance.main([*files, *(f"--{word}" for word in words), "--out", str(folder / "provenance.json")])
+    return read_json(folder / "provenance.json")
+
+
+def test_provenance_adds_up_an_experiments_stages_and_names_the_commit_of_its_numbers(tmp_path):
+    rows = longtables.lines("acc", (1.0, 2.0, 3.0), experiment="small")
+    longtables.reports(tmp_path / "reports", rows)
+    for folder, stages in {
+        "classifier": {
+            "train_classifier@diagnostic-none-bert-13": "models/a",
+            "train_classifier@other": "models/other",
+        },
+        "backbones": {"backbones@diagnostic-encoder": "models/b", "backbones@diagnostic-decoder": "models/c"},
+    }.items():
+        lock = "".join(f"  {name}: {{outs: [{{path: {out}}}, {{path: {out}.json}}]}}\n" for name, out in stages.items())
+        (tmp_path / "grid" / folder).mkdir(parents=True)
+        (tmp_path / "grid" / folder / "dvc.lock").write_text(f"stages:\n{lock}")
     common = {"device": "cpu", "cores": 2, "machine": "x86_64", "versions": {"torch": "2"}}
-    for out, seconds in {"models/a": 10.0, "data/c.json": 5.0, "data/d": 1.0, "models/other": 99.0}.items():
+    for out, seconds in {"models/a": 10.0, "models/b": 6.0, "models/other": 99.0}.items():
         write_json(tmp_path / "costs" / cost_file(out), common | {"seconds": seconds})
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
     for command in (["init", "-q"], ["add", "reports"], ["commit", "-qm", "numbers"]):
         subprocess.run([*git, *command], check=True)
-    arguments = ["--reports", str(tmp_path / "reports"), "--costs", str(tmp_path / "costs"), "--out"]
-    out = tmp_path / "provenance.json"
-    provenance.main([*arguments, str(out)])
-    made = read_json(out)["paper"]
-    assert (made["timed"], made["stages"], made["seconds"]) == (3, 4, 16)  # data/c was timed once, models/b never
+    made = provenance_of(tmp_path)["small"]
+    assert (made["timed"], made["stages"], made["seconds"]) == (
+        2,
+        3,
+        16,
+    )  # models/c was never timed; other: of no experiment
     assert made["hardware"] == ["2 cores (x86_64), cpu, torch 2"] and len(made["commit"]) >= 7
 
-    write_json(grid / "metrics.json", {"acc": 2})  # not committed yet: no commit has these numbers
-    (tmp_path / "costs").rename(tmp_path / "elsewhere")  # and nothing has run here: the seconds stay
-    provenance.main([*arguments, str(out)])
-    later = read_json(out)["paper"]
-    assert later["commit"] == "" and later["seconds"] == 16 and later["digest"] != made["digest"]
+    mine = longtables.lines("acc", (1.0, 2.0, 3.0), experiment="mine")  # not committed yet, and in no experiment's file
+    longtables.reports(tmp_path / "reports", [*rows, *mine])
+    (tmp_path / "costs").rename(tmp_path / "elsewhere")  # nothing has run here: the seconds stay
+    later = provenance_of(tmp_path)
+    assert later["small"] == made and later["mine"]["commit"] == "" and "seconds" not in later["mine"]
+    longtables.reports(tmp_path / "reports", [row | {"value": 9.0} for row in rows])
+    changed = provenance_of(tmp_path)["small"]
+    assert changed["commit"] == "" and changed["digest"] != made["digest"]
 
 
-def test_provenance_without_any_cost_names_the_remedy(tmp_path):
-    with pytest.raises(InputError, match="no stage of a grid below .* has run here; `dvc repro` one first"):
-        provenance.main(["--reports", str(tmp_path), "--costs", str(tmp_path), "--out", str(tmp_path / "p.json")])
+def test_provenance_without_any_result_names_the_remedy(tmp_path):
+    longtables.reports(tmp_path / "reports", [])
+    with pytest.raises(InputError, match="results.csv: no result; `make grid EXPERIMENT=small` makes the first"):
+        provenance_of(tmp_path)
 
 
 def test_a_broken_lock_is_named(tmp_path):
-    write_json(tmp_path / "paper" / "metrics.json", {})
-    (tmp_path / "paper" / "dvc.lock").write_text("stages: [")
-    with pytest.raises(InputError, match="paper/dvc.lock: not a lock file of DVC; restore it"):
-        provenance.main(["--reports", str(tmp_path), "--costs", str(tmp_path), "--out", str(tmp_path / "p.json")])
+    (tmp_path / "grid" / "corpus").mkdir(parents=True)
+    (tmp_path / "grid" / "corpus" / "dvc.lock").write_text("stages: [")
+    with pytest.raises(InputError, match="corpus/dvc.lock: not a lock file of DVC; restore it"):
+        provenance_of(tmp_path)
 
 
 @pytest.mark.parametrize("cost", [{}, [], {"seconds": 3, "cores": 2}])
@@ -96,3 +119,37 @@ def test_outputs_whose_names_have_dots_keep_their_own_costs():
         "data-a.json",
     ]
     assert list(map(cost_file, names)) == found
+
+
+def test_an_output_elsewhere_on_the_disk_has_its_cost_among_the_others(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with cost_of(tmp_path / "elsewhere" / "model"):
+        pass
+    (file,) = (tmp_path / ".costs").iterdir()
+    assert file.name.endswith("-elsewhere-model.json")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "backbones",
+        "train_filter",
+        "label_generator",
+        "train_generator",
+        "synthesize",
+        "select",
+        "folds",
+        "train_classifier",
+        "quality",
+        "judge",
+        "representations",
+    ],
+)
+def test_every_heavy_stage_records_what_it_costs_to_write_its_output(script):
+    source = Path(importlib.import_module(f"stages.{script}").__file__).read_text(encoding="utf-8")
+    timed = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.With) and ast.unparse(node.items[0].context_expr) == "cost_of(args.out)"
+    ]
+    assert len(timed) == 1

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compaug.decoding import DECODINGS, decode, read_validation, tune_thresholds
+from compaug.evaluation.decoding import DECODINGS, decode, read_validation, tune_thresholds
 from compaug.records import Example, InputError, write_rows
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from compaug.evaluation.generalised import Trained
 
-from compaug.composition_prior import Fold, choose
+from compaug.evaluation.composition_prior import Fold, choose
 from compaug.params import CompositionPrior, parse
 from compaug.records import (
     Example,
@@ -17,13 +17,11 @@ from compaug.records import (
     Labels,
     read_json,
     read_jsonl,
-    write_json,
     write_jsonl,
     write_rows,
 )
-from compaug.reports import generalised, prior
-from compaug.reports.generalised import Trained
-from stages import ceiling, evaluate_ceiling, evaluate_prior, folds, prior_tables
+from compaug.reports import generalised
+from stages import ceiling, evaluate_ceiling, evaluate_prior, folds
 
 ROOT = Path(__file__).parents[1]
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
@@ -53,6 +51,11 @@ def predict(path: Path, validation, test) -> None:
             for e in some
         ],
     )
+
+
+@pytest.fixture(autouse=True)
+def costs_in_tmp(tmp_path, monkeypatch):
+    monkeypatch.setattr("stages.COSTS", tmp_path / "costs")
 
 
 @pytest.fixture
@@ -267,105 +270,6 @@ def test_the_bayes_ceiling_takes_the_weight_that_does_best_on_the_test_sets():
 # ---------------------------------------------------------------- page
 
 
-AXES = {"benchmarks": ["toy"], "generators": ["none", "ld_vae"], "seeds": [13, 21, 42], "posterior": ["ld_vae"]}
-AXES |= {"classifiers": ["sgm"], "classifier_seeds": [13, 21, 42]}
-
-
-def grid(folder: Path, seeds=(13, 21, 42)) -> prior.Grid:
-    """Corrected cells are better by ten right unseen rows and lose five seen ones."""
-    for generator, extra in (("none", 0), ("ld_vae", 4)):
-        for at, seed in enumerate(seeds):
-            decodings = {}
-            for decoding in prior.DECODINGS:
-                moved = decoding != "threshold"
-                right = {"seen": 30 - 5 * moved + at % 2, "unseen": 5 + 10 * moved + extra}
-                share = {name: 100 * value / 40 for name, value in right.items()}
-                harmonic = 2 * share["seen"] * share["unseen"] / sum(share.values())
-                correct = {name: "1" * value + "0" * (40 - value) for name, value in right.items()}
-                decodings[decoding] = share | {"harmonic": harmonic, "ausuc": 10.0, "correct": correct}
-                decodings[decoding] |= {"weight": 0.1, "strength": 0.5, "held_out": 40.0}
-            row = {
-                "benchmark": "toy",
-                "generator": generator,
-                "classifier": "bert",
-                "seed": seed,
-                "decodings": decodings,
-            }
-            row |= {"backbones": {"encoder": "tiny"}, "known": 90.0}
-            names = [f"toy-{generator}-{seed}", f"posterior/toy-{generator}-{seed}"]
-            if generator == "none":
-                names.append(f"classifiers/toy-none-sgm-{seed}")
-            for name in names:
-                write_json(folder / "runs" / f"{name}.json", row | ({"classifier": "sgm"} if "sgm" in name else {}))
-            numbers = {"seen": 70.0 + at, "unseen": 60.0, "harmonic": 65.0}
-            ceilings = {"real_texts": numbers | {"ausuc": 50.0}, "bayes": numbers}
-            both = {
-                name: dict.fromkeys(("threshold", "composition_prior"), values) for name, values in ceilings.items()
-            }
-            write_json(
-                folder / "ceilings" / f"toy-{seed}.json",
-                {"benchmark": "toy", "seed": seed, "texts": 20, "ceilings": both},
-            )
-    return prior.read_grid(folder, AXES)
-
-
-def test_the_page_says_what_the_intervals_allow(tmp_path):
-    shown = prior.page(grid(tmp_path))
-    assert "The composition prior raises H for `none`, `ld_vae`: in the test over seeds" in shown
-    assert "| none, threshold " in shown and "| ld_vae, em " in shown
-    assert "(0.1, 0.5), (0.1, 0.5), (0.1, 0.5)" in shown
-    assert "| sgm, composition_prior " in shown and "| Bayes, compositions of training " in shown
-    assert (
-        "| ld_vae, threshold " in shown and "+0.00 [+0.00, +0.00]" in shown
-    )  # posterior rows are the same in this toy
-    assert "| 90.00 [90.00, 90.00] |" in shown and "half of the unseen test set (20 texts)" in shown
-    assert "Seeds 13, 21, 42. SGM writes label sets" in shown
-
-
-@pytest.mark.parametrize(
-    ("seeds", "rows", "p", "said"),
-    [
-        ([-1.0, 2.0, 0.1], (-1.0, 2.0), 0.6, "cannot be shown to raise H for `none`."),
-        ([1.0, 1.1, 0.9], (0.4, 1.6), 0.2, "cannot be shown to raise H for `none`."),  # p is Holm's
-        ([1.0, 1.1, 0.9], (-0.1, 2.1), 0.01, "cannot be shown to raise H for `none`."),
-        ([-1.0, -1.1, -0.9], (-1.6, -0.4), 0.01, "lowers H for `none`: in the test over seeds, and the"),
-        ([1.0], (0.4, 1.6), None, "cannot be shown to raise H for `none`."),
-    ],
-)
-def test_the_verdict_needs_both_tests(seeds, rows, p, said):
-    found = {"gain": prior.summarise(seeds), "low": rows[0], "high": rows[1], "p": p}
-    assert prior.verdict({"none": found}).startswith(f"The composition prior {said}")
-
-
-def test_the_interval_over_rows_is_that_of_the_harmonic_mean(tmp_path):
-    rows = grid(tmp_path).cells["toy"]["none"]
-    found = prior.gain(rows, "composition_prior", rows, "threshold", 0)
-    assert found["low"] < found["gain"].mean < found["high"]
-    same = prior.gain(rows, "threshold", rows, "threshold", 0)
-    assert same["low"] == same["high"] == same["gain"].mean == 0
-
-
-def test_the_interval_over_rows_is_around_the_mean_gain_also_where_every_seed_chose_another_trade_off():
-    """H of the rows' mean over seeds would be far higher than the mean of the seeds' H."""
-
-    def cell(decoding: str, seen: int, unseen: int) -> dict:
-        right = {"seen": seen, "unseen": unseen}
-        correct = {part: "1" * count + "0" * (1000 - count) for part, count in right.items()}
-        harmonic = 2 * seen * unseen / (seen + unseen) / 10
-        return {"decodings": {decoding: {"harmonic": harmonic, "correct": correct}}}
-
-    moved = [(700, 150), (300, 500), (650, 200), (350, 450), (500, 300)]
-    found = prior.gain(
-        [cell("composition_prior", *pair) for pair in moved],
-        "composition_prior",
-        [cell("threshold", 600, 240)] * 5,
-        "threshold",
-        0,
-    )
-    assert found["gain"].mean == pytest.approx(-0.35, abs=0.01)
-    assert found["low"] < -1 < found["gain"].mean < 1 < found["high"]
-
-
 def test_a_calibrated_row_had_no_part_in_its_calibration():
     rng = np.random.default_rng(0)
     probabilities, gold = rng.random((40, 3)), rng.random((40, 3)) > 0.5
@@ -374,24 +278,6 @@ def test_a_calibrated_row_had_no_part_in_its_calibration():
     after = generalised.cross_calibrated(probabilities, gold)
     assert (before[7] == after[7]).all() and (before[8] != after[8]).any()
     assert generalised.cross_calibrated(probabilities[:0], gold[:0]).shape == (0, 3)
-
-
-def test_the_stage_writes_page_numbers_and_figure(tmp_path, monkeypatch):
-    grid(tmp_path)
-    monkeypatch.setattr("compaug.params.load", lambda *args, **kwargs: AXES)
-    prior_tables.main(["--axes", "prior", "--out", str(tmp_path)])
-    assert (tmp_path / "figures" / "seen-unseen-toy.png").stat().st_size > 5000
-    tree = read_json(tmp_path / "metrics.json")["toy"]["generators"]["ld_vae"]["composition_prior"]
-    assert tree["unseen"]["mean"] == 47.5 and json.dumps(tree)
-    other = tmp_path / "runs" / "toy-none-42.json"
-    kept = other.read_bytes()
-    other.write_bytes((tmp_path / "runs" / "toy-ld_vae-13.json").read_bytes())
-    with pytest.raises(InputError, match="toy-none-42.json: not the result of benchmark toy, generator none, seed 42"):
-        prior_tables.main(["--axes", "prior", "--out", str(tmp_path)])
-    other.write_bytes(kept)
-    (tmp_path / "runs" / "toy-none-21.json").unlink()
-    with pytest.raises(InputError, match="toy-none-21.json: this cell of the axes has no result"):
-        prior_tables.main(["--axes", "prior", "--out", str(tmp_path)])
 
 
 def test_the_benchmarks_of_the_grid_hold_a_seen_test_set_out():

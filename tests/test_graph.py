@@ -3,326 +3,226 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import re
-import shlex
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from collections import Counter
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 import yaml
-from graph import ROOT, SHARED_GENERATOR_FILES, SRC, code_of, declared_params, imports_of
+from graph import ROOT, SRC, Stage, code_of, declared_params, imports_of, stages
 
+from compaug import experiments
 from compaug.records import Labels, write_json, write_rows
-from compaug.reports import prior
-from compaug.reports.classifiers import classifier_cell_name
-from compaug.reports.tables import cell_name
+from stages import plan
 
-TO_CLASSIFIERS = ("texts", "synthetic", "selected", "trained")  # steps of a grid, in order
-GRIDS = (
-    *(f"paper/{step}" for step in TO_CLASSIFIERS),
-    "paper",
-    "pretrained",
-    "classifiers/trained",
-    "classifiers",
-    *(f"prior/{step}" for step in TO_CLASSIFIERS),
-    "prior/others",
-    "prior",
-    *(f"ablations/{step}" for step in TO_CLASSIFIERS),
-    "ablations",
-)
-PIPELINES = ("dvc.yaml", *(f"reports/{grid}/dvc.yaml" for grid in GRIDS), "reports/dvc.yaml")
-
-
-def files_of(grid: str, *steps: str) -> tuple[str, ...]:
-    return (*(f"reports/{grid}/{step}/dvc.yaml" for step in steps), f"reports/{grid}/dvc.yaml")
-
-
-PAPER = files_of("paper", *TO_CLASSIFIERS)
-CLASSIFIERS = files_of("classifiers", "trained")
-PRIOR = files_of("prior", *TO_CLASSIFIERS, "others")
-ABLATIONS = files_of("ablations", *TO_CLASSIFIERS)
-STARTS_FROM = (
-    {  # whose outputs it reads
-        "reports/dvc.yaml": (*PAPER, *CLASSIFIERS, *PRIOR, *ABLATIONS),
-        "reports/classifiers/trained/dvc.yaml": PAPER,
-        "reports/classifiers/dvc.yaml": (*PAPER, CLASSIFIERS[0]),
-        "reports/prior/others/dvc.yaml": (*PRIOR[:4], PRIOR[-1]),
-        "reports/prior/dvc.yaml": PRIOR[:-1],
-    }
-    | {file: files[:at] for files in (PAPER, PRIOR[:4]) for at, file in enumerate(files)}
-    | {file: (*PAPER, *ABLATIONS[:at]) for at, file in enumerate(ABLATIONS)}
-)
 SOURCES = sorted(SRC.rglob("*.py"))
 SCRIPTS = sorted(path.stem for path in (SRC / "stages").glob("*.py") if path.stem != "__init__")
-LIGHT = (
-    "raw",
-    "split",
-    "audit",
-    "select",
-    "evaluate",
-    "evaluate_cell",
-    "report",
-    "tables",
-    "classifier_tables",
-    "folds",
-    "evaluate_prior",
-    "ceiling",
-    "evaluate_ceiling",
-    "prior_tables",
-    "supports",
-    "prefixes",
-    "ablation_tables",
-    "rating_sheet",
-    "ratings",
-    "page",
-    "quality",
-    "costs",
-    "bench",
-    "provenance",
-    "split_table",
+FILES = (
+    "dvc.yaml",
+    *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("grid/*/dvc.yaml")),
+    "reports/dvc.yaml",
 )
+HEAVY = {  # script: its fingerprint
+    "backbones": "backbones-{role}",
+    "train_filter": "classifier-{classifier}",
+    "label_generator": "label_generator",
+    "train_generator": "train_generator-{generator}",
+    "synthesize": "synthesize-{generator}",
+    "select": "select",
+    "train_classifier": "classifier-{classifier}",
+    "quality": "quality",
+    "judge": "judge",
+    "representations": "representations",
+}
 
 
 def short(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-# ---------------------------------------------------------------- the pipelines, expanded
+def root() -> list[Stage]:
+    return [stage for stage in stages() if stage.file == "dvc.yaml"]
 
 
-@dataclass(frozen=True)
-class Stage:
-    """One stage with its matrix coordinates filled in."""
-
-    name: str
-    script: str
-    options: dict[str, list[str]]
-    deps: list[str]
-    params: list[str]
-    outs: list[str]
-    desc: str
-
-    @property
-    def paths(self) -> list[str]:
-        """Arguments that are not the stage's own outputs."""
-        return [value for values in self.options.values() for value in values if value not in self.outs]
-
-    def reads(self, path: str) -> bool:
-        """`path` or a folder around it is a dependency."""
-        return any(path == dep or path.startswith(f"{dep}/") for dep in self.deps)
+def coordinates(stage: Stage) -> dict[str, str]:
+    return {name: values[0] for name, values in stage.options.items() if values}
 
 
-@cache
-def stages_of(pipeline: str) -> tuple[Stage, ...]:
-    """The stages of a dvc.yaml for the axes in params.yaml; only the templates that the project uses are known here."""
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    stages = yaml.safe_load((ROOT / pipeline).read_text(encoding="utf-8"))["stages"]
-
-    def filled(text: str, item: dict) -> str:
-        def value(match: re.Match) -> str:
-            node = params | {"item": item, "key": "-".join(map(str, item.values()))}
-            for word in match[1].split("."):
-                node = node[word]
-            return node if isinstance(node, list) else str(node)
-
-        whole = re.fullmatch(r"\$\{([^}]+)\}", text)
-        return value(whole) if whole else re.sub(r"\$\{([^}]+)\}", value, text)
-
-    made = []
-    for name, stage in stages.items():
-        axes = {
-            axis: filled(values, {}) if isinstance(values, str) else values
-            for axis, values in stage.get("matrix", {}).items()
-        }
-        for coordinates in itertools.product(*axes.values()):
-            item = dict(zip(axes, coordinates, strict=True))
-            python, flag, module, *arguments = shlex.split(filled(stage["cmd"], item))
-            assert (python, flag, module.split(".")[0]) == ("python", "-m", "stages")
-            options: dict[str, list[str]] = {}
-            for word in arguments:
-                if word.startswith("--"):
-                    values = options.setdefault(word.removeprefix("--"), [])
-                else:
-                    values.append(word)
-            written = [*stage.get("outs", []), *stage.get("metrics", []), *stage.get("plots", [])]
-            made.append(
-                Stage(
-                    name="@".join([name, *map(str, coordinates)]),
-                    script=module.split(".")[1],
-                    options=options,
-                    deps=[filled(dep, item) for dep in stage["deps"]],
-                    params=[filled(key, item) for key in stage.get("params", [])],
-                    outs=[filled(out if isinstance(out, str) else next(iter(out)), item) for out in written],
-                    desc=stage.get("desc", ""),
-                )
-            )
-    return tuple(made)
+# ---------------------------------------------------------------- one graph
 
 
-def with_what_it_starts_from(pipeline: str) -> tuple[Stage, ...]:
-    stages = stages_of(pipeline)
-    before = [
-        replace(stage, name=f"{stage.name} of {other}") if stage.name == "tables" else stage
-        for other in STARTS_FROM.get(pipeline, ())
-        for stage in stages_of(other)
-    ]
-    assert not {stage.name for stage in stages} & {stage.name for stage in before}
-    return (*before, *stages)
+def test_each_kind_of_stage_stands_once_in_the_root_cell_and_once_in_the_grid():
+    definitions = {file: yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"] for file in FILES}
+    assert {stage.file for stage in stages()} <= set(FILES)
+    scripts = {
+        (file == "dvc.yaml", kind): re.search(r"stages\.(\w+)", (stage.get("do") or stage)["cmd"])[1]
+        for file, kinds in definitions.items()
+        for kind, stage in kinds.items()
+    }
+    assert all(times == 1 for times in Counter((where, script) for (where, _), script in scripts.items()).values())
+    for file in FILES[1:-1]:
+        for kind, stage in definitions[file].items():
+            assert (file, stage["foreach"]) == (f"grid/{experiments.FOLDER[kind]}/dvc.yaml", f"${{{kind}}}")
 
 
-every_pipeline = pytest.mark.parametrize("pipeline", PIPELINES)
+def test_the_grid_runs_over_what_the_experiments_ask_for():
+    wanted = experiments.plan(experiments.read(ROOT / experiments.FILE, ROOT / experiments.PARAMS).values())
+    for folder in dict.fromkeys(experiments.FOLDER.values()):
+        kinds = {kind: wanted[kind] for kind, of in experiments.FOLDER.items() if of == folder}
+        path = ROOT / "grid" / folder / "cells.yaml"
+        assert path.read_text(encoding="utf-8") == plan.written(kinds), "run `python -m stages.plan`"
 
 
-IMPORT_GENERATOR = ("train_generator", "synthesize")  # these import the generator's own file
-READ_GENERATOR = (
-    "backbones",
-    "evaluate_cell",
-    "report",
-)  # these read in it, and in the classifier's, which backbones it opens
-IMPORT_CLASSIFIER = ("train_classifier", "train_filter", "select", "judge")
-WHAT_SHARED_FILES_IMPORT = [f"src/compaug/{name}.py" for name in ("pretrained", "records", "training")]
+def test_the_grid_runs_the_stages_of_the_root_on_its_own_coordinates():
+    twins = {stage.script: stage for stage in root()}
+    for stage in stages():
+        if (twin := twins.get(stage.script)) and stage.file.startswith("grid/"):
+            allowed = {"set", "texts", "backbone", "backbones", "generator", "classifier"}
+            assert set(stage.options) ^ set(twin.options) <= allowed, stage.name
 
 
-@every_pipeline
-def test_a_stage_depends_on_exactly_the_modules_that_it_reaches(pipeline):
-    for stage in stages_of(pipeline):
-        listed = [dep for dep in stage.deps if dep.startswith("src/")]
-        ((generator,), (classifier,)) = (stage.options.get(name, [None]) for name in ("generator", "classifier"))
-        if stage.script in IMPORT_GENERATOR:
-            needed = set(code_of(stage.script, f"generators/{generator}"))
-            assert needed <= set(listed), stage.name  # a matrix cannot leave out what this generator does not share
-            assert set(listed) - needed <= {*SHARED_GENERATOR_FILES, *WHAT_SHARED_FILES_IMPORT}, stage.name
-            continue
-        by_name = [f"classifiers/{classifier}"] if stage.script in IMPORT_CLASSIFIER else []
-        read = stage.script in READ_GENERATOR and generator not in (None, "iid")
-        named = [f"src/compaug/generators/{generator}.py"] if read else []
-        named += [f"src/compaug/classifiers/{classifier}.py"] if classifier and stage.script in READ_GENERATOR else []
-        assert sorted(listed) == sorted(code_of(stage.script, *by_name) + named), stage.name
+def test_a_heavy_stage_depends_on_what_its_code_computes_and_on_no_source():
+    for stage in stages():
+        if stage.script in HEAVY:
+            name = f"fingerprints/{HEAVY[stage.script].format(**coordinates(stage))}.json"
+            assert [dep for dep in stage.deps if dep.startswith(("src/", "fingerprints/"))] == [name], stage.name
+            assert (ROOT / name).exists(), f"{stage.name}: make fingerprints"
 
 
-@every_pipeline
-def test_a_stage_lists_exactly_the_parameters_that_it_loads(pipeline):
-    for stage in stages_of(pipeline):
-        coordinates = {name: values[0] for name, values in stage.options.items() if values}
-        axes = [coordinates[name] for name in ("axes", "random-axes") if name in coordinates]  # `tables` loads each
-        expected = {
-            key.format(**(coordinates | {"axes": one})) for one in axes or [""] for key in declared_params(stage.script)
-        }
+def test_a_cheap_stage_depends_on_exactly_the_modules_that_it_reaches():
+    for stage in {stage.script: stage for stage in stages() if stage.script not in HEAVY}.values():
+        for code in code_of(stage.script):
+            assert any(f"{code}/".startswith(f"{dep}/") for dep in stage.sources), f"{stage.name} reaches {code}"
+        for dep in stage.sources:
+            assert any(f"{code}/".startswith(f"{dep}/") for code in code_of(stage.script)), f"{stage.name}: {dep}"
+
+
+def test_a_stage_lists_exactly_the_parameters_that_it_loads():
+    for stage in stages():
+        expected = [key.format(**coordinates(stage)) for key in declared_params(stage.script)]
         assert sorted(stage.params) == sorted(expected), stage.name
 
 
-@every_pipeline
-def test_what_another_stage_writes_and_a_command_reads_is_a_dependency(pipeline):
-    stages = with_what_it_starts_from(pipeline)
-    outs = {out: stage.name for stage in stages for out in stage.outs}
-    for stage in stages:
+def test_what_another_stage_writes_and_a_command_reads_is_a_dependency():
+    writers = {out: stage.name for stage in stages() for out in stage.outs}
+    for stage in stages():
         for path in stage.paths:
-            writers = {name for out, name in outs.items() if path == out or path.startswith(f"{out}/")}
-            assert not writers or stage.reads(path), f"{stage.name} reads {path} of {writers}"
+            if path in writers or any(parent.as_posix() in writers for parent in Path(path).parents):
+                assert stage.reads(path), f"{stage.name} reads {path}"
 
 
-@every_pipeline
-def test_a_side_car_that_a_script_reads_is_a_dependency(pipeline):
-    for stage in stages_of(pipeline):
+def test_a_side_car_that_a_script_reads_is_a_dependency():
+    for stage in {(stage.script, stage.file): stage for stage in stages()}.values():
         source = (SRC / "stages" / f"{stage.script}.py").read_text(encoding="utf-8")
         for option in re.findall(r'read_json\(args\.(\w+)\.with_suffix\("\.json"\)\)', source):
             (path,) = stage.options[option]
             assert stage.reads(str(Path(path).with_suffix(".json"))), f"{stage.name} --{option}"
 
 
-@every_pipeline
-def test_a_dependency_that_no_stage_writes_is_in_the_repository(pipeline):
-    """Only a backbone of kind `path` is brought by the user."""
-    stages = with_what_it_starts_from(pipeline)
-    blocks = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["benchmarks"].values()
-    brought = {backbone["path"] for block in blocks for backbone in block["backbones"].values() if "path" in backbone}
-    outs = {out for stage in stages for out in stage.outs}
-    for stage in stages:
+def test_a_dependency_that_no_stage_writes_is_in_the_repository():
+    outs = {out for stage in stages() for out in stage.outs}
+    folders = {parent.as_posix() for out in outs for parent in Path(out).parents}
+    for stage in stages():
         for dep in stage.deps:
-            made = any(dep == out or dep.startswith(f"{out}/") or out.startswith(f"{dep}/") for out in outs)
-            assert made or dep in brought or (ROOT / dep).exists(), f"{stage.name}: {dep}"
+            inside = any(parent.as_posix() in outs for parent in Path(dep).parents)
+            assert dep in outs or dep in folders or inside or (ROOT / dep).exists(), f"{stage.name}: {dep}"
 
 
-@every_pipeline
-def test_a_command_gives_only_options_that_its_script_takes_and_all_that_it_requires(pipeline):
-    for script, stages in itertools.groupby(sorted(stages_of(pipeline), key=lambda s: s.script), lambda s: s.script):
-        source = (SRC / "stages" / f"{script}.py").read_text(encoding="utf-8")
-        taken = {
-            name: "required=True" in rest for name, rest in re.findall(r'add_argument\(\s*"--([\w-]+)"([^)]*)', source)
+def test_a_command_gives_only_options_that_its_script_takes_and_all_that_it_requires():
+    taken = {
+        script: {
+            name: "required=True" in rest
+            for name, rest in re.findall(
+                r'add_argument\(\s*"--([\w-]+)"([^)]*)', (SRC / "stages" / f"{script}.py").read_text(encoding="utf-8")
+            )
         }
-        for stage in stages:
-            assert set(stage.options) <= {*taken, "set"}, stage.name  # every script takes --set
-            assert {name for name, required in taken.items() if required} <= set(stage.options), stage.name
+        for script in {stage.script for stage in stages()}
+    }
+    for stage in stages():
+        options = taken[stage.script]
+        assert set(stage.options) <= {*options, "set"}, stage.name  # every script takes --set
+        assert {name for name, required in options.items() if required} <= set(stage.options), stage.name
 
 
-@every_pipeline
-def test_every_stage_writes_what_its_command_says_and_tells_what_it_is(pipeline):
-    for stage in stages_of(pipeline):
+def test_every_stage_writes_what_its_command_says_and_tells_what_it_is():
+    for stage in stages():
         assert stage.desc.endswith("."), stage.name
         (out,) = stage.options["out"]
-        assert any(written == out or written.startswith(f"{out}/") for written in stage.outs), stage.name
+        assert any(f"{written}/".startswith(f"{out}/") for written in stage.outs), stage.name
 
 
-def test_no_stage_of_any_pipeline_writes_what_another_one_writes():
-    outs = [out for pipeline in PIPELINES for stage in stages_of(pipeline) for out in stage.outs]
+def test_no_stage_writes_what_another_one_writes():
+    outs = [out for stage in stages() for out in stage.outs]
     folders = {parent.as_posix() for out in outs for parent in Path(out).parents}
     assert len(set(outs)) == len(outs) and not folders & set(outs)
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a clone")
-def test_git_never_sees_what_is_cached_or_brought(tmp_path):
+def test_git_never_sees_what_is_cached_or_brought():
     """Corpora may not be redistributed and weights are large: all that DVC caches is ignored by Git."""
-    outs = {
-        out
-        for pipeline in PIPELINES
-        for stage in yaml.safe_load((ROOT / pipeline).read_text(encoding="utf-8"))["stages"].values()
-        for out in stage.get("outs", [])
-        if isinstance(out, str)
-    }
-    paths = sorted(re.sub(r"\$\{[^}]+\}", "x", out) for out in outs) + ["data/own/texts.csv", "data/rating/key.json"]
-    done = subprocess.run(["git", "check-ignore", *paths], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert sorted(done.stdout.splitlines()) == sorted(paths)
+    paths = sorted({out for stage in stages() for out in stage.cached} | {"data/own/texts.csv", "data/rating/key.json"})
+    done = subprocess.run(
+        ["git", "check-ignore", "--stdin"],
+        input="\n".join(paths),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert sorted(done.stdout.splitlines()) == paths
 
 
-@every_pipeline
-def test_nothing_is_trained_before_the_audit_has_passed(pipeline):
-    stages = with_what_it_starts_from(pipeline)
-    needs = {
-        stage.name: [s.name for s in stages if any(stage.reads(out) or _inside(stage.deps, out) for out in s.outs)]
-        for stage in stages
-    }
+def test_what_git_keeps_is_numbers_and_figures():
+    kept = {out for stage in stages() for out in stage.outs if out not in stage.cached}
+    assert all(out.startswith("reports/") for out in kept)
+
+
+def test_nothing_is_trained_before_the_audit_has_passed():
+    written = {out: stage.name for stage in stages() for out in stage.outs}
+
+    def before(stage: Stage) -> set[str]:
+        parts = {dep: {dep, *(parent.as_posix() for parent in Path(dep).parents)} for dep in stage.deps}
+        return {written[part] for some in parts.values() for part in some if part in written}
+
+    needs = {stage.name: before(stage) for stage in stages()}
     list(TopologicalSorter(needs).static_order())  # no circles
 
     @cache
     def behind(name: str) -> frozenset[str]:
-        return frozenset(needs[name]).union(*(behind(before) for before in needs[name]))
+        return frozenset(needs[name]).union(*(behind(earlier) for earlier in needs[name]))
 
-    for stage in stages:
+    for stage in stages():
         if stage.script in ("backbones", "label_generator", "synthesize") or stage.script.startswith("train"):
-            (benchmark,) = stage.options["benchmark"]
-            assert behind(stage.name) & {"audit", f"audit@{benchmark}"}, stage.name
+            benchmark = stage.options["benchmark"][0]
+            audits = {"audit", f"grid/corpus/dvc.yaml:audit@{benchmark}"}
+            assert behind(stage.name) & audits, stage.name
 
 
-def _inside(deps: list[str], out: str) -> bool:
-    return any(dep.startswith(f"{out}/") for dep in deps)
+def test_the_labels_of_the_unseen_test_set_reach_ceilings_alone():
+    given = [out for stage in stages() if stage.script == "ceiling" for out in stage.outs]
+    readers = {stage.name for stage in stages() if any(stage.reads(out) for out in given)}
+    assert readers and all(":train_classifier@" in name and "-real_texts-" in name for name in readers)
+    models = [out for stage in stages() if stage.name in readers for out in stage.cached]
+    assert not [stage.name for stage in stages() if any(stage.reads(model) for model in models)]
 
 
-AFTER_SELECTION = {"train_augmented", "evaluate", "report"}
+# ---------------------------------------------------------------- what a change runs again
+
+AFTER_SELECTION = {"train_classifier@augmented", "quality", "evaluate", "report"}
 AFTER_SYNTHESIS = {"select", *AFTER_SELECTION}
-AFTER_LABELS = {"synthesize", *AFTER_SYNTHESIS}
-TRAINED = {"train_augmented", "train_baseline", "train_iid"}
+TRAINED = {f"train_classifier@{arm}" for arm in ("augmented", "baseline", "iid")}
+AFTER_LABELS = {"synthesize", *AFTER_SYNTHESIS, *TRAINED}  # predictions carry what the label generator drew
 KNOBS = {  # key of params.yaml: the root's stages that a change of it may run again
     "selection.k": {"select", *AFTER_SELECTION},
     "selection.score": {"select", *AFTER_SELECTION},
     "synthesis.temperature": {"synthesize", *AFTER_SYNTHESIS},
     "label_generator.requested": {"label_generator", *AFTER_LABELS},
-    "generators.ld_vae.kl_form": {"train_generator", *AFTER_LABELS},
-    "classifiers.bert.epochs": {"train_filter", "select", *TRAINED, "evaluate", "report"},
+    "generators.ld_vae.kl_form": {"train_generator", "synthesize", *AFTER_SYNTHESIS},
+    "classifiers.bert.epochs": {"train_filter", "select", *TRAINED, *AFTER_SELECTION},
     "evaluation.decoding": {"evaluate", "report"},
     "composition_prior.weight": {"evaluate", "report"},
 }
@@ -330,119 +230,33 @@ KNOBS = {  # key of params.yaml: the root's stages that a change of it may run a
 
 @pytest.mark.parametrize("knob", KNOBS)
 def test_a_knob_runs_again_only_what_depends_on_it(knob):
-    stages = stages_of("dvc.yaml")
-    again = {s.name for s in stages if any(knob == key or knob.startswith(f"{key}.") for key in s.params)}
+    again = {s.name for s in root() if any(knob == key or knob.startswith(f"{key}.") for key in s.params)}
     assert again
-    assert behind_of(stages, again) == KNOBS[knob]
+    assert behind_of(root(), again) == KNOBS[knob]
 
 
 def test_another_support_size_keeps_the_corpus_alone():
-    stages = stages_of("dvc.yaml")
-    (benchmark,) = next(s for s in stages if s.script == "split").options["benchmark"]
-    changed = {s.name for s in stages if f"benchmarks.{benchmark}.split" in s.params}
-    assert changed == {"split"} and behind_of(stages, changed) == {s.name for s in stages} - {"raw"}
+    (benchmark,) = next(s for s in root() if s.script == "split").options["benchmark"]
+    changed = {s.name for s in root() if f"benchmarks.{benchmark}.split" in s.params}
+    assert changed == {"split"} and behind_of(root(), changed) == {s.name for s in root()} - {"raw"}
 
 
 def test_another_seed_keeps_corpus_split_and_backbones():
-    text = (ROOT / "dvc.yaml").read_text(encoding="utf-8")
-    seeded = {name for name, stage in yaml.safe_load(text)["stages"].items() if "${run.seed}" in stage["cmd"]}
-    stages = stages_of("dvc.yaml")
-    kept = {s.name for s in stages} - behind_of(stages, seeded)
-    assert {name.split("@")[0] for name in kept} == {"raw", "split", "audit", "backbones", "seq2seq"}
+    definitions = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
+    seeded = {name for name, stage in definitions.items() if "${run.seed}" in (stage.get("do") or stage)["cmd"]}
+    kept = {s.name for s in root()} - behind_of(root(), {s.name for s in root() if s.kind in seeded})
+    assert {name.split("@")[0] for name in kept} == {"raw", "split", "audit", "gold", "backbones"}
 
 
-def behind_of(stages, names: set[str]) -> set[str]:
+def behind_of(some: list[Stage], names: set[str]) -> set[str]:
     """These stages and all that read what they write."""
     found = set(names)
     while True:
-        outs = [out for s in stages if s.name in found for out in s.outs]
-        more = {s.name for s in stages if any(s.reads(out) or _inside(s.deps, out) for out in outs)} - found
+        outs = [out for s in some if s.name in found for out in s.outs]
+        more = {s.name for s in some if any(s.reads(out) for out in outs)} - found
         if not more:
             return found
         found |= more
-
-
-@pytest.mark.parametrize("pipeline", PIPELINES[1:])
-def test_a_grid_runs_the_stages_of_the_root_on_its_own_coordinates(pipeline):
-    root = {stage.name: stage for stage in stages_of("dvc.yaml")}
-    scripts = {stage.script for stage in root.values()} | {
-        "evaluate_cell",
-        "quality",
-        "tables",
-        "classifier_tables",
-        "folds",
-        "evaluate_prior",
-        "ceiling",
-        "evaluate_ceiling",
-        "prior_tables",
-        "supports",
-        "prefixes",
-        "ablation_tables",
-        "representations",
-        "judge",
-        "split_table",
-        "page",
-    }
-    for stage in stages_of(pipeline):
-        assert stage.script in scripts, stage.name
-        if twin := root.get(stage.name.split("@")[0]):
-            assert (stage.script, stage.desc) == (twin.script, twin.desc), stage.name
-            assert set(stage.options) == set(twin.options), stage.name
-
-
-def test_the_classifiers_table_waits_for_every_cell_of_its_axes():
-    stages = stages_of("reports/classifiers/dvc.yaml")
-    (table,) = (stage for stage in stages if stage.script == "classifier_tables")
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    axes = params["by_classifier"]
-    cells = {out for stage in stages if stage.script == "evaluate_cell" for out in stage.outs}
-    others = {out for stage in stages_of("reports/paper/dvc.yaml") for out in stage.outs}
-    for b, g, s in itertools.product(axes["benchmarks"], [*axes["generators"], "iid"], axes["seeds"]):
-        for c in axes["classifiers"]:
-            cell = f"reports/classifiers/runs/{classifier_cell_name(b, g, c, s)}"
-            assert cell in cells and table.reads(cell)
-        shared = f"{table.options['shared'][0]}/{cell_name(b, g, s)}"
-        assert shared in others and table.reads(shared)
-    assert len(cells) == len(axes["classifiers"]) * len(axes["benchmarks"]) * len(axes["seeds"]) * (
-        len(axes["generators"]) + 1
-    )
-
-
-def test_the_table_of_the_composition_prior_waits_for_every_row_of_its_axes(monkeypatch):
-    stages = [stage for pipeline in PRIOR for stage in stages_of(pipeline)]
-    (table,) = (stage for stage in stages if stage.script == "prior_tables")
-    rows = {out for stage in stages if stage.script.startswith("evaluate") for out in stage.outs}
-    asked = []
-    monkeypatch.setattr(prior, "_read", lambda path, **cell: asked.append(path.as_posix()))
-    axes = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["prior"]
-    prior.read_grid(Path(table.options["out"][0]), axes)
-    assert sorted(asked) == sorted(rows) and all(map(table.reads, rows))
-
-
-def test_the_labels_of_the_unseen_test_set_reach_ceilings_alone():
-    stages = [stage for pipeline in PRIOR for stage in stages_of(pipeline)]
-    given = {out for stage in stages if stage.script == "ceiling" for out in stage.outs}
-    trained = [s for s in stages if any(path == one or path.startswith(f"{one}/") for path in s.deps for one in given)]
-    assert {stage.name.split("@")[0] for stage in trained} == {"train_ceiling", "evaluate_ceiling"}
-    from_them = {out for stage in trained for out in stage.outs}
-    readers = {s.name.split("@")[0] for s in stages if any(p.startswith(out) for p in s.deps for out in from_them)}
-    assert readers == {"evaluate_ceiling"}  # beside the table, which reads the folder of the ceiling rows
-    assert {s.name.split("@")[0] for s in stages if s.options.get("ceiling")} == {"evaluate_ceiling"}
-
-
-@pytest.mark.parametrize("pipeline", ["reports/paper/dvc.yaml", "reports/pretrained/dvc.yaml"])
-def test_the_table_waits_for_every_cell_of_its_axes(pipeline):
-    stages = stages_of(pipeline)
-    (table,) = (stage for stage in stages if stage.script == "tables")
-    (folder,) = table.options["out"]
-    cells = [out for stage in stages if stage.script == "evaluate_cell" for out in stage.outs]
-    axes = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))[table.options["axes"][0]]
-    generators = axes["generators"] + ([] if "no-iid" in table.options else ["iid"])
-    for b, g, s in itertools.product(axes["benchmarks"], generators, axes["seeds"]):
-        cell = f"{folder}/runs/{cell_name(b, g, s)}"
-        assert cell in cells and table.reads(cell)
-    for cell in cells:
-        assert table.reads(cell)
 
 
 # ---------------------------------------------------------------- floors
@@ -489,7 +303,10 @@ def test_a_stage_imports_no_other_stage():
         assert [f.name for f in stages] == ["__init__.py"], script
 
 
-@pytest.mark.parametrize("script", LIGHT)
+LEARNS = {"train_filter", "train_classifier", "label_generator", "representations", "fingerprint", "portable"}
+
+
+@pytest.mark.parametrize("script", sorted(set(SCRIPTS) - LEARNS))
 def test_a_light_stage_does_not_wait_for_torch(script):
     code = f"import sys, stages.{script}; sys.exit(', '.join({{'torch', 'transformers', 'sklearn'}} & set(sys.modules)) or 0)"
     done = subprocess.run(
@@ -563,7 +380,7 @@ def test_scripts_and_models_stay_small():
 
 
 def test_no_file_names_a_place_outside_the_repository():
-    for file in [*SOURCES, ROOT / "params.yaml", ROOT / "Makefile", *(ROOT / pipeline for pipeline in PIPELINES)]:
+    for file in [*SOURCES, ROOT / "params.yaml", ROOT / "Makefile", *(ROOT / pipeline for pipeline in FILES)]:
         assert not re.search(r"\.\./shared|/(work|tmp|home|root)/", file.read_text(encoding="utf-8")), short(file)
 
 
@@ -588,4 +405,4 @@ def test_every_command_in_the_readme_exists():
     text = readme.read_text(encoding="utf-8")
     assert set(re.findall(r"(?:^|`|\$ )make ([a-z]\w*)", text, re.MULTILINE)) <= set(make_targets())
     assert set(re.findall(r"-m stages\.(\w+)", text)) <= set(SCRIPTS)
-    assert set(re.findall(r"\b(?:[\w-]+/)*dvc\.yaml\b", text)) <= set(PIPELINES)
+    assert set(re.findall(r"\b(?:[\w-]+/)*dvc\.yaml\b", text)) <= set(FILES)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import f1_score, hamming_loss
 
-from compaug.metrics import evaluate, instance_scores, label_matrix, read_predictions
+from compaug.evaluation.metrics import evaluate, instance_scores, label_matrix, read_predictions
 from compaug.records import InputError, Labels
 
 LABELS = Labels(("anger", "joy", "love", "trust"), ("anger", "joy", "love", "trust"))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toys import backbones
 
-from compaug import quality
+from compaug.evaluation import quality
 from compaug.pretrained import load_decoder
 from compaug.records import Example
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from browser import needs_browser, text_of
 
-from compaug import ratings
+from compaug.evaluation import ratings
 from compaug.records import Example, InputError, Labels, read_json, write_json, write_jsonl
 from stages import rating_sheet
 from stages import ratings as ratings_stage

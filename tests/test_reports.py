@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from compaug.metrics import evaluate, label_matrix
+from compaug.evaluation.metrics import evaluate, label_matrix
 from compaug.params import Backbone, Backbones
 from compaug.records import Example, InputError, Labels, iter_rows, read_json, write_json, write_jsonl, write_rows
-from compaug.reports import backbone_names, figures, markdown_table, pages, tables
+from compaug.reports import backbone_names, figures, markdown_table
 from compaug.reports import cell as cells
 from compaug.reports.paper import printed, read_paper_values
 from compaug.reports.summary import Cell, main_table, page
-from compaug.statistics import paired_t_test
 
 LABELS = Labels(("anger", "joy", "love"), ("anger", "joy", "love"))
 ROOT = Path(__file__).parents[1]
@@ -242,145 +239,6 @@ def test_a_markdown_table_keeps_one_row_per_line():
     ]
 
 
-# ---------------------------------------------------------------- the grid
-
-ACC = {
-    "none": (10.0, 12.0, 14.0),
-    "oversample": (12.0, 14.0, 16.5),
-    "ld_vae": (20.0, 22.0, 24.1),
-    "iid": (50.0, 51.0, 52.0),
-}
-SEEDS = (42, 43, 44)
-
-
-N_ROWS = 1000  # test rows of a cell; `acc` percent of them are right
-
-
-def digits_of(acc, seed):
-    """Which rows are right: those of the smallest accuracy are right in every cell, so that gains are paired."""
-    right = round(acc * N_ROWS / 100)
-    return "1" * right + "0" * (N_ROWS - right)
-
-
-def write_grid(folder, column="SemEval", accuracies=ACC):
-    for generator, values in accuracies.items():
-        for seed, acc in zip(SEEDS, values, strict=False):
-            row = tables.result_row(
-                {name: acc for name in tables.ALL_METRICS},
-                correct=digits_of(acc, seed),
-                benchmark="toy",
-                generator=generator,
-                classifier="bert",
-                seed=seed,
-                n_aug=0 if generator in ("none", "iid") else 100,
-                fidelity=None,
-                backbones=BACKBONES,
-                paper_column=column,
-            )
-            write_json(folder / tables.cell_name("toy", generator, seed), row)
-    return tables.read_cells(folder, ["toy"], list(accuracies), SEEDS)
-
-
-def page_of(rows, quality=None):
-    return pages.render_markdown(tables.summaries(rows), tables.gains(rows), quality or {}, rows, PAPER)
-
-
-def test_the_grid_is_averaged_over_seeds_and_gains_are_paired(tmp_path):
-    rows = write_grid(tmp_path)
-    tree = tables.metrics_tree(tables.summaries(rows), tables.gains(rows))["toy"]
-    assert tree["none"]["acc"] == {"mean": 12.0, "std": 2.0, "ci95": 4.9683}  # t(0.975, 2) = 4.302653
-    gain = tree["oversample"]["gain_over_none"]
-    assert (gain["mean"], gain["std"], gain["ci95"]) == (2.1667, 0.2887, 0.7171)
-    assert gain["low_rows"] < 2.1667 < gain["high_rows"]
-    assert tree["ld_vae"]["gain_over_oversample"]["mean"] == 7.8667
-    assert "gain_over_none" not in tree["iid"] and "gain_over_oversample" not in tree["oversample"]
-    json.dumps(tree, allow_nan=False)
-
-
-def test_the_p_values_of_a_family_are_holm_corrected(tmp_path):
-    made = tables.gains(write_grid(tmp_path))["toy"]["none"]
-    differences = {"oversample": [2.0, 2.0, 2.5], "ld_vae": [10.0, 10.0, 10.1]}
-    plain = {name: paired_t_test(values) for name, values in differences.items()}
-    smaller, larger = sorted(plain, key=plain.get)
-    assert made[smaller].p_seeds == pytest.approx(2 * plain[smaller])
-    assert made[larger].p_seeds == pytest.approx(max(plain[larger], 2 * plain[smaller]))
-    assert made["ld_vae"].p_rows < 0.001
-
-
-def test_the_grid_page_names_who_beats_the_controls_and_shows_the_paper(tmp_path):
-    rows = write_grid(tmp_path)
-    shown = page_of(rows)
-    assert "Against `none`, Acc is higher by both tests for `oversample`, `ld_vae`." in shown
-    assert "| none, iid split |" in shown
-    assert "12.00 [7.03, 16.97]" in shown
-    assert "8.44 (+13.59)" in shown and "2.92 (+9.08)" in shown and "27.31 (+23.69)" in shown
-    assert re.search(r"\| llm +\| no endpoint \|", shown)
-    lines = pages.render_csv(tables.summaries(rows), tables.gains(rows), rows, PAPER).splitlines()
-    assert "toy,none,acc,3,12.0,2.0,4.9683,2.92,9.08,,,," in lines
-    assert any(line.startswith("toy,ld_vae,gain_over_none,3,10.0333,") for line in lines)
-
-
-def test_the_latex_table_has_a_line_per_generator_and_escapes_names(tmp_path):
-    rows = write_grid(tmp_path)
-    made = pages.render_latex(tables.summaries(rows), rows, PAPER)
-    assert "ld\\_vae & 22.03 {\\scriptsize [" in made
-    assert "\\quad paper &" in made and "8.44 (+13.59)" in made
-    body = made.split("\\midrule")[1].split("\\bottomrule")[0]
-    assert all(line.count("&") == 4 for line in body.strip().splitlines())
-
-
-def test_a_gain_that_one_seed_contradicts_is_not_claimed(tmp_path):
-    rows = write_grid(tmp_path, column=None, accuracies=ACC | {"ld_vae": (5.0, 22.0, 24.0)})
-    claim = pages.claim(tables.gains(rows)["toy"])
-    assert "higher by the test over rows alone for `ld_vae`" in claim
-    assert "paper's values" not in page_of(rows)
-
-
-def test_one_seed_has_no_interval_and_supports_no_claim(tmp_path):
-    write_grid(tmp_path)
-    rows = tables.read_cells(tmp_path, ["toy"], ["none", "ld_vae"], SEEDS[:1])
-    gained = tables.gains(rows)
-    tree = tables.metrics_tree(tables.summaries(rows), gained)["toy"]["ld_vae"]["gain_over_none"]
-    assert tree["mean"] == 10.0 and "ci95" not in tree and "p_seeds" not in tree
-    assert pages.claim(gained["toy"]) == "One seed has no interval, so no generator can be said to beat `none`."
-    assert "Seed 42" in page_of(rows)
-
-
-def test_a_missing_or_misplaced_cell_is_named(tmp_path):
-    write_grid(tmp_path)
-    with pytest.raises(InputError, match="toy-ld_vae-45.json: this cell of the axes has no result"):
-        tables.read_cells(tmp_path, ["toy"], ["ld_vae"], [42, 45])
-    (tmp_path / "toy-ld_vae-45.json").write_bytes((tmp_path / "toy-ld_vae-42.json").read_bytes())
-    with pytest.raises(InputError, match="not the one its name says"):
-        tables.read_cells(tmp_path, ["toy"], ["ld_vae"], [45])
-
-
-def test_filtered_and_random_cells_are_paired_and_stand_beside_the_papers_table_5(tmp_path):
-    rows = write_grid(tmp_path / "top")
-    drawn = write_grid(tmp_path / "random", accuracies={"ld_vae": (19.0, 20.0, 21.1)})
-    table = tables.filter_gains(rows, drawn)
-    assert table["toy"]["ld_vae"]["gain"].mean == pytest.approx(2.0)
-    shown = pages.render_filter(table, drawn, PAPER)
-    printed = PAPER["tables"]["table_5"]["rows"]["LD-VAE"]["SemEval"]
-    assert f"{printed['filter']:.2f} (" in shown and f"{printed['random']:.2f} (" in shown
-    with pytest.raises(InputError, match="has no filtered cell of ls_pt on toy"):
-        tables.filter_gains(rows, {"toy": {"ls_pt": drawn["toy"]["ld_vae"]}})
-
-
-def test_the_quality_table_averages_seeds_and_leaves_out_who_kept_nothing(tmp_path):
-    measures = {"sample": 2, "n": 2, "filter": {"jacc": 0.5, "exact": 0.25}, "distinct_1": 0.5, "distinct_2": 0.75}
-    measures |= {"self_bleu": 40.0, "copied": {"exact": 0.0, "mean_run": 4.0, "long_run": 0.1}, "perplexity": 9.0}
-    measures |= {"words": {"mean": 10.0, "p5": 5.0, "p50": 10.0, "p95": 16.0}}
-    nothing = {"sample": 0, "n": 0, "filter": {"jacc": None, "exact": None}}
-    for seed, bleu in zip(SEEDS, (30.0, 40.0, 50.0), strict=True):
-        write_json(tmp_path / tables.cell_name("toy", "ld_vae", seed), measures | {"self_bleu": bleu})
-        write_json(tmp_path / tables.cell_name("toy", "none", seed), nothing)
-    quality = tables.quality_tree(tables.read_quality(tmp_path, ["toy"], ["none", "ld_vae"], SEEDS))
-    assert list(quality["toy"]) == ["ld_vae"] and quality["toy"]["ld_vae"]["self_bleu"] == 40.0
-    shown = page_of(write_grid(tmp_path / "runs"), quality)
-    assert "| ld_vae   |  25.00 |" in shown and "10.0 (5 to 16)" in shown
-
-
 # ---------------------------------------------------------------- the stages
 
 
@@ -471,6 +329,21 @@ def test_a_figure_says_what_it_leaves_out_and_leaves_no_generator_out(tmp_path, 
     generators = {f"generator {n}": decodings for n in range(17)}
     figures.seen_against_unseen("toy", generators, ("thresholds", "composition prior"), tmp_path / "plane")
     assert [text.get_text() for text in shown[2].get_legend().get_texts()] == list(generators)
+
+
+@pytest.mark.parametrize("panels", [1, 3, 4, 5, 6, 8, 9])
+def test_every_column_of_figure_4_has_its_numbers_below_its_last_panel(panels, tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(figures, "save", lambda figure, path: shown.append(figure))
+    curve = [(size, Summary(3, 10.0 + size / 50, 1.0, 2.0)) for size in (0, 100, 200)]
+    figures.accuracy_by_size("toy", {f"generator {n}": curve for n in range(panels)}, tmp_path / "sizes")
+    shown[0].canvas.draw()
+    grid = [panel for panel in shown[0].axes if panel.get_visible()]
+    assert len(grid) == panels
+    lowest = grid[-min(4, panels) :]  # of a short last row, and above it the columns that it leaves empty
+    for panel in grid:
+        numbers = [tick.label1.get_text() for tick in panel.xaxis.get_major_ticks() if tick.label1.get_visible()]
+        assert numbers == (["0", "100", "200"] if panel in lowest else []), panel.get_title()
 
 
 def test_answers_that_do_not_parse_are_on_the_page(tmp_path):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compaug import statistics
-from compaug.statistics import holm, paired_bootstrap, paired_t_test, sign_flip_test, summarise
+from compaug.evaluation import statistics
+from compaug.evaluation.statistics import holm, paired_bootstrap, paired_t_test, sign_flip_test, summarise
 
 
 def test_mean_deviation_and_t_interval_equal_the_textbook_values():

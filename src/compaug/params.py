@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from compaug.records import InputError
 
 METHOD_FILES = Path(__file__).parent  # generators/, classifiers/
-Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the parser in C where PyYAML has it: 0.06 s less of every stage
+Loader = getattr(
+    yaml, "CSafeLoader", yaml.SafeLoader
+)  # the parser in C where PyYAML has it: 0.06 s less of every stage
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Probability = Annotated[float, Field(gt=0, le=1)]
@@ -30,17 +32,6 @@ Rate = Annotated[float, Field(gt=0, le=1)]  # learning rates
 Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
-
-
-def _distinct(values: list) -> list:
-    """DVC makes one cell of a value that stands twice in an axis, and the tables would count it as two."""
-    for at, value in enumerate(values):
-        if value in values[:at]:
-            raise ValueError(f"{value!r} stands there twice; remove one")
-    return values
-
-
-AXIS = Field(min_length=1), AfterValidator(_distinct)  # of a list in a grid's block
 
 
 class Block(BaseModel):
@@ -458,56 +449,6 @@ class Run(Block):
     seed: Seed
 
 
-class Axes(Block):
-    """The axes of a grid: its cells are their product. a seed is that of filter, generators and classifier
-    together."""
-
-    benchmarks: Annotated[list[str], *AXIS]
-    generators: Annotated[list[str], *AXIS]
-    seeds: Annotated[list[Seed], *AXIS]
-
-
-class ClassifierAxes(Axes):
-    """The axes of the classifiers' grid, which starts from the texts of the grid `paper`."""
-
-    classifiers: Annotated[list[str], *AXIS]
-
-
-class PriorAxes(Axes):
-    """The axes of the composition prior's grid: `posterior` are generators whose texts are also selected by the posterior of their
-    composition, `classifiers` those that are decoded both ways without augmentation, on `classifier_seeds`."""
-
-    posterior: Annotated[list[str], *AXIS]
-    classifiers: Annotated[list[str], *AXIS]
-    classifier_seeds: Annotated[list[Seed], *AXIS]
-
-
-class AblationAxes(Block):
-    """The axes of reports/ablations, which starts from the cells of `paper`. support_sizes, options and selections are tried on the
-    texts of `generator`; options are "key=value" or "key=value,key=value" of its block, selections of the block `selection`."""
-
-    benchmarks: Annotated[list[str], *AXIS]
-    generator: str
-    seeds: Annotated[list[Seed], *AXIS]
-    support_sizes: Annotated[list[Count], *AXIS]
-    generators: Annotated[list[str], *AXIS]
-    synthetic_sizes: Annotated[list[Positive], *AXIS]
-    options: Annotated[list[str], *AXIS]
-    selections: Annotated[list[str], *AXIS]
-    judged: Annotated[list[str], *AXIS]
-    representations: Annotated[list[Literal["gpt2_pt", "flan_t5", "ls_pt", "ld_vae"]], *AXIS]
-
-
-class Page(Block):
-    """Whose texts reports/index.html shows."""
-
-    benchmark: str
-    seed: Seed
-
-
-GRIDS = ("paper", "random", "pretrained", "prior")
-
-
 class Params(Block):
     run: Run
     benchmarks: dict[str, Benchmark]
@@ -518,13 +459,6 @@ class Params(Block):
     classifiers: Classifiers
     evaluation: Evaluation
     composition_prior: CompositionPrior
-    paper: Axes
-    by_classifier: ClassifierAxes
-    random: Axes
-    pretrained: Axes
-    prior: PriorAxes
-    ablations: AblationAxes
-    page: Page
 
     @model_validator(mode="after")
     def _names_exist(self) -> Params:
@@ -533,79 +467,32 @@ class Params(Block):
             ("run.benchmark", self.run.benchmark, self.benchmarks),
             ("run.generator", self.run.generator, generators),
             ("run.classifier", self.run.classifier, classifiers),
-            *(("by_classifier.classifiers", n, classifiers) for n in self.by_classifier.classifiers),
-            *(("prior.classifiers", n, classifiers) for n in self.prior.classifiers),
-            *(("prior.posterior", n, self.prior.generators) for n in self.prior.posterior),
-            *(("prior.classifier_seeds", n, self.prior.seeds) for n in self.prior.classifier_seeds),
-            *((f"{grid}.benchmarks", n, self.benchmarks) for grid in GRIDS for n in getattr(self, grid).benchmarks),
-            *((f"{grid}.generators", n, generators) for grid in GRIDS for n in getattr(self, grid).generators),
-            *(("ablations.benchmarks", n, self.benchmarks) for n in self.ablations.benchmarks),
-            *(("ablations.benchmarks", f"{n}_supports", self.benchmarks) for n in self.ablations.benchmarks),
-            ("page.benchmark", self.page.benchmark, self.benchmarks),
-            ("ablations.generator", self.ablations.generator, generators),
-            *(("ablations.generators", n, generators) for n in self.ablations.generators),
-            *(("ablations.judged", n, generators) for n in self.ablations.judged),
         ):
             if name not in known:
                 raise ValueError(f"{what}: unknown name {name!r}; choose from {', '.join(map(str, known))}")
-        for name in self.prior.benchmarks:
-            if not self.benchmarks[name].split.seen_test:
-                raise ValueError(
-                    f"prior.benchmarks: {name!r} has no seen test set; set benchmarks.{name}.split.seen_test"
-                )
-        for name in self.ablations.benchmarks:
-            size = self.benchmarks[f"{name}_supports"].split.support_size
-            if size < max(self.ablations.support_sizes):
-                raise ValueError(
-                    f"ablations.support_sizes: {max(self.ablations.support_sizes)} is more than "
-                    f"benchmarks.{name}_supports.split.support_size, {size}; raise that"
-                )
-            if (own := self.benchmarks[name].split.support_size) in self.ablations.support_sizes:
-                raise ValueError(
-                    f"ablations.support_sizes: {own} is the split's own, whose cells reports/paper has; remove it"
-                )
-        for option in self.ablations.options:
-            _tried("ablations.options", option, getattr(self.generators, self.ablations.generator))
-        for choice in self.ablations.selections:
-            _tried("ablations.selections", choice, self.selection)
         if self.evaluation.decoding == "composition_prior":
             for name in ("weight", "strength"):
                 if getattr(self.composition_prior, name) is None:
                     raise ValueError(
-                        f"composition_prior.{name}: evaluation.decoding is composition_prior, which needs a number here; reports/prior "
-                        "chooses it on held-out rows (its table has what it found)"
+                        f"composition_prior.{name}: evaluation.decoding is composition_prior, which needs a number here; the "
+                        "experiment `prior` chooses it on held-out rows (reports/tables/composition_prior.md has what it found)"
                     )
-        if "none" not in self.by_classifier.generators:
-            raise ValueError("by_classifier.generators: 'none' is missing; gains are measured over it")
-        inside = {  # cells of `paper`: every value must be made there
-            "by_classifier": ("benchmarks", "generators", "seeds"),
-            "random": ("benchmarks", "generators", "seeds"),
-            "ablations": ("benchmarks", "generators", "judged", "representations", "seeds"),
-        }
-        for grid, axes in inside.items():
-            for axis in axes:
-                cells = axis if axis in inside["random"] else "generators"
-                made = getattr(self.paper, cells)
-                for value in getattr(getattr(self, grid), axis):
-                    if value not in made:
-                        have = ", ".join(map(str, made))
-                        raise ValueError(f"{grid}.{axis}: {value!r} is not in paper.{cells}, which has {have}")
         return self
 
 
-def _tried(where: str, edit: str, block: Block) -> None:
-    """ValueError unless `edit` is made of "key=value" of the block: a mistake must show now and not in the middle of a grid."""
+def tried(where: str, edit: str, block: Block) -> None:
+    """InputError unless `edit` is made of "key=value" of the block: a mistake must show now and not in the middle of a grid."""
     values = block.model_dump()
     try:
         for key, equals, value in _assignments(edit):
             if not equals or key not in values:
-                raise ValueError(f"{where}: {edit!r} is no <key>=<value>; the keys are {', '.join(block.model_dump())}")
+                raise InputError(f"{where}: {edit!r} is no <key>=<value>; the keys are {', '.join(block.model_dump())}")
             values[key] = yaml.safe_load(value)
         type(block).model_validate(values)
     except ValidationError as error:
-        raise ValueError(f"{where}: {edit!r}: {_one_line(error)}") from None
+        raise InputError(f"{where}: {edit!r}: {_one_line(error)}") from None
     except yaml.YAMLError:
-        raise ValueError(f"{where}: {edit!r}: its value is not valid YAML") from None
+        raise InputError(f"{where}: {edit!r}: its value is not valid YAML") from None
 
 
 def _assignments(edit: str) -> list[tuple[str, str, str]]:

@@ -14,7 +14,9 @@ import platform
 import sys
 from collections.abc import Mapping
 
-THREADS = 1  # of one process; a second core is worth more to a second stage (README, "Grids") than to these small matrices
+THREADS = (
+    1  # of one process; a second core is worth more to a second stage (README, "Grids") than to these small matrices
+)
 MKL = ("AVX2", "COMPATIBLE")  # MKL_CBWR: the fast way, and the one that is the same for all makers of CPUs
 LIBRARIES = ("numpy", "torch")  # they read the environment once, when they are loaded
 
@@ -41,7 +43,9 @@ UNSET = ("NPY_ENABLE_CPU_FEATURES", "MKL_ENABLE_INSTRUCTIONS", "MKL_DEBUG_CPU_TY
 def fix(environment=os.environ) -> None:
     """Set all of it; for this process, which must not have loaded numpy or torch yet, and for those that it starts."""
     if platform.machine() not in ("x86_64", "AMD64"):
-        environment["OMP_NUM_THREADS"] = str(THREADS)  # the other names are those of x86-64; README says where the digits hold
+        environment["OMP_NUM_THREADS"] = str(
+            THREADS
+        )  # the other names are those of x86-64; README says where the digits hold
         return
     mkl = environment.get("COMPAUG_MKL", MKL[0]).upper()
     if mkl not in MKL:
@@ -49,7 +53,10 @@ def fix(environment=os.environ) -> None:
         sys.exit(2)
     wanted = settings(mkl)
     if late := [name for name in LIBRARIES if name in sys.modules and not is_fixed(environment)]:
-        print(f"note: {late[0]} was loaded before compaug, so its last digits may differ here; import compaug first", file=sys.stderr)
+        print(
+            f"note: {late[0]} was loaded before compaug, so its last digits may differ here; import compaug first",
+            file=sys.stderr,
+        )
     environment.update(wanted)
     for name in UNSET:
         environment.pop(name, None)

@@ -53,7 +53,11 @@ def checksum(tensors: Sequence[torch.Tensor]) -> int:
 
 
 def _tensors(tree: object) -> list[torch.Tensor]:
-    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor) and leaf.device.type == "cpu" and leaf.numel()]
+    return [
+        leaf
+        for leaf in tree_leaves(tree)
+        if isinstance(leaf, torch.Tensor) and leaf.device.type == "cpu" and leaf.numel()
+    ]
 
 
 def first_difference(here: Sequence[Operation], there: Sequence[Operation]) -> str | None:

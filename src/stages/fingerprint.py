@@ -110,7 +110,9 @@ def _parser():
     made.add_argument("--params", type=Path, default=Path("params.yaml"), help="parameter file (default: params.yaml)")
     made.add_argument("names", nargs="*", help="<stage>-<method>; all of them when none is named")
     made.add_argument("--check", action="store_true", help="write nothing; exit 1 when one changed")
-    made.add_argument("--out", type=Path, default=Path("fingerprints"), help="folder of the files (default: fingerprints)")
+    made.add_argument(
+        "--out", type=Path, default=Path("fingerprints"), help="folder of the files (default: fingerprints)"
+    )
     return made
 
 

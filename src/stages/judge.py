@@ -1,8 +1,9 @@
 """Judge a cell's kept texts in the place of people (Table 10): what a reader finds in a text against what was asked.
 
 python -m stages.judge --benchmark diagnostic --labels data/splits/diagnostic/labels.json --generator ld_vae --seed 13 \
-    --selected data/selected/diagnostic-ld_vae-13.jsonl --classifier bert --model models/paper/iid/diagnostic-13 \
-    --test data/splits/diagnostic/iid_test.jsonl --out reports/ablations/judged/diagnostic-ld_vae-13.json
+    --selected data/selected/diagnostic-ld_vae-13.jsonl --classifier bert --model models/classifier/diagnostic-iid-none-bert-13 \
+    --predictions reports/predictions/diagnostic-iid-none-bert-13.jsonl.gz --test data/splits/diagnostic/iid_test.jsonl \
+    --out reports/judged/diagnostic-ld_vae-13.json
 
 Two readers: the oracle of the corpus where its grammar is known, and a classifier that has seen every composition, that of the iid
 split. Both are proxies of people. `reader` in the result is how well that classifier reads real texts of the requested compositions,
@@ -13,11 +14,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug import classifiers, params, ratings
+from compaug import classifiers, params
 from compaug.benchmarks import oracle_for
-from compaug.metrics import label_matrix, read_predictions
+from compaug.evaluation import predictions, ratings
+from compaug.evaluation.metrics import label_matrix
 from compaug.records import Example, InputError, Labels, read_jsonl, write_json
-from stages import parser, run
+from stages import cost_of, parser, run
 
 PARAMS = ["benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options", "evaluation.threshold"]
 
@@ -29,24 +31,23 @@ def main(argv: list[str] | None = None) -> None:
     selected = read_jsonl(args.selected, len(labels))
     if not all(example.requested_labels for example in selected):
         raise InputError(f"{args.selected}: a row without `requested_labels`; give the kept texts of a cell")
-    judged, reader = {}, {}
-    if selected:
-        asked = label_matrix([e.requested_labels for e in selected], len(labels))
-        read = classifiers.load(args.classifier).predict(args.model, [e.text for e in selected]) > blocks["threshold"]
-        judged["classifier"] = ratings.shares(asked, read)
-        test = read_jsonl(args.test, len(labels))
-        reader = _on_real_texts(args.model / "predictions.jsonl", test, selected, labels, blocks["threshold"])
-        if grammar := oracle_for(blocks["reader"], blocks["options"]):
-            judged["oracle"] = ratings.oracle_shares(grammar.oracle, selected)
-    row = {"generator": args.generator, "seed": args.seed, "n": len(selected)}
-    write_json(args.out, row | {"judged": judged, "reader": reader})
+    judged, reader, threshold = {}, {}, blocks["threshold"]
+    with cost_of(args.out):
+        if selected:
+            asked = label_matrix([e.requested_labels for e in selected], len(labels))
+            read = classifiers.load(args.classifier).predict(args.model, [e.text for e in selected]) > threshold
+            judged["classifier"] = ratings.shares(asked, read)
+            test = read_jsonl(args.test, len(labels))
+            reader = _on_real_texts(args.predictions, test, selected, labels, threshold)
+            if grammar := oracle_for(blocks["reader"], blocks["options"]):
+                judged["oracle"] = ratings.oracle_shares(grammar.oracle, selected)
+        row = {"generator": args.generator, "seed": args.seed, "n": len(selected)}
+        write_json(args.out, row | {"judged": judged, "reader": reader})
 
 
-def _on_real_texts(
-    predictions: Path, test: list[Example], selected: list[Example], labels: Labels, threshold: float
-) -> dict:
+def _on_real_texts(path: Path, test: list[Example], selected: list[Example], labels: Labels, threshold: float) -> dict:
     """Metrics and number of the test texts whose composition was asked of the generator; {} without any."""
-    read = read_predictions(predictions, [e.id for e in test], len(labels)) > threshold
+    read = predictions.read(path, len(labels)).of([e.id for e in test]) > threshold
     asked = {e.requested_labels for e in selected}
     rows = [row for row, example in enumerate(test) if example.labels in asked]
     if not rows:
@@ -56,7 +57,7 @@ def _on_real_texts(
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".json")
     made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
     made.add_argument("--labels", type=Path, required=True, help="labels.json of the split")
     made.add_argument("--generator", required=True, help="generator of the cell")
@@ -66,6 +67,7 @@ def _parser():
     made.add_argument(
         "--model", type=Path, required=True, help="model folder of a classifier that saw every composition"
     )
+    made.add_argument("--predictions", type=Path, required=True, help="predictions of that classifier on its test set")
     made.add_argument(
         "--test", type=Path, required=True, help="test set of that classifier: iid_test.jsonl of the split"
     )

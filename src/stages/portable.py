@@ -48,7 +48,10 @@ def main(argv: list[str] | None = None) -> None:
             print(f"{cpu}, emulated", flush=True)
             there = traced(kinds, args.params, Path(folder) / cpu, (EMULATOR, "-cpu", cpu))
             for kind, what in compared(here, there):
-                print(f"{cpu}: {kind}: {what or 'equal, ' + str(len(here[kind]['operations'])) + ' operations'}", flush=True)
+                print(
+                    f"{cpu}: {kind}: {what or 'equal, ' + str(len(here[kind]['operations'])) + ' operations'}",
+                    flush=True,
+                )
                 different += [kind] if what else []
     if different:
         sys.exit(1)

@@ -1,9 +1,10 @@
-"""Keep what every grid cost and which commit made its numbers, for the page (make provenance).
+"""Keep what every experiment cost and which commit made its numbers, for the page.
 
 python -m stages.provenance --out reports/provenance.json
 
-A grid's outputs are those of its lock files; their seconds come from .costs/. A grid of which no stage has run here keeps what was
-known of it. Not a stage: seconds differ at every run, so its file is committed as it is.
+An experiment's stages are those that `stages.plan` gives it; their outputs stand in the lock files of grid/, their seconds in .costs/. An
+experiment whose numbers are the same as before keeps its commit, and its cost where no stage of it has run here. Not a stage: seconds
+differ at every run, so its file is committed as it is.
 """
 
 from __future__ import annotations
@@ -14,47 +15,59 @@ from pathlib import Path
 
 import yaml
 
-from compaug.records import InputError, file_digest, read_json, write_json
+from compaug import experiments
+from compaug.records import InputError, read_json, write_json
+from compaug.reports import longtable, page
 from stages import COSTS, cost_file, parser, read_cost, run
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     kept = read_json(args.out) if args.out.exists() else {}
-    for numbers in sorted(args.reports.glob("*/metrics.json")):
-        grid = numbers.parent
-        outputs = outputs_of(sorted(grid.rglob("dvc.lock")))
-        if found := cost_of_outputs(outputs, args.costs):
-            kept[grid.name] = found | {"stages": len(outputs)}
-        if grid.name in kept:
-            kept[grid.name] |= {"digest": file_digest(numbers), "commit": commit_of(numbers)}
-    if not kept:
-        raise InputError(f"{args.costs}: no stage of a grid below {args.reports} has run here; `dvc repro` one first")
-    write_json(args.out, kept)
-    print(f"{args.out}: {', '.join(kept)}")
+    outputs = outputs_of(sorted(args.grid.glob("*/dvc.lock")))
+    frame = longtable.read(args.reports)[0]
+    every = experiments.read(args.experiments, args.params)
+    made = {}
+    for name, rows in longtable.pick(frame, commit="").groupby("experiment"):
+        before, digest = kept.get(name, {}), page.digest_of(rows)
+        commit = before["commit"] if before.get("digest") == digest else commit_of(args.reports / "results.csv")
+        plan = experiments.plan([every[name]]) if name in every else {}
+        stages = [
+            outputs[stage] for kind, keys in plan.items() for key in keys if (stage := f"{kind}@{key}") in outputs
+        ]
+        made[name] = before | cost_of_outputs(stages, args.costs) | {"commit": commit, "digest": digest}
+    if not made:
+        raise InputError(f"{args.reports / 'results.csv'}: no result; `make grid EXPERIMENT=small` makes the first")
+    write_json(args.out, made)
+    print(f"{args.out}: {', '.join(made)}")
 
 
-def outputs_of(locks: Sequence[Path]) -> list[tuple[str, ...]]:
-    """Outputs of every stage of the locks, seen from the repository's root."""
+def outputs_of(locks: Sequence[Path]) -> dict[str, tuple[str, ...]]:
+    """Outputs of every stage of the locks, by its name, seen from the repository's root."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a lock has up to a megabyte
-    found = []
+    found = {}
     for lock in locks:
         try:
-            stages = loader(lock.read_text()).get_single_data()["stages"].values()
-            found += [tuple(out["path"] for out in stage["outs"]) for stage in stages]
+            stages = loader(lock.read_text()).get_single_data()["stages"]
+            found |= {name: tuple(out["path"] for out in stage["outs"]) for name, stage in stages.items()}
         except (yaml.YAMLError, KeyError, TypeError, AttributeError, UnicodeDecodeError):
             raise InputError(f"{lock}: not a lock file of DVC; restore it with `git checkout`") from None
     return found
 
 
 def cost_of_outputs(outputs: Sequence[Sequence[str]], costs: Path) -> dict:
-    """Number of stages with a recorded cost, their seconds and machines; {} if there is none."""
+    """Number of stages and of those with a recorded cost, their seconds and machines; {} if there is none."""
     files = [file for outs in outputs if (file := _first(costs / cost_file(out) for out in outs))]
     if not files:
         return {}
     costs = [read_cost(file) for file in files]
     seconds = round(sum(cost["seconds"] for cost in costs))
-    return {"timed": len(files), "seconds": seconds, "hardware": sorted({_machine(cost) for cost in costs})}
+    return {
+        "stages": len(outputs),
+        "timed": len(files),
+        "seconds": seconds,
+        "hardware": sorted({_machine(cost) for cost in costs}),
+    }
 
 
 def _first(paths: Iterable[Path]) -> Path | None:
@@ -78,11 +91,13 @@ def commit_of(path: Path) -> str:
 
 def _parser():
     made = parser(__doc__)
-    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder of the grids (default: reports)")
-    made.add_argument("--costs", type=Path, default=COSTS, help=f"folder of the recorded costs (default: {COSTS})")
+    made.add_argument("--experiments", type=Path, default=experiments.FILE, help="the products of axes")
     made.add_argument(
-        "--out", type=Path, required=True, help="JSON to write; grids that have not run here keep their entry"
+        "--reports", type=Path, default=Path("reports"), help="folder with results.csv (default: reports)"
     )
+    made.add_argument("--grid", type=Path, default=Path("grid"), help="folder of the lock files (default: grid)")
+    made.add_argument("--costs", type=Path, default=COSTS, help=f"folder of the recorded costs (default: {COSTS})")
+    made.add_argument("--out", type=Path, required=True, help="JSON to write; what has not run here keeps its cost")
     return made
 
 

@@ -1,31 +1,62 @@
-"""Measure the kept synthetic texts of one generator: variety, copying, length, fluency.
+"""Measure a generator's texts: fidelity, variety, copying, length, fluency; and what the filter kept of them.
 
-python -m stages.quality --synthetic data/selected/diagnostic-ld_vae-13.jsonl --split data/splits/diagnostic \
-    --decoder models/paper/backbones/diagnostic/decoder --out reports/paper/quality/diagnostic-ld_vae-13.json
+python -m stages.quality --benchmark diagnostic --synthetic data/synthetic/diagnostic-ld_vae-13.jsonl \
+    --selected data/selected/diagnostic-ld_vae-13.jsonl --split data/splits/diagnostic \
+    --decoder models/backbones/diagnostic/decoder --out reports/quality/diagnostic-ld_vae-13.json
 
-Numbers alone are written, no text. Reads the training and support rows, never the test set.
+Numbers alone are written; ten texts with the oracle's verdicts only where the grammar of the corpus is known, because texts of other
+corpora may not be published. Reads the training and support rows, never the test set.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from compaug.quality import measure
-from compaug.records import Labels, iter_jsonl, read_jsonl, write_json
+from compaug import params
+from compaug.benchmarks import oracle_for
+from compaug.evaluation import grammar
+from compaug.evaluation.quality import measure
+from compaug.records import Labels, iter_jsonl, read_json, read_jsonl, write_json
 from stages import cost_of, parser, run
 
-PARAMS: list[str] = []
+PARAMS = ["benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options"]
 DECIMALS = 4
+SELECTION = (  # of the side-car of the kept texts: counts and shares, no text
+    "requested",
+    "produced",
+    "dropped",
+    "kept",
+    "per_composition",
+    "histogram",
+    "mean_filter_jacc",
+    "share_jacc_1",
+    "total_variation",
+)
+LABEL_GENERATOR = ("requested", "rejected", "rejection_rate")
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
     labels = Labels.read(args.split / "labels.json")
-    kept = read_jsonl(args.synthetic, len(labels))
+    written, kept = (read_jsonl(path, len(labels)) for path in (args.synthetic, args.selected))
     real = (args.split / f"{name}.jsonl" for name in ("train", "support"))
     corpus = (example.text for path in real for example in iter_jsonl(path, len(labels)))
     with cost_of(args.out):
-        write_json(args.out, rounded(measure(kept, corpus, args.decoder)))
+        made = dict(measure(kept, corpus, args.decoder))
+        made["selection"] = _only(SELECTION, read_json(args.selected.with_suffix(".json")))
+        if args.compositions:
+            made["label_generator"] = _only(LABEL_GENERATOR, read_json(args.compositions))
+        if known := oracle_for(blocks["reader"], blocks["options"]):
+            counts = {"n_raw": len(written), "n_kept": len(kept)}
+            shares = {"raw": grammar.fidelity(known, written), "kept": grammar.fidelity(known, kept)}
+            made |= {"fidelity": shares | counts, "samples": grammar.judged_samples(known, kept, labels)}
+        write_json(args.out, rounded(made))
+
+
+def _only(names: tuple[str, ...], values: Mapping) -> dict:
+    return {name: values[name] for name in names if name in values}
 
 
 def rounded(value: object) -> object:
@@ -35,8 +66,11 @@ def rounded(value: object) -> object:
 
 
 def _parser():
-    made = parser(__doc__)
-    made.add_argument("--synthetic", type=Path, required=True, help="kept synthetic rows")
+    made = parser(__doc__, out=".json")
+    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
+    made.add_argument("--synthetic", type=Path, required=True, help="all synthetic rows")
+    made.add_argument("--selected", type=Path, required=True, help="kept rows, side-car .json beside them")
+    made.add_argument("--compositions", type=Path, help="side-car of the label generator's requests")
     made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
     made.add_argument(
         "--decoder", type=Path, required=True, help="decoder backbone that judges how fluent the texts are"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from compaug import ratings
+from compaug.evaluation import ratings
 from compaug.records import InputError, Labels, atomic_dir, read_jsonl, write_json, write_text
 from stages import parser, run
 
@@ -47,7 +47,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument(
         "--selected", nargs="+", required=True, metavar="GENERATOR=FILE", help="kept texts of each generator"
     )

@@ -1,8 +1,8 @@
 """Write the page of the root cell, summary.md, and its figures, and print its answer.
 
 python -m stages.report --benchmark diagnostic --generator ld_vae --classifier bert --seed 42 \
-    --metrics reports/metrics.json --details reports/details.json --selection data/selected/run.json \
-    --compositions data/compositions/run.json --plots reports/plots --figures reports/figures --out reports/summary.md
+    --metrics reports/metrics.json --details reports/details.json --quality reports/quality/run.json \
+    --plots reports/plots --figures reports/figures --out reports/summary.md
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from compaug import classifiers, generators, params
 from compaug.records import read_json, write_text
-from compaug.reports import backbone_names, figures, plots, summary
+from compaug.reports import backbone_names, plots, summary
 from compaug.reports.paper import read_paper_values
 from stages import parser, run
 
@@ -20,7 +20,10 @@ PARAMS = ["benchmarks.{benchmark}.backbones", "benchmarks.{benchmark}.paper_colu
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
+    from compaug.reports import figures  # after the cheap checks: matplotlib is slow to import
+
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
+    quality = read_json(args.quality)
     cell = summary.Cell(
         benchmark=args.benchmark,
         generator=args.generator,
@@ -31,8 +34,8 @@ def main(argv: list[str] | None = None) -> None:
         ),
         metrics=read_json(args.metrics),
         details=read_json(args.details),
-        selection=read_json(args.selection),
-        label_generator=read_json(args.compositions) if args.compositions else {},
+        selection=quality["selection"],
+        label_generator=quality.get("label_generator", {}),
         paper=read_paper_values(args.paper_values),
         paper_column=blocks["paper_column"],
     )
@@ -52,10 +55,9 @@ def _parser():
     made.add_argument("--seed", type=int, required=True, help="seed of the cell")
     made.add_argument("--metrics", type=Path, required=True, help="metrics.json of the evaluate stage")
     made.add_argument("--details", type=Path, required=True, help="details.json of the evaluate stage")
-    made.add_argument("--selection", type=Path, required=True, help="side-car of the selected rows")
+    made.add_argument("--quality", type=Path, required=True, help="measures of the cell's texts")
     made.add_argument("--plots", type=Path, required=True, help="folder that the evaluate stage wrote for `dvc plots`")
     made.add_argument("--figures", type=Path, required=True, help="folder for the figures")
-    made.add_argument("--compositions", type=Path, help="side-car of the requested compositions")
     made.add_argument(
         "--paper-values", type=Path, default=Path("reports/paper_values.yaml"), help="the paper's numbers"
     )

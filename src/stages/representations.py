@@ -1,8 +1,8 @@
 """How one trained generator represents every label in the compositions of D_cg: silhouette and t-SNE points (figures 2 and 5).
 
-python -m stages.representations --generator ld_vae --model models/paper/generator/diagnostic-ld_vae-13 \
-    --split data/splits/diagnostic --backbones models/paper/backbones/diagnostic --seed 13 \
-    --out reports/ablations/representations/diagnostic-ld_vae-13.json
+python -m stages.representations --generator ld_vae --model models/generator/diagnostic-ld_vae-13 \
+    --split data/splits/diagnostic --backbones models/backbones/diagnostic --seed 13 \
+    --out reports/representations/diagnostic-ld_vae-13.json
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug.records import InputError, Labels, iter_jsonl, write_json
-from compaug.representations import flat, silhouette, views
-from stages import parser, run
+from compaug.tasks import TASKS
+from stages import cost_of, parser, run
 
 PARAMS: list[str] = []
 ROLES = ("encoder", "decoder", "seq2seq")
@@ -25,25 +25,33 @@ def main(argv: list[str] | None = None) -> None:
     if not compositions:
         raise InputError(f"{args.split}: D_train and D_s have no labelled text; there is nothing to represent")
     backbones = {role: args.backbones / role for role in ROLES}
-    found = views(args.generator, args.model, compositions, labels, backbones, args.seed)
+    task = TASKS["multi_label"](labels)  # the model's folder has the prompt
     pairs = [label for composition in compositions for label in composition]
-    write_json(
-        args.out,
-        {
-            "generator": args.generator,
-            "seed": args.seed,
-            "labels": list(labels.names),
-            "pair_labels": pairs,
-            "views": {
-                name: {"silhouette": silhouette(vectors, pairs), "points": flat(vectors, args.seed)}
-                for name, vectors in found.items()
-            },
-        },
+    from compaug.evaluation.representations import (  # after the cheap checks: torch is slow to import
+        flat,
+        silhouette,
+        views,
     )
+
+    with cost_of(args.out):
+        found = views(args.generator, args.model, compositions, task, backbones, args.seed)
+        write_json(
+            args.out,
+            {
+                "generator": args.generator,
+                "seed": args.seed,
+                "labels": list(labels.names),
+                "pair_labels": pairs,
+                "views": {
+                    name: {"silhouette": silhouette(vectors, pairs), "points": flat(vectors, args.seed)}
+                    for name, vectors in found.items()
+                },
+            },
+        )
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".json")
     made.add_argument("--generator", required=True, help="name of a block of `generators`: what the model is")
     made.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
     made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")

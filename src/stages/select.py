@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from compaug import params, selection
-from compaug.composition_prior import posteriors, prior_of
+from compaug.evaluation.composition_prior import posteriors, prior_of
 from compaug.records import Labels, read_json, read_jsonl, sub_seed, write_json, write_jsonl
 from stages import cost_of, parser, run
 
@@ -61,7 +61,7 @@ def merged(synthesis: dict, report: dict) -> dict:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".jsonl")
     made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
     made.add_argument("--classifier", required=True, help="name of a block of `classifiers`: what the filter is")
     made.add_argument("--synthetic", type=Path, required=True, help="synthetic rows, side-car .json beside them")

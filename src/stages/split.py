@@ -18,6 +18,10 @@ from compaug.splits import Parts, describe, split_corpus
 from stages import parser, run
 
 PARAMS = ["benchmarks.{benchmark}.split"]
+EMPTY = (
+    "iid_support",
+    "no_texts",
+)  # what the iid split and generator `none` have, so that every cell is the same command
 SOURCES = {"train": "train", "support": "support", "iid_train": "train"}  # every other part is tested on
 
 
@@ -42,6 +46,8 @@ def write(out: Path, parts: Parts, examples: Sequence[Example], labels: Labels, 
         if "seen_test" in parts.positions:  # what a classifier of the generalised protocol predicts on
             both = [*parts.positions["test"], *parts.positions["seen_test"]]
             write_jsonl(folder / "both_inputs.jsonl", (replace(r, labels=()) for r in _rows(examples, both, "test")))
+        for name in EMPTY:
+            write_jsonl(folder / f"{name}.jsonl", [])
         labels.write(folder / "labels.json")
         write_json(folder / "split.json", describe(parts, examples, labels, options))
 
@@ -51,7 +57,7 @@ def _rows(examples: Sequence[Example], positions: Sequence[int], source: str) ->
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
     made.add_argument("--raw", type=Path, required=True, help="folder written by the raw stage")
     made.add_argument("--out", type=Path, required=True, help="folder of the splits to write")

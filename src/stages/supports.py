@@ -1,6 +1,7 @@
 """Support sets of several sizes with one test set in common (spec section 2, tables 4 and 7 of the paper).
 
-python -m stages.supports --split data/splits/diagnostic_supports --like data/splits/diagnostic --out data/supports/diagnostic
+python -m stages.supports --split data/splits/diagnostic_supports --like data/splits/diagnostic --sizes 0 100 250 \
+    --out data/supports/diagnostic
 
 `--split` has the largest support set; as support sets are nested, the smaller ones are its heads, and its test set has none of
 their texts. Writes <out>/<size>/ with labels.json, train.jsonl and support.jsonl; <out>/test_inputs.jsonl, the common test texts; and for
@@ -12,16 +13,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from compaug import params
 from compaug.records import InputError, Labels, atomic_dir, file_digest, read_jsonl, write_jsonl
 from stages import parser, run
 
-PARAMS = ["ablations.support_sizes"]
+PARAMS: list[str] = []
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    sizes = params.load(args.params, PARAMS)["support_sizes"]
     n_labels = len(Labels.read(args.split / "labels.json"))
     support, other = (read_jsonl(folder / "support.jsonl", n_labels) for folder in (args.split, args.like))
     for name in ("labels.json", "train.jsonl"):
@@ -31,16 +30,16 @@ def main(argv: list[str] | None = None) -> None:
         read_jsonl(path, n_labels)  # they are copied: a broken line must show here
     if [e.id for e in support[: len(other)]] != [e.id for e in other]:
         raise InputError(f"{args.split}: its support set does not begin with that of {args.like}; give both one seed")
-    if max(sizes) > len(support):
+    if max(args.sizes) > len(support):
         raise InputError(
-            f"ablations.support_sizes has {max(sizes)}, but {args.split / 'support.jsonl'} has {len(support)} rows; lower it "
-            "or raise the split's support_size"
+            f"--sizes: {max(args.sizes)}, but {args.split / 'support.jsonl'} has {len(support)} rows; lower it or raise the split's "
+            "support_size"
         )
     with atomic_dir(args.out) as folder:
         shutil.copyfile(args.split / "test_inputs.jsonl", folder / "test_inputs.jsonl")
         for name in ("labels.json", "test.jsonl"):
             shutil.copyfile(args.like / name, folder / name)
-        for size in sizes:
+        for size in args.sizes:
             (folder / str(size)).mkdir()
             write_jsonl(folder / str(size) / "support.jsonl", support[:size])
             for name in ("labels.json", "train.jsonl"):
@@ -48,9 +47,10 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument("--split", type=Path, required=True, help="folder of the split with the largest support set")
     made.add_argument("--like", type=Path, required=True, help="folder of the split that the other grids use")
+    made.add_argument("--sizes", type=int, nargs="+", required=True, help="numbers of support texts")
     made.add_argument("--out", type=Path, required=True, help="folder to write, one folder for every size")
     return made
 

@@ -1,9 +1,9 @@
-"""Collect a grid's result rows into its table: means, intervals over seeds, gains and the paper's values.
+"""Every table and figure from the long table: Markdown and CSV of each (LaTeX of Table 2), figures as PNG and SVG.
 
-python -m stages.tables --axes paper --out reports/paper
+python -m stages.tables --reports reports --out reports/tables
 
-Reads <out>/runs/<benchmark>-<generator>-<seed>.json for the product of the axes and, as the reference without compositional
-shift, the generator `iid`, and the texts' measures in <out>/quality; a missing cell is an error.
+Reads results.csv and gains.csv, the archive of experiments that have not run in this form, gold/ and representations/, and the paper's
+numbers; a table without results says which command makes them.
 """
 
 from __future__ import annotations
@@ -11,47 +11,39 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug import params
-from compaug.records import write_json, write_text
-from compaug.reports import pages, tables
-from compaug.reports.paper import IID, read_paper_values
+from compaug.records import atomic_dir, write_text
+from compaug.reports import cells, contents, longtable
 from stages import parser, run
 
-PARAMS = ["{axes}.benchmarks", "{axes}.generators", "{axes}.seeds"]
+PARAMS = ["benchmarks"]
+LATEX = ("table_2",)
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    axes = params.load(args.params, PARAMS, axes=args.axes)
-    paper = read_paper_values(args.paper_values)
-    quality = tables.quality_tree(tables.read_quality(args.out / "quality", **axes))
-    rows = tables.read_cells(
-        args.out / "runs", **(axes | {"generators": axes["generators"] + ([] if args.no_iid else [IID])})
-    )
-    table, gained = tables.summaries(rows), tables.gains(rows)
-    page = pages.render_markdown(table, gained, quality, rows, paper)
-    tree = tables.metrics_tree(table, gained) | {"quality": quality}
-    if args.random_axes:
-        axes = params.load(args.params, PARAMS, axes=args.random_axes)
-        random_rows = tables.read_cells(args.out / "runs" / "random", **axes)
-        filtered = tables.filter_gains(rows, random_rows)
-        page += "\n" + pages.render_filter(filtered, random_rows, paper)
-        tree["filter_against_random"] = tables.metrics_tree(filtered)
-    write_json(args.out / "metrics.json", tree)
-    write_text(args.out / "table.csv", pages.render_csv(table, gained, rows, paper))
-    write_text(args.out / "table.tex", pages.render_latex(table, rows, paper))
-    write_text(args.out / "table.md", page)
-    print(page)
+    results = longtable.load(args.reports, **params.load(args.params, PARAMS))
+    with atomic_dir(args.out) as folder:
+        (folder / "figures").mkdir(parents=True)
+        for name, query in contents.TABLES.items():
+            tables, figures = contents.tables(name, results), contents.figures(name, results)
+            for figure in figures:
+                figure.draw(folder / "figures" / figure.name)
+            shown = [f"![{figure.caption}](figures/{figure.name}.png)" for figure in figures]
+            parts = [f"# {query.TITLE}", contents.intro(name), *map(cells.markdown, tables), *shown]
+            parts += [] if tables else [contents.missing(name)]
+            write_text(folder / f"{name}.md", "\n\n".join(part for part in parts if part) + "\n")
+            write_text(folder / f"{name}.csv", cells.comma_separated(tables))
+            if name in LATEX:
+                write_text(folder / f"{name}.tex", cells.latex(tables))
+    print(f"{args.out}: {len(contents.TABLES)} tables, {len(set(results.frame['experiment']))} experiments")
 
 
 def _parser():
     made = parser(__doc__)
-    made.add_argument("--axes", required=True, help="block of params.yaml with benchmarks, generators and seeds")
-    made.add_argument("--out", type=Path, required=True, help="folder of the grid: reads runs/, writes the table")
     made.add_argument(
-        "--paper-values", type=Path, default=Path("reports/paper_values.yaml"), help="the paper's numbers"
+        "--reports", type=Path, default=Path("reports"), help="folder with results.csv (default: reports)"
     )
-    made.add_argument("--no-iid", action="store_true", help="this grid has no iid cells")
-    made.add_argument("--random-axes", help="block of params.yaml with the axes of the randomly selected cells")
+    made.add_argument("--out", type=Path, required=True, help="folder to write")
     return made
 
 

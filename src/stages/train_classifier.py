@@ -2,20 +2,32 @@
 
 python -m stages.train_classifier --benchmark diagnostic --classifier bert --labels data/splits/diagnostic/labels.json \
     --train data/splits/diagnostic/train.jsonl --support data/splits/diagnostic/support.jsonl \
-    --synthetic data/selected/run.jsonl --test-inputs data/splits/diagnostic/test_inputs.jsonl \
-    --backbones models/run/backbones --seed 13 --out models/run/augmented
+    --synthetic data/selected/run.jsonl --compositions data/compositions/run.jsonl \
+    --test-inputs data/splits/diagnostic/test_inputs.jsonl --backbones models/run/backbones --seed 13 \
+    --out models/run/augmented --predictions reports/predictions/run/augmented.jsonl.gz
 
-The twin without augmentation is the same command without --synthetic. The test rows come without labels: this stage
-cannot know them. Test rows are read after training only.
+The twin without augmentation is the same command without --synthetic (or with an empty file); the one without compositional shift has
+--train iid_train.jsonl. The test rows come without labels: this stage cannot know them. Test rows are read after training only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from compaug import classifiers, params
-from compaug.records import Labels, atomic_dir, read_jsonl, sub_seed, write_json, write_rows
-from compaug.training import checkpoints_kept, holdout
+from compaug.evaluation import predictions
+from compaug.records import (
+    Example,
+    InputError,
+    Labels,
+    atomic_dir,
+    iter_rows,
+    label_ids,
+    read_jsonl,
+    sub_seed,
+    write_json,
+)
 from stages import cost_of, parser, run
 
 PARAMS = ["classifiers.{classifier}", "benchmarks.{benchmark}.budgets.classifier"]
@@ -25,48 +37,90 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark, classifier=args.classifier)["classifier"]
     labels = Labels.read(args.labels)
-    examples, support = read_jsonl(args.train, len(labels)), []
-    if args.support:
-        support = read_jsonl(args.support, len(labels))
-    synthetic = read_jsonl(args.synthetic, len(labels)) if args.synthetic else []
+    train, support, synthetic = (
+        read_jsonl(path, len(labels)) if path else [] for path in (args.train, args.support, args.synthetic)
+    )
+    if args.texts is not None:
+        synthetic = _head(args.synthetic, synthetic, args.texts)
+    drawn = _requests(args.compositions, len(labels)) if args.compositions else None
+    from compaug.training import checkpoints_kept, holdout  # after the cheap checks: torch is slow to import
+
     model, seed = classifiers.load(args.classifier), sub_seed(args.seed, "classifier")
-    examples += support + synthetic  # D_mltc
+    backbone = args.backbone or args.backbones / model.ROLES[0]
+    examples = train + support + synthetic  # D_mltc
     fitted, validation = holdout(examples, settings.validation, seed)  # spec section 10
     repeated = {e.id for e in support} - {e.id for e in validation}
     fitted += [e for e in support if e.id in repeated] * (settings.support_repeat - 1)
     with cost_of(args.out) as facts, checkpoints_kept(), atomic_dir(args.out) as out:
         title = f"classifier {args.out.name}"
-        history = model.train(fitted, labels, settings, args.backbones / model.ROLES[0], out, seed, title, validation)
-        rows = [("validation", validation), ("test", read_jsonl(args.test_inputs, len(labels)))]
-        write_rows(out / "predictions.jsonl", predictions(model, out, rows))
+        history = model.train(fitted, labels, settings, backbone, out, seed, title, validation)
+        sources = {e.id: "train" for e in train} | {e.id: "support" for e in support}
+        rows = [
+            row | {"labels": list(e.labels), "source": sources.get(e.id, e.source)}
+            for row, e in zip(_predicted(model, out, "validation", validation), validation, strict=True)
+        ]
+        rows += _predicted(model, out, "test", read_jsonl(args.test_inputs, len(labels)))
+        learned = {"train": train, "support": support, "learned": examples}
+        header = {
+            **{name: predictions.counts(e.labels for e in some) for name, some in learned.items()},
+            **({} if drawn is None else {"drawn": predictions.counts(drawn)}),
+            "n_train": len(train) + len(support),
+            "n_synthetic": len(synthetic),
+            "losses": [round(epoch.get("valid", epoch["train"])["loss"], 6) for epoch in history],
+        }
+        predictions.write(args.predictions, header, rows)
         write_json(out / "history.json", {"epochs": history, "n_train": len(examples)})
         facts["n_train"] = len(examples)
 
 
-def predictions(model, model_dir: Path, parts):
-    """Rows of predictions.jsonl, six digits; `unparsed` where an answer was written: its pieces that are no label."""
-    for split, examples in parts:
-        texts, written = [e.text for e in examples], hasattr(model, "answers")
-        probabilities, unparsed = (
-            model.answers(model_dir, texts) if written else (model.predict(model_dir, texts), None)
+def _head(path: Path | None, synthetic: list[Example], n: int) -> list[Example]:
+    """The first n rows: kept texts are ranked, so that a curve over n adds texts and exchanges none."""
+    if n < 0 or n > len(synthetic):
+        raise InputError(
+            f"--texts {n}: {path or '--synthetic'} has {len(synthetic)} texts; lower it or raise selection.k"
         )
-        for at, (example, row) in enumerate(zip(examples, probabilities.tolist(), strict=True)):
-            made = {"id": example.id, "split": split, "probabilities": [round(p, 6) for p in row]}
-            yield made | ({"unparsed": int(unparsed[at])} if written else {})
+    return synthetic[:n]
+
+
+def _requests(path: Path, n_labels: int) -> list[tuple[int, ...]]:
+    """The label sets that the label generator drew. InputError names file and line."""
+    drawn = []
+    for number, row in iter_rows(path):
+        try:
+            drawn.append(label_ids(row["requested_labels"], n_labels))
+        except (KeyError, TypeError, InputError):
+            raise InputError(
+                f"{path}:{number}: `requested_labels` is no list of label ids; run label_generator again"
+            ) from None
+    return drawn
+
+
+def _predicted(model, model_dir: Path, split: str, examples: Sequence[Example]) -> Iterator[dict]:
+    """Rows of the predictions, six digits; `unparsed` where an answer was written: its pieces that are no label."""
+    texts, written = [e.text for e in examples], hasattr(model, "answers")
+    probabilities, unparsed = model.answers(model_dir, texts) if written else (model.predict(model_dir, texts), None)
+    for at, (example, row) in enumerate(zip(examples, probabilities.tolist(), strict=True)):
+        made = {"id": example.id, "split": split, "probabilities": [round(p, 6) for p in row]}
+        yield made | ({"unparsed": int(unparsed[at])} if written else {})
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
     made.add_argument("--classifier", required=True, help="name of a block of `classifiers`")
     made.add_argument("--labels", type=Path, required=True, help="labels.json of the split")
     made.add_argument("--train", type=Path, required=True, help="training rows (D_train, or the iid training rows)")
     made.add_argument("--support", type=Path, help="support rows D_s, added to the training rows")
     made.add_argument("--synthetic", type=Path, help="selected synthetic rows D_aug, added to the training rows")
+    made.add_argument("--texts", type=int, help="only so many of the synthetic rows, best first")
+    made.add_argument("--compositions", type=Path, help="the label generator's requests, for the composition prior")
     made.add_argument("--test-inputs", type=Path, required=True, help="rows to predict, without labels")
-    made.add_argument("--backbones", type=Path, required=True, help="folder of the benchmark's backbones")
+    opened = made.add_mutually_exclusive_group(required=True)
+    opened.add_argument("--backbones", type=Path, help="folder of the benchmark's backbones")
+    opened.add_argument("--backbone", type=Path, help="folder of the one backbone that the classifier opens")
     made.add_argument("--seed", type=int, required=True, help="seed of the cell")
-    made.add_argument("--out", type=Path, required=True, help="model folder to write, predictions.jsonl included")
+    made.add_argument("--out", type=Path, required=True, help="model folder to write")
+    made.add_argument("--predictions", type=Path, required=True, help="predictions to write (.jsonl.gz)")
     return made
 
 

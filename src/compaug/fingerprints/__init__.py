@@ -21,7 +21,9 @@ from compaug.records import read_json, write_text
 
 DIGITS = 5
 RELATIVE, ABSOLUTE = 1e-3, 1e-5  # of two numbers that count as the same
-HASH = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")  # of inputs, last digits included: it says nothing that the numbers do not
+HASH = re.compile(
+    r"[0-9a-f]{16}|[0-9a-f]{64}"
+)  # of inputs, last digits included: it says nothing that the numbers do not
 VERSIONS = ("transformers_version", "tokenizer_version")  # not the project's code
 
 Fingerprint = dict[str, dict[str, object]]
@@ -107,7 +109,9 @@ def read(path: Path) -> Fingerprint:
     written = read_json(path)
     first = next(iter(written.values()))
     whole = {variant: first | files for variant, files in written.items()}
-    return {variant: {file: what for file, what in files.items() if what is not None} for variant, files in whole.items()}
+    return {
+        variant: {file: what for file, what in files.items() if what is not None} for variant, files in whole.items()
+    }
 
 
 # ---------------------------------------------------------------- comparison

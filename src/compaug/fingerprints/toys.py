@@ -74,6 +74,9 @@ def write(folder: Path) -> None:
     requested = [row["requested_labels"] for row in rows() if row["part"] == "synthetic"]
     _write_rows(folder / "requests.jsonl", [{"requested_labels": labels} for labels in requested])
     (split / "synthetic.json").write_text(json.dumps({"requested": len(requested), "kept": len(requested)}))
+    (folder / "requests.json").write_text(
+        json.dumps({"requested": len(requested), "rejected": {"empty": 1}, "rejection_rate": 0.1})
+    )
     backbones(folder / "backbones")
 
 
@@ -149,7 +152,14 @@ def endpoint() -> Iterator[None]:
             message = {"role": "assistant", "content": f"<text>answer {words}</text>"}
             usage = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
             choice = {"index": 0, "finish_reason": "stop", "message": message}
-            reply = {"id": "0", "object": "chat.completion", "created": 0, "model": "toy", "choices": [choice], "usage": usage}
+            reply = {
+                "id": "0",
+                "object": "chat.completion",
+                "created": 0,
+                "model": "toy",
+                "choices": [choice],
+                "usage": usage,
+            }
             payload = json.dumps(reply).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
@@ -162,7 +172,11 @@ def endpoint() -> Iterator[None]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    outside = {name: value for name, value in os.environ.items() if name.startswith("OPENAI_") or name.upper().endswith("_PROXY")}
+    outside = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("OPENAI_") or name.upper().endswith("_PROXY")
+    }
     for name in outside:
         del os.environ[name]
     os.environ |= {"OPENAI_BASE_URL": f"http://127.0.0.1:{server.server_address[1]}/v1", "OPENAI_API_KEY": "none"}

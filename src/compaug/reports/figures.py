@@ -12,9 +12,9 @@ matplotlib.use("Agg")  # no display is needed
 import matplotlib.pyplot as plt
 import numpy as np
 
+from compaug.evaluation.statistics import Summary
 from compaug.records import atomic_path
-from compaug.reports import errors
-from compaug.statistics import Summary
+from compaug.reports import number
 
 STYLE = {
     "font.size": 9,
@@ -42,20 +42,17 @@ def save(figure, path: Path) -> None:
     plt.close(figure)
 
 
-def kinds_of_answers(benchmark: str, arms: Mapping[str, Mapping[str, Sequence[Mapping]]], path: Path) -> None:
-    """Stacked bars: for every classifier and arm the shares of the kinds of answers, averaged over seeds.
-
-    `arms`: {classifier: {arm in words: error analyses of its seeds}}.
-    """
+def kinds_of_answers(benchmark: str, arms: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> None:
+    """Stacked bars: {classifier: {arm in words: {kind of answer: its share}}}."""
     with plt.rc_context(STYLE):
         n_bars = sum(len(rows) for rows in arms.values())
         figure, axes = plt.subplots(figsize=(7.2, 0.27 * n_bars + 0.22 * len(arms) + 1.3))
         at, ticks, names = 0.0, [], []
         for classifier, rows in arms.items():
             axes.text(0.6, at - 0.72, classifier, ha="left", va="center", fontweight="bold")
-            for arm, cells in rows.items():
+            for arm, shares in rows.items():
                 left = 0.0
-                for kind, share in errors.mean(cells).items():
+                for kind, share in shares.items():
                     words, colour, hatch = KINDS[kind]
                     axes.barh(
                         at,
@@ -136,6 +133,8 @@ def accuracy_by_size(benchmark: str, curves: Mapping[str, Sequence[tuple[int, Su
             panel.set_title(generator, fontsize=9)
             panel.set_xticks(sizes)
             panel.tick_params(labelsize=7)
+        for column in range(columns):  # the last row may be short: each column has its numbers below its own last panel
+            grid[(len(curves) - 1 - column) // columns, column].tick_params(labelbottom=True)
         grid.flat[0].set_ylim(bottom=0)  # shared, so only when every band is drawn: it fixes the top as well
         figure.supxlabel("synthetic texts", fontsize=9)
         figure.supylabel("accuracy on unseen compositions, %", fontsize=9)
@@ -146,14 +145,13 @@ def accuracy_by_size(benchmark: str, curves: Mapping[str, Sequence[tuple[int, Su
         save(figure, path)
 
 
-def representations(benchmark: str, generators: Mapping[str, Sequence[Mapping]], path: Path) -> None:
-    """Figures 2 and 5: t-SNE of the labels' representations in many compositions, first seed; the label's initial stands for it, so that
-    the figure reads in grey."""
+def representations(benchmark: str, generators: Mapping[str, Mapping], path: Path) -> None:
+    """Figures 2 and 5: t-SNE of the labels' representations in many compositions; the label's initial stands for it, so that the figure
+    reads in grey."""
     names = {"latent": "latent", "state": "decoder state"}
     with plt.rc_context(STYLE):
         figure, grid = plt.subplots(2, len(generators), figsize=(2.1 * len(generators), 4.6), squeeze=False)
-        for column, (generator, rows) in enumerate(generators.items()):
-            first = rows[0]
+        for column, (generator, first) in enumerate(generators.items()):
             marks = initials(first["labels"])
             few = len(marks) <= 10
             colours = (
@@ -179,7 +177,7 @@ def representations(benchmark: str, generators: Mapping[str, Sequence[Mapping]],
                 for (x, y), label in zip(first["views"][view]["points"], first["pair_labels"], strict=True):
                     panel.text(x, y, marks[label], color=colours[label], fontsize=6, ha="center", va="center")
                 score = first["views"][view]["silhouette"]
-                said = "" if score is None else f", silhouette {score:.2f}"
+                said = "" if score is None else f", silhouette {number(score)}"
                 panel.set_title(f"{generator}: {names[view]}{said}", fontsize=7)
         key = ", ".join(f"{mark} {label}" for mark, label in zip(marks, first["labels"], strict=True))
         figure.text(0.01, -0.01, key, fontsize=7, wrap=True)
@@ -190,10 +188,10 @@ def representations(benchmark: str, generators: Mapping[str, Sequence[Mapping]],
 def initials(labels: Sequence[str]) -> list[str]:
     """The shortest beginnings that tell the labels apart, three letters at most; a label that has none gets its number."""
     marks = []
-    for number, label in enumerate(labels):
+    for place, label in enumerate(labels):
         others = [other for other in labels if other != label]
         heads = (label[:length] for length in (1, 2, 3))
-        marks.append(next((head for head in heads if not any(o.startswith(head) for o in others)), str(number)))
+        marks.append(next((head for head in heads if not any(o.startswith(head) for o in others)), str(place)))
     return marks
 
 

@@ -6,31 +6,22 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compaug.records import Labels, iter_jsonl, read_json, write_text
+from compaug.evaluation.gold import Gold
+from compaug.records import write_text
 
 PARTS = ("train", "support", "requested", "kept", "test")
 
 
 def write(
-    folder: Path,
-    predictions: Mapping[str, Path],
-    arms: Mapping[str, Mapping],
-    splits: Path,
-    side_car: Mapping,
-    labels: Labels,
+    folder: Path, losses: Mapping[str, Sequence[float]], arms: Mapping[str, Mapping], gold: Gold, side_car: Mapping
 ) -> None:
-    """training.csv, compositions.csv and counts.csv; the history of an arm stands beside its predictions, `arms` are its metrics."""
-    histories = {arm: read_json(path.parent / "history.json")["epochs"] for arm, path in predictions.items()}
-    write_text(folder / "training.csv", training(histories))
+    """training.csv, compositions.csv and counts.csv; `losses` of every arm by epoch, `arms` are their metrics."""
+    write_text(folder / "training.csv", training(losses))
     write_text(folder / "compositions.csv", compositions(arms))
-    real = {
-        part: Counter(labels.key(e.labels) for e in iter_jsonl(splits / f"{part}.jsonl", len(labels)))
-        for part in ("train", "support", "test")
-    }
+    real = {part: gold.compositions(part) for part in ("train", "support", "test")}
     write_text(folder / "counts.csv", counts(real, side_car.get("per_composition", {})))
 
 
@@ -55,11 +46,8 @@ def read(path: Path) -> list[dict[str, str | float]]:
         ]
 
 
-def training(histories: Mapping[str, Sequence[Mapping]]) -> str:
+def training(losses: Mapping[str, Sequence[float]]) -> str:
     """CSV with a row for every epoch and a column of validation losses for every arm; empty where an arm had stopped."""
-    losses = {
-        arm: [epoch.get("valid", epoch["train"])["loss"] for epoch in epochs] for arm, epochs in histories.items()
-    }
     rows = itertools.zip_longest(*losses.values(), fillvalue="")
     return _csv(["epoch", *losses], [[number, *row] for number, row in enumerate(rows, start=1)])
 

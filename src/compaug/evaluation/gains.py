@@ -1,0 +1,134 @@
+"""reports/gains.csv: paired gains with tests over seeds and over test rows, one line each.
+
+    experiment,benchmark,scale,generator,selection,classifier,decoding,split,metric,over,seeds,mean,std,ci95,low_rows,high_rows,p_seeds,p_rows
+
+The first columns are those of results.csv and name what gains, and in which metric: acc on split unseen; harmonic (split unseen) too
+where there is a seen test set. `over` names what it is compared with, in everything else alike:
+    none, oversample            the cell of that generator, same decoding
+    <generator>                 of a variant, the cell without the variation: "ld_vae" for ld_vae+kl_form=reference,
+                                "top_k" for another selection of the same generator's texts, "bert" for bert+support=250
+    threshold                   of the same cell under another decoding, its own threshold
+
+seeds      how many seeds both have; mean, std, ci95 (half width of the 95 % t interval): of the differences paired by seed, in points
+low_rows, high_rows  95 % bootstrap interval over test rows, each row averaged over the seeds
+p_seeds, p_rows      paired t test over seeds, sign-flip test over rows, Holm-corrected over the lines of one experiment, benchmark,
+                     selection, decoding, metric and `over`; empty where there is no test (one seed; p_rows of a harmonic mean)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from compaug.evaluation.results import CELL_COLUMNS, Found, Outcome, Row
+from compaug.evaluation.statistics import (
+    holm,
+    paired_t_test,
+    resampled_means,
+    sign_flip_test,
+    summarise,
+)
+from compaug.experiments import NONE, Cell
+from compaug.records import sub_seed
+
+TESTS = ("mean", "std", "ci95", "low_rows", "high_rows", "p_seeds", "p_rows")
+COLUMNS = (*CELL_COLUMNS, "decoding", "split", "metric", "over", "seeds", *TESTS)
+OVERSAMPLE, THRESHOLD = "oversample", "threshold"
+VARIATIONS = {  # column -> the fields of a cell that make a variation of it, and their defaults
+    "generator": {"options": "", "label_support": None, "text_support": None},
+    "selection": {"selection": "", "texts": None},
+    "classifier": {"support": None},
+}
+RESAMPLES = 10_000  # of the test rows
+
+Seeds = dict[int, Outcome]
+
+
+def table(found: Found) -> Iterator[Row]:
+    """Rows of gains.csv for one experiment."""
+    by_cell: dict[tuple[Cell, str], Seeds] = {}
+    for outcome in found.outcomes:
+        if outcome.cell.split == "cg":
+            key = replace(outcome.cell, seed=0), outcome.decoding
+            by_cell.setdefault(key, {})[outcome.cell.seed] = outcome
+    lines: dict[tuple, dict] = {}
+    families: dict[tuple, list[tuple]] = {}
+    for (cell, decoding), own in by_cell.items():
+        columns = [value for name, value in cell.columns().items() if name != "seed"]
+        for over, other in _others(cell, decoding):
+            theirs = by_cell.get(other, {})
+            seeds = [seed for seed in own if seed in theirs]
+            for metric, gain in GAINS.items() if seeds else ():
+                pairs = [(own[seed].right, theirs[seed].right) for seed in seeds]
+                if metric == "harmonic" and not all("seen" in right for pair in pairs for right in pair):
+                    continue
+                key = (found.experiment.name, *columns, decoding, "unseen", metric, over, len(seeds))
+                lines[key] = gain(pairs)
+                family = (cell.benchmark, columns[CELL_COLUMNS.index("selection") - 1], decoding, metric, over)
+                families.setdefault(family, []).append(key)
+    for keys in families.values():
+        for test in ("p_seeds", "p_rows"):
+            for key, p in holm({key: lines[key][test] for key in keys}).items():
+                lines[key][test] = p
+    for key, line in lines.items():
+        yield (*key, *(line[name] for name in TESTS))
+
+
+def _others(cell: Cell, decoding: str) -> Iterator[tuple[str, tuple[Cell, str]]]:
+    """What a cell under a decoding is compared with, and its name in the column `over`."""
+    if decoding != THRESHOLD:
+        yield THRESHOLD, (cell, THRESHOLD)
+    texts = VARIATIONS["generator"] | VARIATIONS["selection"]
+    for control in (NONE, OVERSAMPLE):
+        if cell.generator not in (NONE, control):
+            yield control, (replace(cell, generator=control, **texts), decoding)
+    for column, defaults in VARIATIONS.items():
+        default = replace(cell, **defaults)
+        if default != cell:
+            yield str(default.columns()[column]), (default, decoding)
+
+
+# ---------------------------------------------------------------- one gain
+
+# Of one seed each: which test rows the two cells have right, {split: bool [n]}.
+Pairs = Sequence[tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]]
+
+
+def accuracy_gain(pairs: Pairs) -> dict[str, float | None]:
+    """In Acc on unseen compositions, in points."""
+    apart = np.array([own["unseen"].astype(float) - other["unseen"] for own, other in pairs])  # [seeds, rows]
+    p_rows = sign_flip_test(apart.mean(axis=0), sub_seed(0, "signs"))
+    return _line(apart.mean(axis=1), _differences(_drawn(pairs, "unseen")), p_rows)
+
+
+def harmonic_gain(pairs: Pairs) -> dict[str, float | None]:
+    """In the harmonic mean of seen and unseen Acc, in points; seen and unseen rows are drawn again separately."""
+    seen, unseen = (np.array([[own[s].mean(), other[s].mean()] for own, other in pairs]) for s in ("seen", "unseen"))
+    by_seed = _harmonic(seen, unseen) @ [1, -1]
+    return _line(by_seed, _differences(_harmonic(_drawn(pairs, "seen"), _drawn(pairs, "unseen"))), None)
+
+
+def _drawn(pairs: Pairs, split: str) -> np.ndarray:
+    """Accuracies on rows drawn again, the same rows for all seeds and in all comparisons.  # [resamples, 2 seeds], cells side by side"""
+    right = np.stack([cell[split] for pair in pairs for cell in pair], axis=1)
+    return resampled_means(right, RESAMPLES, sub_seed(0, "bootstrap", split))
+
+
+def _differences(drawn: np.ndarray) -> np.ndarray:
+    """Gains averaged over seeds.  # [resamples]"""
+    return (drawn[:, ::2] - drawn[:, 1::2]).mean(axis=1)
+
+
+def _harmonic(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return 2 * a * b / np.maximum(a + b, 1e-12)
+
+
+def _line(by_seed: np.ndarray, drawn: np.ndarray, p_rows: float | None) -> dict[str, float | None]:
+    seeds, (low, high) = summarise(100 * by_seed), np.quantile(100 * drawn, [0.025, 0.975])
+    values = (seeds.mean, seeds.std, seeds.ci95, float(low), float(high), paired_t_test(by_seed), p_rows)
+    return dict(zip(TESTS, values, strict=True))
+
+
+GAINS = {"acc": accuracy_gain, "harmonic": harmonic_gain}

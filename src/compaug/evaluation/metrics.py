@@ -1,0 +1,129 @@
+"""Metrics of label sets: Jacc, Acc, Corr, Comp, F1s, kinds of error (paper eqs. 1-2, spec section 3).
+
+Everything works on boolean matrices [n, n_labels], row = instance, column = label id. Rates are in percent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from compaug.records import InputError, Labels
+
+DECIMALS = 4
+
+
+def label_matrix(label_sets: Sequence[Iterable[int]], n_labels: int) -> np.ndarray:
+    """Label sets as a boolean matrix [n, n_labels]."""
+    matrix = np.zeros((len(label_sets), n_labels), dtype=bool)
+    for row, label_set in enumerate(label_sets):
+        matrix[row, list(label_set)] = True
+    return matrix
+
+
+def instance_scores(gold: np.ndarray, predicted: np.ndarray, empty_both: str = "one") -> dict[str, np.ndarray]:
+    """Scores of every instance in [0, 1], each an array [n], for gold g and prediction p.
+
+    jacc = |p & g| / |p | g|; acc = 1[p = g]; corr_set = 1[p subset of g]; comp = 1[g subset of p];
+    corr = corr_set, but an empty p for a non-empty g scores 0 (the headline: abstaining is not correct).
+    When both sets are empty, `empty_both` decides: "one" scores 1 everywhere (set theory), "reference" scores
+    0 except for acc (the reference code).
+    """
+    if empty_both not in ("one", "reference"):
+        raise InputError(f'evaluation.empty_both: expected "one" or "reference", got {empty_both!r}')
+    both = (gold & predicted).sum(axis=1)  # [n]
+    either = (gold | predicted).sum(axis=1)  # [n]
+    n_gold, n_predicted = gold.sum(axis=1), predicted.sum(axis=1)  # [n]
+    both_empty = either == 0
+    no_false_positive = both == n_predicted
+    scores = {
+        "jacc": both / np.maximum(either, 1),
+        "acc": both == either,
+        "corr": no_false_positive & (n_predicted > 0),
+        "corr_set": no_false_positive,
+        "comp": both == n_gold,
+    }
+    scores = {name: score.astype(float) for name, score in scores.items()}
+    for name, score in scores.items():
+        if name != "acc":  # equal sets in either convention
+            score[both_empty] = float(empty_both == "one")
+    return scores
+
+
+def rates(gold: np.ndarray, predicted: np.ndarray, empty_both: str = "one") -> dict[str, float]:
+    """All metrics of a prediction by name, percentages rounded to 4 places, and the number of rows `n`.
+
+    `strict_subset` counts p strictly inside g (empty p too), `strict_superset` the reverse: in mode "one"
+    corr_set = acc + strict_subset and comp = acc + strict_superset. F1 without any positive is 0, as in
+    scikit-learn.
+    """
+    _check_shapes(gold, predicted)
+    scores = instance_scores(gold, predicted, empty_both)
+    subset, superset = ~(predicted & ~gold).any(axis=1), ~(gold & ~predicted).any(axis=1)  # [n]
+    true_positive = (gold & predicted).sum(axis=0)  # [n_labels]
+    wrong = (gold ^ predicted).sum(axis=0)  # false positives and false negatives [n_labels]
+    found = {name: score.mean() for name, score in scores.items()}
+    found |= {
+        "micro_f1": _f1(true_positive.sum(), wrong.sum()),
+        "macro_f1": _f1(true_positive, wrong).mean(),
+        "hamming": (gold ^ predicted).mean(),
+        "empty_rate": (~predicted.any(axis=1)).mean(),
+        "strict_subset": (subset & ~superset).mean(),
+        "strict_superset": (superset & ~subset).mean(),
+    }
+    return {name: percent(rate) for name, rate in found.items()} | {"n": len(gold)}
+
+
+def evaluate(gold: np.ndarray, predicted: np.ndarray, labels: Labels, empty_both: str = "one") -> dict:
+    """`rates`, and `per_composition`: every gold composition with its n, its acc, and its most frequent wrong
+    prediction with its count (ties: the first key in alphabetical order; null when nothing is wrong). Keys sorted."""
+    result = rates(gold, predicted, empty_both) | {"per_composition": per_composition(gold, predicted, labels)}
+    return dict(sorted(result.items()))
+
+
+def per_composition(gold: np.ndarray, predicted: np.ndarray, labels: Labels) -> dict[str, dict]:
+    """{gold composition: {"n", "acc", "wrong", "n_wrong"}}, see `evaluate`."""
+    gold_keys, gold_of = _compositions(gold, labels)
+    predicted_keys, predicted_of = _compositions(predicted, labels)
+    exact = (gold == predicted).all(axis=1)  # [n]
+    n = np.bincount(gold_of, minlength=len(gold_keys))
+    n_exact = np.bincount(gold_of[exact], minlength=len(gold_keys))
+    pairs, counts = np.unique(np.stack([gold_of, predicted_of], axis=1)[~exact], axis=0, return_counts=True)
+    most_frequent: dict[int, tuple[int, str]] = {}
+    for (g, p), count in zip(pairs.tolist(), counts.tolist(), strict=False):
+        candidate = (-count, predicted_keys[p])
+        most_frequent[g] = min(most_frequent.get(g, candidate), candidate)
+    rows = {}
+    for g, key in enumerate(gold_keys):
+        negative_count, wrong = most_frequent.get(g, (0, None))
+        rows[key] = {
+            "n": int(n[g]),
+            "acc": percent(n_exact[g] / n[g]),
+            "wrong": wrong,
+            "n_wrong": -negative_count,
+        }
+    return dict(sorted(rows.items()))
+
+
+def percent(rate: float) -> float:
+    """A rate in [0, 1] as a rounded percentage."""
+    return round(100 * float(rate), DECIMALS)
+
+
+def _f1(true_positive: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """F1 = 2 TP / (2 TP + FP + FN), 0 where nothing is gold or predicted."""
+    return 2 * true_positive / np.maximum(2 * true_positive + wrong, 1)
+
+
+def _compositions(matrix: np.ndarray, labels: Labels) -> tuple[list[str], np.ndarray]:
+    """Keys of the distinct rows, and the index of every row's key [n]."""
+    distinct, index = np.unique(matrix, axis=0, return_inverse=True)
+    return [labels.key(np.flatnonzero(row).tolist()) for row in distinct], index.reshape(-1)
+
+
+def _check_shapes(gold: np.ndarray, predicted: np.ndarray) -> None:
+    if gold.shape != predicted.shape or gold.ndim != 2:
+        raise InputError(f"gold {gold.shape} and prediction {predicted.shape} must both be [n, n_labels]")
+    if not len(gold):
+        raise InputError("no instance to evaluate: the gold file is empty")

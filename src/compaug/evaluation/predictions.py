@@ -1,0 +1,187 @@
+"""reports/predictions/<cell>.jsonl.gz: what one trained classifier says of its validation and test rows. Numbers and ids, no text.
+
+Line 1 is a header: how often each label set stands in everything that the classifier learned from (`learned`, validation rows
+included), in D_train alone (`train`), in its support rows (`support`) and, where the label generator's requests were given, in these
+(`drawn`); the numbers of real and synthetic rows (`n_train`, `n_synthetic`); the validation loss after every epoch (`losses`). A label set
+is written as its ids joined by commas. Then one line a row: `id`, `split` (validation or test), `probabilities`; `unparsed` where an
+answer was written (its pieces that are no label); validation rows alone have `labels` and `source` (train, support or a generator).
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from compaug.records import InputError, atomic_path, label_ids
+
+Composition = tuple[int, ...]
+
+COUNTS = ("learned", "train", "support")  # of label sets; `drawn` is one more that may be there
+NUMBERS = ("n_train", "n_synthetic")
+FIELDS = {"validation": {"id", "split", "probabilities", "labels", "source"}, "test": {"id", "split", "probabilities"}}
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """One file. n test rows, m validation rows, in the order of the file."""
+
+    path: Path
+    learned: Counter[Composition]
+    train: Counter[Composition]
+    support: Counter[Composition]
+    drawn: Counter[Composition] | None
+    n_train: int
+    n_synthetic: int
+    losses: tuple[float, ...]
+    validation: np.ndarray  # probabilities [m, n_labels]
+    validation_gold: np.ndarray  # bool [m, n_labels]
+    source: np.ndarray  # str [m]
+    ids: tuple[str, ...]
+    test: np.ndarray  # probabilities [n, n_labels]
+    unparsed: np.ndarray | None  # [n]
+
+    def of(self, ids: Sequence[str]) -> np.ndarray:
+        """Probabilities of these test rows, in their order.  # [len(ids), n_labels]. InputError for a row without prediction."""
+        row_of = {row_id: row for row, row_id in enumerate(self.ids)}
+        if missing := [row_id for row_id in ids if row_id not in row_of]:
+            raise InputError(
+                f"{self.path}: {len(missing)} of {len(ids)} gold ids have no prediction, first {missing[0]!r}; "
+                "predict again on this split"
+            )
+        return self.test[[row_of[row_id] for row_id in ids]]
+
+    def check_covers(self, ids: Iterable[str]) -> None:
+        """InputError unless the test rows are these, once each."""
+        wanted = set(ids)
+        self.of(sorted(wanted))
+        if extra := sorted(set(self.ids) - wanted):
+            raise InputError(f"{self.path}: id {extra[0]!r} is not in the gold file; predict again on this split")
+
+
+# ---------------------------------------------------------------- writing
+
+
+def counts(label_sets: Iterable[Composition]) -> dict[str, int]:
+    """How often each label set occurs, as the header has it."""
+    return {",".join(map(str, label_set)): n for label_set, n in sorted(Counter(label_sets).items())}
+
+
+def write(path: Path | str, header: Mapping, rows: Iterable[Mapping]) -> None:
+    """The same header and rows give the same bytes: neither the time nor the name goes into the gzip file."""
+    write_lines(path, [header, *rows])
+
+
+def write_lines(path: Path | str, objects: Iterable[Mapping]) -> None:
+    """JSON lines in a gzip file of reproducible bytes."""
+    with (
+        atomic_path(path) as temporary,
+        temporary.open("wb") as file,
+        gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream,
+    ):
+        for value in objects:
+            line = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            stream.write(f"{line}\n".encode())
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read_lines(path: Path | str, remedy: str) -> Iterator[tuple[int, dict]]:
+    """Line number (from 1) and object of every line of a gzip file of JSON lines; InputError names what is wrong."""
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as stream:
+            for number, line in enumerate(stream, start=1):
+                try:
+                    row = json.loads(line)
+                except json.JSONDecodeError as error:
+                    raise InputError(f"{path}:{number}: not a JSON object ({error.msg}); {remedy}") from None
+                if not isinstance(row, dict):
+                    raise InputError(f"{path}:{number}: not a JSON object; {remedy}")
+                yield number, row
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; {remedy}") from None
+    except (gzip.BadGzipFile, EOFError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not a whole gzip file of UTF-8 text ({error}); {remedy}") from None
+
+
+REMEDY = "take it from Git again or train again"
+
+
+def read(path: Path | str, n_labels: int) -> Predictions:
+    """InputError, one line that names file and line, unless every row is a prediction for n_labels labels."""
+    lines = read_lines(path, REMEDY)
+    _, header = next(lines, (0, {}))
+    facts = _header(path, header, n_labels)
+    found: dict[str, dict[str, list]] = {
+        split: {field: [] for field in (*FIELDS[split], "unparsed")} for split in FIELDS
+    }
+    seen: set[tuple[str, str]] = set()
+    for number, row in lines:
+        where, split = f"{path}:{number}", row.get("split")
+        if split not in FIELDS or not FIELDS[split] <= row.keys() <= FIELDS[split] | {"unparsed"}:
+            fields = ", ".join(sorted(FIELDS.get(split, FIELDS["test"])))
+            raise InputError(f"{where}: not a prediction; expected the fields {fields}; {REMEDY}")
+        if (split, row["id"]) in seen:
+            raise InputError(f"{where}: id {row['id']!r} is predicted twice; {REMEDY}")
+        seen.add((split, row["id"]))
+        if not isinstance(row["probabilities"], list) or len(row["probabilities"]) != n_labels:
+            raise InputError(f"{where}: not a list of {n_labels} probabilities, one for each label; {REMEDY}")
+        for field, values in found[split].items():
+            values.append(row.get(field))
+    matrices = {split: _matrix(path, found[split]["probabilities"], n_labels) for split in FIELDS}
+    validation, test = found["validation"], found["test"]
+    gold = np.zeros((len(validation["id"]), n_labels), dtype=bool)
+    for at, labels in enumerate(validation["labels"]):
+        gold[at, list(_labels(path, labels, n_labels))] = True
+    written = None not in test["unparsed"] and test["unparsed"]
+    return Predictions(
+        path=Path(path),
+        **facts,
+        validation=matrices["validation"],
+        validation_gold=gold,
+        source=np.array(validation["source"], dtype=str),
+        ids=tuple(test["id"]),
+        test=matrices["test"],
+        unparsed=np.array(test["unparsed"]) if written else None,
+    )
+
+
+def _header(path: Path | str, header: Mapping, n_labels: int) -> dict:
+    try:
+        made = {name: _counts(path, header[name], n_labels) for name in COUNTS}
+        made["drawn"] = _counts(path, header["drawn"], n_labels) if "drawn" in header else None
+        made |= {name: int(header[name]) for name in NUMBERS}
+        return made | {"losses": tuple(map(float, header.get("losses", ())))}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}:1: not the header of a predictions file ({error}); {REMEDY}") from None
+
+
+def _counts(path: Path | str, found: Mapping[str, int], n_labels: int) -> Counter[Composition]:
+    return Counter(
+        {_labels(path, [int(label) for label in key.split(",") if label], n_labels): int(n) for key, n in found.items()}
+    )
+
+
+def _labels(path: Path | str, values: Sequence[object], n_labels: int) -> Composition:
+    try:
+        return label_ids(values, n_labels)
+    except (InputError, TypeError) as error:
+        raise InputError(f"{path}: {error}; {REMEDY}") from None
+
+
+def _matrix(path: Path | str, rows: Sequence[Sequence[float]], n_labels: int) -> np.ndarray:
+    try:
+        matrix = np.array(rows, dtype=float).reshape(len(rows), n_labels)
+    except (TypeError, ValueError):
+        matrix = np.full((1, 1), np.nan)
+    if not ((matrix >= 0) & (matrix <= 1)).all():  # NaN fails both comparisons
+        raise InputError(f"{path}: a probability is not a finite number in [0, 1]; {REMEDY}")
+    return matrix

@@ -1,0 +1,123 @@
+"""Spread and significance: t intervals over seeds, paired bootstrap, paired tests, Holm's correction (spec section 3)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import scipy  # its parts are loaded when they are first used: half a second
+
+CHUNK = 2**21  # numbers held at once by a resampling loop (16 MiB)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean of n values, their standard deviation (ddof = 1) and the half width of the mean's 95 % t interval.
+
+    One value has no spread: std and ci95 are then None.
+    """
+
+    n: int
+    mean: float
+    std: float | None = None
+    ci95: float | None = None
+
+    @property
+    def excludes_zero(self) -> bool:
+        return self.ci95 is not None and abs(self.mean) > self.ci95
+
+
+def summarise(values: Sequence[float]) -> Summary:
+    """Summary over seeds; of differences paired by seed, it is the paired t interval."""
+    values = np.asarray(values, dtype=float)
+    n, mean = len(values), float(values.mean())
+    if n < 2:
+        return Summary(n, mean)
+    std = float(values.std(ddof=1))
+    return Summary(n, mean, std, float(scipy.stats.t.ppf(0.975, n - 1)) * std / n**0.5)
+
+
+def paired_bootstrap(
+    differences: Sequence[float], seed: int, n_resamples: int = 10_000, level: float = 0.95
+) -> tuple[float, float]:
+    """Percentile interval of the mean of paired differences [n], the n pairs drawn again with replacement.
+
+    The mean depends only on how often each distinct value is drawn, which is multinomial: that is exact, and
+    differences of 0/1 scores have three distinct values however long the test set is.
+    """
+    values, counts = np.unique(np.asarray(differences, dtype=float), return_counts=True)  # [k]
+    n = int(counts.sum())
+    rng = np.random.default_rng(seed)
+    means = [
+        rng.multinomial(n, counts / n, size=size) @ values / n  # [size, k] @ [k]
+        for size in _chunks(n_resamples, width=len(values))
+    ]
+    low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def resampled_means(values: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
+    """Means of the columns of `values` [n, m], the n rows drawn again with replacement; the same draws for every `values` of
+    n rows, so that differences between them are paired.  # [n_resamples, m]"""
+    draws = _draws(len(values), n_resamples, seed)
+    return (draws @ values.astype(np.float32)).astype(float) / len(values)
+
+
+@cache
+def _draws(n: int, n_resamples: int, seed: int) -> np.ndarray:
+    """How often each of n rows is drawn.  # [n_resamples, n]; half the memory of float64, and sums of whole numbers stay exact"""
+    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_resamples)
+    return counts.astype(np.float32)
+
+
+def sign_flip_test(differences: Sequence[float], seed: int, n_resamples: int = 10_000) -> float:
+    """Two-sided p value of "the paired differences are symmetric around zero" (paired permutation test).
+
+    Exact over all 2^n sign patterns when there are at most n_resamples of them (seeds), else Monte Carlo with
+    the observed pattern counted in, (hits + 1) / (n_resamples + 1) (test rows); of m differences of one size
+    a Binomial(m, 1/2) number keeps its sign, so that again only the distinct sizes count.
+    """
+    values = np.asarray(differences, dtype=float)
+    values = values[values != 0]  # a zero does not change with its sign
+    if not len(values):
+        return 1.0
+    observed = abs(values.sum()) - 1e-9 * np.abs(values).sum()  # equal sums must count as equal after rounding
+    if len(values) <= np.log2(n_resamples):
+        signs = np.array(list(itertools.product([-1, 1], repeat=len(values))))  # [2^n, n]
+        return float((np.abs(signs @ values) >= observed).mean())
+    sizes, counts = np.unique(np.abs(values), return_counts=True)  # [k]
+    rng = np.random.default_rng(seed)
+    hits = 0
+    for size in _chunks(n_resamples, width=len(sizes)):
+        signs = 2 * rng.binomial(counts, 0.5, size=(size, len(sizes))) - counts  # sum of the signs [size, k]
+        hits += int((np.abs(signs @ sizes) >= observed).sum())
+    return (hits + 1) / (n_resamples + 1)
+
+
+def paired_t_test(differences: Sequence[float]) -> float | None:
+    """Two-sided p value of "the mean difference is zero" over seeds; None for less than two."""
+    values = np.asarray(differences, dtype=float)
+    if len(values) < 2:
+        return None
+    if not values.std():
+        return 1.0 if not values.mean() else 0.0
+    return float(scipy.stats.ttest_1samp(values, 0.0).pvalue)
+
+
+def holm(p_values: Mapping[Hashable, float | None]) -> dict[Hashable, float | None]:
+    """Holm's correction of a family of p values by name; None (no test) stays None and does not count."""
+    tested = sorted((p, name) for name, p in p_values.items() if p is not None)
+    corrected, highest = dict.fromkeys(p_values), 0.0
+    for rank, (p, name) in enumerate(tested):
+        highest = max(highest, min(1.0, (len(tested) - rank) * p))  # never below that of a smaller one
+        corrected[name] = highest
+    return corrected
+
+
+def _chunks(total: int, width: int) -> list[int]:
+    """Split `total` rows of `width` numbers into blocks of at most CHUNK numbers."""
+    size = max(1, CHUNK // width)
+    return [min(size, total - start) for start in range(0, total, size)]

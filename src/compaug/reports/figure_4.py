@@ -1,0 +1,72 @@
+"""Figure 4: accuracy by the number of synthetic texts."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+
+from compaug.evaluation.statistics import Summary
+from compaug.reports import figures, number
+from compaug.reports.cells import Figure, Table, cell
+from compaug.reports.longtable import Results, pick, summaries
+
+TITLE = "Figure 4: accuracy by number of synthetic texts"
+EXPERIMENT = "ablations"
+INTRO = "Acc. Each size is the head of one ranked list."
+
+
+def tables(results: Results) -> list[Table]:
+    made = []
+    for _, benchmark, rows in results.of(EXPERIMENT):
+        if curves := _curves(results, rows):
+            sizes = sorted({size for curve in curves.values() for size in curve})
+            lines = [[name, *(cell(curve.get(size)) for size in sizes)] for name, curve in curves.items()]
+            note = f"{results.setting(pick(rows, generator=['none', *curves]))} {_printed(results)}"
+            made.append(Table(benchmark, note, ["generator", *(f"{size}" for size in sizes)], lines))
+    return made
+
+
+def _curves(results: Results, rows: pd.DataFrame) -> dict[str, dict[int, Summary]]:
+    """{generator: {number of texts: Acc}} of those with more than one number; every curve starts from no augmentation."""
+    found = summaries(
+        pick(rows, split="unseen", metric=("acc", "n_aug"), decoding=("threshold", "any")),
+        "generator",
+        "selection",
+        "metric",
+    )
+    start = found.get(("none", "top_k", "acc"))
+    curves: dict[str, dict[int, Summary]] = {}
+    for (name, selection, metric), acc in found.items():
+        size = selection.removeprefix("top_k+texts=")
+        if selection == "top_k" and (name, selection, "n_aug") in found:
+            size = f"{found[name, selection, 'n_aug'].mean:.0f}"
+        if metric == "acc" and name != "none" and size.isdigit():
+            curves.setdefault(name, {0: start} if start else {})[int(size)] = acc
+    return {
+        name: dict(sorted(curves[name].items())) for name in results.ordered(curves) if len(set(curves[name]) - {0}) > 1
+    }
+
+
+def _printed(results: Results) -> str:
+    facts = results.paper["figures"]["figure_4"]["facts"]
+    said = [
+        f"{name} {number(value)} with {size} texts ({corpus})"
+        for corpus, generators in facts.items()
+        for name, points in generators.items()
+        for size, value in points.items()
+    ]
+    return f"Of its curves the paper states: {', '.join(said)}."
+
+
+def figures_of(results: Results) -> list[Figure]:
+    made = []
+    for _, benchmark, rows in results.of(EXPERIMENT):
+        if curves := _curves(results, rows):
+            draw = partial(
+                figures.accuracy_by_size, benchmark, {name: [*curve.items()] for name, curve in curves.items()}
+            )
+            made.append(
+                Figure(f"synthetic-size-{benchmark}", f"Accuracy by number of synthetic texts, {benchmark}", draw)
+            )
+    return made

@@ -1,0 +1,186 @@
+"""The one page, reports/index.html: the verdict, then every table and figure as the queries make them, sample texts, provenance."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from PIL import Image
+
+from compaug.evaluation.results import COLUMNS
+from compaug.records import InputError, digest
+from compaug.reports import contents, number
+from compaug.reports.cells import LEVEL, gain
+from compaug.reports.longtable import FIRST, Results, pick, summaries
+
+
+def verdicts(results: Results) -> list[dict]:
+    """For every benchmark: did augmentation help, by how much, how sure; the best generator against both controls."""
+    gains = pick(results.gains, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
+    shown = ["paper"] if "paper" in set(gains["experiment"]) else sorted(set(gains["experiment"]))
+    made = []
+    for experiment, benchmark, rows in results.of(*shown):
+        acc = pick(rows, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
+        found = summaries(pick(acc, split=("iid", "unseen")), "split", "generator")
+        own = {
+            (row["generator"], row["over"]): row
+            for _, row in pick(gains, experiment=experiment, benchmark=benchmark).iterrows()
+        }
+        others = [name for name, over in own if over == "none" and name not in FIRST and ("unseen", name) in found]
+        if not others:
+            continue
+        best = max(others, key=lambda name: found["unseen", name].mean)
+        over_none, over_repeating = own[best, "none"], own.get((best, "oversample"))
+        made.append(
+            {
+                "benchmark": benchmark,
+                "best": best,
+                "none": found["unseen", "none"].mean,
+                "acc": found["unseen", best].mean,
+                "iid": found["iid", "none"].mean if ("iid", "none") in found else None,
+                "gain": gain(over_none),
+                "helped": sure(over_none),
+                "over": None if over_repeating is None else gain(over_repeating),
+                "beats": "" if over_repeating is None else sure(over_repeating),
+                "commit": over_none["commit"],
+            }
+        )
+    return made
+
+
+def corrected(results: Results) -> list[dict]:
+    """For every benchmark of the generalised protocol: what the composition prior does for the classifier without augmentation."""
+    made = []
+    for experiment, benchmark, rows in results.of("prior"):
+        gains = pick(
+            results.gains,
+            experiment=experiment,
+            benchmark=benchmark,
+            metric="harmonic",
+            generator="none",
+            selection="top_k",
+            classifier="bert",
+            decoding="composition_prior",
+            over="threshold",
+        )
+        rows = pick(rows, generator="none", classifier="bert", selection="top_k", metric=("acc", "harmonic"))
+        found = summaries(rows, "decoding", "split", "metric")
+        keys = {"harmonic": ("unseen", "harmonic"), "seen": ("seen", "acc"), "unseen": ("unseen", "acc")}
+        for _, row in gains.iterrows():
+            pairs = {
+                name: f"{number(found['threshold', *key].mean)} to {number(found[row['decoding'], *key].mean)}"
+                for name, key in keys.items()
+            }
+            made.append(pairs | {"benchmark": benchmark, "gain": gain(row), "commit": row["commit"]})
+    return made
+
+
+def sure(row: pd.Series) -> str:
+    """In words, what the two tests allow. Their p values are Holm-corrected over the generators: the best of many was picked."""
+    up = row["mean"] > 0
+    by_rows, by_seeds = (
+        bool(up and row[name] < LEVEL) for name in ("p_rows", "p_seeds")
+    )  # a test that is missing is not passed
+    if pd.isna(row["p_seeds"]):
+        return f"{'yes, by the test over test rows' if by_rows else 'not shown'}; one seed, so no test over seeds"
+    if by_rows and by_seeds:
+        return "yes, by the tests over test rows and over seeds"
+    if by_rows or by_seeds:
+        return f"yes by the test over {'test rows' if by_rows else 'seeds'}, not by that over {'seeds' if by_rows else 'test rows'}"
+    return "not shown"
+
+
+def samples(quality: Mapping[str, Mapping]) -> dict | None:
+    """{"files", "texts": [[file number, composition, text, whether the oracle finds it faithful]]} for the search."""
+    found = {name: one["samples"] for name, one in quality.items() if one.get("samples")}
+    texts = [
+        [at, row["requested"], row["text"], row["faithful"]] for at, rows in enumerate(found.values()) for row in rows
+    ]
+    return {"files": list(found), "texts": texts} if found else None
+
+
+def sections(results: Results, figures: Path) -> list[dict]:
+    """Every query with its tables and figures, or the command that makes what it has nothing for."""
+    made = []
+    for name, query in contents.TABLES.items():
+        tables = contents.tables(name, results)
+        shown = [(one.caption, data_uri(figures / f"{one.name}.png")) for one in contents.figures(name, results)]
+        section = {
+            "anchor": name,
+            "title": query.TITLE,
+            "intro": contents.intro(name),
+            "tables": tables,
+            "figures": shown,
+        }
+        made.append(section | {"missing": "" if tables else contents.missing(name)})
+    return made
+
+
+def provenance(results: Results, costs: Mapping[str, Mapping], archived: Mapping[str, Mapping]) -> list[dict]:
+    """A row for every experiment. `costs`: of reports/provenance.json, which count only for the very same numbers; `archived`: of the archive."""
+    made = []
+    for (experiment, commit), rows in results.frame.groupby(["experiment", "commit"]):
+        known = (archived if commit else costs).get(experiment, {})
+        if not commit and known.get("digest") != digest_of(rows):
+            known = {}
+        made.append(
+            {
+                "experiment": experiment,
+                "settings": [f"{benchmark}: {results.setting(some)}" for benchmark, some in rows.groupby("benchmark")],
+                "commit": known.get("commit", commit),
+                "digest": digest_of(rows)[:12],
+                "seconds": known.get("seconds", ""),
+                "cost": f"{number(known['seconds'] / 3600)} h" if "seconds" in known else "–",
+                "hardware": "; ".join(known.get("hardware", [])) or "–",
+            }
+        )
+    return made
+
+
+def digest_of(rows: pd.DataFrame) -> str:
+    """Of an experiment's numbers, whatever else the long table holds."""
+    return digest(rows[[*COLUMNS]].to_csv(index=False))
+
+
+def data_uri(path: Path) -> str:
+    """A figure with a palette of 64 colours, which is a third of its bytes; InputError for a file that is no whole image."""
+    small = io.BytesIO()
+    try:
+        with Image.open(path) as image:
+            image.convert("RGB").quantize(64, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such figure; `make tables` draws it") from None
+    except (OSError, SyntaxError):  # no image at all, a truncated one, a broken chunk
+        raise InputError(f"{path}: not a readable image; `make tables` draws it again") from None
+    return f"data:image/png;base64,{base64.b64encode(small.getvalue()).decode()}"
+
+
+def render(results: Results, figures: Path, quality: Mapping[str, Mapping], provenance: list[dict]) -> str:
+    """One self-contained page: no file, font or script from elsewhere."""
+    environment = Environment(
+        loader=PackageLoader("compaug.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["code"] = _code
+    return environment.get_template("index.html").render(
+        verdicts=verdicts(results),
+        corrected=corrected(results),
+        sections=sections(results, figures),
+        samples=samples(quality),
+        provenance=provenance,
+        number=number,
+    )
+
+
+def _code(text: str) -> Markup:
+    """What stands between backticks, as code; everything escaped."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))

@@ -1,0 +1,48 @@
+"""Gold label sets of a split, its counts and the ceilings of a known grammar: all that results need of it, without its texts.
+
+python -m stages.gold --benchmark diagnostic --split data/splits/diagnostic --out reports/gold/diagnostic.jsonl.gz
+
+Writes the facts beside it, as .json (`compaug.evaluation.gold`). The only stage besides `audit` that opens the gold labels of D_test.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug import params
+from compaug.benchmarks import oracle_for
+from compaug.evaluation import gold, grammar
+from compaug.records import InputError, Labels, read_jsonl
+from stages import parser, run
+
+PARAMS = ["benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options", "evaluation.empty_both"]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    if not args.out.name.endswith(".jsonl.gz"):
+        raise InputError(f"--out {args.out}: its name must end in .jsonl.gz; the facts are written beside it as .json")
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
+    labels = Labels.read(args.split / "labels.json")
+    files = {part: args.split / f"{part}.jsonl" for part in gold.PARTS}
+    parts = {
+        part: read_jsonl(file, len(labels)) for part, file in files.items() if part != "seen_test" or file.exists()
+    }
+    facts: dict = {"counts": gold.counts(parts, labels)}
+    if known := oracle_for(blocks["reader"], blocks["options"]):
+        facts["bayes"] = grammar.bayes(known, parts, labels, blocks["empty_both"])
+    gold.write(args.out, labels, parts, facts)
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
+    made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
+    made.add_argument(
+        "--out", type=Path, required=True, help="gold rows to write (.jsonl.gz), facts beside them (.json)"
+    )
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,63 @@
+"""Every experiment's results from the predictions that are there: the long table, paired gains, confusions.
+
+python -m stages.results --predictions reports/predictions --gold reports/gold --quality reports/quality \
+    --out reports/results.csv --gains reports/gains.csv
+
+Nothing is trained and no text or model is needed: it runs in any clone. An experiment without any predictions is left out, and cells
+that are missing are named. `compaug.evaluation.results` and `.gains` say what the columns mean.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from compaug import experiments, params
+from compaug.evaluation import gains, results
+from compaug.evaluation.results import Evaluator, Folders, Found
+from stages import parser, run
+
+PARAMS = ["evaluation", "composition_prior"]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    blocks = params.load(args.params, PARAMS)
+    folders = Folders(args.predictions, args.gold, args.quality, args.judged, args.representations)
+    evaluator = Evaluator(folders, blocks["composition_prior"], blocks["evaluation"])
+    every = [evaluator.evaluate(experiment) for experiment in experiments.read(args.experiments, args.params).values()]
+    for found in every:
+        _report(found)
+    results.write_table(args.out, results.COLUMNS, (row for found in every for row in found.table()))
+    results.write_table(args.gains, gains.COLUMNS, (row for found in every for row in gains.table(found)))
+    confusions = (row for found in every for row in found.confusions())
+    results.write_table(args.confusions, results.CONFUSION_COLUMNS, confusions)
+
+
+def _report(found: Found) -> None:
+    """How much of an experiment is there, on standard error."""
+    asked = len(found.experiment.cells)
+    print(f"{found.experiment.name}: {found.made} of {asked} cells", file=sys.stderr)
+    if found.made and found.missing:
+        print(f"{found.experiment.name}: missing {', '.join(found.missing)}", file=sys.stderr)
+
+
+def _parser():
+    made = parser(__doc__)
+    reports = Path("reports")
+    made.add_argument("--experiments", type=Path, default=experiments.FILE, help="the products of axes")
+    made.add_argument("--predictions", type=Path, required=True, help="folder of the cells' predictions")
+    made.add_argument("--gold", type=Path, required=True, help="folder of the benchmarks' gold label sets")
+    made.add_argument("--quality", type=Path, required=True, help="folder of the measures of the texts")
+    made.add_argument(
+        "--judged", type=Path, default=reports / "judged", help="folder of what readers found in the texts"
+    )
+    made.add_argument("--representations", type=Path, default=reports / "representations", help="folder of silhouettes")
+    made.add_argument("--out", type=Path, required=True, help="the long table to write")
+    made.add_argument("--gains", type=Path, required=True, help="paired gains to write")
+    made.add_argument("--confusions", type=Path, default=reports / "confusions.csv", help="confusions to write")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

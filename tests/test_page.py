@@ -1,0 +1,224 @@
+"""The page: verdict, agreement, places for what is missing, nothing from elsewhere, and a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import longtables
+import pytest
+from browser import needs_browser, text_of
+from graph import ROOT
+from longtables import gain, lines
+from PIL import Image
+
+from compaug.records import InputError, write_json
+from compaug.reports import contents, page
+from compaug.reports.longtable import pick
+from stages import page as page_stage
+from stages import tables as tables_stage
+
+
+@pytest.fixture
+def reports(tmp_path):
+    """Results of a benchmark of the paper and of one of our own, and the texts of one generator."""
+    folder = longtables.reports(tmp_path / "reports", longtables.paper_rows(), longtables.paper_gains())
+    asked = ["joy+love", "fear+joy", "joy+love"]
+    texts = [
+        {"text": f"text </script><i>{at}</i>", "requested": key, "faithful": at > 0} for at, key in enumerate(asked)
+    ]
+    write_json(folder / "quality" / "diagnostic-ld_vae-13.json", {"samples": texts})
+    write_json(
+        folder / "quality" / "semeval_mini-ld_vae-13.json", {"self_bleu": 1.0}
+    )  # whose texts may not be published
+    return folder
+
+
+def build(folder) -> str:
+    arguments = ["--params", str(ROOT / "params.yaml"), "--reports", str(folder)]
+    tables_stage.main([*arguments, "--out", str(folder / "tables")])
+    page_stage.main([*arguments, "--out", str(folder / "index.html")])
+    return (folder / "index.html").read_text(encoding="utf-8")
+
+
+def squeezed(html: str) -> str:
+    return re.sub(r">\s+<", "><", " ".join(html.split()))
+
+
+# ---------------------------------------------------------------- the first screen
+
+
+def test_the_verdict_says_no_more_than_the_corrected_tests_allow(reports):
+    found = {v["benchmark"]: v for v in page.verdicts(longtables.load(reports))}
+    own = found["diagnostic"]
+    assert own["best"] == "ld_vae" and (own["none"], own["acc"], own["iid"]) == (
+        3.0,
+        8.0,
+        27.0,
+    )  # a control is no generator
+    assert own["helped"] == "yes by the test over test rows, not by that over seeds" and own["beats"] == "not shown"
+    gains = longtables.load(reports).gains
+    (row,) = [row for _, row in pick(gains, benchmark="diagnostic", generator="ld_vae", over="none").iterrows()]
+    assert (
+        page.sure(row.replace(0.2, float("nan"))) == "yes, by the test over test rows; one seed, so no test over seeds"
+    )
+    assert page.sure(row.replace(0.2, 0.01)) == "yes, by the tests over test rows and over seeds"
+    assert page.sure(row.replace(5.0, -5.0)) == "not shown"
+    shown = squeezed(build(reports))
+    assert "<b>+5.00</b> points of Acc (3.00 to 8.00) with <code>ld_vae</code>" in shown
+    assert shown.index("did augmentation help?") < shown.index("<h2>")
+
+
+def test_an_archived_verdict_says_of_which_commit_it_is(tmp_path):
+    folder = longtables.reports(tmp_path / "reports", longtables.paper_rows(), longtables.paper_gains(), archive=True)
+    longtables.reports(folder, [])
+    shown = build(folder)
+    assert shown.count("Numbers of commit <code>0ld5ha1</code>, kept until this experiment runs again.") == 2
+    assert "from before the arithmetic was made the same on every CPU; kept until this experiment runs again" in shown
+
+
+def test_without_the_papers_experiment_the_verdict_is_of_those_that_ran(tmp_path):
+    rows = [row | {"experiment": "small"} for row in longtables.paper_rows()]
+    gained = [row | {"experiment": "small"} for row in longtables.paper_gains()]
+    found = page.verdicts(longtables.load(longtables.reports(tmp_path / "reports", rows, gained)))
+    assert [(v["benchmark"], v["best"]) for v in found] == [("diagnostic", "ld_vae"), ("semeval_mini", "ld_vae")]
+
+
+def test_the_composition_prior_has_its_verdict(tmp_path):
+    rows, at = [], {"experiment": "prior", "benchmark": "diagnostic_seen"}
+    for decoding, value in (("threshold", 10.0), ("composition_prior", 40.0)):
+        for split, metric in (("seen", "acc"), ("unseen", "acc"), ("unseen", "harmonic")):
+            rows += lines(metric, [value] * 3, split=split, decoding=decoding, **at)
+    gained = gain(30.0, "none", decoding="composition_prior", metric="harmonic", over="threshold", **at)
+    others = [gained | {"decoding": "em"}, gained | {"classifier": "sgm"}]
+    (found,) = page.corrected(longtables.load(longtables.reports(tmp_path / "reports", rows, [*others, gained])))
+    assert (found["harmonic"], str(found["gain"][0])) == ("10.00 to 40.00", "+30.00 [+29.00, +31.00]")
+
+
+# ---------------------------------------------------------------- tables, provenance
+
+
+def test_every_query_has_its_section_and_what_is_missing_names_its_command(reports):
+    shown = build(reports)
+    for name, query in contents.TABLES.items():
+        assert f'<section id="{name}">' in shown and f"<h2>{query.TITLE}" in shown
+    assert (
+        shown.count("<code>make grid EXPERIMENT=classifiers</code> makes them.") == 3
+    )  # Tables 1 and 3, kinds of errors
+    cell = 'class="n inside" data-sort="8.0">8.00<small>[5.52, 10.48]</small><small class="paper">paper 8.44 (-0.44)'
+    assert cell in squeezed(shown)
+    printed = longtables.load(reports).paper["tables"]["table_2"]["rows"]
+    for row in printed.values():  # every number of Table 2, with or without ours
+        for values in row.values():
+            assert all(f"paper {value:.2f}" in shown for value in values.values() if value is not None)
+
+
+def test_provenance_counts_only_for_the_very_same_numbers(reports):
+    results = longtables.load(reports)
+    digest = page.digest_of(results.frame)
+    cost = {"commit": "abc1234", "digest": digest, "seconds": 9000, "hardware": ["2 cores, cpu"]}
+    write_json(reports / "provenance.json", {"paper": cost})
+    shown = build(reports)
+    assert "abc1234" in shown and "2.50 h" in shown and "2 cores, cpu" in shown and digest[:12] in shown
+    write_json(reports / "provenance.json", {"paper": cost | {"digest": "of other numbers"}})
+    assert "abc1234" not in build(reports)
+
+
+def test_the_digest_of_an_experiment_does_not_depend_on_the_others(reports):
+    before = page.digest_of(pick(longtables.load(reports).frame, experiment="paper"))
+    longtables.reports(reports, [*lines("acc", (1.0, 2.0, 3.0), experiment="mine"), *longtables.paper_rows()])
+    assert page.digest_of(pick(longtables.load(reports).frame, experiment="paper")) == before
+    changed = [row | {"value": row["value"] + 1} for row in longtables.paper_rows()]
+    longtables.reports(reports, changed)
+    assert page.digest_of(longtables.load(reports).frame) != before
+
+
+# ---------------------------------------------------------------- self-contained
+
+
+def test_the_page_needs_nothing_from_elsewhere_and_text_cannot_break_out(reports):
+    rows = longtables.paper_rows() + lines("acc", (1.0, 2.0, 3.0), "<b>mine</b>")
+    shown = build(longtables.reports(reports, rows, longtables.paper_gains()))
+    links = [link for link in re.findall(r'(?:src|href)="([^"]*)"', shown) if not link.startswith(("#", "data:"))]
+    assert links == ["https://arxiv.org/abs/2312.11276"]
+    assert "</script><i>" not in shown and "<b>mine" not in shown
+    assert "text \\u003c/script\\u003e\\u003ci\\u003e2" in shown and "&lt;b&gt;mine&lt;/b&gt;" in shown
+    assert page._code("`a<b` & `c`") == "<code>a&lt;b</code> &amp; <code>c</code>"
+
+
+def test_the_page_has_the_same_bytes_from_everywhere(reports, tmp_path, monkeypatch):
+    first = build(reports)
+    monkeypatch.chdir(tmp_path)
+    assert build(reports) == first and str(tmp_path) not in first
+
+
+def test_a_page_that_grew_too_large_is_refused(reports, monkeypatch):
+    monkeypatch.setattr(page_stage, "LIMIT", 10_000)
+    with pytest.raises(InputError, match="index.html: the page has .* bytes, more than 10,000"):
+        build(reports)
+
+
+def test_a_missing_or_broken_figure_is_named(tmp_path):
+    figure = tmp_path / "figure.png"
+    with pytest.raises(InputError, match="figure.png: no such figure; `make tables` draws it"):
+        page.data_uri(figure)
+    Image.effect_noise((40, 30), 50).save(figure)
+    whole = figure.read_bytes()
+    assert page.data_uri(figure).startswith("data:image/png;base64,")
+    for broken in (b"no image", whole[: len(whole) // 2]):
+        figure.write_bytes(broken)
+        with pytest.raises(InputError, match="figure.png: not a readable image; `make tables` draws it again"):
+            page.data_uri(figure)
+
+
+def test_a_page_without_texts_says_what_makes_them(reports):
+    (reports / "quality").rename(reports.parent / "elsewhere")
+    assert "No texts yet: <code>make grid EXPERIMENT=small</code>" in build(reports)
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_browser_loads_sorts_and_searches_it(reports, width):
+    """No script error, every image there, no sideways scrolling of the page, tables sort, the search finds."""
+    check = """<script>
+    const errors = []; window.addEventListener("error", event => errors.push(event.message));
+    addEventListener("load", () => {
+      const table = [...document.querySelectorAll("#table_2 table.sortable")].find(t => t.tHead.textContent.includes("Jacc"));
+      const heads = [...table.querySelectorAll("th button")], at = heads.findIndex(button => button.textContent.startsWith("Acc"));
+      const column = () => [...table.tBodies[0].rows].map(row => row.cells[at].dataset.sort).filter(Boolean).map(Number);
+      const sorted = () => heads[at].closest("th").getAttribute("aria-sort");
+      heads[at].click(); const down = column(), ways = [sorted()]; heads[at].click(); const up = column(); ways.push(sorted());
+      const texts = () => [...table.tBodies[0].rows].map(row => row.cells[1].dataset.sort);
+      heads[1].click(); const last = [texts()]; heads[1].click(); last.push(texts());
+      heads[0].click();
+      const names = [...table.tBodies[0].rows].map(row => row.cells[0].textContent);
+      const query = document.getElementById("query"), hits = {};
+      for (const words of ["joy lo", "love, j", "joy joy", "jo f"]) {
+        query.value = words; query.dispatchEvent(new Event("input"));
+        hits[words] = [...document.querySelectorAll("#found tbody tr")].map(row => [row.cells[0].textContent, row.cells[3].textContent]);
+      }
+      const images = [...document.images].every(image => image.complete && image.naturalWidth > 0);
+      const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+      document.body.innerHTML = "<pre id=seen></pre>";
+      document.getElementById("seen").textContent = JSON.stringify({errors, down, up, ways, last, names, hits, images, wide});
+    });
+    </script>"""
+    at = {"experiment": "prior", "benchmark": "diagnostic_seen"}  # has a figure
+    prior = [
+        row
+        for split in ("seen", "unseen")
+        for decoding in ("threshold", "composition_prior")
+        for row in lines("acc", (20.0, 30.0, 40.0), split=split, decoding=decoding, **at)
+    ]
+    longtables.reports(reports, longtables.paper_rows() + prior, longtables.paper_gains())
+    path = reports / "checked.html"
+    shown = build(reports)
+    path.write_text(shown.replace("<title>", f"{check}<title>"), encoding="utf-8")
+    seen = json.loads(text_of(path, "seen", width))
+    assert seen["errors"] == [] and seen["images"] and seen["wide"] <= 0 and shown.count("data:image/png") == 1
+    assert seen["down"] == [27.0, 8.0, 7.0, 3.0] and seen["up"] == seen["down"][::-1]
+    assert seen["ways"] == ["descending", "ascending"]
+    assert seen["last"] == [["600", "", "", ""]] * 2  # rows without a number stay last
+    assert seen["names"] == sorted(seen["names"], key=str.casefold)
+    both = [["joy, love", "no"], ["joy, love", "yes"]]
+    assert seen["hits"] == {"joy lo": both, "love, j": both, "joy joy": [], "jo f": [["fear, joy", "yes"]]}

@@ -1,0 +1,423 @@
+"""The tables: numbers by hand on a made-up long table, what is missing, what is archived, what is malformed."""
+
+from __future__ import annotations
+
+import csv
+
+import longtables
+import pytest
+from graph import ROOT
+from longtables import gain, lines
+
+from compaug.evaluation import results as long
+from compaug.evaluation.statistics import summarise
+from compaug.records import InputError, write_json
+from compaug.reports import cells, contents, figures, kinds_of_errors, longtable, table_2, table_3
+from compaug.reports.cells import Cell, Table
+from stages import tables as tables_stage
+
+BEFORE = "Numbers of commit 0ld5ha1, from before the arithmetic was made the same on every CPU"
+
+
+@pytest.fixture
+def reports(tmp_path):
+    return longtables.reports(tmp_path / "reports", longtables.paper_rows(), longtables.paper_gains())
+
+
+def rows_of(name, folder, title="") -> dict[str, dict[str, str]]:
+    """{words of a row: {column: cell as shown}} of the first table, or of the one with this title."""
+    found = contents.tables(name, longtables.load(folder))
+    table = next(table for table in found if not title or table.title == title)
+    made = {}
+    for row in table.rows:
+        words = ", ".join(part for part in row if isinstance(part, str))
+        made[words] = {column: str(part) for column, part in zip(table.header, row, strict=True)}
+    return made
+
+
+# ---------------------------------------------------------------- queries
+
+
+def test_means_intervals_and_paired_differences_by_hand(reports):
+    frame = longtables.load(reports).frame
+    acc = longtable.pick(frame, benchmark="diagnostic", metric="acc", decoding="threshold", split="unseen")
+    found = longtable.summaries(longtable.pick(acc, selection="top_k"), "generator")
+    assert found["ld_vae"] == summarise([7.0, 8.0, 9.0])
+    assert (found["none"].mean, round(found["none"].ci95, 4)) == (3.0, 2.4841)  # t(2) = 4.3027, over the root of 3
+    top, drawn = (longtable.pick(acc, generator="ld_vae", selection=rule) for rule in ("top_k", "mode=random"))
+    assert longtable.difference(top, drawn) == summarise([2.0, 0.0, 1.0])
+    assert longtable.difference(top.iloc[1:], drawn.iloc[:2]).n == 1  # the one seed that both have
+    assert longtable.difference(top, drawn[drawn["seed"] == 7]) is None
+
+
+def test_a_query_that_mixes_cells_is_no_mean(reports):
+    acc = longtable.pick(longtables.load(reports).frame, metric="acc", benchmark="diagnostic", split="unseen")
+    with pytest.raises(ValueError, match="generator and seed do not tell these rows apart"):
+        longtable.summaries(acc, "generator")
+
+
+def test_a_mean_whose_seeds_were_not_kept_has_the_spread_that_was(tmp_path):
+    rows = [*lines("acc", (24.0,)), *lines("acc_std", (2.0,)), *lines("acc_ci95", (5.0,))]
+    frame = longtables.load(longtables.reports(tmp_path / "reports", rows)).frame
+    (row,) = longtable.summaries(frame, "metric").items()
+    assert row[0] == "acc" and (row[1].mean, row[1].std, row[1].ci95) == (24.0, 2.0, 5.0)
+
+
+# ---------------------------------------------------------------- tables
+
+
+def test_table_2_has_metrics_gains_with_tests_and_the_papers_numbers(reports):
+    ours = rows_of("table_2", reports)
+    assert list(ours) == ["none", "oversample", "ld_vae", "none, iid split"]
+    assert ours["none"]["Acc"] == "3.00 [0.52, 5.48]" and ours["none, iid split"]["Acc"] == "27.00 [24.52, 29.48]"
+    assert ours["ld_vae"]["texts"] == "600" and ours["ld_vae"]["fidelity, kept"] == "51.00 [48.52, 53.48]"
+    gains = rows_of("table_2", reports, "diagnostic: gains")["ld_vae"]
+    assert gains["Acc over none"] == "+5.00 [+4.00, +6.00]" and gains["none: over rows"] == "[+4.00, +6.00]"
+    assert (gains["none: p, seeds"], gains["none: p, rows"], gains["oversample: p, rows"]) == (
+        "0.200",
+        "0.010",
+        "0.500",
+    )
+    theirs = rows_of("table_2", reports, "semeval_mini")
+    assert theirs["llm"]["texts"] == "no endpoint" and theirs["gpt2_pt"]["texts"] == "not run yet"
+    found = next(t for t in contents.tables("table_2", longtables.load(reports)) if t.title == "semeval_mini")
+    acc = next(row for row in found.rows if row[0] == "ld_vae")[3]
+    assert acc.printed == "8.44 (-0.44)" and "8.44 (-0.44)" in cells.markdown(found)
+
+
+def test_the_claim_says_no_more_than_the_tests_allow(reports):
+    frame = longtables.load(reports).gains
+    own = longtable.pick(frame, benchmark="diagnostic", over="none")
+    said = table_2.claim(own, "none", ["oversample", "ld_vae"])
+    assert (
+        said
+        == "Against `none`, Acc is higher by both tests for `oversample`; higher by the test over rows alone for `ld_vae`."
+    )
+    assert "One seed has no interval" in table_2.claim(own.assign(p_seeds=float("nan")), "none", ["ld_vae"])
+
+
+def test_the_bayes_classifier_is_a_ceiling_and_no_generator(tmp_path):
+    ceilings = [
+        *lines("acc", (91.0,), "bayes", classifier="bayes", decoding="training_prior", split="iid"),
+        *lines("acc", (84.5,), "bayes", classifier="bayes", decoding="target_prior"),
+    ]
+    shown = rows_of("table_2", longtables.reports(tmp_path / "reports", longtables.paper_rows() + ceilings))
+    assert list(shown)[-2:] == ["ceiling: Bayes, iid split", "ceiling: Bayes, compositions of the test set"]
+    assert list(shown.values())[-1]["Acc"] == "84.50" and "bayes" not in shown
+
+
+def test_table_5_pairs_the_filter_with_random_selection(reports):
+    assert rows_of("table_5", reports)["ld_vae"]["gain"] == "+1.00 [-1.48, +3.48]"
+
+
+def test_tables_1_and_3_compare_the_classifiers(tmp_path):
+    rows = []
+    for classifier, at in (("bert", 10.0), ("t5_clp", 4.0)):
+        where = {"experiment": "classifiers", "classifier": classifier}
+        for metric in longtables.METRICS:
+            rows += lines(metric, (at, at + 1, at + 2), **where)
+            rows += lines(metric, (at + 2, at + 3, at + 4), "ld_vae", **where)
+            rows += lines(metric, (at + 1, at + 1, at + 1), **where, decoding="tuned_thresholds")
+            rows += lines(metric, (60.0, 61.0, 62.0), **where, split="iid")
+    folder = longtables.reports(tmp_path / "reports", rows, [gain(2.0, "ld_vae", experiment="classifiers")])
+    assert rows_of("table_1", folder)["bert"] == {
+        "classifier": "bert",
+        "iid Acc": "61.00 [58.52, 63.48]",
+        "CG Acc": "11.00 [8.52, 13.48]",
+        "gap": "50.00 [50.00, 50.00]",
+    }
+    assert rows_of("table_1", folder, "AAPD")["t5_clp"]["iid Acc"] == "–"  # the paper's number stands beside it
+    assert rows_of("table_3", folder)["bert, ld_vae"]["Acc over none"] == "+2.00 [+1.00, +3.00]"
+    tuned = rows_of("table_3", folder, "diagnostic: thresholds tuned per label")
+    assert tuned["bert, CG"]["Acc over 0.5"] == "0.00 [-2.48, +2.48]"
+    said = rows_of("table_3", folder, "diagnostic: what the paper says of the classifiers")
+    assert [row["verdict"] for row in said.values()] == ["appears"]  # t5_clp is 6 points below bert with every seed
+    assert table_3._verdict(summarise([1.0, 1.1]), -1) == "the reverse"
+
+
+def test_tables_4_and_7_vary_one_module_at_a_time(tmp_path):
+    rows = []
+    for generator, classifier, at in (
+        ("none", "bert", 10.0),
+        ("ld_vae", "bert", 20.0),
+        ("ld_vae+label_support=0", "bert", 15.0),
+        ("ld_vae+text_support=250", "bert", 22.0),
+        ("ld_vae", "bert+support=100", 25.0),
+    ):
+        for metric in longtables.METRICS:
+            rows += lines(metric, (at, at, at), generator, classifier=classifier, experiment="support")
+    folder = longtables.reports(tmp_path / "reports", rows)
+    write_json(folder / "gold" / "diagnostic.json", {"labels": [], "counts": {"n_support": 50}})
+    shown = rows_of("table_4_7", folder)
+    assert [name for name in shown] == [
+        "no augmentation, ",
+        "label generator, 0",
+        "label generator, 50",
+        "text generator, 50",
+        "text generator, 250",
+        "classifier, 50",
+        "classifier, 100",
+    ]
+    assert shown["label generator, 0"]["Acc over 50"] == "-5.00 [-5.00, -5.00]"
+    assert shown["classifier, 50"]["Acc over 50"] == "–" and shown["classifier, 100"]["Acc"] == "25.00 [25.00, 25.00]"
+
+
+def test_the_composition_prior_has_scores_gains_choices_and_ceilings(tmp_path):
+    rows, at = [], {"experiment": "prior", "benchmark": "diagnostic_seen"}
+    for decoding, unseen in (("threshold", 10.0), ("composition_prior", 40.0)):
+        for split, metric, value in (
+            ("seen", "acc", 70.0),
+            ("unseen", "acc", unseen),
+            ("unseen", "harmonic", unseen + 5),
+        ):
+            for selection in ("top_k", "score=posterior"):
+                rows += lines(metric, [value] * 3, "ld_vae", split=split, decoding=decoding, selection=selection, **at)
+            rows += lines(metric, [value] * 3, split=split, decoding=decoding, **at)
+            rows += lines(metric, [value + 1] * 3, "real_texts", split=split, decoding=decoding, **at)
+    for metric, value in (("weight", 0.5), ("strength", 0.85)):
+        rows += lines(metric, [value] * 3, decoding="composition_prior", **at)
+    rows += lines("harmonic", (84.5,), "bayes", classifier="bayes", decoding="mixed_prior", **at)
+    rows += lines("acc", (85.0,), "bayes", classifier="bayes", decoding="mixed_prior", **at)
+    gained = gain(30.0, "none", p_seeds=0.001, decoding="composition_prior", metric="harmonic", over="threshold", **at)
+    gained = [gained | {"p_rows": ""}, gained | {"p_rows": "", "classifier": "sgm", "mean": 1.0}]
+    folder = longtables.reports(tmp_path / "reports", rows, gained)
+    assert rows_of("composition_prior", folder)["none, composition_prior"]["unseen"] == "40.00 [40.00, 40.00]"
+    gains = rows_of("composition_prior", folder, "diagnostic_seen: H with the composition prior, over thresholds")
+    assert gains["none, composition_prior"]["gain in H"] == "+30.00 [+29.00, +31.00]"
+    chosen = rows_of("composition_prior", folder, "diagnostic_seen: the correction that was chosen")
+    assert list(chosen) == ["none, (0.5, 0.85), (0.5, 0.85), (0.5, 0.85)"]
+    ceilings = rows_of("composition_prior", folder, "diagnostic_seen: ceilings")
+    assert ceilings["Bayes, mixed with those of the test set"]["H"] == "84.50"
+    assert ceilings["real texts, threshold"]["unseen"] == "11.00 [11.00, 11.00]"
+    posterior = rows_of("composition_prior", folder, "diagnostic_seen: selection by the posterior")
+    assert posterior["ld_vae, threshold"]["H, gain"] == "0.00 [0.00, 0.00]"
+    notes = [table.note for table in contents.tables("composition_prior", longtables.load(folder))]
+    assert any("raises H for `none`." in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("p", "low", "said"),
+    [
+        (0.01, 1.0, "raises H"),
+        (0.2, 1.0, "cannot be shown"),
+        (0.01, -1.0, "cannot be shown"),
+        ("", 1.0, "cannot be shown"),
+    ],
+)
+def test_a_correction_is_claimed_by_both_test_and_interval(tmp_path, p, low, said):
+    at = {"experiment": "prior", "decoding": "composition_prior", "metric": "harmonic", "over": "threshold"}
+    gained = gain(5.0, "none", p_seeds=p, **at) | {"low_rows": low}
+    results = longtables.load(longtables.reports(tmp_path / "reports", longtables.paper_rows(), [gained]))
+    assert said in contents.TABLES["composition_prior"].claim(results.gains, ["none"])
+
+
+def test_ablations_have_curves_options_judges_and_representations(tmp_path):
+    rows, at = [], {"experiment": "ablations"}
+    for metric in longtables.METRICS:
+        rows += lines(metric, (9.0, 10.0, 11.0), **at)
+        rows += lines(metric, (19.0, 20.0, 21.0), "ld_vae", **at)
+        rows += lines(metric, (14.0, 15.0, 16.0), "ld_vae", selection="top_k+texts=200", **at)
+        rows += lines(metric, (21.0, 22.0, 23.0), "ld_vae+kl_form=reference", **at)
+        rows += lines(metric, (17.0, 18.0, 19.0), "ld_vae", selection="scope=per_composition", **at)
+    any_decoding = at | {"decoding": "any"}
+    rows += lines("n_aug", (600, 600, 600), "ld_vae", **any_decoding)
+    for metric, value in (("judged_oracle_acc", 17.0), ("reader_acc", 24.0), ("silhouette_latent", 0.75)):
+        rows += lines(metric, [value] * 3, "ld_vae", **any_decoding)
+    folder = longtables.reports(tmp_path / "reports", rows)
+    assert rows_of("figure_4", folder)["ld_vae"] == {
+        "generator": "ld_vae",
+        "0": "10.00 [7.52, 12.48]",
+        "200": "15.00 [12.52, 17.48]",
+        "600": "20.00 [17.52, 22.48]",
+    }
+    options = rows_of("departures", folder, "diagnostic: options of the generator")
+    assert options["kl_form=reference"]["Acc over default"] == "+2.00 [+2.00, +2.00]"
+    rules = rows_of("departures", folder, "diagnostic: rules of selection")
+    assert list(rules) == ["default", "scope=per_composition"]
+    assert rows_of("table_10", folder)["ld_vae"]["oracle: Acc"] == "17.00 [17.00, 17.00]"
+    assert "itself right on 24.00 %" in contents.tables("table_10", longtables.load(folder))[0].note
+    assert rows_of("figures_2_5", folder)["ld_vae"]["latent"] == "0.75 [0.75, 0.75]"
+
+
+def test_kinds_of_errors_add_up_and_the_commonest_confusions_are_named(tmp_path):
+    at, shares = {"experiment": "classifiers"}, (40.0, 10.0, 5.0, 15.0, 20.0, 10.0)
+    rows = [
+        row
+        for kind, share in zip(figures.KINDS, shares, strict=True)
+        for row in lines(f"kind_{kind}", [share] * 3, **at)
+    ]
+    rows += [*lines("acc_size_2", [30.0] * 3, **at), *lines("n_size_2", [77] * 3, **at)]
+    rows += lines("unparsed_rows", (0, 1, 2), classifier="t5_clp", decoding="any", **at)
+    folder = longtables.reports(tmp_path / "reports", rows)
+    confused = lines("acc", (0,), **at)[0]
+    pairs = [
+        confused | {"composition": c, "predicted": "joy", "rows": n}
+        for c, n in (("a", 3), ("b", 9), ("c", 4), ("d", 5))
+    ]
+    longtables.write(folder / "confusions.csv", long.CONFUSION_COLUMNS, pairs)
+    shown = rows_of("kinds_of_errors", folder)["bert, CG"]
+    assert shown["right"] == "40.00 [40.00, 40.00]" and shown["all wrong"] == "10.00 [10.00, 10.00]"
+    assert list(rows_of("kinds_of_errors", folder, "diagnostic: Acc by where")["bert, CG"])[2:] == [
+        "2 labels (77 rows)"
+    ]
+    title = "diagnostic: the most frequent confusions, without augmentation"
+    assert list(rows_of("kinds_of_errors", folder, title)) == [
+        f"bert, {name}, joy" for name in "bdc"
+    ]  # CONFUSIONS of them
+    assert kinds_of_errors.CONFUSIONS == 3
+    unread = rows_of("kinds_of_errors", folder, "diagnostic: answers that could not be read")
+    assert unread["t5_clp, CG"]["answers"] == "1"
+
+
+def test_an_experiment_of_ones_own_has_its_table(tmp_path):
+    at = {"experiment": "mine"}
+    rows = [row for metric in longtables.METRICS for row in lines(metric, (1.0, 2.0, 3.0), "nearest", **at)]
+    rows += lines("acc", (8.0, 9.0, 10.0), "nearest", decoding="tuned_thresholds", **at)
+    folder = longtables.reports(tmp_path / "reports", rows, [gain(2.0, "nearest", **at)])
+    shown = rows_of("other_experiments", folder, "mine: diagnostic")
+    assert shown["unseen, nearest, threshold"]["Acc over none"] == "+2.00 [+1.00, +3.00]"
+    assert shown["unseen, nearest, tuned_thresholds"]["Acc"] == "9.00 [6.52, 11.48]"
+
+
+# ---------------------------------------------------------------- current and archived
+
+
+def test_archived_numbers_are_marked_and_give_way_to_current_ones(tmp_path):
+    folder = longtables.reports(tmp_path / "reports", longtables.paper_rows(), archive=True)
+    folder = longtables.reports(folder, lines("acc", (60.0, 60.0, 60.0)))  # diagnostic has run again
+    results = longtables.load(folder)
+    assert rows_of("table_2", folder)["none"]["Acc"] == "60.00 [60.00, 60.00]"
+    assert list(rows_of("table_2", folder)) == ["none"]  # nothing of the archive beside it
+    notes = {table.title: table.note for table in contents.tables("table_2", results)}
+    assert "commit" not in notes["diagnostic"] and BEFORE in notes["semeval_mini"]
+    assert "Seeds 13, 21, 42; scale tiny: encoder, decoder, seq2seq `tiny, 2 layers of 128`." in notes["diagnostic"]
+
+
+def test_seeds_that_some_cells_lack_are_told(tmp_path):
+    rows = [row for row in longtables.paper_rows() if (row["generator"], row["seed"]) != ("ld_vae", 42)]
+    table = contents.tables("table_2", longtables.load(longtables.reports(tmp_path / "reports", rows)))[0]
+    assert table.note.startswith("Seeds 13, 21, 42, but not in every cell;")
+
+
+def test_an_archive_that_names_no_commit_is_refused(tmp_path):
+    folder = longtables.reports(tmp_path / "reports", longtables.paper_rows(), archive=True)
+    write_json(folder / "archive/provenance.json", {})
+    with pytest.raises(
+        InputError, match="archive/provenance.json: names no commit for paper, of which .*results.csv has rows"
+    ):
+        longtables.load(folder)
+
+
+# ---------------------------------------------------------------- malformed files
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("paper,diagnostic,tiny,none,top_k,bert,threshold,13,unseen,acc", "line 2: 10 fields, not 11"),
+        ("paper,diagnostic,tiny,none,top_k,bert,threshold,13,unseen,acc,1,2", "line 2: 12 fields, not 11"),
+        ("paper,diagnostic,tiny,none,top_k,bert,threshold,13,unseen,acc,nan", "line 2: value: nan is no finite number"),
+        ("paper,diagnostic,tiny,none,top_k,bert,threshold,13,unseen,acc,", "line 2: could not convert"),
+        ("paper,diagnostic,tiny,none,top_k,bert,threshold,1.5,unseen,acc,1", "line 2: invalid literal"),
+        ('paper,"diagnostic,tiny', "line 2: unexpected end of data"),
+        ("paper,diagnostic,tiny,\xff,top_k,bert,threshold,13,unseen,acc,1", "can't decode"),
+    ],
+)
+def test_a_malformed_line_is_named_with_the_remedy(reports, line, said):
+    (reports / "results.csv").write_bytes(f"{','.join(long.COLUMNS)}\n{line}\n".encode("latin-1"))
+    with pytest.raises(InputError, match=f"results.csv: .*{said}.*; `make tables` writes it again"):
+        longtables.load(reports)
+
+
+def test_other_columns_and_a_line_twice_are_refused(reports):
+    path = reports / "results.csv"
+    text = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(["experiment,value\n", *text[1:]]))
+    with pytest.raises(InputError, match="line 1: the columns are experiment,value, not experiment,benchmark"):
+        longtables.load(reports)
+    path.write_text("".join([*text, text[1].rsplit(",", 1)[0] + ",99\n"]))
+    with pytest.raises(InputError, match=f"line {len(text) + 1}: says the same of the same cell as a line before it"):
+        longtables.load(reports)
+
+
+def test_no_result_at_all_names_the_first_experiment(tmp_path):
+    with pytest.raises(InputError, match="results.csv: no result; `make grid EXPERIMENT=small` makes the first"):
+        longtables.load(longtables.reports(tmp_path / "reports", []))
+
+
+# ---------------------------------------------------------------- the stage
+
+
+def run(folder, out):
+    tables_stage.main(["--params", str(ROOT / "params.yaml"), "--reports", str(folder), "--out", str(out)])
+    return {path.relative_to(out).as_posix(): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
+
+
+def test_the_stage_writes_every_table_and_the_same_bytes_twice(reports, tmp_path, monkeypatch):
+    prior = [
+        row
+        for split, value in (("seen", 70.0), ("unseen", 20.0))
+        for decoding in ("threshold", "composition_prior")
+        for row in lines(
+            "acc", [value] * 3, split=split, decoding=decoding, experiment="prior", benchmark="diagnostic_seen"
+        )
+    ]
+    longtables.reports(reports, longtables.paper_rows() + prior, longtables.paper_gains())
+    first = run(reports, tmp_path / "a")
+    monkeypatch.chdir(tmp_path)
+    assert run(reports, tmp_path / "b") == first
+    assert {f"{name}.{kind}" for name in contents.TABLES for kind in ("md", "csv")} <= set(first)
+    assert "figures/seen-unseen-diagnostic_seen.svg" in first and "table_2.tex" in first
+    assert b"(figures/seen-unseen-diagnostic_seen.png)" in first["composition_prior.md"]
+    assert b"No results yet: `make grid EXPERIMENT=classifiers` makes them." in first["table_1.md"]
+    found = list(csv.DictReader(first["table_2.csv"].decode().splitlines()))
+    cell = next(r for r in found if (r["table"], r["row"], r["column"]) == ("semeval_mini", "ld_vae", "Acc"))
+    assert (cell["value"], cell["ci95"], cell["paper"], cell["shown"]) == (
+        "8.0",
+        "2.4841",
+        "8.44",
+        "8.00 [5.52, 10.48]",
+    )
+
+
+def test_the_committed_results_make_every_table(tmp_path):
+    made = run(ROOT / "reports", tmp_path / "tables")
+    assert not [
+        name for name in contents.TABLES if name != "other_experiments" and b"No results yet" in made[f"{name}.md"]
+    ]
+
+
+# ---------------------------------------------------------------- cells and formats
+
+
+def test_agreement_is_where_the_papers_number_lies():
+    assert [Cell(8.0, 1.0, paper).agreement for paper in (8.44, 9.5, 6.0, None)] == ["inside", "above", "below", ""]
+    assert Cell(8.0, None, 8.44).agreement == "above"  # one seed has no interval
+    assert str(Cell(8.0, 1.0, 8.44)) == "8.00 [7.00, 9.00]" and Cell(8.0, 1.0, 8.44).printed == "8.44 (-0.44)"
+    assert Cell(words="not run", paper=1.0).shown == "not run"
+    elsewhere = Cell(8.0, 1.0, 8.44, other_corpus=True)
+    assert (elsewhere.printed, elsewhere.agreement) == ("8.44", "")
+    assert Cell(1403, paper=1403).printed == "1,403 (0)"
+
+
+def test_names_and_signs_are_escaped_in_every_format():
+    table = Table("a_b", "", ["name", "5 %"], [["<b>|x_y", Cell(1.5, 0.25, 2.0)], ["", Cell(words="< 0.001")]])
+    assert "| \\<b>\\|x_y | 1.50 [1.25, 1.75] | 2.00 (-0.50) |" in cells.markdown(table)
+    assert "| \\< 0.001 |" in " ".join(cells.markdown(table).split())
+    tex = cells.latex([table])
+    assert "$<$b>|x\\_y & 1.50 {\\scriptsize [1.25, 1.75]} \\\\" in tex and "5 \\% \\\\" in tex and "$<$ 0.001" in tex
+    assert list(csv.reader(cells.comma_separated([table]).splitlines()))[1] == [
+        "a_b",
+        "<b>|x_y",
+        "5 %",
+        "1.5",
+        "0.25",
+        "2.0",
+        "1.50 [1.25, 1.75]",
+    ]
+
+
+def test_every_panel_of_figure_4_without_one_below_it_says_the_numbers_of_texts(tmp_path):
+    curve = [(0, summarise([9.0, 10.0])), (600, summarise([20.0, 22.0]))]
+    figures.accuracy_by_size("toy", {f"generator {n}": curve for n in range(7)}, tmp_path / "figure")
+    assert (tmp_path / "figure.svg").read_text().count("<!-- 600 -->") == 4  # three in the second row, one in the first
