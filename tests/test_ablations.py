@@ -104,6 +104,7 @@ def test_every_stage_takes_values_beside_the_file():
 
 def test_the_reader_of_texts_is_itself_read_on_real_texts_of_what_was_asked(tmp_path, monkeypatch):
     """Of four real texts two have a requested composition, and the classifier reads one of them rightly."""
+    monkeypatch.setattr("stages.COSTS", tmp_path / "costs")
     LABELS.write(tmp_path / "labels.json")
     test = [Example(f"r{i}", f"real {i}", labels) for i, labels in enumerate([(0, 1), (0, 1), (2,), (0,)])]
     write_jsonl(tmp_path / "iid_test.jsonl", test)
@@ -121,6 +122,7 @@ def test_the_reader_of_texts_is_itself_read_on_real_texts_of_what_was_asked(tmp_
     row = read_json(tmp_path / "row.json")
     assert row["judged"] == {"classifier": {"acc": 0.0, "corr": 100.0, "comp": 0.0}}
     assert row["reader"] == {"acc": 50.0, "corr": 100.0, "comp": 50.0, "n": 2}
+    assert len(list((tmp_path / "costs").iterdir())) == 1
     write_jsonl(tmp_path / "kept.jsonl", [Example("y0", "made", (1,), "ld_vae", (1,))])
     judge.main([*words, "--benchmark", "own", "--generator", "ld_vae", "--seed", "13", "--classifier", "bert"])
     assert read_json(tmp_path / "row.json")["reader"] == {}

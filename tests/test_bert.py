@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -210,6 +211,20 @@ def test_the_model_folder_holds_no_pickle_and_no_trainer_state(model):
     assert not list((folder.parent).rglob("checkpoint*"))
 
 
+def test_weights_that_are_cut_off_are_one_line(model, tmp_path):
+    shutil.copytree(model[0], tmp_path / "m")
+    for name in ("heads.safetensors", "model.safetensors"):
+        whole = (tmp_path / "m" / name).read_bytes()
+        (tmp_path / "m" / name).write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(InputError, match=str(tmp_path / "m")) as error:
+            bert.predict(tmp_path / "m", ["a text"])
+        assert "\n" not in str(error.value)
+        (tmp_path / "m" / name).write_bytes(whole)
+    (tmp_path / "m" / "heads.safetensors").unlink()
+    with pytest.raises(InputError, match="heads.safetensors: no such file; train the model again"):
+        bert.predict(tmp_path / "m", ["a text"])
+
+
 def test_the_same_seed_writes_the_same_bytes(encoder, tmp_path):
     short = SETTINGS.model_copy(update={"epochs": 2, "dropout": 0.2, "patience": 1})
     for name, seed in (("a", 13), ("b", 13), ("c", 14)):
@@ -264,12 +279,8 @@ def test_every_classifier_of_params_keeps_the_contract():
 
 
 def test_prediction_rows_carry_six_digits(model):
-    from stages.train_classifier import predictions
+    from stages.train_classifier import predicted
 
-    rows = list(predictions(bert, model[0], [("validation", examples(2)), ("test", examples(3))]))
-    assert [(row["id"], row["split"]) for row in rows[:3]] == [
-        ("x0", "validation"),
-        ("x1", "validation"),
-        ("x0", "test"),
-    ]
+    rows = list(predicted(bert, model[0], "test", examples(3)))
+    assert [(row["id"], row["split"]) for row in rows] == [(f"x{n}", "test") for n in range(3)]
     assert all(p == round(p, 6) and 0 <= p <= 1 for row in rows for p in row["probabilities"])

@@ -63,6 +63,7 @@ def test_the_target_comes_from_support_label_generator_or_half_of_both():
     assert target_of(support, drawn, "both") == {(0,): 0.5, (1,): 1.25, (2,): 0.25}
     with pytest.raises(InputError, match="unknown source 'test'"):
         target_of(support, drawn, "test")
+    assert target_of({(0,): 2, (1,): 2}, {}, "support") == target_of(support, drawn, "support")  # counted already
     with pytest.raises(InputError, match="no target composition"):
         prior_of(TRAIN, {}, 3)
 
@@ -234,3 +235,23 @@ def test_em_finds_the_target_of_well_separated_texts():
     p = np.where(gold, 0.99, 0.01)
     found = em_target(p, prior)
     assert found.sum() == pytest.approx(1) and found == pytest.approx(true, abs=0.03)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10**6), st.booleans())
+def test_weights_are_chosen_by_what_decoding_gets_right(seed, back_off):
+    """The search does not decode every row for every weight, and finds what that would find."""
+    rng = np.random.default_rng(seed)
+    gold = [rng.random((n, 3)) > 0.5 for n in (9, 5)]
+    folds = []
+    for _ in range(2):
+        p = [np.clip(truth * 0.5 + rng.random(truth.shape) * 0.5, 0.01, 0.99) for truth in gold]
+        folds.append(Fold(prior_of(TRAIN, SUPPORT, 3), p[0], gold[0], p[1], gold[1]))
+    for weight, strength in ((0.1, 0.3), (0.9, 1.0), (0.5, 0.0)):
+        found = choose(folds, (weight,), (strength,), back_off)
+        for name in ("seen", "unseen"):
+            right = [
+                (decode(getattr(fold, name), fold.prior, weight, strength, back_off) == getattr(fold, f"{name}_gold")).all(1)
+                for fold in folds
+            ]
+            assert getattr(found, name) == pytest.approx(np.concatenate(right).mean())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import subprocess
+from pathlib import Path
 
 import longtables
 import pytest
@@ -94,6 +97,9 @@ def test_provenance_without_any_result_names_the_remedy(tmp_path):
 def test_a_broken_lock_is_named(tmp_path):
     (tmp_path / "grid" / "corpus").mkdir(parents=True)
     (tmp_path / "grid" / "corpus" / "dvc.lock").write_text("stages: [")
+    with pytest.raises(InputError, match="corpus/dvc.lock: not valid YAML"):
+        provenance_of(tmp_path)
+    (tmp_path / "grid" / "corpus" / "dvc.lock").write_text("stages: [1]")
     with pytest.raises(InputError, match="corpus/dvc.lock: not a lock file of DVC; restore it"):
         provenance_of(tmp_path)
 
@@ -116,3 +122,37 @@ def test_outputs_whose_names_have_dots_keep_their_own_costs():
         "data-a.json",
     ]
     assert list(map(cost_file, names)) == found
+
+
+def test_an_output_elsewhere_on_the_disk_has_its_cost_among_the_others(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with cost_of(tmp_path / "elsewhere" / "model"):
+        pass
+    (file,) = (tmp_path / ".costs").iterdir()
+    assert file.name.endswith("-elsewhere-model.json")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "backbones",
+        "train_filter",
+        "label_generator",
+        "train_generator",
+        "synthesize",
+        "select",
+        "folds",
+        "train_classifier",
+        "quality",
+        "judge",
+        "representations",
+    ],
+)
+def test_every_heavy_stage_records_what_it_costs_to_write_its_output(script):
+    source = Path(importlib.import_module(f"stages.{script}").__file__).read_text(encoding="utf-8")
+    timed = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.With) and ast.unparse(node.items[0].context_expr) == "cost_of(args.out)"
+    ]
+    assert len(timed) == 1

@@ -1,14 +1,24 @@
-"""Thresholds tuned on validation rows (SCut), and where those rows come from."""
+"""Decodings of one classifier's predictions: what they learn and from which rows."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import worlds
 from hypothesis import given
 from hypothesis import strategies as st
+from worlds import PARTS
 
-from compaug.evaluation.decoding import DECODINGS, decode, read_validation, tune_thresholds
-from compaug.records import Example, InputError, write_rows
+from compaug.evaluation import gold as golds
+from compaug.evaluation import predictions
+from compaug.evaluation.decoding import DECODINGS, Case, cross_calibrated, fold_of, tune_thresholds
+from compaug.params import CompositionPrior
+from compaug.records import Example, InputError
+
+OPTIONS = CompositionPrior(target="support", calibrate=True, back_off=True, weight=None, strength=None)
+HALVES = {name: [e for i, e in enumerate(PARTS["support"]) if (i // 2) % 2 == at] for at, name in enumerate("ab")}
 
 
 def f1(scores, truth, threshold):
@@ -34,29 +44,123 @@ def test_no_threshold_has_a_better_f1_than_the_tuned_one(rows):
 def test_a_threshold_lies_half_way_between_the_scores_that_it_separates():
     scores, truth = np.array([[0.1], [0.2], [0.3]]), np.array([[0], [0], [1]])
     assert tune_thresholds(scores, truth, 0.5).tolist() == [pytest.approx(0.25)]
-    test = np.array([[0.24], [0.26]])
-    assert decode("tuned_thresholds", 0.5, test, scores, truth).tolist() == [[False], [True]]
-    assert decode("threshold", 0.5, test, scores, truth).tolist() == [[False], [False]]
+    final = SimpleNamespace(validation=scores, validation_gold=truth)
+    case = SimpleNamespace(final=final, raw={"iid": np.array([[0.24], [0.26]])}, threshold=0.5)
+    assert DECODINGS["tuned_thresholds"](case).sets["iid"].tolist() == [[False], [True]]
+    assert DECODINGS["threshold"](case).sets["iid"].tolist() == [[False], [False]]
 
 
 def test_without_validation_rows_the_threshold_is_the_default():
     none = np.zeros((0, 3))
-    test = np.random.default_rng(0).random((20, 3))
-    assert np.array_equal(decode("tuned_thresholds", 0.4, test, none, none), test > 0.4)
+    assert tune_thresholds(none, none, 0.4).tolist() == [0.4] * 3
 
 
-def test_an_unknown_decoding_is_refused():
-    with pytest.raises(InputError, match=f"choose from {', '.join(DECODINGS)}"):
-        decode("argmax", 0.5, *[np.zeros((1, 1))] * 3)
+# ---------------------------------------------------------------- the composition prior
 
 
-def test_validation_rows_are_read_with_the_gold_of_the_file_they_came_from(tmp_path):
-    rows = [("a", "validation", 0.2), ("t", "test", 0.3), ("s", "validation", 0.9)]
-    rows = [{"id": i, "split": split, "probabilities": [p, 1 - p]} for i, split, p in rows]
-    write_rows(tmp_path / "p.jsonl", rows)
-    known = [Example("a", "x", (1,)), Example("b", "x", ()), Example("s", "x", (0, 1))]
-    probabilities, gold = read_validation(tmp_path / "p.jsonl", known, 2)
-    assert probabilities.tolist() == [[0.2, 0.8], [0.9, pytest.approx(0.1)]]
-    assert gold.tolist() == [[False, True], [True, True]]
-    with pytest.raises(InputError, match="validation row 's' is in no training file"):
-        read_validation(tmp_path / "p.jsonl", known[:2], 2)
+@pytest.fixture
+def case(tmp_path):
+    """Makes the case of a classifier that reads joy or love alone as both; keywords change it."""
+    worlds.write_gold(tmp_path, "own")
+    gold = golds.read(tmp_path / "gold" / "own.jsonl.gz")
+    held_out = [(e, "train") for e in PARTS["train"][:16]] + [(Example("y0", "a new text", (0,)), "ld_vae")]
+    test = worlds.beliefs([*PARTS["test"], *PARTS["seen_test"]])
+    final = worlds.write_cell(tmp_path, "final", test, [*held_out, (PARTS["support"][0], "support")], drawn={"0": 1})
+    folds = [
+        worlds.write_cell(tmp_path, name, worlds.beliefs(held), held_out, HALVES["ba"["ab".index(name)]])
+        for name, held in HALVES.items()
+    ]
+
+    def make(folds=folds, final=final, gold=gold, **options) -> Case:
+        ids = {"unseen": tuple(gold.parts["test"]), "seen": tuple(gold.parts["seen_test"])}
+        read = [predictions.read(path, 3) for path in folds]
+        settings = OPTIONS.model_copy(update=options)
+        return Case(predictions.read(final, 3), gold, ids, read, settings, 0.5)
+
+    return make
+
+
+def accuracy(case: Case, decoding: str) -> dict[str, float]:
+    sets = DECODINGS[decoding](case).sets
+    return {split: (sets[split] == truth).all(1).mean() for split, truth in case.truth.items()}
+
+
+def test_the_correction_helps_where_only_the_prior_was_wrong(case):
+    found = {decoding: accuracy(case(), decoding) for decoding in DECODINGS}
+    assert found["threshold"]["seen"] > 0.8 and found["threshold"]["unseen"] < 0.2
+    assert found["joint"]["unseen"] < 0.2
+    for decoding in ("composition_prior", "uncalibrated"):
+        assert found[decoding]["unseen"] > 0.5 and found[decoding]["seen"] > 0.5
+    assert case().weights.harmonic > 0.5
+
+
+def test_the_area_under_the_curve_is_that_of_the_decodings_own_scores(case):
+    areas = {decoding: DECODINGS[decoding](case()).ausuc(case()) for decoding in DECODINGS}
+    assert areas["threshold"] == areas["joint"] == areas["tuned_thresholds"]
+    assert all(0 <= area <= 1 for area in areas.values()) and areas["threshold"] > 0.5
+
+
+def test_support_and_synthetic_rows_among_the_validation_rows_are_no_held_out_seen_rows(case):
+    whole = case()
+    fold = whole.folds[0]
+    assert len(fold_of(fold, whole.gold, False).seen) == 16
+    mixed = predictions.Predictions(**(vars(fold) | {"source": np.array(["train"] * 15 + ["support", "ld_vae"])}))
+    assert len(fold_of(mixed, whole.gold, False).seen) == 15
+
+
+def test_a_fold_knows_its_own_half_of_the_support_set_alone(case, tmp_path):
+    joy, love = PARTS["support"][::2], PARTS["support"][1::2]
+    path = worlds.write_cell(tmp_path, "half", worlds.beliefs(joy), [(PARTS["train"][0], "train")], love)
+    made = fold_of(predictions.read(path, 3), case().gold, False)
+    assert made.unseen_gold.tolist() == [[True, False, False]] * 10
+    known = {tuple(np.flatnonzero(row)) for row in made.prior.candidates[made.prior.target > 0]}
+    assert known == {(1,)}
+
+
+def test_a_classifier_that_predicts_other_rows_is_no_fold(case, tmp_path):
+    whole = case()
+    with pytest.raises(InputError, match="final.jsonl.gz: a fold predicts support rows, but 'u0' is none"):
+        fold_of(whole.final, whole.gold, False)
+
+
+def test_weights_that_params_set_are_not_searched(case):
+    found = case(weight=0.8, strength=0.65).weights
+    assert (found.weight, found.strength) == (0.8, 0.65) and found.harmonic > 0
+
+
+def test_without_folds_weight_and_strength_come_from_the_parameters(case):
+    found = DECODINGS["composition_prior"](case(folds=[], weight=0.5, strength=1.0))
+    assert (found.weight, found.strength, found.chosen.harmonic) == (0.5, 1.0, None)
+    with pytest.raises(InputError, match="final.jsonl.gz: no folds to choose the composition prior's weights on"):
+        DECODINGS["composition_prior"](case(folds=[], weight=0.5))
+
+
+def test_without_support_rows_nothing_is_corrected(case, tmp_path):
+    """The iid arm: P_t is P_train up to its smoothing."""
+    iid = worlds.write_cell(tmp_path, "iid", worlds.beliefs([*PARTS["test"], *PARTS["seen_test"]]), support=())
+    sets = [
+        DECODINGS["composition_prior"](case(folds=[], final=iid, weight=0.5, strength=s, calibrate=False)).sets["seen"]
+        for s in (0.0, 1.0)
+    ]
+    assert (sets[0] == sets[1]).mean() > 0.99
+
+
+def test_the_target_can_be_what_the_label_generator_drew(case, tmp_path):
+    prior = case(target="both").prior
+    target = {tuple(np.flatnonzero(row)): t for row, t in zip(prior.candidates, prior.target, strict=True) if t}
+    assert target == {(0,): 0.75, (1,): 0.25}  # half of each: the support set has both equally often, drawn was joy
+    silent = worlds.write_cell(tmp_path, "silent", worlds.beliefs([*PARTS["test"], *PARTS["seen_test"]]))
+    with pytest.raises(
+        InputError, match="target is label_generator, but the requests were not given; train with --comp"
+    ):
+        DECODINGS["joint"](case(final=silent, target="label_generator"))
+
+
+def test_a_calibrated_row_had_no_part_in_its_calibration():
+    rng = np.random.default_rng(0)
+    p, gold = rng.random((40, 3)), rng.random((40, 3)) > 0.5
+    before = cross_calibrated(p, gold)
+    gold[7] = ~gold[7]
+    after = cross_calibrated(p, gold)
+    assert (before[7] == after[7]).all() and (before[8] != after[8]).any()
+    assert cross_calibrated(p[:0], gold[:0]).shape == (0, 3)

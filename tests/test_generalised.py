@@ -53,6 +53,11 @@ def predict(path: Path, validation, test) -> None:
     )
 
 
+@pytest.fixture(autouse=True)
+def costs_in_tmp(tmp_path, monkeypatch):
+    monkeypatch.setattr("stages.COSTS", tmp_path / "costs")
+
+
 @pytest.fixture
 def world(tmp_path):
     """A split with a seen test set, synthetic rows, folds, and the predictions of a final and of two fold classifiers."""

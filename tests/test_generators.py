@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
-from toys import LABELS, PROMPT, backbones, examples, ls_pt_params, synthesis
+from toys import LABELS, TASK, backbones, examples, ls_pt_params, synthesis, texts
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from compaug import generators, selection
 from compaug.generators import ls_pt, prefix
-from compaug.generators.prompts import training_examples
+from compaug.generators.examples import training_examples
 from compaug.pretrained import load_decoder
-from compaug.records import InputError, Labels, file_digest, read_json, read_jsonl, write_jsonl, write_rows
+from compaug.records import Draft, InputError, Labels, file_digest, read_json, read_jsonl, write_jsonl, write_rows
+from compaug.tasks.multi_label import Task
 from compaug.training import FitOptions, fit
 from stages import synthesize, train_generator
 
@@ -35,7 +36,7 @@ def trained(folders, tmp_path_factory):
     """LS-PT trained until it knows the single text of every composition but the last."""
     folder = tmp_path_factory.mktemp("run") / "generator"
     params = ls_pt_params(epochs=60, validation=0.0)
-    ls_pt.train([e for e in ONE_WAY if len(e.labels) < 4] * 2, LABELS, params, PROMPT, folders, folder, 13)
+    ls_pt.train([e for e in ONE_WAY if len(e.labels) < 4] * 2, TASK, params, folders, folder, 13)
     return folder
 
 
@@ -45,7 +46,7 @@ def checkpoints_go_to_a_temporary_folder(tmp_path, monkeypatch):
 
 
 def texts_of(folder, folders, label_sets, seed=3, **changes):
-    return ls_pt.generate(folder, label_sets, LABELS, synthesis(**changes), folders, seed)
+    return texts(ls_pt.generate(folder, label_sets, TASK, synthesis(**changes), folders, seed), label_sets)
 
 
 # ---------------------------------------------------------------- LS-PT
@@ -84,7 +85,7 @@ def test_training_ls_pt_leaves_gpt2_bit_identical_and_lowers_the_loss(folders, t
     model = prefix.PrefixModel(ls_pt.LabelPrefix(4, 3, 16, decoder.config), decoder)
     assert {name.split(".")[0] for name, p in model.named_parameters() if p.requires_grad} == {"network"}
     assert not model.train().decoder.model.training  # its dropout stays off
-    rows = prefix.text_rows(LABELED, LABELS, PROMPT, tokenizer, 40)
+    rows = prefix.text_rows(LABELED, TASK, tokenizer, 40)
     collate = partial(prefix.collate, prefix_length=3, pad=tokenizer.eos_token_id)
     options = FitOptions(epochs=16, batch_size=8, lr=0.01)
     history = fit(model, rows, [], collate, options, seed=1, work_dir=tmp_path / "work", description="toy")
@@ -124,9 +125,9 @@ def test_sampling_depends_on_the_seed_alone(trained, folders):
 def test_training_twice_writes_the_same_bytes(folders, tmp_path):
     params = ls_pt_params(epochs=2, validation=0.1, patience=1)
     for name in ("one", "two"):
-        ls_pt.train(LABELED, LABELS, params, PROMPT, folders, tmp_path / name, 13)
+        ls_pt.train(LABELED, TASK, params, folders, tmp_path / name, 13)
     assert file_digest(tmp_path / "one") == file_digest(tmp_path / "two")
-    ls_pt.train(LABELED, LABELS, params, PROMPT, folders, tmp_path / "three", 14)
+    ls_pt.train(LABELED, TASK, params, folders, tmp_path / "three", 14)
     assert file_digest(tmp_path / "one") != file_digest(tmp_path / "three")
 
 
@@ -136,7 +137,7 @@ def test_generators_learn_from_labeled_rows_and_without_support_if_asked():
 
 
 def test_a_model_of_other_labels_or_another_decoder_is_refused(trained, folders, tmp_path):
-    other = Labels(("a", "b"), ("a", "b"))
+    other = Task(Labels(("a", "b"), ("a", "b")))
     with pytest.raises(InputError, match="trained for other labels"):
         ls_pt.generate(trained, [(0,)], other, synthesis(), folders, 1)
     tokenizer, _ = load_decoder(folders["decoder"])
@@ -144,12 +145,12 @@ def test_a_model_of_other_labels_or_another_decoder_is_refused(trained, folders,
     GPT2LMHeadModel(config).save_pretrained(tmp_path / "decoder")
     tokenizer.save_pretrained(tmp_path / "decoder")
     with pytest.raises(InputError, match="does not fit this decoder"):
-        ls_pt.generate(trained, [(0,)], LABELS, synthesis(), {"decoder": tmp_path / "decoder"}, 1)
+        ls_pt.generate(trained, [(0,)], TASK, synthesis(), {"decoder": tmp_path / "decoder"}, 1)
 
 
 def test_a_prefix_that_does_not_fit_the_decoder_is_one_clear_line(folders, tmp_path):
     with pytest.raises(InputError, match="lower prefix_length or max_length"):
-        ls_pt.train(LABELED, LABELS, ls_pt_params(prefix_length=30), PROMPT, folders, tmp_path / "g", 1)
+        ls_pt.train(LABELED, TASK, ls_pt_params(prefix_length=30), folders, tmp_path / "g", 1)
 
 
 # ---------------------------------------------------------------- controls
@@ -157,42 +158,57 @@ def test_a_prefix_that_does_not_fit_the_decoder_is_one_clear_line(folders, tmp_p
 
 def control(name, tmp_path, label_sets, seed=3):
     generator = generators.load(name)
-    generator.train(examples(), LABELS, None, PROMPT, {}, tmp_path / name, 13)
-    return generator.generate(tmp_path / name, label_sets, LABELS, synthesis(), {}, seed)
+    generator.train(examples(), TASK, None, {}, tmp_path / name, 13)
+    return texts(generator.generate(tmp_path / name, label_sets, TASK, synthesis(), {}, seed), label_sets)
 
 
 def test_no_augmentation_answers_no_request(tmp_path):
-    assert control("none", tmp_path, [(0,), (1,)]) == []
+    assert control("none", tmp_path, [(0,), (1,)]) == ["", ""]
+    assert not generators.load("none").takes_requests and generators.load("oversample").takes_requests
 
 
 def test_oversampling_repeats_support_texts_of_exactly_the_requested_composition(tmp_path):
     support = {(e.labels, e.text) for e in examples() if e.source == "support"}
-    texts = control("oversample", tmp_path, [(0, 1)] * 20 + [(2, 3)] * 20)
-    assert set(zip([(0, 1)] * 20 + [(2, 3)] * 20, texts, strict=True)) == support
+    made = control("oversample", tmp_path, [(0, 1)] * 20 + [(2, 3)] * 20)
+    assert set(zip([(0, 1)] * 20 + [(2, 3)] * 20, made, strict=True)) == support
     assert control("oversample", tmp_path, [(0,)]) == [""]  # (0,) is in D_train, not in the support set
 
 
 def test_the_shuffled_control_uses_every_real_text_equally_often(tmp_path):
-    texts = control("shuffled", tmp_path, [(0,)] * 64)
-    assert sorted(texts) == sorted([e.text for e in examples()] * 2)
-    assert texts != control("shuffled", tmp_path, [(0,)] * 64, seed=4)
+    made = control("shuffled", tmp_path, [(0,)] * 64)
+    assert sorted(made) == sorted([e.text for e in examples()] * 2)
+    assert made != control("shuffled", tmp_path, [(0,)] * 64, seed=4)
 
 
 # ---------------------------------------------------------------- the stage after a generator
 
 
 def test_blank_repeated_and_copied_texts_are_told_apart():
-    texts = ["New text", " ", "new  TEXT", "Known text", "another"]
-    assert selection.judge(texts, {"known text"}, copies=False) == ["kept", "blank", "duplicate", "copied", "kept"]
-    assert selection.judge(texts, set(), copies=True) == ["kept", "blank", "kept", "kept", "kept"]
+    drafts = [Draft(0, text, (0,)) for text in ["New text", " ", "new  TEXT", "Known text", "another"]]
+
+    def fates(known, copies):
+        judged = list(selection.judge(iter(drafts), known, copies))
+        assert [draft for draft, _ in judged] == drafts
+        return [fate for _, fate in judged]
+
+    assert fates({"known text"}, copies=False) == ["kept", "blank", "duplicate", "copied", "kept"]
+    assert fates(set(), copies=True) == ["kept", "blank", "kept", "kept", "kept"]
 
 
 def test_the_side_car_adds_up():
-    label_sets = [(0,), (0,), (0, 1), (0, 1)]
-    made = selection.counts(label_sets, ["kept", "blank", "copied", "kept"], LABELS)
-    assert made["requested"] == 4 == made["kept"] + sum(made["dropped"].values())
-    assert made["produced"] == 3
-    assert made["per_composition"] == {"joy": {"requested": 2, "kept": 1}, "joy+fear": {"requested": 2, "kept": 1}}
+    requests = [(0,), (0,), (0, 1), (0, 1)]
+    for unanswered in ([(1, "blank")], []):  # a blank draft and no draft are the same
+        made = selection.counts(requests, [(0, "kept"), *unanswered, (2, "copied"), (3, "kept")], LABELS)
+        assert made["requested"] == 4 == made["kept"] + sum(made["dropped"].values())
+        assert made["produced"] == 3 and made["dropped"]["blank"] == 1
+        assert made["per_composition"] == {"joy": {"requested": 2, "kept": 1}, "joy+fear": {"requested": 2, "kept": 1}}
+
+
+def test_the_side_car_counts_further_drafts_of_a_request():
+    made = selection.counts([(0,), (1,)], [(0, "kept"), (0, "duplicate"), (0, "kept")], LABELS)
+    assert (made["requested"], made["produced"], made["kept"]) == (2, 3, 2)
+    assert made["dropped"] == {"blank": 1, "duplicate": 1, "copied": 0}
+    assert made["per_composition"] == {"joy": {"requested": 1, "kept": 2}, "fear": {"requested": 1, "kept": 0}}
 
 
 def test_a_request_with_an_unknown_label_names_its_line(tmp_path):

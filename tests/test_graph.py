@@ -261,10 +261,9 @@ def behind_of(some: list[Stage], names: set[str]) -> set[str]:
 
 # ---------------------------------------------------------------- floors
 
-GROUND = {"records", "named", "metrics", "params", "pretrained", "training", "statistics"}
+GROUND = {"records", "named", "params", "cartography", "portable", "pretrained", "tasks", "training"}
 ROOMS = {"benchmarks", "splits", "audit", "backbones", "compositions", "generators", "classifiers"}
-ROOMS |= {"decoding", "composition_prior"}
-UPPER = {"selection", "quality", "ratings", "representations", "reports", "bench"}
+UPPER = {"selection", "evaluation", "reports", "experiments", "engine", "bench", "fingerprints"}
 
 
 def room_of(file: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -10,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 from torch.distributions import Normal, kl_divergence
-from toys import LABELS, PROMPT, backbones, examples, ld_vae_params, synthesis
+from toys import TASK, backbones, examples, ld_vae_params, synthesis, texts
 from transformers import GPT2Config
 
 from compaug.generators import latents, ld_vae, prefix
 from compaug.generators.posterior import Posterior, slots
 from compaug.pretrained import load_decoder, load_encoder
-from compaug.records import Example, file_digest
+from compaug.records import Example, InputError, file_digest
 from compaug.training import FitOptions, fit
 
 LABELED = [e for e in examples() if e.labels]
@@ -39,18 +40,18 @@ def checkpoints_go_to_a_temporary_folder(tmp_path, monkeypatch):
 def trained(folders, tmp_path_factory):
     folder = tmp_path_factory.mktemp("run") / "generator"
     params = ld_vae_params(epochs=60, alpha=0.01, beta=0.01)
-    ld_vae.train([e for e in ONE_WAY if len(e.labels) < 4] * 2, LABELS, params, PROMPT, folders, folder, 13)
+    ld_vae.train([e for e in ONE_WAY if len(e.labels) < 4] * 2, TASK, params, folders, folder, 13)
     return folder
 
 
 def texts_of(folder, folders, label_sets, seed=3, **changes):
-    return ld_vae.generate(folder, label_sets, LABELS, synthesis(**changes), folders, seed)
+    return texts(ld_vae.generate(folder, label_sets, TASK, synthesis(**changes), folders, seed), label_sets)
 
 
 def train(folders, folder, **changes):
     """Two epochs on the toy set; returns the history."""
     params = ld_vae_params(**({"epochs": 2} | changes))
-    ld_vae.train(examples(), LABELS, params, PROMPT, folders, folder, 13)
+    ld_vae.train(examples(), TASK, params, folders, folder, 13)
     return json.loads((folder / "history.json").read_text())["epochs"]
 
 
@@ -242,7 +243,7 @@ def model_and_rows(folders, cached=True, **changes):
     params = ld_vae_params(**changes)
     tokenizer, decoder = load_decoder(folders["decoder"])
     encoder_tokenizer, encoder = load_encoder(folders["encoder"])
-    rows = prefix.text_rows(LABELED, LABELS, PROMPT, tokenizer, params.max_length)
+    rows = prefix.text_rows(LABELED, TASK, tokenizer, params.max_length)
     assert cached == latents.add_encoder_inputs(rows, LABELED, params, encoder_tokenizer, encoder)
     for at, row in enumerate(rows):
         row["cluster"] = at % 5
@@ -327,6 +328,16 @@ def test_ld_vae_overfits_the_toy_set(trained, folders):
     assert history[-1]["train"]["kl_label"] >= 0 and history[-1]["train"]["kl_content"] >= 0
 
 
+@pytest.mark.parametrize("kept", [0, 4, 5000])
+def test_weights_that_are_cut_off_are_one_line(trained, folders, tmp_path, kept):
+    shutil.copytree(trained, tmp_path / "m")
+    weights = tmp_path / "m" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:kept])
+    with pytest.raises(InputError, match="model.safetensors: damaged or cut off .* train the model again") as error:
+        texts_of(tmp_path / "m", folders, [(0,)])
+    assert "\n" not in str(error.value)
+
+
 def test_the_requested_labels_decide_what_is_generated(trained, folders):
     known = [e for e in ONE_WAY if len(e.labels) < 4]
     texts = texts_of(trained, folders, [e.labels for e in known])
@@ -339,6 +350,7 @@ def test_inference_opens_neither_encoder_nor_text(trained, folders):
         "model.safetensors",
         "history.json",
         "clusters.json",
+        ".written",
     }
     weights = load_file(trained / "model.safetensors")
     assert not any("w_ih" in name or "head" in name or "encoder" in name for name in weights)
@@ -403,5 +415,5 @@ def test_one_composition_per_batch_when_the_order_of_the_reference_is_asked_for(
 
 def test_a_text_longer_than_the_encoder_reads_is_cut(folders, tmp_path):
     long = Example("long", "the sun is out and " * 40, (0,))
-    ld_vae.train([*examples(), long], LABELS, ld_vae_params(epochs=1), PROMPT, folders, tmp_path / "g", 13)
+    ld_vae.train([*examples(), long], TASK, ld_vae_params(epochs=1), folders, tmp_path / "g", 13)
     assert (tmp_path / "g" / "model.safetensors").exists()

@@ -9,7 +9,7 @@ from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from toys import LABELS, PROMPT, examples, synthesis
+from toys import TASK, examples, synthesis, texts
 
 from compaug.generators import llm
 from compaug.params import Llm
@@ -137,12 +137,12 @@ def params(url, **changes) -> Llm:
 
 
 def train(tmp_path, url, **changes):
-    llm.train(examples(), LABELS, params(url, **changes), PROMPT, {}, tmp_path / "m", 13)
+    llm.train(examples(), TASK, params(url, **changes), {}, tmp_path / "m", 13)
     return tmp_path / "m"
 
 
 def generate(model, requests=REQUESTS, seed=3):
-    return llm.generate(model, requests, LABELS, synthesis(), {}, seed)
+    return texts(llm.generate(model, requests, TASK, synthesis(), {}, seed), requests)
 
 
 def stored(tmp_path):
@@ -155,19 +155,19 @@ def stored(tmp_path):
 def test_every_request_gets_its_own_answer_and_a_second_run_asks_nothing(tmp_path, endpoint):
     server = endpoint()
     model = train(tmp_path, server.url)
-    texts = generate(model)
-    assert len(texts) == len(REQUESTS) == len(set(texts)) and all(text.startswith("answer ") for text in texts)
+    made = generate(model)
+    assert len(made) == len(REQUESTS) == len(set(made)) and all(text.startswith("answer ") for text in made)
     server.close()
-    assert generate(model) == texts  # byte for byte, without the server
+    assert generate(model) == made  # byte for byte, without the server
     assert len(server.bodies) == len(REQUESTS)
 
 
 def test_a_replay_needs_no_endpoint_and_no_key(tmp_path, endpoint, monkeypatch):
-    texts = generate(train(tmp_path, endpoint().url))
+    made = generate(train(tmp_path, endpoint().url))
     monkeypatch.delenv("OPENAI_API_KEY")
-    assert generate(tmp_path / "m") == texts
+    assert generate(tmp_path / "m") == made
     with pytest.raises(InputError, match="6 answers are not in answers"):
-        llm.train(examples(), LABELS, params(None), PROMPT, {}, tmp_path / "m", 13)
+        llm.train(examples(), TASK, params(None), {}, tmp_path / "m", 13)
         generate(tmp_path / "m", seed=4)
 
 
@@ -187,7 +187,7 @@ def test_the_key_is_sent_and_never_written(tmp_path, endpoint):
 def test_the_account_counts_answers_and_tokens(tmp_path, endpoint):
     model = train(tmp_path, endpoint().url, price_prompt=1000.0, price_completion=2000.0)
     generate(model)
-    made = llm.account(model, REQUESTS, LABELS, 3)
+    made = llm.account(model, REQUESTS, TASK, 3)
     assert made["tokens"] == {"prompt": 120, "completion": 30}
     assert made["usd"] == round((120 * 1000 + 30 * 2000) / 1e6, 4)
     assert made["answers"] == {"parsed": 6, "unparsable": 0, "refused": 0, "cut": 0}
@@ -201,8 +201,8 @@ FAULTS = [(429, {"Retry-After": "0"}), (500, {}), (503, {}), "closed", "truncate
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_a_fault_that_passes_costs_a_repetition_and_nothing_else(tmp_path, endpoint, fault):
     server = endpoint(lambda body, number: fault if number == 1 else None)
-    texts = generate(train(tmp_path, server.url))
-    assert all(texts) and len(stored(tmp_path)) == len(REQUESTS)
+    made = generate(train(tmp_path, server.url))
+    assert all(made) and len(stored(tmp_path)) == len(REQUESTS)
     assert set(server.tries.values()) == {2}
 
 
@@ -271,9 +271,9 @@ def test_an_answer_that_does_not_parse_is_dropped_and_counted_never_guessed(tmp_
         return WRONG[name] if body["seed"] == first[0] else None
 
     model = train(tmp_path, endpoint(script).url, concurrency=1)
-    texts = generate(model)
-    assert texts[0] == "" and all(texts[1:])
-    answers = llm.account(model, REQUESTS, LABELS, 3)["answers"]
+    made = generate(model)
+    assert made[0] == "" and all(made[1:])
+    answers = llm.account(model, REQUESTS, TASK, 3)["answers"]
     assert answers == dict.fromkeys(llm.FATES, 0) | {"parsed": 5, fate: 1}
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import f1_score, hamming_loss
 
-from compaug.evaluation.metrics import evaluate, instance_scores, label_matrix, read_predictions
+from compaug.evaluation.metrics import evaluate, instance_scores, label_matrix
 from compaug.records import InputError, Labels
 
 LABELS = Labels(("anger", "joy", "love", "trust"), ("anger", "joy", "love", "trust"))
@@ -98,34 +96,3 @@ def test_predictions_of_another_shape_or_no_prediction_at_all_are_refused():
         evaluate(np.zeros((0, 4), bool), np.zeros((0, 4), bool), LABELS)
     with pytest.raises(InputError, match="empty_both"):
         instance_scores(np.zeros((1, 4), bool), np.zeros((1, 4), bool), "zero")
-
-
-def test_predictions_are_returned_in_the_order_of_the_gold_ids(tmp_path):
-    path = _write(tmp_path, [("b", "test", [0.2, 0.3]), ("v", "validation", [0, 0]), ("a", "test", [0.9, 0.1])])
-    assert read_predictions(path, ["a", "b"], 2).tolist() == [[0.9, 0.1], [0.2, 0.3]]
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([("a", "test", [0.1, 0.2])], "1 of 2 gold ids have no prediction, first 'b'"),
-        ([("a", "test", [0.1, 0.2]), ("c", "test", [0.1, 0.2])], ":2: id 'c' is not in the gold file"),
-        ([("a", "test", [0.1, 0.2]), ("a", "test", [0.1, 0.2])], ":2: id 'a' is predicted twice"),
-        ([("a", "test", [0.1, 0.2, 0.3])], ":1: 3 probabilities for 2 labels"),
-        ([("a", "test", [0.1, float("nan")])], ":1: a probability is not a finite number"),
-        ([("a", "test", [0.1, float("inf")])], ":1: a probability is not a finite number"),
-        ([("a", "test", ["high", 0.2])], ":1: not a prediction"),
-        ([(["a"], "test", [0.1, 0.2])], ":1: not a prediction"),
-        ([("a", "test", None)], ":1: 1 probabilities for 2 labels"),
-    ],
-)
-def test_predictions_that_do_not_match_the_gold_file_are_refused_with_the_line(tmp_path, rows, message):
-    with pytest.raises(InputError, match=message):
-        read_predictions(_write(tmp_path, rows), ["a", "b"], 2)
-
-
-def _write(folder, rows):
-    path = folder / "predictions.jsonl"
-    keys = ("id", "split", "probabilities")
-    path.write_text("".join(json.dumps(dict(zip(keys, row, strict=False))) + "\n" for row in rows))
-    return path

@@ -10,13 +10,14 @@ import pytest
 import torch
 from toys import (
     LABELS,
-    PROMPT,
+    TASK,
     backbones,
     examples,
     flan_t5_params,
     ld_vae_params,
     ls_pt_params,
     synthesis,
+    texts,
     vae_dprior_params,
 )
 from transformers import GPT2Config
@@ -24,7 +25,8 @@ from transformers import GPT2Config
 from compaug import generators, selection, training
 from compaug.generators import concat, flan_t5, gpt2_pt, latents, vae_dprior
 from compaug.pretrained import load_decoder, load_seq2seq
-from compaug.records import Example, InputError, file_digest, read_json
+from compaug.records import Example, InputError, Labels, file_digest, read_json
+from compaug.tasks.multi_label import Task
 
 LABELED = [e for e in examples() if e.labels]
 KNOWN = [e for e in LABELED[::2] if len(e.labels) < 4]  # one text per composition, all but the largest
@@ -53,7 +55,7 @@ def model_of(folders, tmp_path_factory):
     def train(name):
         if name not in made:
             made[name] = tmp_path_factory.mktemp(name) / "generator"
-            generators.load(name).train((KNOWN * 3)[:32], LABELS, TRAINED[name], PROMPT, folders, made[name], 13)
+            generators.load(name).train((KNOWN * 3)[:32], TASK, TRAINED[name], folders, made[name], 13)
         return made[name]
 
     return train
@@ -65,7 +67,8 @@ def checkpoints_go_to_a_temporary_folder(tmp_path, monkeypatch):
 
 
 def texts_of(name, model, folders, requests, seed=3, **changes):
-    return generators.load(name).generate(model, requests, LABELS, synthesis(**changes), folders, seed)
+    made = generators.load(name).generate(model, requests, TASK, synthesis(**changes), folders, seed)
+    return texts(made, requests)
 
 
 # ---------------------------------------------------------------- what holds for every trained generator
@@ -80,8 +83,8 @@ def test_it_overfits_32_rows(name, model_of):
 
 @every_trained
 def test_label_sets_in_and_the_same_number_of_texts_out_new_compositions_included(name, model_of, folders):
-    texts = texts_of(name, model_of(name), folders, REQUESTS)
-    assert len(texts) == len(REQUESTS) and all(texts)
+    made = texts_of(name, model_of(name), folders, REQUESTS)
+    assert len(made) == len(REQUESTS) and all(made)
     assert texts_of(name, model_of(name), folders, []) == []
 
 
@@ -96,7 +99,7 @@ def test_a_text_depends_on_its_request_and_the_seed_and_not_on_its_batch(name, m
 @every_trained
 def test_training_twice_writes_the_same_bytes_also_after_a_kill(name, folders, tmp_path, monkeypatch):
     generator, params = generators.load(name), TRAINED[name].model_copy(update={"epochs": 3, "validation": 0.1})
-    generator.train(LABELED, LABELS, params, PROMPT, folders, tmp_path / "straight", 13)
+    generator.train(LABELED, TASK, params, folders, tmp_path / "straight", 13)
     save = training._Progress.save
 
     def save_and_die(self, history, *rest):
@@ -106,26 +109,24 @@ def test_training_twice_writes_the_same_bytes_also_after_a_kill(name, folders, t
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(training._Progress, "save", save_and_die)
-        generator.train(LABELED, LABELS, params, PROMPT, folders, tmp_path / "killed", 13)
+        generator.train(LABELED, TASK, params, folders, tmp_path / "killed", 13)
     assert not (tmp_path / "killed").exists()
-    generator.train(LABELED, LABELS, params, PROMPT, folders, tmp_path / "killed", 13)
+    generator.train(LABELED, TASK, params, folders, tmp_path / "killed", 13)
     assert file_digest(tmp_path / "killed") == file_digest(tmp_path / "straight")
-    generator.train(LABELED, LABELS, params, PROMPT, folders, tmp_path / "other", 14)
+    generator.train(LABELED, TASK, params, folders, tmp_path / "other", 14)
     assert file_digest(tmp_path / "other") != file_digest(tmp_path / "straight")
 
 
 @pytest.mark.parametrize("name", ["flan_t5", "ls_pt", "ld_vae", "vae_dprior"])
 def test_the_request_decides_what_is_written(name, model_of, folders):
-    texts = texts_of(name, model_of(name), folders, [e.labels for e in KNOWN])
-    assert sum(text == e.text for text, e in zip(texts, KNOWN, strict=True)) >= 0.5 * len(KNOWN)
+    made = texts_of(name, model_of(name), folders, [e.labels for e in KNOWN])
+    assert sum(text == e.text for text, e in zip(made, KNOWN, strict=True)) >= 0.5 * len(KNOWN)
 
 
 @every_trained
 def test_a_model_of_other_labels_is_refused(name, model_of, folders):
-    from compaug.records import Labels
-
     with pytest.raises(InputError, match="trained for other labels"):
-        other = Labels(("a", "b"), ("a", "b"))
+        other = Task(Labels(("a", "b"), ("a", "b")))
         generators.load(name).generate(model_of(name), [(0,)], other, synthesis(), folders, 1)
 
 
@@ -134,9 +135,9 @@ def test_a_model_of_other_labels_is_refused(name, model_of, folders):
 
 def test_cached_decoding_of_the_sequence_model_equals_a_full_forward_pass(model_of, folders):
     tokenizer, model = load_seq2seq(model_of("flan_t5"))
-    texts = texts_of("flan_t5", model_of("flan_t5"), folders, REQUESTS, batch_size=30)
-    for request, text in zip(REQUESTS[::4], texts[::4], strict=True):
-        source = torch.tensor([[*tokenizer(PROMPT.of(LABELS, request))["input_ids"], tokenizer.eos_token_id]])
+    made = texts_of("flan_t5", model_of("flan_t5"), folders, REQUESTS, batch_size=30)
+    for request, text in zip(REQUESTS[::4], made[::4], strict=True):
+        source = torch.tensor([[*tokenizer(TASK.source(request))["input_ids"], tokenizer.eos_token_id]])
         ids = [model.config.decoder_start_token_id]
         while len(ids) < 40:
             with torch.no_grad():
@@ -149,10 +150,10 @@ def test_cached_decoding_of_the_sequence_model_equals_a_full_forward_pass(model_
 
 def test_the_target_is_the_text_and_its_end_and_padding_does_not_count(folders):
     tokenizer, model = load_seq2seq(folders["seq2seq"])
-    rows = flan_t5.text_rows(LABELED, LABELS, PROMPT, tokenizer, 40)
+    rows = flan_t5.text_rows(LABELED, TASK, tokenizer, 40)
     assert tokenizer.decode(rows[0]["target"]) == LABELED[0].text + tokenizer.eos_token
-    assert tokenizer.decode(rows[0]["source"]) == PROMPT.of(LABELS, LABELED[0].labels) + tokenizer.eos_token
-    cut = flan_t5.text_rows(LABELED[:1], LABELS, PROMPT, tokenizer, 3)[0]
+    assert tokenizer.decode(rows[0]["source"]) == TASK.source(LABELED[0].labels) + tokenizer.eos_token
+    cut = flan_t5.text_rows(LABELED[:1], TASK, tokenizer, 3)[0]
     assert cut["target"] == rows[0]["target"][:3]
     loss = flan_t5.Seq2SeqLoss(model)
     alone = [loss(**flan_t5.collate([row], tokenizer.pad_token_id))["loss"] for row in rows[:3]]
@@ -215,8 +216,8 @@ def test_the_vae_draws_from_standard_normals_whatever_the_labels(model_of):
 
 
 def concat_of(rows, requests, folder, seed=3):
-    concat.train(rows, LABELS, None, PROMPT, {}, folder, 13)
-    return concat.generate(folder, requests, LABELS, synthesis(), {}, seed)
+    concat.train(rows, TASK, None, {}, folder, 13)
+    return texts(concat.generate(folder, requests, TASK, synthesis(), {}, seed), requests)
 
 
 def test_concat_joins_one_single_label_text_per_label_in_random_order(tmp_path):
@@ -224,11 +225,11 @@ def test_concat_joins_one_single_label_text_per_label_in_random_order(tmp_path):
     for e in LABELED:
         if len(e.labels) == 1:
             single[e.labels[0]].add(e.text)
-    texts = concat_of(examples(), [(0, 2)] * 60, tmp_path / "m")
+    made = concat_of(examples(), [(0, 2)] * 60, tmp_path / "m")
     expected = {f"{a} {b}" for a in single[0] for b in single[2]} | {f"{b} {a}" for a in single[0] for b in single[2]}
-    assert set(texts) == expected
-    assert texts == concat_of(examples(), [(0, 2)] * 60, tmp_path / "m")
-    assert texts != concat_of(examples(), [(0, 2)] * 60, tmp_path / "m", seed=4)
+    assert set(made) == expected
+    assert made == concat_of(examples(), [(0, 2)] * 60, tmp_path / "m")
+    assert made != concat_of(examples(), [(0, 2)] * 60, tmp_path / "m", seed=4)
 
 
 def test_concat_never_uses_support_texts(tmp_path):
@@ -245,9 +246,9 @@ def test_concat_gives_no_text_where_a_label_has_none_of_its_own(tmp_path):
 
 def test_compositions_that_concat_cannot_make_give_way_to_further_draws(tmp_path):
     rows = [e for e in examples() if e.labels not in ((2,), (3,))]
-    concat.train(rows, LABELS, None, PROMPT, {}, tmp_path / "m", 13)
+    concat.train(rows, TASK, None, {}, tmp_path / "m", 13)
     requests = [(0, 2), (0, 1), (0,), (1, 3), (0, 2)]
-    possible = concat.feasible(tmp_path / "m", requests, LABELS)
+    possible = concat.feasible(tmp_path / "m", requests, TASK)
     assert possible == [False, True, True, False, False]
     made, skipped = selection.replaced(requests, possible, LABELS, "concat", 13)
     assert len(made) == 5 and made[1:3] == requests[1:3] and set(made) == {(0, 1), (0,)}
@@ -260,7 +261,7 @@ def test_compositions_that_concat_cannot_make_give_way_to_further_draws(tmp_path
 def test_concat_refuses_data_without_single_label_texts_and_names_the_labels(tmp_path):
     rows = [e for e in examples() if len(e.labels) != 1 or e.labels == (1,)]
     with pytest.raises(InputError, match="exactly one label; there are none for joy, anger, trust; take `concat` out"):
-        concat.train(rows, LABELS, None, PROMPT, {}, tmp_path / "m", 13)
+        concat.train(rows, TASK, None, {}, tmp_path / "m", 13)
     assert not (tmp_path / "m").exists()
 
 
@@ -283,12 +284,13 @@ def test_the_example_in_the_readme_is_a_generator(tmp_path):
     spec = importlib.util.spec_from_file_location("nearest", tmp_path / "nearest.py")
     nearest = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(nearest)
-    nearest.train(examples(), LABELS, None, PROMPT, {}, tmp_path / "m", 13)
-    texts = nearest.generate(tmp_path / "m", [(0, 1), (0, 1, 2)], LABELS, synthesis(), {}, 3)
+    nearest.train(examples(), TASK, None, {}, tmp_path / "m", 13)
+    requests = [(0, 1), (0, 1, 2)]
+    made = texts(nearest.generate(tmp_path / "m", requests, TASK, synthesis(), {}, 3), requests)
     support = {e.text: e.labels for e in examples() if e.source == "support"}
-    assert [support[text] for text in texts] == [(0, 1), (0, 1)]
+    assert [support[text] for text in made] == [(0, 1), (0, 1)]
 
     training = [e for e in examples() if e.source != "support"]
-    nearest.train(training, LABELS, None, PROMPT, {}, tmp_path / "none", 13)
-    (text,) = nearest.generate(tmp_path / "none", [training[0].labels], LABELS, synthesis(), {}, 3)
-    assert text in {e.text for e in training if e.labels == training[0].labels}
+    nearest.train(training, TASK, None, {}, tmp_path / "none", 13)
+    (draft,) = nearest.generate(tmp_path / "none", [training[0].labels], TASK, synthesis(), {}, 3)
+    assert draft.text in {e.text for e in training if e.labels == training[0].labels}

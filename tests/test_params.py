@@ -65,11 +65,6 @@ def test_a_stage_gets_the_blocks_it_lists_and_no_others():
     assert blocks["reader"] == "diagnostic" and blocks["split"].compositions == 12
 
 
-def test_the_axes_of_a_grid_are_lists():
-    keys = ["{axes}.benchmarks", "{axes}.generators", "{axes}.seeds"]
-    assert params.load(COMMITTED, keys, axes="paper") == TREE["paper"]
-
-
 def test_no_block_has_a_value_of_its_own():
     """Why params.py may change without making a result stale: what a stage gets is in params.yaml, or nothing."""
     blocks, seen = [params.Block], 0
@@ -166,18 +161,12 @@ MISTAKES = {
     "no validation rows": ({"classifiers.bert.validation": 0.0}, "classifiers.bert.validation: "),
     "NaN": ({"synthesis.temperature": float("nan")}, "synthesis.temperature: "),
     "an unknown mode": ({"selection.mode": "best"}, "selection.mode: Input should be 'top_k' or 'random' (got 'best')"),
-    "no cells in a grid": ({"paper.seeds": []}, "paper.seeds: "),
     "an unknown benchmark": (
         {"run.benchmark": "sem_eval"},
         "run.benchmark: unknown name 'sem_eval'; choose from diagnostic, ",
     ),
     "an unknown generator": ({"run.generator": "gpt5"}, "run.generator: unknown name 'gpt5'; choose from none, "),
     "an unknown classifier": ({"run.classifier": "svm"}, "run.classifier: unknown name 'svm'; choose from bert"),
-    "an unknown benchmark in a grid": ({"paper.benchmarks": ["x"]}, "paper.benchmarks: unknown name 'x'; choose from "),
-    "an unknown generator in a grid": (
-        {"random.generators": ["x"]},
-        "random.generators: unknown name 'x'; choose from ",
-    ),
     "test shares the wrong way round": (
         {"benchmarks.diagnostic.split.test_share": [0.2, 0.1]},
         "benchmarks.diagnostic.split: test_share must be [lowest, highest]",
@@ -264,8 +253,8 @@ def test_a_missing_file_says_where_to_run(tmp_path):
             {"benchmark": "own", "generator": "vea"},
             "generators has no 'vea'; choose from none, oversample, ",
         ),
-        (["{axes}.seeds"], {"axes": "ablation"}, "the file has no 'ablation'; choose from run, "),
-        (["{axes}.seeds"], {"axes": "prior.seeds"}, "prior.seeds has no 'seeds'; choose from nothing"),
+        (["{block}.seed"], {"block": "runs"}, "the file has no 'runs'; choose from run, "),
+        (["{block}.seed"], {"block": "run.seed"}, "run.seed has no 'seed'; choose from nothing"),
     ],
 )
 def test_an_unknown_coordinate_lists_the_choices(keys, coordinates, message):
@@ -328,52 +317,6 @@ def test_the_composition_prior_in_the_root_cell_needs_numbers(tmp_path):
     )
     numbers = {"composition_prior.weight": 0.1, "composition_prior.strength": 0.5}
     assert params.parse(edited(tmp_path, decoding | numbers)).evaluation.decoding == "composition_prior"
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "said"),
-    [
-        ("prior.posterior", ["concat"], "prior.posterior: unknown name 'concat'; choose from none, oversample"),
-        ("prior.classifiers", ["brt"], "prior.classifiers: unknown name 'brt'"),
-        ("prior.classifier_seeds", [5], "prior.classifier_seeds: unknown name 5; choose from 13, 21"),
-        ("prior.benchmarks", ["diagnostic"], "prior.benchmarks: 'diagnostic' has no seen test set"),
-        ("prior.seeds", [13, 21, 13], "prior.seeds: 13 stands there twice; remove one"),
-        ("paper.generators", ["none", "none"], "paper.generators: 'none' stands there twice; remove one"),
-        (
-            "ablations.support_sizes",
-            [0, 300],
-            "ablations.support_sizes: 300 is more than benchmarks.diagnostic_supports",
-        ),
-        (
-            "ablations.support_sizes",
-            [0, 50],
-            "ablations.support_sizes: 50 is the split's own, whose cells reports/paper has",
-        ),
-        ("ablations.seeds", [99], "ablations.seeds: 99 is not in paper.seeds, which has 13, 21, 42"),
-        ("ablations.judged", ["llm"], "ablations.judged: 'llm' is not in paper.generators, which has none, "),
-        ("ablations.benchmarks", ["own"], "ablations.benchmarks: unknown name 'own_supports'"),
-        ("random.seeds", [99], "random.seeds: 99 is not in paper.seeds, which has 13, 21, 42"),
-        ("random.benchmarks", ["own"], "random.benchmarks: 'own' is not in paper.benchmarks, which has diagnostic, "),
-        (
-            "by_classifier.generators",
-            ["ld_vae"],
-            "by_classifier.generators: 'none' is missing; gains are measured over it",
-        ),
-        ("ablations.options", ["kl_fom=reference"], "ablations.options: 'kl_fom=reference' is no <key>=<value>"),
-        ("ablations.options", ["kl_form"], "ablations.options: 'kl_form' is no <key>=<value>; the keys are epochs, "),
-        ("ablations.options", ["kl_form=refrence"], "ablations.options: 'kl_form=refrence': kl_form: Input should be"),
-        (
-            "ablations.options",
-            ["label_heads=shared,label_prior=sharde"],
-            "label_prior=sharde': label_prior: Input should be",
-        ),
-        ("ablations.options", ["label_heads=shared,label_prio=shared"], "label_prio=shared' is no <key>=<value>"),
-        ("ablations.options", ["kl_form=["], "ablations.options: 'kl_form=[': its value is not valid YAML"),
-        ("ablations.selections", ["scope=foo"], "ablations.selections: 'scope=foo': scope: Input should be"),
-    ],
-)
-def test_the_axes_of_the_grids_name_what_there_is(tmp_path, key, value, said):
-    assert said in refusal(params.parse, edited(tmp_path, {key: value}))
 
 
 def test_a_value_can_be_set_beside_the_file(tmp_path):

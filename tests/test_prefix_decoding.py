@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from toys import LABELS, PROMPT, backbones, examples, synthesis
+from toys import LABELS, TASK, backbones, examples, synthesis
 
 from compaug.generators import prefix, sampling
 from compaug.pretrained import load_decoder
@@ -32,14 +32,14 @@ def rows_of(decoder):
 
 def texts_of(decoder, rows_of, label_sets, **changes):
     tokenizer, model = decoder
-    prompts = [PROMPT.of(LABELS, label_set) for label_set in label_sets]
+    prompts = [TASK.source(label_set) for label_set in label_sets]
     return prefix.decode(model, tokenizer, rows_of, label_sets, prompts, LENGTH, synthesis(**changes), seed=5)
 
 
 def without_cache(decoder, rows_of, label_set, max_length=40):
     """Greedy decoding by hand: the whole sequence again for every token, no padding, no growing cache."""
     tokenizer, model = decoder
-    ids = tokenizer(PROMPT.of(LABELS, label_set))["input_ids"]
+    ids = tokenizer(TASK.source(label_set))["input_ids"]
     start, index = len(ids), prefix.pairs([label_set], LENGTH)
     made = prefix.place(rows_of([0], index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     while len(ids) < max_length:
@@ -91,7 +91,7 @@ def test_rows_that_end_early_leave_the_batch_without_changing_the_others(decoder
 
 def test_no_text_is_longer_than_the_cap_with_its_prompt(decoder, rows_of):
     tokenizer, model = decoder
-    prompts = [tokenizer(PROMPT.of(LABELS, label_set))["input_ids"] for label_set in REQUESTS]
+    prompts = [tokenizer(TASK.source(label_set))["input_ids"] for label_set in REQUESTS]
     index = prefix.pairs(REQUESTS, LENGTH)
     made = prefix.place(rows_of(None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     cap = max(map(len, prompts)) + 2
@@ -149,7 +149,7 @@ def test_top_k_then_top_p_keep_the_hand_worked_tokens():
 
 def test_the_prompt_is_removed_exactly_and_colons_and_line_breaks_of_the_text_are_safe(decoder):
     tokenizer, _ = decoder
-    row = prefix.text_rows([examples()[0]], LABELS, PROMPT, tokenizer, 40)[0]
+    row = prefix.text_rows([examples()[0]], TASK, tokenizer, 40)[0]
     assert tokenizer.decode(row["input_ids"][row["first"] :]) == f" {examples()[0].text}<|endoftext|>"
 
 
@@ -157,26 +157,26 @@ def test_only_text_tokens_and_the_end_count_in_the_loss_unless_the_prompt_is_ask
     tokenizer, _ = decoder
     example = examples()[:1]
     text = tokenizer(f" {example[0].text}")["input_ids"] + [tokenizer.eos_token_id]
-    batch = prefix.collate(prefix.text_rows(example, LABELS, PROMPT, tokenizer, 40), LENGTH, 0)
+    batch = prefix.collate(prefix.text_rows(example, TASK, tokenizer, 40), LENGTH, 0)
     assert batch["targets"].tolist() == text
     assert (batch["predicts"] + 1).tolist() == list(
         range(len(batch["input_ids"][0]) - len(text), len(batch["input_ids"][0]))
     )
-    batch = prefix.collate(prefix.text_rows(example, LABELS, PROMPT, tokenizer, 40, loss_on_prompt=True), LENGTH, 0)
+    batch = prefix.collate(prefix.text_rows(example, TASK, tokenizer, 40, loss_on_prompt=True), LENGTH, 0)
     assert batch["targets"].tolist() == batch["input_ids"][0, 1:].tolist()
 
 
 def test_a_text_cut_at_the_maximal_length_does_not_learn_to_end(decoder):
     tokenizer, _ = decoder
-    whole = prefix.text_rows(examples()[:1], LABELS, PROMPT, tokenizer, 40)[0]
-    cut = prefix.text_rows(examples()[:1], LABELS, PROMPT, tokenizer, whole["length"] - 1)[0]
+    whole = prefix.text_rows(examples()[:1], TASK, tokenizer, 40)[0]
+    cut = prefix.text_rows(examples()[:1], TASK, tokenizer, whole["length"] - 1)[0]
     assert cut["input_ids"] == whole["input_ids"][:-1]
 
 
 def test_the_loss_of_a_padded_batch_equals_the_losses_of_its_rows(decoder, rows_of):
     tokenizer, model = decoder
     frozen = prefix.PrefixDecoder(model)
-    rows = prefix.text_rows([e for e in examples() if e.labels][::5], LABELS, PROMPT, tokenizer, 40)
+    rows = prefix.text_rows([e for e in examples() if e.labels][::5], TASK, tokenizer, 40)
 
     def losses(some):
         batch = prefix.collate(some, LENGTH, tokenizer.eos_token_id)

@@ -102,7 +102,8 @@ MEASURE = """
 import random, resource, sys
 from pathlib import Path
 import numpy as np
-from compaug import quality, selection
+from compaug import selection
+from compaug.evaluation import quality
 from compaug.records import Example, Labels
 rng = random.Random(0)
 vocabulary = [f"w{n}" for n in range(20000)]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from compaug.records import (
     EMPTY_KEY,
+    WRITTEN,
     Example,
     InputError,
     Labels,
@@ -78,6 +79,8 @@ BAD_ROWS = {
     "a source that is a number": (GOOD | {"id": "b", "source": 3}, "'source'"),
     "a seed that is a string": (GOOD | {"id": "b", "seed": "13"}, "'seed'"),
     "a filter score that is a string": (GOOD | {"id": "b", "filter_jacc": "high"}, "'filter_jacc'"),
+    "a filter score that is NaN": (GOOD | {"id": "b", "filter_jacc": math.nan}, "filter_jacc nan is not a number"),
+    "a filter score above 1": (GOOD | {"id": "b", "filter_jacc": 1.5}, "filter_jacc 1.5 is not a number between 0"),
 }
 
 
@@ -164,7 +167,7 @@ def test_an_exception_inside_leaves_the_old_folder_and_nothing_else(tmp_path):
             (temporary / "new").write_text("half of the n")
             raise fault
     assert [p.name for p in tmp_path.iterdir()] == ["model"]
-    assert [p.name for p in folder.iterdir()] == ["old"]
+    assert {p.name for p in folder.iterdir()} == {"old", WRITTEN}
 
 
 def test_a_finished_folder_replaces_the_old_one_and_is_readable_by_others(tmp_path):
@@ -172,7 +175,8 @@ def test_a_finished_folder_replaces_the_old_one_and_is_readable_by_others(tmp_pa
         with atomic_dir(tmp_path / "deep" / "model") as temporary:
             (temporary / name).touch()
             assert not (tmp_path / "deep" / "model" / name).exists()
-    assert [p.name for p in (tmp_path / "deep" / "model").iterdir()] == ["new"]
+    assert {p.name for p in (tmp_path / "deep" / "model").iterdir()} == {"new", WRITTEN}
+    assert [p.name for p in (tmp_path / "deep").iterdir()] == ["model"]
     assert (tmp_path / "deep" / "model").stat().st_mode & 0o777 == 0o755
     write_json(tmp_path / "value.json", {})
     assert (tmp_path / "value.json").stat().st_mode & 0o777 == 0o644

@@ -331,6 +331,21 @@ def test_a_figure_says_what_it_leaves_out_and_leaves_no_generator_out(tmp_path, 
     assert [text.get_text() for text in shown[2].get_legend().get_texts()] == list(generators)
 
 
+@pytest.mark.parametrize("panels", [1, 3, 4, 5, 6, 8, 9])
+def test_every_column_of_figure_4_has_its_numbers_below_its_last_panel(panels, tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(figures, "save", lambda figure, path: shown.append(figure))
+    curve = [(size, Summary(3, 10.0 + size / 50, 1.0, 2.0)) for size in (0, 100, 200)]
+    figures.accuracy_by_size("toy", {f"generator {n}": curve for n in range(panels)}, tmp_path / "sizes")
+    shown[0].canvas.draw()
+    grid = [panel for panel in shown[0].axes if panel.get_visible()]
+    assert len(grid) == panels
+    lowest = grid[-min(4, panels) :]  # of a short last row, and above it the columns that it leaves empty
+    for panel in grid:
+        numbers = [tick.label1.get_text() for tick in panel.xaxis.get_major_ticks() if tick.label1.get_visible()]
+        assert numbers == (["0", "100", "200"] if panel in lowest else []), panel.get_title()
+
+
 def test_answers_that_do_not_parse_are_on_the_page(tmp_path):
     from stages import evaluate as evaluate_stage
     from stages import report as report_stage

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -10,10 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
+import toys
 import yaml
 from test_bert import LABELS, examples, write_encoder
 
-from compaug.records import Labels, file_digest, write_jsonl
+from compaug import training
+from compaug.records import InputError, Labels, file_digest, write_jsonl
 
 pytestmark = pytest.mark.slow
 
@@ -112,3 +115,80 @@ def test_what_the_user_can_mend_is_one_line_and_exit_code_2(tmp_path):
     assert done.returncode == 2
     assert done.stderr.startswith("error: split/") and done.stderr.count("\n") == 1
     assert not (folder / "models").exists()
+
+
+# ---------------------------------------------------------------- between the end of the training and the written output
+
+SPLIT, BENCHMARK = ("--split", "split"), ("--benchmark", "diagnostic")
+FILES = [f"--{name.replace('_', '-')}=split/{name}.jsonl" for name in ("train", "support", "test_inputs")]
+TRAINING_STAGES = {  # stage: its arguments, and what it does after the training and before the output is in its place
+    "backbones": ([*SPLIT, "--role", "encoder"], "compaug.backbones.write_json"),
+    "train_filter": (
+        [*SPLIT, "--classifier", "bert", "--encoder", "backbones/encoder"],
+        "stages.train_filter.write_json",
+    ),
+    "label_generator": ([*SPLIT, "--decoder", "backbones/decoder"], "stages.label_generator.write_rows"),
+    "train_generator": (
+        [*SPLIT, "--generator", "gpt2_pt", "--backbones", "backbones"],
+        "compaug.generators.prefix.save_file",
+    ),
+    "train_classifier": (
+        ["--classifier", "bert", "--labels", "split/labels.json", *FILES, "--backbones", "backbones"],
+        "stages.train_classifier.write_rows",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def toy_world(tmp_path_factory) -> Path:
+    """Split, backbones and params.yaml of a toy language, two epochs for most."""
+    folder = tmp_path_factory.mktemp("toys")
+    toys.backbones(folder / "backbones", honest=True)
+    rows = [example for example in toys.examples() if example.labels]
+    toys.LABELS.write(folder / "split" / "labels.json")
+    for name in ("train", "support"):
+        write_jsonl(folder / "split" / f"{name}.jsonl", [row for row in rows if row.source == name])
+    write_jsonl(folder / "split" / "test_inputs.jsonl", rows[:3])
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    block = params["benchmarks"]["diagnostic"]
+    for budget in (block["budgets"]["generator"], block["budgets"]["classifier"], block["backbones"]["encoder"]):
+        budget |= {"epochs": 2}
+    block["budgets"]["label_generator"] |= {"requested": 10, "epochs": 15}
+    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("script", TRAINING_STAGES)
+def test_a_stage_that_cannot_write_what_it_trained_does_not_train_again(script, toy_world, tmp_path, monkeypatch):
+    stage, (arguments, writer) = importlib.import_module(f"stages.{script}"), TRAINING_STAGES[script]
+    out = "out/made.jsonl" if script == "label_generator" else "out/made"
+    epochs = []
+    epoch = training._epoch
+    monkeypatch.setattr(training, "_epoch", lambda *args: epochs.append(1) or epoch(*args))
+
+    def attempt(folder: Path) -> int:
+        """Run the stage there; how many epochs it trained."""
+        folder.mkdir(exist_ok=True)
+        for name in ("backbones", "split", "params.yaml"):
+            if not (folder / name).exists():
+                (folder / name).symlink_to(toy_world / name)
+        monkeypatch.chdir(folder)
+        epochs.clear()
+        stage.main([*BENCHMARK, *arguments, "--seed", "13", "--out", out])
+        return len(epochs)
+
+    def full_disk(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken, pytest.raises((InputError, OSError), match="No space left"):
+        broken.setattr(writer, full_disk)
+        attempt(tmp_path / "disturbed")
+    assert epochs and not Path(out).exists() and not Path(".costs").exists()
+
+    assert attempt(tmp_path / "disturbed") == 0
+    assert not list(Path(".checkpoints").iterdir())
+    assert len(list(Path(".costs").iterdir())) == 1
+
+    assert attempt(tmp_path / "undisturbed") > 0
+    assert not list(Path(".checkpoints").iterdir())
+    assert file_digest(out) == file_digest(tmp_path / "disturbed" / out)

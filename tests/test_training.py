@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from compaug.cartography import Dynamics
+from compaug.records import file_digest, read_json, sub_seed
 from compaug.training import (
     FitOptions,
     TrainingError,
@@ -196,21 +198,122 @@ def test_a_stage_that_fails_while_it_writes_does_not_train_again(tmp_path, capsy
     assert not (tmp_path / "w").exists()
 
 
-def test_a_probe_sees_the_model_after_every_epoch_also_across_a_kill(tmp_path):
-    def probed(work_dir, out, **more):
-        model = model_of()
-        probe = lambda: np.array([model.head.bias.item(), float(model.training)])
-        return fitted(work_dir, model=model, probe=probe, probe_file=out, **more)
+def test_a_hook_sees_every_epoch_once_also_across_a_kill(tmp_path):
+    seen = []
 
-    model, _ = probed(tmp_path / "w", tmp_path / "whole.npy")
-    seen = np.load(tmp_path / "whole.npy")
-    assert seen.shape == (4, 2) and seen[-1, 0] == model.head.bias.item() and not seen[:, 1].any()
-    assert len(set(seen[:, 0])) == 4
+    def hook(end):
+        assert not end.model.training
+        seen.append((end.epoch, end.model.head.bias.item(), end.entry["train"]["loss"], end.work_dir))
 
+    model, history = fitted(tmp_path / "w", on_epoch_end=[hook])
+    undisturbed = [(epoch, bias, loss) for epoch, bias, loss, _ in seen]
+    assert [epoch for epoch, *_ in seen] == [1, 2, 3, 4] and len({bias for _, bias, _, _ in seen}) == 4
+    assert undisturbed[-1][1] == model.head.bias.item()
+    assert [loss for _, _, loss in undisturbed] == [entry["train"]["loss"] for entry in history]
+
+    seen.clear()
     with pytest.raises(KeyboardInterrupt):
-        probed(tmp_path / "w", tmp_path / "resumed.npy", collate=interrupted_at(15))  # 6 steps an epoch
-    probed(tmp_path / "w", tmp_path / "resumed.npy")
-    assert np.array_equal(np.load(tmp_path / "resumed.npy"), seen)
+        fitted(tmp_path / "w", collate=interrupted_at(15), on_epoch_end=[hook])  # 6 steps an epoch
+    assert [epoch for epoch, *_ in seen] == [1, 2]
+    fitted(tmp_path / "w", model=model_of(seed=2), on_epoch_end=[hook])
+    assert [(epoch, bias, loss) for epoch, bias, loss, _ in seen] == undisturbed
+    assert {folder for *_, folder in seen} == {tmp_path / "w"}
+
+
+def test_a_hook_that_fails_costs_its_epoch_and_no_other(tmp_path):
+    """Its epoch has no checkpoint yet, so the next run goes through it, and the hook, again."""
+    epochs = []
+
+    def hook(end):
+        epochs.append(end.epoch)
+        if epochs == [1, 2]:
+            raise OSError("disk full")
+
+    with pytest.raises(OSError):
+        fitted(tmp_path / "w", on_epoch_end=[hook])
+    fitted(tmp_path / "w", on_epoch_end=[hook])
+    assert epochs == [1, 2, 2, 3, 4]
+
+
+def test_the_dynamics_of_a_resumed_training_are_those_of_an_undisturbed_one(tmp_path):
+    def dynamics(work_dir, out, **more):
+        model = model_of()
+        kept = Dynamics(work_dir, ["a", "b"], lambda: np.array([[model.head.bias.item()], [float(model.training)]]))
+        with checkpoints_kept():
+            fitted(work_dir, model=model, on_epoch_end=[kept], **more)
+            kept.write(out)
+        return model
+
+    model = dynamics(tmp_path / "w", tmp_path / "whole")
+    whole = np.load(tmp_path / "whole" / "dynamics.npy")
+    assert whole.shape == (4, 2, 1) and whole[-1, 0, 0] == model.head.bias.item() and not whole[:, 1].any()
+    assert len(set(whole[:, 0, 0])) == 4 and read_json(tmp_path / "whole" / "dynamics.json") == {"ids": ["a", "b"]}
+    assert not (tmp_path / "w").exists()
+    with pytest.raises(KeyboardInterrupt):
+        dynamics(tmp_path / "w", tmp_path / "resumed", collate=interrupted_at(15))
+    dynamics(tmp_path / "w", tmp_path / "resumed")
+    assert file_digest(tmp_path / "resumed") == file_digest(tmp_path / "whole")
+
+
+def test_a_block_inside_another_leaves_the_checkpoints_to_the_outer_one(tmp_path):
+    with checkpoints_kept():
+        with checkpoints_kept():
+            fitted(tmp_path / "w")
+        assert (tmp_path / "w").exists()
+    assert not (tmp_path / "w").exists()
+
+
+# ---------------------------------------------------------------- the order of batches
+
+
+def easy_first(epoch: int, seed: int) -> list[list[int]]:
+    """The first 8, 16, 22 rows of 22, in batches of 4; the seed orders the batches."""
+    rows = range(min(8 * (epoch + 1), 22))
+    batches = [list(rows[at : at + 4]) for at in range(0, len(rows), 4)]
+    return [batches[at] for at in np.random.default_rng(seed).permutation(len(batches))]
+
+
+def test_training_follows_the_order_of_batches_it_is_given(tmp_path):
+    seen = []
+    watching = lambda rows: seen.append([int(row["id"][1:]) for row in rows]) or collate(rows)
+    _, history = fitted(tmp_path / "w", batches=easy_first, collate=watching)
+    per_epoch = [len(easy_first(epoch, 0)) for epoch in range(4)]
+    assert per_epoch == [2, 4, 6, 6] and len(seen) == sum(per_epoch)
+    for epoch, count in enumerate(per_epoch):
+        made, seen = seen[:count], seen[count:]
+        assert sorted(made) == sorted(easy_first(epoch, 0))
+        assert made == easy_first(epoch, sub_seed(13, "epoch", epoch))
+    assert all(entry["train"]["loss"] > 0 for entry in history)
+
+
+def test_the_schedule_ends_with_the_last_batch_of_a_curriculum(tmp_path):
+    rates = []
+
+    class Watched(torch.optim.AdamW):
+        def step(self, *args, **kwargs):
+            rates.append(self.param_groups[0]["lr"])
+            return super().step(*args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.optim, "AdamW", Watched)
+        fitted(tmp_path / "w", batches=easy_first)
+    assert rates == pytest.approx([0.05 * left / 18 for left in range(18, 0, -1)])
+
+
+@pytest.mark.parametrize("steps", [1, 5, 13])
+def test_a_curriculum_that_was_killed_ends_with_the_same_bytes(tmp_path, steps):
+    undisturbed = fitted(tmp_path / "undisturbed", batches=easy_first)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(tmp_path / "w", batches=easy_first, collate=interrupted_at(steps))
+    resumed = fitted(tmp_path / "w", batches=easy_first)
+    assert weights(resumed[0]) == weights(undisturbed[0]) and resumed[1] == undisturbed[1]
+    assert weights(resumed[0]) != weights(fitted(tmp_path / "by length")[0])
+
+
+@pytest.mark.parametrize("empty", [[], [[0, 1], []]])
+def test_an_epoch_without_rows_is_refused(tmp_path, empty):
+    with pytest.raises(TrainingError, match="toy: epoch 2 has no batch, or an empty one"):
+        fitted(tmp_path / "w", batches=lambda epoch, seed: empty if epoch else [[0, 1]])
 
 
 def test_the_rate_can_grow_to_the_very_end(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,9 +20,9 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from compaug.generators.prompts import Prompt
 from compaug.params import FlanT5, LdVae, PrefixGenerator, VaeDprior
-from compaug.records import Example, Labels
+from compaug.records import Draft, Example, Labels
+from compaug.tasks.multi_label import Task
 
 LABELS = Labels(("joy", "fear", "anger", "trust"), ("joy", "fear", "anger", "trust"))
 PHRASES = (
@@ -30,7 +31,7 @@ PHRASES = (
     ("he broke my cup", "stop that noise"),
     ("you can count on her", "they kept their word"),
 )
-PROMPT = Prompt("A message with {labels} :", ", ")
+TASK = Task(LABELS, "A message with {labels} :", ", ")
 SETTINGS = {
     "epochs": 12,
     "lr": 0.01,
@@ -99,6 +100,15 @@ def examples() -> list[Example]:
     ]
 
 
+def texts(drafts: Iterable[Draft], requests: Sequence[Sequence[int]]) -> list[str]:
+    """The text of every request, "" where there is none; no request may have two, and each has the labels asked for."""
+    made = [""] * len(requests)
+    for draft in drafts:
+        assert not made[draft.request] and draft.labels == tuple(requests[draft.request])
+        made[draft.request] = draft.text
+    return made
+
+
 def backbones(folder: Path, honest: bool = False) -> dict[str, Path]:
     """A random BERT, a random T5 and a GPT-2 that was shortly trained on the toy texts, as model folders; `honest`: behind
     prompts that name their labels."""
@@ -118,7 +128,7 @@ def backbones(folder: Path, honest: bool = False) -> dict[str, Path]:
     BertTokenizer(vocab=vocabulary).save_pretrained(folder / "encoder")
 
     tokenizer = GPT2Tokenizer(vocab={"<|endoftext|>": 0}).train_new_from_iterator(
-        [PROMPT.of(LABELS, range(4))] + [f" {text}" for text in texts],
+        [TASK.source(range(4))] + [f" {text}" for text in texts],
         400,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
@@ -160,7 +170,7 @@ def pretrain(model: GPT2LMHeadModel, tokenizer: GPT2Tokenizer, rows_of: list[Exa
             labels = sorted(torch.randperm(4, generator=rng)[: at % 3 + 1].tolist())
             if honest:
                 labels = rows_of[at].labels
-            rows.append(tokenizer(f"{PROMPT.of(LABELS, labels)} {rows_of[at].text}")["input_ids"] + [0])
+            rows.append(tokenizer(f"{TASK.source(labels)} {rows_of[at].text}")["input_ids"] + [0])
         width = max(map(len, rows))
         ids = torch.tensor([row + [0] * (width - len(row)) for row in rows])
         targets = torch.tensor([row + [-100] * (width - len(row)) for row in rows])

@@ -34,9 +34,9 @@ from compaug.backbones import prepare
 from compaug.classifiers import bert, body
 from compaug.generators import latents, ld_vae, prefix
 from compaug.generators.posterior import Posterior
-from compaug.generators.prompts import Prompt
 from compaug.pretrained import load_decoder, load_encoder, mean_states
 from compaug.records import Example, InputError, Labels, sub_seed
+from compaug.tasks.multi_label import Task
 
 SEED = 0
 BENCHMARK = "own"  # the block of params.yaml whose backbones and sizes are used
@@ -72,10 +72,9 @@ class Bench:
     folder: Path
     params_file: Path
     sizes: Sizes
-    labels: Labels
+    task: Task
     examples: list[Example]
     backbones: dict[str, Path]
-    prompt: Prompt
     generator: params.LdVae
     synthesis: params.Synthesis
 
@@ -156,10 +155,9 @@ def setup(folder: Path, params_file: Path, sizes: Sizes) -> Bench:
         folder,
         params_file,
         sizes,
-        Labels(names, names),
+        Task(Labels(names, names), blocks["text_prompt"], blocks["label_separator"]),
         examples,
         backbones,
-        Prompt(blocks["text_prompt"], blocks["label_separator"]),
         blocks["generator"].model_copy(update=fixed),
         blocks["synthesis"],
     )
@@ -337,11 +335,11 @@ def pad_to(collate: Callable[[list], dict], width: int, rows: list) -> dict[str,
 
 def training_variants(bench: Bench) -> dict[str, Variant]:
     """The same weights trained in several ways, each with one remedy more; the last is the product."""
-    settings, examples, labels = bench.generator, bench.examples, bench.labels
+    settings, examples, labels = bench.generator, bench.examples, bench.task.labels
     tokenizer, decoder = load_decoder(bench.backbones["decoder"])
     encoder_tokenizer, encoder = load_encoder(bench.backbones["encoder"])
     encoder.to(training.device())
-    rows = prefix.text_rows(examples, labels, bench.prompt, tokenizer, settings.max_length, settings.loss_on_prompt)
+    rows = prefix.text_rows(examples, bench.task, tokenizer, settings.max_length, settings.loss_on_prompt)
     centroids, clusters = latents.content_clusters(examples, settings, encoder_tokenizer, encoder)
     rows = [row | {"cluster": cluster} for row, cluster in zip(rows, clusters, strict=True)]
     with_ids, with_states = [dict(row) for row in rows], [dict(row) for row in rows]
@@ -354,7 +352,7 @@ def training_variants(bench: Bench) -> dict[str, Variant]:
     label_vectors = mean_states(encoder, encoder_tokenizer, labels.phrases, WIDTH, latents.ENCODER_BATCH, False)
     joint = Posterior(len(labels), encoder.config.hidden_size, settings.latent)
     network = latents.LatentPrefix(settings.model_dump(), label_vectors, centroids, decoder.config)
-    prefix.save(bench.folder / "ld_vae", "ld_vae", labels, bench.prompt, settings, network, [])
+    prefix.save(bench.folder / "ld_vae", "ld_vae", bench.task, settings, network, [])
     collate = partial(
         latents.collate,
         n_encoders=len(labels),
@@ -431,9 +429,8 @@ def synthesis(bench: Bench) -> str:
     def generate(batch_size: int, count: int) -> int:
         settings = bench.synthesis.model_copy(update={"batch_size": batch_size})
         wanted = label_sets[:count]
-        texts[batch_size] = ld_vae.generate(
-            bench.folder / "ld_vae", wanted, bench.labels, settings, bench.backbones, SEED
-        )
+        made = ld_vae.generate(bench.folder / "ld_vae", wanted, bench.task, settings, bench.backbones, SEED)
+        texts[batch_size] = [draft.text for draft in made]
         return count
 
     large = bench.synthesis.batch_size
@@ -463,7 +460,7 @@ def filtering(bench: Bench) -> str:
     tokenizer, encoder = load_encoder(bench.backbones["encoder"])
     settings = params.parse(bench.params_file).classifiers.bert.model_copy(update={"max_length": WIDTH})
     training.seed_everything(SEED)
-    facts = body.facts_of("bert", bench.examples, bench.labels, settings)
+    facts = body.facts_of("bert", bench.examples, bench.task.labels, settings)
     body.save(bert.build(encoder, facts), tokenizer, facts, bench.folder / "filter")
     texts = [example.text for example in bench.examples]
     texts = (texts * (many // len(texts) + 1))[:many]
@@ -513,7 +510,7 @@ def classifying(bench: Bench) -> str:
         folder, backbone = bench.folder / name, bench.backbones[module.ROLES[0]]
 
         def train(module=module, settings=settings, folder=folder, backbone=backbone) -> int:
-            module.train(bench.examples, bench.labels, settings, backbone, folder, SEED, "bench", [])
+            module.train(bench.examples, bench.task.labels, settings, backbone, folder, SEED, "bench", [])
             return len(bench.examples)
 
         rates = in_turns(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import spearmanr
+import scipy  # its parts are loaded when they are first used: half a second
 
 from compaug.records import InputError, Labels, sub_seed
 
@@ -85,7 +85,7 @@ def report(draws: Draws, labels: Labels, train: Sequence[Composition], support: 
         "rejected": reasons,
         "rejection_rate": round(draws.rejected.total() / draws.drawn, 6),
         "distinct": len(sampled),
-        "spearman": round(float(spearmanr(*frequencies).statistic), 6) if defined else None,
+        "spearman": round(float(scipy.stats.spearmanr(*frequencies).statistic), 6) if defined else None,
         "in_support": sum(sampled[composition] for composition in supported),
         "new_compositions": {labels.key(composition): sampled[composition] for composition in sorted(novel)},
         "compositions": {labels.key(composition): count for composition, count in sorted(sampled.items())},

@@ -14,10 +14,8 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 
-import yaml
-
 from compaug import classifiers, generators, named, params
-from compaug.records import InputError
+from compaug.records import InputError, read_yaml
 
 FILE, PARAMS = Path("configs/experiments.yaml"), Path("params.yaml")
 NONE, REAL_TEXTS = "none", "real_texts"  # no synthetic texts; the ceiling: real target texts in their place
@@ -119,20 +117,8 @@ class Experiment:
 
 def read(path: Path = FILE, settings: Path = PARAMS) -> dict[str, Experiment]:
     """Every experiment of the file. InputError names the experiment and the key that is wrong."""
-    scales = {name: _scale(block) for name, block in (_yaml(settings).get("benchmarks") or {}).items()}
-    return {name: _experiment(path, str(name), block, scales) for name, block in _yaml(path).items()}
-
-
-def _yaml(path: Path) -> dict:
-    try:
-        found = yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; run this from the root of the repository") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: expected names and their blocks")
-    return found
+    scales = {name: _scale(block) for name, block in (read_yaml(settings).get("benchmarks") or {}).items()}
+    return {name: _experiment(path, str(name), block, scales) for name, block in read_yaml(path).items()}
 
 
 def _scale(benchmark: Mapping) -> str:
@@ -330,9 +316,10 @@ def _add_backbones(steps: Steps, benchmark: str, *roles: str) -> list[str]:
 
 
 def _opened(steps: Steps, cell: Cell) -> dict[str, str]:
-    """The backbones that the generator opens. A list of dependencies has a fixed length in DVC, and a path may stand there twice."""
+    """The backbones that the generator opens; one that opens none waits for the audit all the same. A list of dependencies has a fixed
+    length in DVC, and a path may stand there twice."""
     folders = _add_backbones(steps, cell.benchmark, *named.roles_of(generators, cell.generator))
-    first, second, *_ = [*folders, *[f"data/splits/{cell.benchmark}/labels.json"] * 2]
+    first, second, *_ = [*folders, *[f"data/audit/{cell.benchmark}.json"] * 2]
     return {"opens": first, "opens_too": second}
 
 
@@ -397,7 +384,12 @@ def _add_classifier(steps: Steps, cell: Cell) -> None:
 
 def _add_quality(steps: Steps, cell: Cell) -> None:
     common = {"benchmark": cell.benchmark, "generator": cell.generator, "seed": cell.seed}
-    files = {"selected": _add_texts(steps, cell), "synthetic": f"data/synthetic/{cell.synthetic_name}.jsonl"}
+    _add_texts(steps, cell)
+    files = {
+        "selected": f"data/selected/{cell.selected_name}",
+        "synthetic": f"data/synthetic/{cell.synthetic_name}.jsonl",
+    }
+    files["requests"] = f"data/compositions/{cell.requests}"
     _add_backbones(steps, cell.benchmark, "decoder")
     steps["quality"][cell.selected_name] = common | files
 
@@ -406,8 +398,12 @@ def _add_judge(steps: Steps, cell: Cell) -> None:
     """Read by a classifier that has seen every composition: that of the iid split."""
     judge = Cell(cell.benchmark, cell.seed, split="iid")
     _add_classifier(steps, judge)
+    _add_texts(steps, cell)
     common = {"benchmark": cell.benchmark, "generator": cell.generator, "seed": cell.seed}
-    steps["judge"][cell.selected_name] = common | {"selected": _add_texts(steps, cell), "judge": judge.name}
+    steps["judge"][cell.selected_name] = common | {
+        "selected": f"data/selected/{cell.selected_name}",
+        "judge": judge.name,
+    }
 
 
 def _add_representations(steps: Steps, cell: Cell) -> None:

@@ -19,9 +19,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from compaug.records import InputError
+from compaug.records import InputError, read_yaml
 
 METHOD_FILES = Path(__file__).parent  # generators/, classifiers/
+
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Probability = Annotated[float, Field(gt=0, le=1)]
@@ -528,14 +529,7 @@ class Edited:
 def parse(source: Path | str | Edited) -> Params:
     """Read and check the whole file. InputError: one line naming the file, the key and what is wrong with it."""
     path = source.path if isinstance(source, Edited) else source
-    try:
-        raw = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; run from the repository's root or pass --params") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
-    if not isinstance(raw, dict):
-        raise InputError(f"{path}: expected a mapping of blocks; restore it with `git checkout {path}`")
+    raw = read_yaml(path)
     if isinstance(source, Edited):
         source.apply(raw)
     try:

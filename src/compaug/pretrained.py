@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
+from safetensors.torch import load_file
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 from transformers.utils import logging
 
@@ -160,6 +161,16 @@ def quiet() -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()
+
+
+def load_tensors(path: Path | str) -> dict[str, torch.Tensor]:
+    """The tensors of a safetensors file by name; InputError where there is none, or it is damaged."""
+    try:
+        return load_file(path)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; train the model again") from None
+    except SafetensorError as error:
+        raise InputError(f"{path}: damaged or cut off ({error}); remove its folder and train the model again") from None
 
 
 def save(folder: Path | str, tokenizer, model) -> None:

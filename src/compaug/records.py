@@ -13,11 +13,19 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 EMPTY_KEY = "<none>"  # key of the empty label set
-OPTIONAL_FIELDS = {"source": str, "requested_labels": list, "seed": int, "filter_jacc": float, "soft_labels": list}
+WRITTEN = ".written"  # in every folder that a stage writes: the names of its files, one a line
+OPTIONAL_FIELDS = {
+    "source": str,
+    "requested_labels": list,
+    "seed": int,
+    "filter_jacc": float,
+    "soft_labels": list,
+    "made_of": dict,
+}
 
 
 class InputError(ValueError):
@@ -36,15 +44,30 @@ class Example:
     seed: int | None = None
     filter_jacc: float | None = None
     soft_labels: tuple[float, ...] | None = None
+    made_of: dict | None = field(default=None, hash=False)
 
     def as_row(self) -> dict:
         """The JSONL row: absent optional fields are left out."""
         row = {"id": self.id, "text": self.text, "labels": list(self.labels), "source": self.source}
-        for name in ("requested_labels", "seed", "filter_jacc", "soft_labels"):
+        for name in ("requested_labels", "seed", "filter_jacc", "soft_labels", "made_of"):
             value = getattr(self, name)
             if value is not None:
                 row[name] = list(value) if isinstance(value, tuple) else value
         return row
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a generator yields: a text for the request of that number, with the labels that it vouches for.
+
+    `soft_labels` are probabilities of all labels; `made_of` is any JSON object: the constraints or sources that made the text.
+    """
+
+    request: int
+    text: str
+    labels: tuple[int, ...]
+    soft_labels: tuple[float, ...] | None = None
+    made_of: dict | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True)
@@ -138,6 +161,65 @@ def file_digest(path: Path | str) -> str:
     return sha.hexdigest()
 
 
+# ---------------------------------------------------------------- what an output may replace
+
+
+def check_folder(path: Path | str) -> None:
+    """InputError unless a stage may put a folder at `path`: nothing is there, an empty folder, or one in which stages wrote every file.
+
+    A folder itself tells which files a stage wrote (WRITTEN): an index elsewhere would not know what `dvc checkout` brings to a fresh
+    clone, and DVC's locks do not know what a stage wrote that was started by hand. It names the files, because people put their own
+    beside them.
+    """
+    path = Path(path)
+    _check_place(path)
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path}: is a file, and a folder is to be written there; give another path, or move it away")
+    mark = path / WRITTEN
+    listed = {WRITTEN, *mark.read_text(encoding="utf-8").splitlines()} if mark.is_file() else set()
+    if foreign := next((name for name in _files_in(path) if name not in listed), None):
+        raise InputError(
+            f"{path}: holds {foreign}, which no stage wrote there; give another path, or move away what is in that folder"
+        )
+
+
+def check_file(path: Path | str) -> None:
+    """InputError unless a stage may put a file at `path`: no folder, no link to elsewhere, no JSON written by another hand.
+
+    A file has no place for a mark, but the bytes of `write_json` and `write_rows` are told from those of people and other programs.
+    """
+    path = Path(path)
+    _check_place(path)
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder, and a file is to be written there; give another path")
+    if path.suffix in (".json", ".jsonl") and path.exists() and not _is_own_json(path):
+        raise InputError(f"{path}: no stage wrote this file; give another path, or move it away")
+
+
+def _check_place(path: Path) -> None:
+    if Path.cwd().is_relative_to(path.resolve()):
+        raise InputError(f"{path}: is the working directory or a folder above it; give a path below it")
+    if path.is_symlink():
+        raise InputError(f"{path}: is a symbolic link; give the path that it points to, or remove the link")
+
+
+def _files_in(folder: Path) -> Iterator[str]:
+    """Names, relative to the folder, of everything below it that is no folder: links are not followed."""
+    for path in folder.rglob("*"):
+        if path.is_symlink() or not path.is_dir():
+            yield path.relative_to(folder).as_posix()
+
+
+def _is_own_json(path: Path) -> bool:
+    """Whether a .json file, or the first row of a .jsonl file, has the bytes that the writers below give it. An empty file is nobody's."""
+    try:
+        with path.open(encoding="utf-8") as stream:
+            text = stream.readline() if path.suffix == ".jsonl" else stream.read()
+        return not text or text == (_row if path.suffix == ".jsonl" else _document)(json.loads(text))
+    except ValueError:  # not UTF-8, not JSON, or with a NaN in it
+        return False
+
+
 # ---------------------------------------------------------------- atomic writing
 
 
@@ -145,6 +227,7 @@ def file_digest(path: Path | str) -> str:
 def atomic_path(path: Path | str) -> Iterator[Path]:
     """A temporary path beside `path`, renamed over it on success and removed on failure."""
     path = Path(path)
+    check_file(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
     os.close(handle)
@@ -160,20 +243,36 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def atomic_dir(path: Path | str) -> Iterator[Path]:
-    """A temporary folder beside `path` that replaces it on success and is removed on failure."""
+    """A temporary folder beside `path` that replaces it on success and is removed on failure; see `check_folder`."""
     path = Path(path)
+    check_folder(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
     temporary.chmod(0o755)
     try:
         yield temporary
-        if path.exists():
-            shutil.rmtree(path)
-        os.replace(temporary, path)
+        (temporary / WRITTEN).write_text(
+            "".join(f"{name}\n" for name in sorted(_files_in(temporary))), encoding="utf-8"
+        )
+        check_folder(path)  # again: hours may have passed
+        _swap(temporary, path)
     except OSError as error:
         raise _disk_error(path, error) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _swap(new: Path, path: Path) -> None:
+    """Move `new` to `path`. What was there is set aside first and removed last, so that no moment has neither of them on the disk."""
+    old = new.with_suffix(".old.partial")
+    try:
+        if path.exists():
+            os.rename(path, old)
+        os.rename(new, path)
+    finally:
+        if old.exists() and not path.exists():
+            os.rename(old, path)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _disk_error(path: Path, error: OSError) -> Exception:
@@ -189,7 +288,11 @@ def write_text(path: Path | str, text: str) -> None:
 
 def write_json(path: Path | str, value: object) -> None:
     """Sorted keys, two spaces; NaN is refused because no JSON reader agrees on it."""
-    write_text(path, json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    write_text(path, _document(value))
+
+
+def _document(value: object) -> str:
+    return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_json(path: Path | str) -> dict:
@@ -201,14 +304,35 @@ def read_json(path: Path | str) -> dict:
         raise InputError(f"{path}: not valid JSON ({error}); delete it and run its stage again") from None
 
 
+def read_yaml(path: Path | str) -> dict:
+    """A mapping from a YAML file, safe types alone, read in C where PyYAML has that: params.yaml takes ten times as long in Python.
+    InputError for anything else."""
+    import yaml  # most stages' files are JSON
+
+    try:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(Path(path).read_text(encoding="utf-8"))
+        found = loader.get_single_data()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; run from the repository's root or name the file") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: expected a mapping of blocks; restore it with `git checkout {path}`")
+    return found
+
+
 def write_rows(path: Path | str, rows: Iterable[dict]) -> int:
     """Stream rows to a JSONL file; returns how many were written."""
     count = 0
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
         for row in rows:
-            stream.write(json.dumps(row, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
+            stream.write(_row(row))
             count += 1
     return count
+
+
+def _row(row: object) -> str:
+    return json.dumps(row, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def iter_rows(path: Path | str) -> Iterator[tuple[int, dict]]:
@@ -278,7 +402,9 @@ def example_of(row: dict, n_labels: int | None = None) -> Example:
         raise InputError(f"text holds half a surrogate pair (id {row['id']!r}); it is not valid Unicode") from None
     if not row["text"].strip():
         raise InputError(f"empty text (id {row['id']!r}); remove the row or give it a text")
-    requested, soft = row.get("requested_labels"), row.get("soft_labels")
+    requested, soft, jaccard = row.get("requested_labels"), row.get("soft_labels"), row.get("filter_jacc")
+    if jaccard is not None and not 0 <= jaccard <= 1:  # NaN fails it too
+        raise InputError(f"filter_jacc {jaccard!r} is not a number between 0 and 1")
     return Example(
         id=row["id"],
         text=row["text"],
@@ -286,8 +412,9 @@ def example_of(row: dict, n_labels: int | None = None) -> Example:
         source=row.get("source", "train"),
         requested_labels=None if requested is None else label_ids(requested, n_labels),
         seed=row.get("seed"),
-        filter_jacc=row.get("filter_jacc"),
+        filter_jacc=jaccard,
         soft_labels=None if soft is None else soft_targets(soft, n_labels),
+        made_of=row.get("made_of"),
     )
 
 

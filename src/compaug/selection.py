@@ -7,12 +7,12 @@ label set and the requested one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from compaug.records import Example, InputError, Labels, sub_seed, text_key
+from compaug.records import Draft, Example, InputError, Labels, sub_seed, text_key
 
 HISTOGRAM_BINS = 10  # Jaccard scores in tenths; a perfect score has its own bin
 
@@ -38,34 +38,37 @@ def replaced(
     return [own if can else next(further) for own, can in zip(label_sets, possible, strict=True)], skipped
 
 
-def judge(texts: Sequence[str], known: Collection[str], copies: bool) -> list[str]:
-    """The fate of every text: blank, copied (its key is `known`), duplicate (of an earlier one) or kept.
+def judge(drafts: Iterable[Draft], known: Collection[str], copies: bool) -> Iterator[tuple[Draft, str]]:
+    """Every draft with its fate: blank, copied (its text's key is `known`), duplicate (of an earlier one) or kept.
 
     With `copies` only blank texts go.
     """
-    fates, seen = [], set()
-    for text in texts:
-        key = text_key(text)
+    seen = set()
+    for draft in drafts:
+        key = text_key(draft.text)
         if not key:
-            fates.append("blank")
+            yield draft, "blank"
         elif not copies and key in known:
-            fates.append("copied")
+            yield draft, "copied"
         elif not copies and key in seen:
-            fates.append("duplicate")
+            yield draft, "duplicate"
         else:
-            fates.append("kept")
+            yield draft, "kept"
         seen.add(key)
-    return fates
 
 
-def counts(label_sets: Sequence[tuple[int, ...]], fates: Sequence[str], labels: Labels) -> dict:
-    """What became of the requests, in all and per composition."""
-    total = Counter(fates)
-    requested = Counter(map(labels.key, label_sets))
-    kept = Counter(labels.key(label_set) for label_set, fate in zip(label_sets, fates, strict=True) if fate == "kept")
+def counts(requests: Sequence[tuple[int, ...]], fates: Sequence[tuple[int, str]], labels: Labels) -> dict:
+    """What became of the requests, in all and per composition; `fates` are those of the drafts, each with the number of its request.
+
+    A request without a draft counts as blank.
+    """
+    total = Counter(fate for _, fate in fates)
+    total["blank"] += len(requests) - len({number for number, _ in fates})
+    requested = Counter(map(labels.key, requests))
+    kept = Counter(labels.key(requests[number]) for number, fate in fates if fate == "kept")
     return {
-        "requested": len(fates),
-        "produced": len(fates) - total["blank"],
+        "requested": len(requests),
+        "produced": total["duplicate"] + total["copied"] + total["kept"],
         "dropped": {reason: total[reason] for reason in ("blank", "duplicate", "copied")},
         "kept": total["kept"],
         "per_composition": {key: {"requested": requested[key], "kept": kept[key]} for key in sorted(requested)},

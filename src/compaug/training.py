@@ -50,6 +50,16 @@ class FitOptions:
     schedule: Literal["decay", "increase"] = "decay"
 
 
+@dataclass(frozen=True)
+class EpochEnd:
+    """What a hook sees of `fit` at the end of an epoch: the model, in evaluation mode, and the entry of its history."""
+
+    epoch: int  # from 1
+    model: torch.nn.Module
+    entry: Mapping
+    work_dir: Path  # holds the checkpoint and whatever hooks keep until the training has ended
+
+
 def seed_everything(seed: int) -> None:
     """Seed python, numpy and torch, and ask torch for deterministic kernels."""
     random.seed(seed)
@@ -105,8 +115,11 @@ def work_dir_for(out_dir: Path | str, *identity: object) -> Path:
 @contextlib.contextmanager
 def checkpoints_kept() -> Iterator[None]:
     """Until the block ends well `fit` leaves its checkpoint, so that a stage that is killed, or runs out of disk, while it writes its
-    results does not train again."""
+    results does not train again. Inside another such block it is that one's end that counts."""
     global _kept
+    if _kept is not None:
+        yield
+        return
     _kept = []
     try:
         yield
@@ -127,15 +140,19 @@ def fit(
     work_dir: Path,
     description: str,
     lr_of: Callable[[str], float] | None = None,
-    probe: Callable[[], np.ndarray] | None = None,
-    probe_file: Path | None = None,
+    batches: Callable[[int, int], list[list[int]]] | None = None,
+    on_epoch_end: Sequence[Callable[[EpochEnd], None]] = (),
 ) -> list[dict]:
     """Train `model` in place and return one dict of mean losses per epoch.
 
     Rows are dicts with "id" and "length" (for the buckets) and optionally "group"; `collate` turns a list of them into the
     keyword arguments of `forward`. `lr_of(parameter name)` overrides `options.lr`. With a validation set
-    and `patience`, the best epoch's parameters are restored. `probe()` is called in evaluation mode after every epoch; its arrays
-    go to `probe_file`, one row an epoch.
+    and `patience`, the best epoch's parameters are restored.
+
+    `batches(epoch, seed)` is the order of training, a curriculum for example: lists of row numbers for an epoch, from 0; not every row need
+    be there. It must depend on its arguments alone, `seed` being the epoch's own. None takes all rows, in batches of similar length.
+    Every hook of `on_epoch_end` is called once an epoch, on the main process, before the epoch's checkpoint is written; so only an epoch
+    that was interrupted there is seen again.
 
     Interrupted, a second call with the same `work_dir` goes on after the last finished epoch and ends with the same bytes.
     Raises TrainingError when the loss is not finite.
@@ -161,8 +178,15 @@ def fit(
         fused=True,  # one pass over the weights: a third of a step for 22M parameters on a CPU otherwise
     )
     world, rank = accelerator.num_processes, accelerator.process_index
-    per_epoch = math.ceil(math.ceil(len(train_rows) / options.batch_size) / world)
-    total = max(1, per_epoch * options.epochs)
+    seeds = [sub_seed(seed, "epoch", epoch) for epoch in range(options.epochs)]
+    if batches is None:
+        lengths = [row["length"] for row in train_rows]
+        groups = [row["group"] for row in train_rows] if "group" in train_rows[0] else None
+        batches = lambda epoch, seed: batches_by_length(lengths, options.batch_size, seed, groups)
+        sizes = [math.ceil(len(train_rows) / options.batch_size)] * options.epochs  # with groups there are a few more
+    else:
+        sizes = [len(batches(epoch, seeds[epoch])) for epoch in range(options.epochs)]
+    total = max(1, sum(math.ceil(size / world) for size in sizes))
     warm = total if options.schedule == "increase" else round(options.warmup * total)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: (step + 1) / warm if step < warm else max(0.0, (total - step) / max(1, total - warm))
@@ -175,16 +199,15 @@ def fit(
         if options.patience is not None and bad_epochs >= options.patience:
             break
         torch.manual_seed(sub_seed(seed, "noise", epoch))  # an epoch's dropout and latents do not depend on a resume
-        batches = batches_by_length(
-            [row["length"] for row in train_rows],
-            options.batch_size,
-            sub_seed(seed, "epoch", epoch),
-            [row["group"] for row in train_rows] if "group" in train_rows[0] else None,
-        )
-        batches += batches[: -len(batches) % world]  # every process takes as many steps
+        order = batches(epoch, seeds[epoch])
+        if not order or not all(order):
+            raise TrainingError(
+                f"{description}: epoch {epoch + 1} has no batch, or an empty one; mend the order of batches"
+            )
+        order = order + order[: -len(order) % world]  # every process takes as many steps
         means = _epoch(
             wrapped,
-            batches[rank::world],
+            order[rank::world],
             train_rows,
             collate,
             accelerator,
@@ -202,10 +225,10 @@ def fit(
             bad_epochs = 0 if better else bad_epochs + 1
             if better:
                 best = {"loss": entry["valid"]["loss"], "weights": {n: p.detach().clone() for n, p in trained.items()}}
-        if probe and accelerator.is_main_process:
+        if accelerator.is_main_process:
             model.eval()
-            with atomic_path(work_dir / f"epoch-{len(history):04d}.npy") as temporary, temporary.open("wb") as stream:
-                np.save(stream, probe())
+            for hook in on_epoch_end:
+                hook(EpochEnd(len(history), model, entry, work_dir))
         state.save(history, best, bad_epochs)
     if best is not None:
         with torch.no_grad():
@@ -213,9 +236,6 @@ def fit(
                 parameter.copy_(best["weights"][name])
     accelerator.wait_for_everyone()
     if accelerator.is_main_process:
-        if probe:
-            with atomic_path(probe_file) as temporary, temporary.open("wb") as stream:
-                np.save(stream, np.stack([np.load(file) for file in sorted(work_dir.glob("epoch-*.npy"))]))
         if _kept is None:
             shutil.rmtree(work_dir, ignore_errors=True)
         else:

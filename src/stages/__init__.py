@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
-import importlib.metadata
 import os
 import platform
 import signal
@@ -14,8 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from compaug.params import Edited
-from compaug.records import InputError, read_json, write_json
+from compaug.records import InputError, check_file, check_folder, read_json, write_json
 
 COSTS = Path(".costs")  # seconds, versions and devices: never in a DVC output, because they differ at every run
 PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scikit-learn")
@@ -25,21 +23,51 @@ gc.set_threshold(50_000)
 
 
 class _Parser(argparse.ArgumentParser):
+    out: str | None = None  # see `parser`
+
     def parse_args(self, *args, **kwargs):
         parsed = super().parse_args(*args, **kwargs)
+        if "out" in parsed:
+            check_out(parsed, self.out)
         if parsed.set:
+            from compaug.params import Edited  # a tenth of a second, and some stages read no parameters
+
             parsed.params = Edited(parsed.params, tuple(parsed.set))
         return parsed
 
 
-def parser(description: str | None) -> argparse.ArgumentParser:
-    """An argument parser with what every stage takes: the params file, and values that a grid's coordinate sets otherwise."""
+def parser(description: str | None, out: str | None = None) -> argparse.ArgumentParser:
+    """An argument parser with what every stage takes: the params file, and values that a grid's coordinate sets otherwise.
+
+    `out` is what the stage writes to --out: "folder", or the suffix of a file; None where it adds files to a folder. An --out that it may
+    not replace is refused before any work is done.
+    """
     made = _Parser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.out = out
     made.add_argument("--params", type=Path, default=Path("params.yaml"), help="parameter file (default: params.yaml)")
     made.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="a value instead of the file's; may be repeated"
     )
     return made
+
+
+def check_out(args: argparse.Namespace, kind: str | None) -> None:
+    """InputError for an --out that holds what no stage wrote, that another argument names too, or that is replaced as a whole and holds
+    what another argument names."""
+    if kind == "folder":
+        check_folder(args.out)
+    elif kind is not None:
+        if args.out.suffix != kind:
+            raise InputError(f"--out {args.out}: this stage writes a {kind} file; end the path with {kind}")
+        check_file(args.out)
+    place = args.out.resolve()
+    for name, value in vars(args).items():
+        for path in value if isinstance(value, list) else [value]:
+            if name == "out" or not isinstance(path, Path):
+                continue
+            if path.resolve() == place or (kind == "folder" and path.resolve().is_relative_to(place)):
+                option = f"--{name.replace('_', '-')}"
+                raise InputError(f"--out {args.out}: is or holds {path}, which is {option}; give another path")
 
 
 @contextlib.contextmanager
@@ -51,6 +79,8 @@ def cost_of(out: Path) -> Iterator[dict]:
     if (out / "history.json").exists():
         epochs = read_json(out / "history.json")["epochs"]
         facts |= {"epochs": len(epochs)} | ({"trained_parameters": epochs[0]["trained_parameters"]} if epochs else {})
+    import importlib.metadata  # slow to import, and light stages need it never
+
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
     facts |= {"seconds": round(time.perf_counter() - start, 2), "cores": os.cpu_count(), "versions": versions}
     facts |= {"python": platform.python_version(), "machine": platform.machine(), "device": _device()}
@@ -59,7 +89,7 @@ def cost_of(out: Path) -> Iterator[dict]:
 
 def cost_file(out: Path | str) -> str:
     """Name of the file in .costs/ with the cost of an output."""
-    name = "-".join(Path(out).parts)  # a dot may be in it: free_bits=0.5
+    name = "-".join(part for part in Path(out).parts if part != Path(out).anchor)  # a dot may be in it: free_bits=0.5
     return f"{name.removesuffix('.json').removesuffix('.jsonl')}.json"
 
 

@@ -23,7 +23,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".json")
     made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
     made.add_argument("--split", type=Path, required=True, help="folder written by the split stage")
     made.add_argument("--inputs", type=Path, nargs="*", default=[], help="further JSONL files that a stage trains on")

@@ -34,7 +34,7 @@ def main(argv: list[str] | None = None) -> None:
             write_json(folder / "unused.json", {"reason": f"{names}: no {args.role} model is opened"})
         return
     from compaug.backbones import prepare  # torch is slow to import
-    from compaug.training import work_dir_for
+    from compaug.training import checkpoints_kept, work_dir_for
 
     labels = Labels.read(args.split / "labels.json")
 
@@ -44,13 +44,13 @@ def main(argv: list[str] | None = None) -> None:
 
     text_of = (lambda example: example.text) if args.role == "encoder" else prompted
     texts = [text_of(example) for example in iter_jsonl(args.split / "train.jsonl", len(labels))]
-    with cost_of(args.out), atomic_dir(args.out) as folder:
+    with cost_of(args.out), checkpoints_kept(), atomic_dir(args.out) as folder:
         work_dir = work_dir_for(args.out, blocks[args.role], args.seed, digest(texts))
         prepare(args.role, blocks[args.role], texts, folder, args.seed, work_dir)
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
     made.add_argument("--role", required=True, choices=("encoder", "decoder", "seq2seq"), help="which of its backbones")
     made.add_argument("--generator", help="make it only if this generator opens it, else a folder that says so")

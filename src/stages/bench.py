@@ -24,7 +24,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".md")
     made.add_argument("--out", type=Path, required=True, help="Markdown report to write")
     made.add_argument(
         "--quick", action="store_true", help="toy sizes: seconds instead of minutes, numbers without meaning"

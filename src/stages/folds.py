@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from compaug.records import InputError, Labels, atomic_dir, read_jsonl, sub_seed, text_key, write_jsonl
-from stages import parser, run
+from stages import cost_of, parser, run
 
 PARAMS: list[str] = []
 
@@ -27,7 +27,7 @@ def main(argv: list[str] | None = None) -> None:
         raise InputError(f"{args.split / 'support.jsonl'}: two folds need two rows; raise split.support_size")
     order = sorted(support, key=lambda example: sub_seed(args.seed, "fold", example.id))
     halves = order[::2], order[1::2]
-    with atomic_dir(args.out) as folder:
+    with cost_of(args.out), atomic_dir(args.out) as folder:
         for name, kept, held in (("a", *halves), ("b", *halves[::-1])):
             (folder / name).mkdir()
             texts = {text_key(example.text) for example in held}
@@ -38,7 +38,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
     made.add_argument("--synthetic", type=Path, required=True, help="selected synthetic rows of the cell")
     made.add_argument("--seed", type=int, required=True, help="seed of the cell")

@@ -19,7 +19,7 @@ from compaug.benchmarks import oracle_for
 from compaug.evaluation import predictions, ratings
 from compaug.evaluation.metrics import label_matrix
 from compaug.records import Example, InputError, Labels, read_jsonl, write_json
-from stages import parser, run
+from stages import cost_of, parser, run
 
 PARAMS = ["benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options", "evaluation.threshold"]
 
@@ -31,17 +31,18 @@ def main(argv: list[str] | None = None) -> None:
     selected = read_jsonl(args.selected, len(labels))
     if not all(example.requested_labels for example in selected):
         raise InputError(f"{args.selected}: a row without `requested_labels`; give the kept texts of a cell")
-    judged, reader = {}, {}
-    if selected:
-        asked = label_matrix([e.requested_labels for e in selected], len(labels))
-        read = classifiers.load(args.classifier).predict(args.model, [e.text for e in selected]) > blocks["threshold"]
-        judged["classifier"] = ratings.shares(asked, read)
-        test = read_jsonl(args.test, len(labels))
-        reader = _on_real_texts(args.predictions, test, selected, labels, blocks["threshold"])
-        if grammar := oracle_for(blocks["reader"], blocks["options"]):
-            judged["oracle"] = ratings.oracle_shares(grammar.oracle, selected)
-    row = {"generator": args.generator, "seed": args.seed, "n": len(selected)}
-    write_json(args.out, row | {"judged": judged, "reader": reader})
+    judged, reader, threshold = {}, {}, blocks["threshold"]
+    with cost_of(args.out):
+        if selected:
+            asked = label_matrix([e.requested_labels for e in selected], len(labels))
+            read = classifiers.load(args.classifier).predict(args.model, [e.text for e in selected]) > threshold
+            judged["classifier"] = ratings.shares(asked, read)
+            test = read_jsonl(args.test, len(labels))
+            reader = _on_real_texts(args.predictions, test, selected, labels, threshold)
+            if grammar := oracle_for(blocks["reader"], blocks["options"]):
+                judged["oracle"] = ratings.oracle_shares(grammar.oracle, selected)
+        row = {"generator": args.generator, "seed": args.seed, "n": len(selected)}
+        write_json(args.out, row | {"judged": judged, "reader": reader})
 
 
 def _on_real_texts(path: Path, test: list[Example], selected: list[Example], labels: Labels, threshold: float) -> dict:
@@ -56,7 +57,7 @@ def _on_real_texts(path: Path, test: list[Example], selected: list[Example], lab
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".json")
     made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
     made.add_argument("--labels", type=Path, required=True, help="labels.json of the split")
     made.add_argument("--generator", required=True, help="generator of the cell")

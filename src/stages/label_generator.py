@@ -14,8 +14,7 @@ from pathlib import Path
 from compaug import params
 from compaug.compositions import Prompt, sample_label_sets
 from compaug.records import Labels, digest, file_digest, iter_jsonl, write_json, write_rows
-from compaug.training import work_dir_for
-from stages import parser, run
+from stages import cost_of, parser, run
 
 PARAMS = [
     "label_generator",
@@ -42,22 +41,25 @@ def main(argv: list[str] | None = None) -> None:
         "support": digest(support),
         "decoder": file_digest(args.decoder),
     }
-    label_sets, report = sample_label_sets(
-        options,
-        prompt,
-        labels,
-        train=train,
-        support=support,
-        decoder=args.decoder,
-        seed=args.seed,
-        work_dir=work_dir_for(args.out.with_suffix(""), made_of),
-    )
-    write_rows(args.out, ({"requested_labels": list(label_set)} for label_set in label_sets))
-    write_json(args.out.with_suffix(".json"), report | {"made_of": made_of})
+    from compaug.training import checkpoints_kept, work_dir_for  # after the cheap checks: torch is slow to import
+
+    with cost_of(args.out), checkpoints_kept():
+        label_sets, report = sample_label_sets(
+            options,
+            prompt,
+            labels,
+            train=train,
+            support=support,
+            decoder=args.decoder,
+            seed=args.seed,
+            work_dir=work_dir_for(args.out.with_suffix(""), made_of),
+        )
+        write_rows(args.out, ({"requested_labels": list(label_set)} for label_set in label_sets))
+        write_json(args.out.with_suffix(".json"), report | {"made_of": made_of})
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".jsonl")
     made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
     made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
     made.add_argument("--decoder", type=Path, required=True, help="model folder of the decoder backbone")

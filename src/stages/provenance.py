@@ -13,10 +13,8 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-import yaml
-
 from compaug import experiments
-from compaug.records import InputError, read_json, write_json
+from compaug.records import InputError, read_json, read_yaml, write_json
 from compaug.reports import longtable, page
 from stages import COSTS, cost_file, parser, read_cost, run
 
@@ -44,13 +42,12 @@ def main(argv: list[str] | None = None) -> None:
 
 def outputs_of(locks: Sequence[Path]) -> dict[str, tuple[str, ...]]:
     """Outputs of every stage of the locks, by its name, seen from the repository's root."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a lock has up to a megabyte
     found = {}
     for lock in locks:
         try:
-            stages = loader(lock.read_text()).get_single_data()["stages"]
+            stages = read_yaml(lock)["stages"]
             found |= {name: tuple(out["path"] for out in stage["outs"]) for name, stage in stages.items()}
-        except (yaml.YAMLError, KeyError, TypeError, AttributeError, UnicodeDecodeError):
+        except (KeyError, TypeError, AttributeError):
             raise InputError(f"{lock}: not a lock file of DVC; restore it with `git checkout`") from None
     return found
 

@@ -66,7 +66,7 @@ def rounded(value: object) -> object:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".json")
     made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
     made.add_argument("--synthetic", type=Path, required=True, help="all synthetic rows")
     made.add_argument("--selected", type=Path, required=True, help="kept rows, side-car .json beside them")

@@ -47,7 +47,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument(
         "--selected", nargs="+", required=True, metavar="GENERATOR=FILE", help="kept texts of each generator"
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from compaug.evaluation import ratings
 from compaug.records import InputError, write_json
-from compaug.reports import NOT_REPORTED, markdown_table, number
+from compaug.reports import markdown_table, number
 from stages import parser, run
 
 
@@ -25,13 +25,12 @@ def main(argv: list[str] | None = None) -> None:
         [generator, *(number(row[name]) for name in ratings.METRICS), number(row["avg_rank"]), row["n"]]
         for generator, row in found["generators"].items()
     ]
-    agreement = NOT_REPORTED if found["alpha"] is None else f"{found['alpha']:.2f}"
     print(markdown_table(["generator", "Acc", "Corr", "Comp", "average rank", "ratings"], lines))
-    print(f"\n{len(sheets)} raters, {len(items)} texts; Krippendorff's alpha {agreement}")
+    print(f"\n{len(sheets)} raters, {len(items)} texts; Krippendorff's alpha {number(found['alpha'])}")
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".json")
     made.add_argument("--key", type=Path, required=True, help="key.json of the export")
     made.add_argument("--sheets", type=Path, nargs="+", required=True, help="one filled CSV for each rater")
     made.add_argument("--out", type=Path, required=True, help="JSON to write")

@@ -59,7 +59,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
     made.add_argument("--out", type=Path, required=True, help="folder of the corpus to write")
     made.add_argument("--downloads", type=Path, default=Path("data/downloads"), help="where downloaded files are kept")

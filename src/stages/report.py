@@ -11,7 +11,7 @@ from pathlib import Path
 
 from compaug import classifiers, generators, params
 from compaug.records import read_json, write_text
-from compaug.reports import backbone_names, figures, plots, summary
+from compaug.reports import backbone_names, plots, summary
 from compaug.reports.paper import read_paper_values
 from stages import parser, run
 
@@ -20,6 +20,8 @@ PARAMS = ["benchmarks.{benchmark}.backbones", "benchmarks.{benchmark}.paper_colu
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
+    from compaug.reports import figures  # after the cheap checks: matplotlib is slow to import
+
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
     quality = read_json(args.quality)
     cell = summary.Cell(

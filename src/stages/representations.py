@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.evaluation.representations import flat, silhouette, views
 from compaug.records import InputError, Labels, iter_jsonl, write_json
-from stages import parser, run
+from compaug.tasks import TASKS
+from stages import cost_of, parser, run
 
 PARAMS: list[str] = []
 ROLES = ("encoder", "decoder", "seq2seq")
@@ -25,25 +25,33 @@ def main(argv: list[str] | None = None) -> None:
     if not compositions:
         raise InputError(f"{args.split}: D_train and D_s have no labelled text; there is nothing to represent")
     backbones = {role: args.backbones / role for role in ROLES}
-    found = views(args.generator, args.model, compositions, labels, backbones, args.seed)
+    task = TASKS["multi_label"](labels)  # the model's folder has the prompt
     pairs = [label for composition in compositions for label in composition]
-    write_json(
-        args.out,
-        {
-            "generator": args.generator,
-            "seed": args.seed,
-            "labels": list(labels.names),
-            "pair_labels": pairs,
-            "views": {
-                name: {"silhouette": silhouette(vectors, pairs), "points": flat(vectors, args.seed)}
-                for name, vectors in found.items()
-            },
-        },
+    from compaug.evaluation.representations import (  # after the cheap checks: torch is slow to import
+        flat,
+        silhouette,
+        views,
     )
+
+    with cost_of(args.out):
+        found = views(args.generator, args.model, compositions, task, backbones, args.seed)
+        write_json(
+            args.out,
+            {
+                "generator": args.generator,
+                "seed": args.seed,
+                "labels": list(labels.names),
+                "pair_labels": pairs,
+                "views": {
+                    name: {"silhouette": silhouette(vectors, pairs), "points": flat(vectors, args.seed)}
+                    for name, vectors in found.items()
+                },
+            },
+        )
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".json")
     made.add_argument("--generator", required=True, help="name of a block of `generators`: what the model is")
     made.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
     made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")

@@ -61,7 +61,7 @@ def merged(synthesis: dict, report: dict) -> dict:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".jsonl")
     made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
     made.add_argument("--classifier", required=True, help="name of a block of `classifiers`: what the filter is")
     made.add_argument("--synthetic", type=Path, required=True, help="synthetic rows, side-car .json beside them")

@@ -57,7 +57,7 @@ def _rows(examples: Sequence[Example], positions: Sequence[int], source: str) ->
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
     made.add_argument("--raw", type=Path, required=True, help="folder written by the raw stage")
     made.add_argument("--out", type=Path, required=True, help="folder of the splits to write")

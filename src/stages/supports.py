@@ -47,7 +47,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument("--split", type=Path, required=True, help="folder of the split with the largest support set")
     made.add_argument("--like", type=Path, required=True, help="folder of the split that the other grids use")
     made.add_argument("--sizes", type=int, nargs="+", required=True, help="numbers of support texts")

@@ -1,19 +1,22 @@
-"""Generate one text per requested label set; drop what is blank, repeated or copied (spec section 5).
+"""Generate texts for the requested label sets; drop what is blank, repeated or copied (spec section 5).
 
 python -m stages.synthesize --benchmark diagnostic --generator ld_vae --model models/run/generator \
     --compositions data/compositions/run.jsonl --split data/splits/diagnostic \
     --backbones models/backbones/diagnostic --seed 13 --out data/synthetic/run.jsonl
 
-Beside the rows goes a side-car .json: what was requested, produced, dropped and kept, and the hashes of what made it.
+The rows of request 7 are <generator>-000007, then <generator>-000007-1 and so on where it has further drafts. Beside the rows goes
+a side-car .json: what was requested, produced, dropped and kept, and the hashes of what made it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from compaug import params, selection
 from compaug.records import (
+    Draft,
     Example,
     InputError,
     Labels,
@@ -25,6 +28,7 @@ from compaug.records import (
     write_json,
     write_jsonl,
 )
+from compaug.tasks import TASKS
 from stages import cost_of, parser, run
 
 PARAMS = ["synthesis", "benchmarks.{benchmark}.budgets.synthesis"]
@@ -37,42 +41,54 @@ def main(argv: list[str] | None = None) -> None:
 
     generator = generators.load(args.generator)
     labels = Labels.read(args.split / "labels.json")
-    label_sets = read_label_sets(args.compositions, len(labels))
+    task = TASKS["multi_label"](labels)  # the model's folder has the prompt
+    requests = read_label_sets(args.compositions, len(labels))
+    if not generator.takes_requests:
+        requests = []
     backbones = {role: args.backbones / role for role in generator.roles}
     with cost_of(args.out):
         skipped = Counter()
         if generator.feasible:
-            possible = generator.feasible(args.model, label_sets, labels)
-            label_sets, skipped = selection.replaced(label_sets, possible, labels, args.generator, args.seed)
-        texts = generator.generate(args.model, label_sets, labels, settings, backbones, args.seed)
-        if not texts:  # a generator that takes no requests
-            label_sets = []
+            possible = generator.feasible(args.model, requests, task)
+            requests, skipped = selection.replaced(requests, possible, labels, args.generator, args.seed)
         known = set()
         if not generator.copies:
             real = (args.split / f"{name}.jsonl" for name in ("train", "support"))
             known = {text_key(example.text) for path in real for example in iter_jsonl(path, len(labels))}
-        fates = selection.judge(texts, known, generator.copies)
-        rows = [
-            Example(
-                id=f"{args.generator}-{request:06d}",
-                text=text,
-                labels=label_set,
-                source=args.generator,
-                requested_labels=label_set,
-                seed=args.seed,
-            )
-            for request, (text, label_set, fate) in enumerate(zip(texts, label_sets, fates, strict=True))
-            if fate == "kept"
-        ]
-        write_jsonl(args.out, rows)
+        drafts = generator.generate(args.model, requests, task, settings, backbones, args.seed)
+        fates: list[tuple[int, str]] = []
+        judged = selection.judge(drafts, known, generator.copies)
+        write_jsonl(args.out, rows_of(judged, requests, fates, args.generator, args.seed))
         hashes = {"generator": file_digest(args.model), "compositions": file_digest(args.compositions)}
-        side_car = selection.counts(label_sets, fates, labels)
+        side_car = selection.counts(requests, fates, labels)
         side_car |= {"generator": args.generator, "config": settings.model_dump(), "hashes": hashes}
         if skipped:
             side_car["skipped"] = dict(skipped)
         if generator.account:
-            side_car["account"] = generator.account(args.model, label_sets, labels, args.seed)
+            side_car["account"] = generator.account(args.model, requests, task, args.seed)
         write_json(args.out.with_suffix(".json"), side_car)
+
+
+def rows_of(
+    judged: Iterable[tuple[Draft, str]], requests: list, fates: list[tuple[int, str]], generator: str, seed: int
+) -> Iterator[Example]:
+    """The rows that are kept, one by one; on the way `fates` gets (number of the request, fate) of every draft."""
+    drawn = Counter()
+    for draft, fate in judged:
+        further = f"-{drawn[draft.request]}" if drawn[draft.request] else ""
+        drawn[draft.request] += 1
+        fates.append((draft.request, fate))
+        if fate == "kept":
+            yield Example(
+                id=f"{generator}-{draft.request:06d}{further}",
+                text=draft.text,
+                labels=draft.labels,
+                source=generator,
+                requested_labels=requests[draft.request],
+                seed=seed,
+                soft_labels=draft.soft_labels,
+                made_of=draft.made_of,
+            )
 
 
 def read_label_sets(path: Path, n_labels: int) -> list[tuple[int, ...]]:
@@ -91,7 +107,7 @@ def read_label_sets(path: Path, n_labels: int) -> list[tuple[int, ...]]:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".jsonl")
     made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
     made.add_argument("--generator", required=True, help="name of a block of `generators`: what the model is")
     made.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")

@@ -28,7 +28,6 @@ from compaug.records import (
     sub_seed,
     write_json,
 )
-from compaug.training import checkpoints_kept, holdout
 from stages import cost_of, parser, run
 
 PARAMS = ["classifiers.{classifier}", "benchmarks.{benchmark}.budgets.classifier"]
@@ -44,6 +43,8 @@ def main(argv: list[str] | None = None) -> None:
     if args.texts is not None:
         synthetic = _head(args.synthetic, synthetic, args.texts)
     drawn = _requests(args.compositions, len(labels)) if args.compositions else None
+    from compaug.training import checkpoints_kept, holdout  # after the cheap checks: torch is slow to import
+
     model, seed = classifiers.load(args.classifier), sub_seed(args.seed, "classifier")
     backbone = args.backbone or args.backbones / model.ROLES[0]
     examples = train + support + synthetic  # D_mltc
@@ -56,9 +57,9 @@ def main(argv: list[str] | None = None) -> None:
         sources = {e.id: "train" for e in train} | {e.id: "support" for e in support}
         rows = [
             row | {"labels": list(e.labels), "source": sources.get(e.id, e.source)}
-            for row, e in zip(_predicted(model, out, "validation", validation), validation, strict=True)
+            for row, e in zip(predicted(model, out, "validation", validation), validation, strict=True)
         ]
-        rows += _predicted(model, out, "test", read_jsonl(args.test_inputs, len(labels)))
+        rows += predicted(model, out, "test", read_jsonl(args.test_inputs, len(labels)))
         learned = {"train": train, "support": support, "learned": examples}
         header = {
             **{name: predictions.counts(e.labels for e in some) for name, some in learned.items()},
@@ -94,7 +95,7 @@ def _requests(path: Path, n_labels: int) -> list[tuple[int, ...]]:
     return drawn
 
 
-def _predicted(model, model_dir: Path, split: str, examples: Sequence[Example]) -> Iterator[dict]:
+def predicted(model, model_dir: Path, split: str, examples: Sequence[Example]) -> Iterator[dict]:
     """Rows of the predictions, six digits; `unparsed` where an answer was written: its pieces that are no label."""
     texts, written = [e.text for e in examples], hasattr(model, "answers")
     probabilities, unparsed = model.answers(model_dir, texts) if written else (model.predict(model_dir, texts), None)
@@ -104,7 +105,7 @@ def _predicted(model, model_dir: Path, split: str, examples: Sequence[Example]) 
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
     made.add_argument("--classifier", required=True, help="name of a block of `classifiers`")
     made.add_argument("--labels", type=Path, required=True, help="labels.json of the split")

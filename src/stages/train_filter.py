@@ -22,14 +22,16 @@ def main(argv: list[str] | None = None) -> None:
     support = read_jsonl(args.split / "support.jsonl", len(labels))
     examples = read_jsonl(args.split / "train.jsonl", len(labels)) + support * settings.support_repeat
     seed = sub_seed(args.seed, "filter")
-    with cost_of(args.out), atomic_dir(args.out) as out:
-        train = classifiers.load(args.classifier).train
+    train = classifiers.load(args.classifier).train
+    from compaug.training import checkpoints_kept  # after the cheap checks: torch is slow to import
+
+    with cost_of(args.out), checkpoints_kept(), atomic_dir(args.out) as out:
         history = train(examples, labels, settings, args.encoder, out, seed, "quality filter")
         write_json(out / "history.json", {"epochs": history})
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
     made.add_argument("--classifier", required=True, help="name of a block of `classifiers`")
     made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")

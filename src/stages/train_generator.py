@@ -10,6 +10,7 @@ from pathlib import Path
 
 from compaug import params
 from compaug.records import Labels, read_jsonl
+from compaug.tasks import TASKS
 from stages import cost_of, parser, run
 
 PARAMS = [
@@ -24,19 +25,19 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, generator=args.generator)
     from compaug import generators  # after the cheap checks: torch is slow to import
-    from compaug.generators.prompts import Prompt
+    from compaug.training import checkpoints_kept
 
     labels = Labels.read(args.split / "labels.json")
     examples = [e for name in ("train", "support") for e in read_jsonl(args.split / f"{name}.jsonl", len(labels))]
-    prompt = Prompt(blocks["text_prompt"], blocks["label_separator"])
+    task = TASKS["multi_label"](labels, blocks["text_prompt"], blocks["label_separator"])
     generator = generators.load(args.generator)
     backbones = {role: args.backbones / role for role in generator.roles}
-    with cost_of(args.out):
-        generator.train(examples, labels, blocks["generator"], prompt, backbones, args.out, args.seed)
+    with cost_of(args.out), checkpoints_kept():
+        generator.train(examples, task, blocks["generator"], backbones, args.out, args.seed)
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
     made.add_argument("--generator", required=True, help="name of a block of `generators`")
     made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")

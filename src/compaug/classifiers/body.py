@@ -19,13 +19,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from compaug import pretrained, training
+from compaug.cartography import Dynamics
 from compaug.records import Example, InputError, Labels, digest, file_digest, read_json, sub_seed, write_json
 
-HEADS, FACTS, DYNAMICS = "heads.safetensors", "classifier.json", "dynamics"
+HEADS, FACTS = "heads.safetensors", "classifier.json"
 
 Build = Callable[[nn.Module, Mapping], nn.Module]
 
@@ -97,22 +98,25 @@ def train(
     )
     distinct = list({example.id: example for example in examples}.values())  # repeated support rows count once
     identity = (name, settings, seed, file_digest(backbone), digest([e.as_row() for e in examples]), len(validation))
-    history = training.fit(
-        model,
-        rows_of(examples, tokenizer, settings.max_length, len(labels)),
-        rows_of(validation, tokenizer, settings.max_length, len(labels)),
-        lambda rows: collate(rows, tokenizer.pad_token_id),
-        options,
-        seed=sub_seed(seed, "classifier"),
-        work_dir=training.work_dir_for(description.replace(" ", "-"), *identity),  # out_dir may be a temporary folder
-        description=description,
-        lr_of=lambda parameter: settings.lr if parameter.startswith("backbone.") else settings.lr_head,
-        probe=(lambda: _answers(model, tokenizer, [e.text for e in distinct], facts)[0]) if settings.dynamics else None,
-        probe_file=Path(out_dir) / f"{DYNAMICS}.npy",
-    )
-    if settings.dynamics:
-        write_json(Path(out_dir) / f"{DYNAMICS}.json", {"ids": [example.id for example in distinct]})
-    save(model, tokenizer, facts, out_dir)
+    work_dir = training.work_dir_for(description.replace(" ", "-"), *identity)  # out_dir may be a temporary folder
+    texts = [example.text for example in distinct]
+    dynamics = Dynamics(work_dir, [e.id for e in distinct], lambda: _answers(model, tokenizer, texts, facts)[0])
+    with training.checkpoints_kept():
+        history = training.fit(
+            model,
+            rows_of(examples, tokenizer, settings.max_length, len(labels)),
+            rows_of(validation, tokenizer, settings.max_length, len(labels)),
+            lambda rows: collate(rows, tokenizer.pad_token_id),
+            options,
+            seed=sub_seed(seed, "classifier"),
+            work_dir=work_dir,
+            description=description,
+            lr_of=lambda parameter: settings.lr if parameter.startswith("backbone.") else settings.lr_head,
+            on_epoch_end=[dynamics] if settings.dynamics else [],
+        )
+        if settings.dynamics:
+            dynamics.write(Path(out_dir))
+        save(model, tokenizer, facts, out_dir)
     return history
 
 
@@ -151,7 +155,7 @@ def load(
     tokenizer, backbone = load_backbone(model_dir)
     facts = read_json(Path(model_dir) / FACTS)
     model = build(backbone, facts)
-    missing, unexpected = model.load_state_dict(load_file(Path(model_dir) / HEADS), strict=False)
+    missing, unexpected = model.load_state_dict(pretrained.load_tensors(Path(model_dir) / HEADS), strict=False)
     if unexpected or any(not name.startswith("backbone.") for name in missing):
         raise InputError(f"{model_dir}: {HEADS} does not fit this classifier; train it again")
     if hasattr(model, "take_tokenizer"):

@@ -16,12 +16,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit, logsumexp
+import scipy  # its parts are loaded when they are first used: half a second
 
 from compaug.records import InputError
 
 Composition = tuple[int, ...]
+Counted = Iterable[Composition] | Mapping[Composition, int]  # compositions of rows, or how often each occurs
 
 SMALLEST = 1e-6  # predictions.jsonl has six digits: probabilities are kept this far from 0 and 1
 SMOOTHING = 1.0  # rows that independent labels count for in P_train
@@ -48,13 +48,13 @@ class Prior:
 
 
 def prior_of(
-    train: Iterable[Composition] | Mapping[Composition, int],
+    train: Counted,
     target: Mapping[Composition, float],
     n_labels: int,
     extra: Iterable[Composition] = (),
     seen: Collection[Composition] | None = None,
 ) -> Prior:
-    """P_train from the training rows' compositions (or how often each stands there), smoothed by independent labels; P_t as given, normalised; `extra` are
+    """P_train from the training rows' compositions, smoothed by independent labels; P_t as given, normalised; `extra` are
     further candidates; `seen` are the compositions that count as seen, those of `train` unless told otherwise (synthetic rows
     show compositions that D_train lacks). InputError when `target` is empty or has no weight."""
     counts = Counter(train)
@@ -82,18 +82,16 @@ def prior_of(
     )
 
 
-def target_of(
-    support: Mapping[Composition, int], drawn: Mapping[Composition, int], source: str
-) -> dict[Composition, float]:
-    """P_t from the support rows' compositions, from the label generator's samples, or half of both; each with how often it occurs."""
+def target_of(support: Counted, drawn: Counted, source: str) -> dict[Composition, float]:
+    """P_t from the support rows' compositions, from the label generator's samples, or half of both."""
     made: Counter = Counter()
     parts = {"support": [support], "label_generator": [drawn], "both": [support, drawn]}
     if source not in parts:
         raise InputError(f"target: unknown source {source!r}; choose from {', '.join(parts)}")
     for compositions in parts[source]:
-        n = sum(compositions.values())
-        for composition, count in compositions.items():
-            made[composition] += count / n
+        counts = Counter(compositions)
+        for composition, count in counts.items():
+            made[composition] += count / counts.total()
     return dict(made)
 
 
@@ -140,7 +138,7 @@ def posteriors(
     for rows in _blocks(len(probabilities)):
         scores = log_joint(probabilities[rows].astype(np.float64), prior.candidates) + correction
         own = scores[np.arange(len(scores)), wanted[rows]]
-        made[rows] = np.exp(own - logsumexp(scores, axis=1))
+        made[rows] = np.exp(own - scipy.special.logsumexp(scores, axis=1))
     return made
 
 
@@ -207,7 +205,7 @@ class Calibration:
 
     def __call__(self, probabilities: np.ndarray) -> np.ndarray:
         p = probabilities.clip(SMALLEST, 1 - SMALLEST)
-        return expit((np.log(p) - np.log1p(-p)) / self.temperature + self.bias)
+        return scipy.special.expit((np.log(p) - np.log1p(-p)) / self.temperature + self.bias)
 
 
 def calibrate(probabilities: np.ndarray, gold: np.ndarray) -> Calibration:
@@ -223,10 +221,10 @@ def calibrate(probabilities: np.ndarray, gold: np.ndarray) -> Calibration:
         sharpness, bias = np.exp(parameters[0]), parameters[1:]
         z = sharpness * logits + bias
         value = (np.logaddexp(0, z) - truth * z).sum() + 0.5 * (bias**2).sum()
-        error = expit(z) - truth  # [m, n_labels]
+        error = scipy.special.expit(z) - truth  # [m, n_labels]
         return value, np.concatenate([[sharpness * (error * logits).sum()], error.sum(0) + bias])
 
-    best = minimize(loss, np.zeros(n_labels + 1), jac=True, method="L-BFGS-B").x
+    best = scipy.optimize.minimize(loss, np.zeros(n_labels + 1), jac=True, method="L-BFGS-B").x
     return Calibration(float(np.exp(-best[0])), best[1:])
 
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from compaug.evaluation.metrics import label_matrix
 from compaug.records import InputError, atomic_path, label_ids
 
 Composition = tuple[int, ...]
@@ -116,72 +117,73 @@ REMEDY = "take it from Git again or train again"
 def read(path: Path | str, n_labels: int) -> Predictions:
     """InputError, one line that names file and line, unless every row is a prediction for n_labels labels."""
     lines = read_lines(path, REMEDY)
-    _, header = next(lines, (0, {}))
-    facts = _header(path, header, n_labels)
-    found: dict[str, dict[str, list]] = {
-        split: {field: [] for field in (*FIELDS[split], "unparsed")} for split in FIELDS
-    }
-    seen: set[tuple[str, str]] = set()
+    header = _header(f"{path}:1", next(lines, (1, {}))[1], n_labels)
+    rows: dict[str, dict[str, tuple[int, dict]]] = {split: {} for split in FIELDS}  # split -> id -> line and row
     for number, row in lines:
-        where, split = f"{path}:{number}", row.get("split")
+        split, row_id = row.get("split"), row.get("id")
         if split not in FIELDS or not FIELDS[split] <= row.keys() <= FIELDS[split] | {"unparsed"}:
             fields = ", ".join(sorted(FIELDS.get(split, FIELDS["test"])))
-            raise InputError(f"{where}: not a prediction; expected the fields {fields}; {REMEDY}")
-        if (split, row["id"]) in seen:
-            raise InputError(f"{where}: id {row['id']!r} is predicted twice; {REMEDY}")
-        seen.add((split, row["id"]))
-        if not isinstance(row["probabilities"], list) or len(row["probabilities"]) != n_labels:
-            raise InputError(f"{where}: not a list of {n_labels} probabilities, one for each label; {REMEDY}")
-        for field, values in found[split].items():
-            values.append(row.get(field))
-    matrices = {split: _matrix(path, found[split]["probabilities"], n_labels) for split in FIELDS}
-    validation, test = found["validation"], found["test"]
-    gold = np.zeros((len(validation["id"]), n_labels), dtype=bool)
-    for at, labels in enumerate(validation["labels"]):
-        gold[at, list(_labels(path, labels, n_labels))] = True
-    written = None not in test["unparsed"] and test["unparsed"]
+            raise InputError(f"{path}:{number}: not a prediction; expected the fields {fields}; {REMEDY}")
+        if not isinstance(row_id, str):
+            raise InputError(f"{path}:{number}: not a prediction; its id is no word; {REMEDY}")
+        if row_id in rows[split]:
+            raise InputError(f"{path}:{number}: id {row_id!r} is predicted twice; {REMEDY}")
+        rows[split][row_id] = number, row
+    held, test = rows["validation"], rows["test"]
+    gold = [_labels(f"{path}:{number}", row["labels"], n_labels) for number, row in held.values()]
+    unparsed = [row["unparsed"] for _, row in test.values() if "unparsed" in row]
     return Predictions(
         path=Path(path),
-        **facts,
-        validation=matrices["validation"],
-        validation_gold=gold,
-        source=np.array(validation["source"], dtype=str),
-        ids=tuple(test["id"]),
-        test=matrices["test"],
-        unparsed=np.array(test["unparsed"]) if written else None,
+        **header,
+        validation=_probabilities(path, held.values(), n_labels),
+        validation_gold=label_matrix(gold, n_labels),
+        source=np.array([row["source"] for _, row in held.values()], dtype=str),
+        ids=tuple(test),
+        test=_probabilities(path, test.values(), n_labels),
+        unparsed=np.array(unparsed) if unparsed else None,
     )
 
 
-def _header(path: Path | str, header: Mapping, n_labels: int) -> dict:
+def _header(where: str, header: Mapping, n_labels: int) -> dict:
     try:
-        made = {name: _counts(path, header[name], n_labels) for name in COUNTS}
-        made["drawn"] = _counts(path, header["drawn"], n_labels) if "drawn" in header else None
+        made = {name: _counts(where, header[name], n_labels) for name in COUNTS}
+        made["drawn"] = _counts(where, header["drawn"], n_labels) if "drawn" in header else None
         made |= {name: int(header[name]) for name in NUMBERS}
         return made | {"losses": tuple(map(float, header.get("losses", ())))}
+    except InputError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path}:1: not the header of a predictions file ({error}); {REMEDY}") from None
+        raise InputError(f"{where}: not the header of a predictions file ({error}); {REMEDY}") from None
 
 
-def _counts(path: Path | str, found: Mapping[str, int], n_labels: int) -> Counter[Composition]:
+def _counts(where: str, found: Mapping[str, int], n_labels: int) -> Counter[Composition]:
     return Counter(
-        {_labels(path, [int(label) for label in key.split(",") if label], n_labels): int(n) for key, n in found.items()}
+        {
+            _labels(where, [int(label) for label in key.split(",") if label], n_labels): int(n)
+            for key, n in found.items()
+        }
     )
 
 
-def _labels(path: Path | str, values: Sequence[object], n_labels: int) -> Composition:
+def _labels(where: str, values: Sequence[object], n_labels: int) -> Composition:
     try:
         return label_ids(values, n_labels)
     except (InputError, TypeError) as error:
-        raise InputError(f"{path}: {error}; {REMEDY}") from None
+        raise InputError(f"{where}: {error}; {REMEDY}") from None
 
 
-def _matrix(path: Path | str, rows: Sequence[Sequence[float]], n_labels: int) -> np.ndarray:
+def _probabilities(path: Path | str, rows: Collection[tuple[int, dict]], n_labels: int) -> np.ndarray:
+    """[rows, n_labels]. The rows are checked together, which is fast, and one by one only to name the line that is wrong."""
     try:
-        matrix = np.array(rows, dtype=float).reshape(len(rows), n_labels)
+        matrix = np.array([row["probabilities"] for _, row in rows], dtype=float).reshape(len(rows), n_labels)
+        if ((matrix >= 0) & (matrix <= 1)).all():  # NaN fails both comparisons
+            return matrix
     except (TypeError, ValueError):
-        matrix = np.full((1, 1), np.nan)
-    if not ((matrix >= 0) & (matrix <= 1)).all():  # NaN fails both comparisons
-        raise InputError(f"{path}: a probability is not a finite number in [0, 1]; {REMEDY}")
-    return matrix
+        pass
+    for number, row in rows:
+        values = row["probabilities"]
+        if not isinstance(values, list) or len(values) != n_labels:
+            raise InputError(f"{path}:{number}: not a list of {n_labels} probabilities, one for each label; {REMEDY}")
+        if not all(isinstance(value, int | float) and 0 <= value <= 1 for value in values):
+            raise InputError(f"{path}:{number}: a probability is not a finite number in [0, 1]; {REMEDY}")
+    raise AssertionError("every row is right but all of them together are not")

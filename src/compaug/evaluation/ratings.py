@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import rankdata
+import scipy  # its parts are loaded when they are first used: half a second
 
 from compaug.evaluation.metrics import instance_scores, label_matrix, percent
 from compaug.records import Example, InputError, Labels, digest, label_ids, read_json, sub_seed
@@ -244,7 +244,7 @@ def summary(items: Sequence[Item], sheets: Sequence[Mapping[str, tuple[int, ...]
             found[generator]["jacc"].mean() if len(found[generator]["jacc"]) else np.nan for generator in generators
         ]
         rounded = np.round(np.nan_to_num(jaccard, nan=-1.0), 9)  # means of the same values in another order are ties
-        ranks.append(np.where(np.isnan(jaccard), np.nan, rankdata(-rounded)))
+        ranks.append(np.where(np.isnan(jaccard), np.nan, scipy.stats.rankdata(-rounded)))
     given = [column[~np.isnan(column)] for column in np.array(ranks).T]
     average = {
         g: round(float(some.mean()), 2) if len(some) else None for g, some in zip(generators, given, strict=True)

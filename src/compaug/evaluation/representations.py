@@ -23,9 +23,8 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from compaug.generators import flan_t5, gpt2_pt, latents, ls_pt, prefix
-from compaug.generators.prompts import Prompt
 from compaug.pretrained import load_decoder, load_seq2seq, pad
-from compaug.records import InputError, Labels, read_json, sub_seed
+from compaug.records import InputError, read_json, sub_seed
 from compaug.training import device
 
 BATCH = 64
@@ -37,7 +36,7 @@ def views(
     generator: str,
     model_dir: Path,
     compositions: Sequence[Composition],
-    labels: Labels,
+    task,
     backbones: Mapping[str, Path],
     seed: int,
 ) -> dict[str, np.ndarray]:
@@ -45,11 +44,11 @@ def views(
     if generator not in VIEWS:
         raise InputError(f"ablations.representations: {generator!r} has none to show; choose from {', '.join(VIEWS)}")
     with torch.no_grad():
-        return VIEWS[generator](model_dir, compositions, labels, backbones, seed)
+        return VIEWS[generator](model_dir, compositions, task, backbones, seed)
 
 
-def _flan_t5(model_dir, compositions, labels, backbones, seed) -> dict[str, np.ndarray]:
-    prompt = Prompt(**read_json(model_dir / flan_t5.FACTS)["prompt"])
+def _flan_t5(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndarray]:
+    task = task.of_model(read_json(model_dir / flan_t5.FACTS), model_dir)
     tokenizer, model = load_seq2seq(model_dir)
     encoder = model.to(device()).eval().get_encoder()
 
@@ -57,16 +56,16 @@ def _flan_t5(model_dir, compositions, labels, backbones, seed) -> dict[str, np.n
         input_ids, mask = pad([[*ids, tokenizer.eos_token_id] for ids in sources], tokenizer.pad_token_id)
         return encoder(input_ids=input_ids.to(device()), attention_mask=mask.to(device())).last_hidden_state
 
-    return {"latent": phrase_states(states, compositions, labels, prompt, tokenizer)}
+    return {"latent": phrase_states(states, compositions, task, tokenizer)}
 
 
 def _prefix_tuned(network_of, parts_of, latent_of):
     """`latent_of(network, labels [N])` is the generator's own vector of each pair, None where it is the decoder's state."""
 
-    def found(model_dir, compositions, labels, backbones, seed) -> dict[str, np.ndarray]:
-        settings, prompt, tensors = prefix.load(model_dir, labels)
+    def found(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndarray]:
+        settings, task, tensors = prefix.load(model_dir, task)
         tokenizer, decoder = load_decoder(backbones["decoder"])
-        network = network_of(SimpleNamespace(**settings), labels, decoder.config)
+        network = network_of(SimpleNamespace(**settings), task.labels, decoder.config)
         network = prefix.load_into(network, tensors, model_dir)
         state = decoder_states(
             decoder,
@@ -74,8 +73,7 @@ def _prefix_tuned(network_of, parts_of, latent_of):
             lambda some, index: network(index["pair_label"]),
             parts_of,
             compositions,
-            labels,
-            prompt,
+            task,
             settings["prefix_length"],
         )
         if latent_of is None:
@@ -86,8 +84,8 @@ def _prefix_tuned(network_of, parts_of, latent_of):
     return found
 
 
-def _ld_vae(model_dir, compositions, labels, backbones, seed) -> dict[str, np.ndarray]:
-    settings, prompt, tensors = prefix.load(model_dir, labels)
+def _ld_vae(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndarray]:
+    settings, task, tensors = prefix.load(model_dir, task)
     tokenizer, decoder = load_decoder(backbones["decoder"])
     nothing = torch.zeros(0, 0)
     vectors = (tensors.get(name, nothing) for name in ("label_vectors", "centroids"))
@@ -101,7 +99,7 @@ def _ld_vae(model_dir, compositions, labels, backbones, seed) -> dict[str, np.nd
     z_label, _ = network.sample(
         compositions, [seeds[composition] for composition in compositions]
     )  # [N, 1 or L, latent]
-    state = decoder_states(decoder, tokenizer, rows_of, tuple, compositions, labels, prompt, settings["prefix_length"])
+    state = decoder_states(decoder, tokenizer, rows_of, tuple, compositions, task, settings["prefix_length"])
     return {"latent": z_label.mean(1).cpu().numpy(), "state": state}
 
 
@@ -122,8 +120,7 @@ def decoder_states(
     rows_of: Callable[[Sequence[Composition], Mapping[str, Tensor]], Tensor],
     parts_of: Callable[[Composition], Sequence[int]],
     compositions: Sequence[Composition],
-    labels: Labels,
-    prompt: Prompt,
+    task,
     prefix_length: int,
 ) -> np.ndarray:
     """The decoder's last states of the phrases in P(y), behind the prefix whose rows `rows_of` makes.  # [N, H]"""
@@ -145,14 +142,13 @@ def decoder_states(
             use_cache=True,
         ).last_hidden_state  # [B, T, H]
 
-    return phrase_states(states, compositions, labels, prompt, tokenizer)
+    return phrase_states(states, compositions, task, tokenizer)
 
 
 def phrase_states(
     states: Callable[[list[list[int]], Sequence[Composition]], Tensor],
     compositions: Sequence[Composition],
-    labels: Labels,
-    prompt: Prompt,
+    task,
     tokenizer,
 ) -> np.ndarray:
     """Mean state of the tokens of every label's phrase in the prompt of its composition.  # [N, H]"""
@@ -160,25 +156,25 @@ def phrase_states(
     for start in range(0, len(compositions), BATCH):
         some = compositions[start : start + BATCH]
         encoded = tokenizer(
-            [prompt.of(labels, composition) for composition in some],
+            [task.source(composition) for composition in some],
             add_special_tokens=False,
             return_offsets_mapping=True,
         )
         last = states(encoded["input_ids"], some)
         for row, composition in enumerate(some):
-            for first, end in phrase_spans(prompt, labels, composition):
+            for first, end in phrase_spans(task, composition):
                 inside = [at for at, (a, b) in enumerate(encoded["offset_mapping"][row]) if a < end and b > first]
                 found.append(last[row, inside].mean(0).float().cpu().numpy())
     return np.stack(found)
 
 
-def phrase_spans(prompt: Prompt, labels: Labels, composition: Composition) -> list[tuple[int, int]]:
+def phrase_spans(task, composition: Composition) -> list[tuple[int, int]]:
     """Where the phrase of every label of a composition stands in its prompt: [first, end) in characters."""
-    at, spans = prompt.template.index("{labels}"), []
+    at, spans = task.template.index("{labels}"), []
     for label in composition:
-        phrase = labels.phrases[label]
+        phrase = task.labels.phrases[label]
         spans.append((at, at + len(phrase)))
-        at += len(phrase) + len(prompt.separator)
+        at += len(phrase) + len(task.separator)
     return spans
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy import stats
+import scipy  # its parts are loaded when they are first used: half a second
 
 CHUNK = 2**21  # numbers held at once by a resampling loop (16 MiB)
 
@@ -37,7 +37,7 @@ def summarise(values: Sequence[float]) -> Summary:
     if n < 2:
         return Summary(n, mean)
     std = float(values.std(ddof=1))
-    return Summary(n, mean, std, float(stats.t.ppf(0.975, n - 1)) * std / n**0.5)
+    return Summary(n, mean, std, float(scipy.stats.t.ppf(0.975, n - 1)) * std / n**0.5)
 
 
 def paired_bootstrap(
@@ -104,7 +104,7 @@ def paired_t_test(differences: Sequence[float]) -> float | None:
         return None
     if not values.std():
         return 1.0 if not values.mean() else 0.0
-    return float(stats.ttest_1samp(values, 0.0).pvalue)
+    return float(scipy.stats.ttest_1samp(values, 0.0).pvalue)
 
 
 def holm(p_values: Mapping[Hashable, float | None]) -> dict[Hashable, float | None]:

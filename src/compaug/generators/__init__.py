@@ -2,40 +2,44 @@
 
 A generator is one file of this folder, whose name is the generator's, and one block of `generators` in params.yaml:
 
-    train(examples, labels, params, prompt, backbones, out_dir, seed) -> None
-        examples: D_cg, support rows have source "support"; params: its resolved block; prompt: `prompts.Prompt`;
+    train(examples, task, params, backbones, out_dir, seed) -> None
+        examples: D_cg, support rows have source "support"; task: one of compaug.tasks; params: its resolved block;
         backbones: folder by role, for its `ROLES`. Writes the folder `out_dir` in one piece; it must hold everything
-        that generation needs except the backbones.
-    generate(model_dir, label_sets, labels, synthesis, backbones, seed) -> list[str]
-        One text per requested label set, "" where there is none; or an empty list: the generator takes no requests.
-        The text of a request depends on the seed, its number and its label set only.
+        that generation needs except the backbones and the labels: `task.facts()` too.
+    generate(model_dir, requests, task, synthesis, backbones, seed) -> Iterator[Draft]
+        requests: label sets. A draft is a text for one of them, by its number: any number of drafts a request, none where it
+        has no text, in any order that is the same at every call. Of the task the labels alone are set; `task.of_model` gives
+        the rest. The drafts of a request depend on the seed, its number and its label set only.
 
 and, where they apply,
 
     ROLES: the backbones that it opens, of "encoder", "decoder" and "seq2seq"
     COPIES = True: the texts are copies of real ones on purpose, so synthesis drops no duplicates
-    feasible(model_dir, label_sets, labels) -> list[bool]: which label sets it can make at all; synthesis skips and counts the
+    TAKES_REQUESTS = False: it yields nothing on purpose, so synthesis counts no request as unanswered
+    feasible(model_dir, requests, task) -> list[bool]: which label sets it can make at all; synthesis skips and counts the
         others and draws further requests in their place
-    account(model_dir, label_sets, labels, seed) -> dict: what the side-car is to say about its answers
+    account(model_dir, requests, task, seed) -> dict: what the side-car is to say about its answers
 
-Files without `generate` (controls, latents, posterior, prefix, prompts, sampling) are what generators share.
+Files without `generate` (controls, examples, latents, posterior, prefix, sampling) are what generators share.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from compaug import named
+from compaug.records import Draft
 
 
 @dataclass(frozen=True)
 class Generator:
     train: Callable[..., None]
-    generate: Callable[..., list[str]]
+    generate: Callable[..., Iterator[Draft]]
     roles: tuple[str, ...]
     copies: bool
+    takes_requests: bool
     account: Callable[..., dict] | None
     feasible: Callable[..., list[bool]] | None
 
@@ -52,6 +56,7 @@ def load(name: str) -> Generator:
         module.generate,
         getattr(module, "ROLES", ()),
         getattr(module, "COPIES", False),
+        getattr(module, "TAKES_REQUESTS", True),
         getattr(module, "account", None),
         getattr(module, "feasible", None),
     )

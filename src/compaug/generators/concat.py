@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from compaug.records import Example, InputError, Labels, atomic_dir, read_jsonl, sub_seed, write_jsonl
+from compaug.records import Draft, Example, InputError, Labels, atomic_dir, read_jsonl, sub_seed, write_jsonl
 
 EXAMPLES = "examples.jsonl"
 
 
-def train(
-    examples: Sequence[Example], labels: Labels, params, prompt, backbones: Mapping[str, Path], out_dir: Path, seed: int
-) -> None:
+def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
     """Keep the single-label texts of D_train. InputError naming the labels without any when fewer than two labels have one."""
     single = [e for e in examples if len(e.labels) == 1 and e.source != "support"]
     covered = {e.labels[0] for e in single}
     if len(covered) < 2:
-        missing = ", ".join(name for label, name in enumerate(labels.names) if label not in covered)
+        missing = ", ".join(name for label, name in enumerate(task.labels.names) if label not in covered)
         raise InputError(
             f"concat needs training texts with exactly one label; there are none for {missing}; "
             "take `concat` out of the generators for this benchmark"
@@ -28,10 +26,10 @@ def train(
         write_jsonl(folder / EXAMPLES, single)
 
 
-def feasible(model_dir: Path, label_sets: Sequence[Sequence[int]], labels: Labels) -> list[bool]:
+def feasible(model_dir: Path, requests: Sequence[Sequence[int]], task) -> list[bool]:
     """Which label sets it can make: those whose every label has a text of its own."""
-    covered = set(single_label_texts(model_dir, labels))
-    return [set(label_set) <= covered for label_set in label_sets]
+    covered = set(single_label_texts(model_dir, task.labels))
+    return [set(label_set) <= covered for label_set in requests]
 
 
 def single_label_texts(model_dir: Path, labels: Labels) -> dict[int, list[str]]:
@@ -42,20 +40,14 @@ def single_label_texts(model_dir: Path, labels: Labels) -> dict[int, list[str]]:
 
 
 def generate(
-    model_dir: Path,
-    label_sets: Sequence[Sequence[int]],
-    labels: Labels,
-    synthesis,
-    backbones: Mapping[str, Path],
-    seed: int,
-) -> list[str]:
-    """One text per label set; "" where a label has no text of its own."""
-    texts = single_label_texts(model_dir, labels)
-    joined = []
-    for request, label_set in enumerate(label_sets):
+    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
+) -> Iterator[Draft]:
+    """One text per request; none where a label has no text of its own."""
+    texts = single_label_texts(model_dir, task.labels)
+    for request, label_set in enumerate(requests):
+        if not set(label_set) <= set(texts):
+            continue
         rng = np.random.default_rng(sub_seed(seed, "concat", request))
         order = rng.permutation(sorted(label_set)).tolist()
-        possible = set(label_set) <= set(texts)
-        parts = [texts[label][rng.integers(len(texts[label]))] for label in order] if possible else []
-        joined.append(" ".join(parts))
-    return joined
+        parts = [texts[label][rng.integers(len(texts[label]))] for label in order]
+        yield Draft(request, " ".join(parts), tuple(label_set))

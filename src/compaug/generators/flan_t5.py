@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from accelerate import PartialState
@@ -12,32 +11,22 @@ from transformers import DynamicCache, EncoderDecoderCache, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
 
 from compaug.generators import sampling
-from compaug.generators.prompts import Prompt, training_examples
+from compaug.generators.examples import one_each, training_examples
 from compaug.pretrained import IGNORED, Seq2SeqLoss, load_seq2seq, pad, save
-from compaug.records import (
-    Example,
-    InputError,
-    Labels,
-    atomic_dir,
-    digest,
-    file_digest,
-    read_json,
-    sub_seed,
-    write_json,
-)
+from compaug.records import Draft, Example, atomic_dir, digest, file_digest, read_json, sub_seed, write_json
 from compaug.training import FitOptions, device, fit, holdout, seed_everything, work_dir_for
 
 ROLES = ("seq2seq",)
 FACTS = "generator.json"
 
 
-def text_rows(examples: Sequence[Example], labels: Labels, prompt: Prompt, tokenizer, max_length: int) -> list[dict]:
+def text_rows(examples: Sequence[Example], task, tokenizer, max_length: int) -> list[dict]:
     """Rows for `training.fit`: P(y) and EOS as source; text and EOS, cut at `max_length` tokens, as target."""
     if not examples:
         return []
     end = tokenizer.eos_token_id
-    sources = tokenizer([prompt.of(labels, e.labels) for e in examples], add_special_tokens=False)["input_ids"]
-    targets = tokenizer([e.text.strip() for e in examples], add_special_tokens=False)["input_ids"]
+    sources = tokenizer([task.source(e.labels) for e in examples], add_special_tokens=False)["input_ids"]
+    targets = tokenizer([task.target(e) for e in examples], add_special_tokens=False)["input_ids"]
     return [
         {
             "id": example.id,
@@ -56,19 +45,11 @@ def collate(rows: Sequence[Mapping], pad_id: int) -> dict[str, Tensor]:
     return {"input_ids": input_ids, "attention_mask": mask, "labels": labels}
 
 
-def train(
-    examples: Sequence[Example],
-    labels: Labels,
-    params,
-    prompt: Prompt,
-    backbones: Mapping[str, Path],
-    out_dir: Path,
-    seed: int,
-) -> None:
+def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
     """Fine-tune on D_cg and save the best epoch; rows without labels have no prompt and are left out."""
     examples = training_examples(examples, params.generator_data)
     tokenizer, model = load_seq2seq(backbones["seq2seq"])
-    rows = text_rows(examples, labels, prompt, tokenizer, params.max_length)
+    rows = text_rows(examples, task, tokenizer, params.max_length)
     train_rows, valid_rows = holdout(rows, params.validation, seed)
     seed_everything(sub_seed(seed, "flan_t5"))
     backbone = file_digest(backbones["seq2seq"])
@@ -79,15 +60,14 @@ def train(
         lambda batch: collate(batch, tokenizer.pad_token_id),
         FitOptions(params.epochs, params.batch_size, params.lr, warmup=params.warmup, patience=params.patience),
         seed=seed,
-        work_dir=work_dir_for(out_dir, "flan_t5", params, prompt, labels, backbone, digest(examples), seed),
+        work_dir=work_dir_for(out_dir, "flan_t5", params, task, backbone, digest(examples), seed),
         description="flan_t5",
     )
     if not PartialState().is_main_process:
         return
     with atomic_dir(out_dir) as folder:
         save(folder, tokenizer, model)
-        facts = {"generator": "flan_t5", "labels": list(labels.names), "prompt": asdict(prompt)}
-        write_json(folder / FACTS, facts | {"params": params.model_dump()})
+        write_json(folder / FACTS, {"generator": "flan_t5", **task.facts(), "params": params.model_dump()})
         write_json(folder / "history.json", {"epochs": history})
 
 
@@ -114,30 +94,23 @@ class Seq2SeqStep:
 
 
 def generate(
-    model_dir: Path,
-    label_sets: Sequence[Sequence[int]],
-    labels: Labels,
-    synthesis,
-    backbones: Mapping[str, Path],
-    seed: int,
-) -> list[str]:
-    """One text per label set; the fine-tuned model is in `model_dir`, no backbone is opened."""
-    facts = read_json(model_dir / FACTS)
-    if tuple(facts["labels"]) != labels.names:
-        raise InputError(f"{model_dir}: trained for other labels than those of the split; train the generator again")
-    prompt = Prompt(**facts["prompt"])
+    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
+) -> Iterator[Draft]:
+    """One text per request; the fine-tuned model is in `model_dir`, no backbone is opened."""
+    task = task.of_model(read_json(model_dir / FACTS), model_dir)
     tokenizer, model = load_seq2seq(model_dir)
     model = model.to(device()).eval()
-    prompts = [prompt.of(labels, label_set) for label_set in label_sets]
+    prompts = [task.source(label_set) for label_set in requests]
     sources = (
         [[*ids, tokenizer.eos_token_id] for ids in tokenizer(prompts, add_special_tokens=False)["input_ids"]]
         if prompts
         else []
     )
 
-    def begin(requests: list[int]) -> tuple[Seq2SeqStep, list[list[int]]]:
-        input_ids, mask = pad([sources[i] for i in requests], tokenizer.pad_token_id)
+    def begin(numbers: list[int]) -> tuple[Seq2SeqStep, list[list[int]]]:
+        input_ids, mask = pad([sources[i] for i in numbers], tokenizer.pad_token_id)
         start = [model.config.decoder_start_token_id]
-        return Seq2SeqStep(model, input_ids.to(device()), mask.to(device())), [start] * len(requests)
+        return Seq2SeqStep(model, input_ids.to(device()), mask.to(device())), [start] * len(numbers)
 
-    return sampling.decode(begin, [len(ids) for ids in sources], tokenizer, synthesis, seed)
+    texts = sampling.decode(begin, [len(ids) for ids in sources], tokenizer, synthesis, seed)
+    return one_each(requests, texts)

@@ -8,7 +8,7 @@ is the vanilla VAE of table 8 (spec 7.1). The options that follow the reference 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,10 +18,10 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from compaug.generators import prefix
+from compaug.generators.examples import one_each, training_examples
 from compaug.generators.posterior import Posterior, slots
-from compaug.generators.prompts import Prompt, training_examples
 from compaug.pretrained import encode_states, load_decoder, load_encoder, mean_states, pad
-from compaug.records import Example, InputError, Labels, digest, file_digest, sub_seed
+from compaug.records import Draft, Example, InputError, digest, file_digest, sub_seed
 from compaug.training import FitOptions, device, fit, holdout, seed_everything, work_dir_for
 
 ENCODER_BATCH = 64  # rows per pass of the frozen encoder
@@ -228,26 +228,18 @@ class Latents:
 
 
 def train_per_label(
-    name: str,
-    examples: Sequence[Example],
-    labels: Labels,
-    params,
-    prompt: Prompt,
-    backbones: Mapping[str, Path],
-    out_dir: Path,
-    seed: int,
+    name: str, examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int
 ) -> None:
     """`train` with a latent, an encoder and a prior for every label."""
-    latents = Latents(name, labels.phrases, tuple, tuple, len(labels), KL_FORMS)
-    train(latents, examples, labels, params, prompt, backbones, out_dir, seed)
+    latents = Latents(name, task.labels.phrases, tuple, tuple, len(task.labels), KL_FORMS)
+    train(latents, examples, task, params, backbones, out_dir, seed)
 
 
 def train(
     latents: Latents,
     examples: Sequence[Example],
-    labels: Labels,
+    task,
     params,
-    prompt: Prompt,
     backbones: Mapping[str, Path],
     out_dir: Path,
     seed: int,
@@ -261,7 +253,7 @@ def train(
     encoder.to(device())
     parts = [latents.parts_of(e.labels) for e in examples]
     prefix.check_positions(decoder.config, parts, params.prefix_length, params.max_length)
-    rows = prefix.text_rows(examples, labels, prompt, tokenizer, params.max_length, params.loss_on_prompt)
+    rows = prefix.text_rows(examples, task, tokenizer, params.max_length, params.loss_on_prompt)
     width = encoder.config.hidden_size
     centroids, clusters = content_clusters(examples, params, encoder_tokenizer, encoder)
     cached = add_encoder_inputs(rows, examples, params, encoder_tokenizer, encoder)
@@ -281,7 +273,7 @@ def train(
     posterior = Posterior(latents.n_encoders, width, params.latent, params.label_pool, shared)
     total_steps = params.epochs * -(-len(train_rows) // params.batch_size)
     backbone_digests = [file_digest(backbones[role]) for role in ("decoder", "encoder")]
-    identity = (params, prompt, labels, backbone_digests, digest(examples), seed)
+    identity = (params, task, backbone_digests, digest(examples), seed)
     encoder = None if cached else encoder
     history = fit(
         LdVae(params, network, posterior, decoder, encoder, total_steps, latents.kl_forms[params.kl_form]),
@@ -296,7 +288,7 @@ def train(
         description=latents.name,
     )
     assignment = {example.id: cluster for example, cluster in zip(examples, clusters, strict=True)}
-    prefix.save(out_dir, latents.name, labels, prompt, params, network, history, clusters=assignment)
+    prefix.save(out_dir, latents.name, task, params, network, history, clusters=assignment)
 
 
 def content_clusters(examples: Sequence[Example], params, tokenizer, encoder) -> tuple[Tensor, list[int]]:
@@ -348,17 +340,12 @@ def collate(
 
 
 def generate_per_label(
-    model_dir: Path,
-    label_sets: Sequence[LabelSet],
-    labels: Labels,
-    synthesis,
-    backbones: Mapping[str, Path],
-    seed: int,
-) -> list[str]:
-    """One text per label set: latents from the priors, then the decoder. Neither the encoder nor any text is opened."""
-    params, prompt, tensors = prefix.load(model_dir, labels)
-    prompts = [prompt.of(labels, label_set) for label_set in label_sets]
-    return decode(model_dir, params, tensors, label_sets, prompts, synthesis, backbones, seed)
+    model_dir: Path, requests: Sequence[LabelSet], task, synthesis, backbones: Mapping[str, Path], seed: int
+) -> Iterator[Draft]:
+    """One text per request: latents from the priors, then the decoder. Neither the encoder nor any text is opened."""
+    params, task, tensors = prefix.load(model_dir, task)
+    prompts = [task.source(label_set) for label_set in requests]
+    return one_each(requests, decode(model_dir, params, tensors, requests, prompts, synthesis, backbones, seed))
 
 
 def decode(

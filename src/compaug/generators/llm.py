@@ -13,9 +13,8 @@ import re
 import sys
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -23,11 +22,10 @@ from statistics import median
 import numpy as np
 from tqdm import tqdm
 
-from compaug.generators.prompts import Prompt
 from compaug.records import (
+    Draft,
     Example,
     InputError,
-    Labels,
     atomic_dir,
     digest,
     read_json,
@@ -41,15 +39,7 @@ TEXT = re.compile(r"<text>(.*?)</text>", re.DOTALL)
 FATES = ("parsed", "unparsable", "refused", "cut")
 
 
-def train(
-    examples: Sequence[Example],
-    labels: Labels,
-    params,
-    prompt: Prompt,
-    backbones: Mapping[str, Path],
-    out_dir: Path,
-    seed: int,
-) -> None:
+def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
     """Keep D_cg for the examples in the prompts, and the name of the model: params, else the variable OPENAI_MODEL."""
     model = params.model or os.environ.get("OPENAI_MODEL")
     if not model:
@@ -57,36 +47,33 @@ def train(
     words = median(len(e.text.split()) for e in examples)
     with atomic_dir(out_dir) as folder:
         write_jsonl(folder / "examples.jsonl", [e for e in examples if e.labels])
-        facts = {"generator": "llm", "labels": list(labels.names), "prompt": asdict(prompt), "median_words": words}
+        facts = {"generator": "llm", **task.facts(), "median_words": words}
         write_json(folder / "config.json", facts | {"params": params.model_dump() | {"model": model}})
 
 
 def generate(
-    model_dir: Path,
-    label_sets: Sequence[Sequence[int]],
-    labels: Labels,
-    synthesis,
-    backbones: Mapping[str, Path],
-    seed: int,
-) -> list[str]:
-    """One text per label set, "" where the answer holds none. InputError when an answer is missing and the endpoint does not
+    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
+) -> Iterator[Draft]:
+    """One text per request, none where the answer holds none. InputError when an answer is missing and the endpoint does not
     give it: the answers so far stay in the store."""
     config = read_json(model_dir / "config.json")
-    asked = requests(model_dir, config, label_sets, labels, seed)
+    asked = bodies(model_dir, config, requests, task, seed)
     store = Path(config["params"]["store"])
     missing = [request for request in asked if not (store / file_of(request)).exists()]
     if missing:
         fetch(missing, config["params"], store)
-    return [parse(read_json(store / file_of(request)))[1] for request in asked]
+    for number, (label_set, request) in enumerate(zip(requests, asked, strict=True)):
+        if text := parse(read_json(store / file_of(request)))[1]:
+            yield Draft(number, text, tuple(label_set))
 
 
-def account(model_dir: Path, label_sets: Sequence[Sequence[int]], labels: Labels, seed: int) -> dict[str, object]:
+def account(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int) -> dict[str, object]:
     """For the side-car: the model, what became of its answers, the tokens they took as the endpoint counted them, and their
     price in USD."""
     config = read_json(model_dir / "config.json")
     params = config["params"]
     store = Path(params["store"])
-    asked = requests(model_dir, config, label_sets, labels, seed)
+    asked = bodies(model_dir, config, requests, task, seed)
     answers = [read_json(store / file_of(request)) for request in asked]
     fates = Counter(parse(answer)[0] for answer in answers)
     tokens = {
@@ -103,22 +90,17 @@ def account(model_dir: Path, label_sets: Sequence[Sequence[int]], labels: Labels
 # ---------------------------------------------------------------- prompts
 
 
-def requests(
-    model_dir: Path, config: Mapping, label_sets: Sequence[Sequence[int]], labels: Labels, seed: int
-) -> list[dict]:
+def bodies(model_dir: Path, config: Mapping, requests: Sequence[Sequence[int]], task, seed: int) -> list[dict]:
     """The body of every request. Each has a seed of its own, so that equal compositions get different answers."""
-    if tuple(config["labels"]) != labels.names:
-        raise InputError(f"{model_dir}: made for other labels than those of the split; train the generator again")
-    params, prompt = config["params"], Prompt(**config["prompt"])
+    params, task = config["params"], task.of_model(config, model_dir)
     by_composition: dict[tuple[int, ...], list[str]] = {}
-    for example in read_jsonl(model_dir / "examples.jsonl", len(labels)):
+    for example in read_jsonl(model_dir / "examples.jsonl", len(task.labels)):
         by_composition.setdefault(example.labels, []).append(example.text)
     return [
         {
             "model": params["model"],
             "messages": messages(
-                prompt,
-                labels,
+                task,
                 label_set,
                 shots(by_composition.get(tuple(label_set), []), params["few_shot_words"], seed, number),
                 config["median_words"],
@@ -128,7 +110,7 @@ def requests(
             "max_tokens": params["max_tokens"],
             "seed": sub_seed(seed, "llm", number) % 2**31,
         }
-        for number, label_set in enumerate(label_sets)
+        for number, label_set in enumerate(requests)
     ]
 
 
@@ -144,15 +126,14 @@ def shots(texts: Sequence[str], most_words: int, seed: int, number: int) -> list
     return chosen
 
 
-def messages(
-    prompt: Prompt, labels: Labels, label_set: Sequence[int], examples: Sequence[str], words: float
-) -> list[dict[str, str]]:
+def messages(task, label_set: Sequence[int], examples: Sequence[str], words: float) -> list[dict[str, str]]:
     """Task, labels wanted and unwanted, length, examples of the same composition, and the form of the answer."""
-    wanted = ", ".join(f'"{labels.phrases[label]}"' for label in label_set)
-    others = ", ".join(f'"{phrase}"' for label, phrase in enumerate(labels.phrases) if label not in set(label_set))
+    phrases = task.labels.phrases
+    wanted = ", ".join(f'"{phrases[label]}"' for label in label_set)
+    others = ", ".join(f'"{phrase}"' for label, phrase in enumerate(phrases) if label not in set(label_set))
     lines = [
         "Write one text that could have been taken from a data set in which every text is described by a line such as:",
-        prompt.of(labels, label_set).rstrip(" :"),
+        task.source(label_set).rstrip(" :"),
         f"The text must express ALL of these labels: {wanted}.",
         f"It must express NONE of these labels: {others}." if others else "",
         f"Do not name the labels. Length: about {words:.0f} words, in the style of the data set.",

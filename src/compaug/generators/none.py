@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from compaug.generators.controls import train
-from compaug.records import Labels
+from compaug.records import Draft
 
-__all__ = ["generate", "train"]
+TAKES_REQUESTS = False
+__all__ = ["TAKES_REQUESTS", "generate", "train"]
 
 
 def generate(
-    model_dir: Path,
-    label_sets: Sequence[Sequence[int]],
-    labels: Labels,
-    synthesis,
-    backbones: Mapping[str, Path],
-    seed: int,
-) -> list[str]:
-    """No text."""
-    return []
+    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
+) -> Iterator[Draft]:
+    """No draft."""
+    return iter(())

@@ -7,8 +7,7 @@ different compositions: shorter prefixes and prompts are padded on the left with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,14 +15,15 @@ from types import SimpleNamespace
 import torch
 import torch.nn.functional as F
 from accelerate import PartialState
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 from transformers import DynamicCache, PreTrainedModel, PreTrainedTokenizerBase
 
 from compaug.generators import sampling
-from compaug.generators.prompts import Prompt, check_prompts, training_examples
-from compaug.pretrained import load_decoder
+from compaug.generators.examples import check_prompts, one_each, training_examples
+from compaug.pretrained import load_decoder, load_tensors
 from compaug.records import (
+    Draft,
     Example,
     InputError,
     Labels,
@@ -101,8 +101,7 @@ def check_positions(decoder, label_sets: Sequence[LabelSet], prefix_length: int,
 
 def text_rows(
     examples: Sequence[Example],
-    labels: Labels,
-    prompt: Prompt,
+    task,
     tokenizer: PreTrainedTokenizerBase,
     max_length: int,
     loss_on_prompt: bool = False,
@@ -113,8 +112,8 @@ def text_rows(
     """
     if not examples:
         return []
-    prompts = tokenizer([prompt.of(labels, e.labels) for e in examples], add_special_tokens=False)["input_ids"]
-    texts = tokenizer([" " + e.text.strip() for e in examples], add_special_tokens=False)["input_ids"]
+    prompts = tokenizer([task.source(e.labels) for e in examples], add_special_tokens=False)["input_ids"]
+    texts = tokenizer([" " + task.target(e) for e in examples], add_special_tokens=False)["input_ids"]
     check_prompts(prompts, max_length)
     return [
         {
@@ -213,9 +212,8 @@ def train_prefix(
     network_of: NetworkOf,
     parts_of: Callable[[LabelSet], LabelSet],
     examples: Sequence[Example],
-    labels: Labels,
+    task,
     params,
-    prompt: Prompt,
     backbones: Mapping[str, Path],
     out_dir: Path,
     seed: int,
@@ -228,11 +226,11 @@ def train_prefix(
     examples = training_examples(examples, params.generator_data)
     tokenizer, decoder = load_decoder(backbones["decoder"])
     check_positions(decoder.config, [parts_of(e.labels) for e in examples], params.prefix_length, params.max_length)
-    rows = text_rows(examples, labels, prompt, tokenizer, params.max_length, params.loss_on_prompt)
+    rows = text_rows(examples, task, tokenizer, params.max_length, params.loss_on_prompt)
     rows = [row | {"labels": parts_of(row["labels"])} for row in rows]
     train_rows, valid_rows = holdout(rows, params.validation, seed)
     seed_everything(sub_seed(seed, generator))
-    network = network_of(params, labels, decoder.config)
+    network = network_of(params, task.labels, decoder.config)
     decoder_digest = file_digest(backbones["decoder"])
     history = fit(
         PrefixModel(network, decoder),
@@ -241,10 +239,10 @@ def train_prefix(
         partial(collate, prefix_length=params.prefix_length, pad=tokenizer.eos_token_id),
         FitOptions(params.epochs, params.batch_size, params.lr, warmup=params.warmup, patience=params.patience),
         seed=seed,
-        work_dir=work_dir_for(out_dir, generator, params, prompt, labels, decoder_digest, digest(examples), seed),
+        work_dir=work_dir_for(out_dir, generator, params, task, decoder_digest, digest(examples), seed),
         description=generator,
     )
-    save(out_dir, generator, labels, prompt, params, network, history)
+    save(out_dir, generator, task, params, network, history)
 
 
 # ---------------------------------------------------------------- decoding
@@ -308,26 +306,27 @@ def generate_prefix(
     network_of: NetworkOf,
     parts_of: Callable[[LabelSet], LabelSet],
     model_dir: Path,
-    label_sets: Sequence[LabelSet],
-    labels: Labels,
+    requests: Sequence[LabelSet],
+    task,
     synthesis,
     backbones: Mapping[str, Path],
     seed: int,
-) -> list[str]:
-    """One text per label set with the network that `train_prefix` saved."""
-    params, prompt, tensors = load(model_dir, labels)
+) -> Iterator[Draft]:
+    """One text per request with the network that `train_prefix` saved."""
+    params, task, tensors = load(model_dir, task)
     tokenizer, decoder = load_decoder(backbones["decoder"])
-    network = load_into(network_of(SimpleNamespace(**params), labels, decoder.config), tensors, model_dir)
-    return decode(
+    network = load_into(network_of(SimpleNamespace(**params), task.labels, decoder.config), tensors, model_dir)
+    texts = decode(
         decoder,
         tokenizer,
-        lambda requests, index: network(index["pair_label"]),
-        [parts_of(label_set) for label_set in label_sets],
-        [prompt.of(labels, label_set) for label_set in label_sets],
+        lambda numbers, index: network(index["pair_label"]),
+        [parts_of(label_set) for label_set in requests],
+        [task.source(label_set) for label_set in requests],
         params["prefix_length"],
         synthesis,
         seed,
     )
+    return one_each(requests, texts)
 
 
 # ---------------------------------------------------------------- model folders
@@ -336,8 +335,7 @@ def generate_prefix(
 def save(
     out_dir: Path,
     generator: str,
-    labels: Labels,
-    prompt: Prompt,
+    task,
     params,
     network: nn.Module,
     history: list[dict],
@@ -347,13 +345,7 @@ def save(
     if not PartialState().is_main_process:
         return
     with atomic_dir(out_dir) as folder:
-        config = {
-            "generator": generator,
-            "labels": list(labels.names),
-            "prompt": asdict(prompt),
-            "params": params.model_dump(),
-        }
-        write_json(folder / "config.json", config)
+        write_json(folder / "config.json", {"generator": generator, **task.facts(), "params": params.model_dump()})
         for name, record in {"history": {"epochs": history}, **records}.items():
             write_json(folder / f"{name}.json", record)
         save_file(
@@ -361,15 +353,11 @@ def save(
         )
 
 
-def load(model_dir: Path, labels: Labels) -> tuple[dict, Prompt, dict[str, Tensor]]:
-    """(params, prompt, tensors) of a folder written by `save`; InputError when it belongs to other labels."""
+def load(model_dir: Path, task) -> tuple[dict, object, dict[str, Tensor]]:
+    """(params, task, tensors) of a folder written by `save`; InputError when it was trained for another task."""
     config = read_json(model_dir / "config.json")
-    if tuple(config["labels"]) != labels.names:
-        raise InputError(f"{model_dir}: trained for other labels than those of the split; train the generator again")
-    weights = model_dir / "model.safetensors"
-    if not weights.exists():
-        raise InputError(f"{weights}: no such file; train the generator again")
-    return config["params"], Prompt(**config["prompt"]), load_file(weights)
+    task = task.of_model(config, model_dir)
+    return config["params"], task, load_tensors(model_dir / "model.safetensors")
 
 
 def load_into(network: nn.Module, tensors: Mapping[str, Tensor], model_dir: Path) -> nn.Module:

@@ -6,17 +6,17 @@ the label phrases joined to one string. A composition that training never saw ha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from compaug.generators import latents, prefix
-from compaug.generators.prompts import Prompt
+from compaug.generators.examples import one_each
 from compaug.params import LdVae
 from compaug.pretrained import load_encoder, mean_states
-from compaug.records import Example, Labels
+from compaug.records import Draft, Example
 
 ROLES = ("encoder", "decoder")
 SAME_AS_LD_VAE = {  # what is left open there and settled here
@@ -40,46 +40,34 @@ def commitment_loss(mean: Tensor, log_variance: Tensor, prior_mean: Tensor, prio
 KL_FORMS = {"exact": latents.gaussian_kl, "reference": commitment_loss}
 
 
-def train(
-    examples: Sequence[Example],
-    labels: Labels,
-    params,
-    prompt: Prompt,
-    backbones: Mapping[str, Path],
-    out_dir: Path,
-    seed: int,
-) -> None:
+def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
     """Train encoders, priors and prefix network on D_cg."""
     compositions = sorted({e.labels for e in examples if e.labels})
     number = {composition: at for at, composition in enumerate(compositions)}
     whole = latents.Latents(
         "vae_dprior",
-        phrases=[labels.phrase(composition, prompt.separator) for composition in compositions],
+        phrases=[task.phrase(composition) for composition in compositions],
         parts_of=lambda label_set: (number[tuple(label_set)],),
         encoders_of=lambda _: (0,),
         n_encoders=1,
         kl_forms=KL_FORMS,
     )
     settings = LdVae.model_construct(**params.model_dump(), **SAME_AS_LD_VAE)
-    latents.train(whole, examples, labels, settings, prompt, backbones, out_dir, seed)
+    latents.train(whole, examples, task, settings, backbones, out_dir, seed)
 
 
 def generate(
-    model_dir: Path,
-    label_sets: Sequence[Sequence[int]],
-    labels: Labels,
-    synthesis,
-    backbones: Mapping[str, Path],
-    seed: int,
-) -> list[str]:
-    """One text per label set; the encoder reads the phrases of the requested compositions, and no text."""
-    params, prompt, tensors = prefix.load(model_dir, labels)
-    compositions = sorted({tuple(label_set) for label_set in label_sets})
+    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
+) -> Iterator[Draft]:
+    """One text per request; the encoder reads the phrases of the requested compositions, and no text."""
+    params, task, tensors = prefix.load(model_dir, task)
+    compositions = sorted({tuple(label_set) for label_set in requests})
     number = {composition: at for at, composition in enumerate(compositions)}
     tokenizer, encoder = load_encoder(backbones["encoder"])
-    phrases = [labels.phrase(composition, prompt.separator) for composition in compositions]
+    phrases = [task.phrase(composition) for composition in compositions]
     vectors = mean_states(encoder, tokenizer, phrases, params["max_length"], latents.ENCODER_BATCH, False)
     tensors = dict(tensors) | {"label_vectors": vectors if compositions else torch.zeros(0, encoder.config.hidden_size)}
-    parts = [(number[tuple(label_set)],) for label_set in label_sets]
-    prompts = [prompt.of(labels, label_set) for label_set in label_sets]
-    return latents.decode(model_dir, params, tensors, parts, prompts, synthesis, backbones, seed)
+    parts = [(number[tuple(label_set)],) for label_set in requests]
+    prompts = [task.source(label_set) for label_set in requests]
+    texts = latents.decode(model_dir, params, tensors, parts, prompts, synthesis, backbones, seed)
+    return one_each(requests, texts)

@@ -7,8 +7,9 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 from pathlib import Path
 
 from compaug.params import Backbone, Backbones
+from compaug.tasks.multi_label import METRICS
 
-METRICS = {"jacc": "Jacc", "acc": "Acc", "corr": "Corr", "comp": "Comp"}  # the paper's four, in its order
+__all__ = ["METRICS", "NOT_REPORTED", "backbone_names", "markdown_table", "number"]
 NOT_REPORTED = "–"
 STORED = 4  # decimals of a value in a result file
 

@@ -179,11 +179,11 @@ def _synthetic_data(cell: Cell) -> list[str]:
     dropped = ", ".join(f"{reason} {count}" for reason, count in sorted(selection.get("dropped", {}).items()))
     lines = [f"Texts: {', '.join(counts) or 'no counts recorded'}; dropped before the filter: {dropped or 'none'}."]
     quality = {
-        "mean_filter_jacc": "mean filter Jacc {:.2f}",
-        "share_jacc_1": "share with Jacc 1 {:.2f}",
-        "total_variation": "total variation of the composition histogram before and after selection {:.2f}",
+        "mean_filter_jacc": "mean filter Jacc",
+        "share_jacc_1": "share with Jacc 1",
+        "total_variation": "total variation of the composition histogram before and after selection",
     }
-    quality = [text.format(selection[name]) for name, text in quality.items() if selection.get(name) is not None]
+    quality = [f"{text} {number(selection[name])}" for name, text in quality.items() if selection.get(name) is not None]
     if quality:
         lines.append(f"Kept texts: {', '.join(quality)}.")
     if cell.label_generator:
@@ -222,7 +222,7 @@ def _label_generator(counts: Mapping) -> str:
     """One sentence on P_t(y): what was asked for, what could not be parsed and why."""
     rejected = counts.get("rejected", {})
     reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(rejected.items()) if count)
-    share = f"{100 * counts.get('rejection_rate', 0):.1f} % of its samples rejected" + (
+    share = f"{number(100 * counts.get('rejection_rate', 0), digits=1)} % of its samples rejected" + (
         f" ({reasons})" if reasons else ""
     )
     return f"Label generator: {counts.get('requested', 0)} label sets requested, {share}."

@@ -1,22 +1,10 @@
-"""What generators read: the prompt P(y) of a label set and the rows of D_cg (spec sections 5 and 6)."""
+"""From examples to drafts: the rows of D_cg that generators learn from, the room for a text, one draft for each text (spec sections 5 and 6)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from compaug.records import Example, InputError, Labels
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """P(y): the words before the text; `template` holds "{labels}" once, where the label phrases go."""
-
-    template: str
-    separator: str
-
-    def of(self, labels: Labels, label_set: Sequence[int]) -> str:
-        return self.template.replace("{labels}", labels.phrase(label_set, self.separator))
+from compaug.records import Draft, Example, InputError
 
 
 def training_examples(examples: Sequence[Example], generator_data: str) -> list[Example]:
@@ -30,3 +18,10 @@ def check_prompts(prompts: Sequence[Sequence[int]], max_length: int) -> None:
         raise InputError(
             f"max_length {max_length} leaves no room for a text after a text_prompt of {longest} tokens; raise it"
         )
+
+
+def one_each(requests: Sequence[Sequence[int]], texts: Sequence[str]) -> Iterator[Draft]:
+    """The texts, one for each request and in their order, as drafts; a blank one is none."""
+    for number, (label_set, text) in enumerate(zip(requests, texts, strict=True)):
+        if text:
+            yield Draft(number, text, tuple(label_set))

@@ -1,0 +1,186 @@
+"""The tiny fixed input of the fingerprints: a split of 30 texts, random backbones, parameters, an endpoint that answers anything.
+
+No stage makes any of it, so that a stage's fingerprint can change only when what that stage computes changes. The weights are large for
+random ones: what comes of them then depends on all of them, and a text on every option.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import torch
+import yaml
+from tokenizers import pre_tokenizers
+from transformers import (
+    BertConfig,
+    BertModel,
+    BertTokenizer,
+    GPT2Config,
+    GPT2LMHeadModel,
+    GPT2Tokenizer,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from compaug.pretrained import quiet
+
+HERE = Path(__file__).parent
+LABELS = ("anger", "disgust", "fear", "joy", "love", "optimism", "sadness", "surprise")
+WIDTH, LAYERS, HEADS = 16, 2, 2
+STD = 0.3  # of the random weights
+FILES = {  # of the split: the part of rows.jsonl that each has, and its fields
+    "train": ("train", ("labels", "source")),
+    "support": ("support", ("labels", "source")),
+    "test": ("test", ("labels", "source")),
+    "test_inputs": ("test", ()),
+    "synthetic": ("synthetic", ("labels", "source", "requested_labels", "seed", "soft_labels")),
+}
+
+
+def rows() -> list[dict]:
+    """Fixed texts of the diagnostic grammar, whose oracle can judge them."""
+    return [json.loads(line) for line in (HERE / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def parameters(repository: Mapping) -> tuple[dict, dict]:
+    """(a whole parameter file, the further variants): the toys' blocks; from the `repository` what has none here, which is what no heavy
+    stage reads, and methods that are new."""
+    own = yaml.safe_load((HERE / "params.yaml").read_text(encoding="utf-8"))
+    variants = own.pop("variants")
+    several = {name: repository[name] | own.pop(name) for name in ("benchmarks", "generators", "classifiers")}
+    return {**repository, **own, **several}, variants
+
+
+def write(folder: Path) -> None:
+    """split/ with all its files, requests, synthetic rows that were selected, and backbones/ below `folder`."""
+    split = folder / "split"
+    split.mkdir(parents=True)
+    (split / "labels.json").write_text(json.dumps({"names": LABELS, "phrases": LABELS}))
+    for name, (part, fields) in FILES.items():
+        kept = [
+            {"labels": []} | {key: row[key] for key in ("id", "text", *fields) if key in row}
+            for row in rows()
+            if row["part"] == part
+        ]
+        _write_rows(split / f"{name}.jsonl", kept)
+    requested = [row["requested_labels"] for row in rows() if row["part"] == "synthetic"]
+    _write_rows(folder / "requests.jsonl", [{"requested_labels": labels} for labels in requested])
+    (split / "synthetic.json").write_text(json.dumps({"requested": len(requested), "kept": len(requested)}))
+    backbones(folder / "backbones")
+
+
+def _write_rows(path: Path, some: list[dict]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in some), encoding="utf-8")
+
+
+def backbones(folder: Path) -> None:
+    """A BERT of words, a GPT-2 and a T5 of byte pairs, with random weights."""
+    texts = [row["text"] for row in rows()]
+    words = {word for text in [*texts, *LABELS] for word in re.findall(r"\w+|[^\w\s]", text.lower())}
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *sorted(words)]
+    tokenizer = BertTokenizer(vocab={token: at for at, token in enumerate(tokens)})
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=WIDTH,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        intermediate_size=2 * WIDTH,
+        max_position_embeddings=64,
+        initializer_range=STD,
+    )
+    _save(folder / "encoder", tokenizer, BertModel, config)
+
+    tokenizer = GPT2Tokenizer(vocab={"<|endoftext|>": 0}).train_new_from_iterator(
+        [f" {text}" for text in [*texts, *LABELS]],
+        360,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    config = GPT2Config(
+        vocab_size=len(tokenizer),
+        n_embd=WIDTH,
+        n_layer=LAYERS,
+        n_head=HEADS,
+        n_positions=128,
+        bos_token_id=0,
+        eos_token_id=0,
+        initializer_range=STD,
+    )
+    _save(folder / "decoder", tokenizer, GPT2LMHeadModel, config)
+
+    tokenizer.add_special_tokens({"pad_token": "<pad>"})
+    config = T5Config(
+        vocab_size=len(tokenizer),
+        d_model=WIDTH,
+        d_kv=WIDTH // HEADS,
+        d_ff=2 * WIDTH,
+        num_layers=LAYERS,
+        num_heads=HEADS,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=0,
+        decoder_start_token_id=tokenizer.pad_token_id,
+    )
+    _save(folder / "seq2seq", tokenizer, T5ForConditionalGeneration, config)
+
+
+def _save(folder: Path, tokenizer, architecture, config) -> None:
+    torch.manual_seed(0)
+    with quiet():
+        architecture(config).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
+@contextlib.contextmanager
+def endpoint() -> Iterator[None]:
+    """A chat endpoint on loopback for whoever asks one: its answer to a request is a text that depends on all that was asked."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            words = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
+            message = {"role": "assistant", "content": f"<text>answer {words}</text>"}
+            usage = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
+            choice = {"index": 0, "finish_reason": "stop", "message": message}
+            reply = {
+                "id": "0",
+                "object": "chat.completion",
+                "created": 0,
+                "model": "toy",
+                "choices": [choice],
+                "usage": usage,
+            }
+            payload = json.dumps(reply).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(payload)))
+            self.end_headers()
+            self.wfile.write(payload)
+
+        def log_message(self, *_) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    outside = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("OPENAI_") or name.upper().endswith("_PROXY")
+    }
+    for name in outside:
+        del os.environ[name]
+    os.environ |= {"OPENAI_BASE_URL": f"http://127.0.0.1:{server.server_address[1]}/v1", "OPENAI_API_KEY": "none"}
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        del os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"]
+        os.environ |= outside

@@ -1,0 +1,219 @@
+"""Experiments are products of axes; a cell that two of them share exists once; a new one is a few lines of one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compaug import experiments, params
+from compaug.experiments import Cell
+from compaug.records import InputError
+from stages import plan
+
+ROOT = Path(__file__).parents[1]
+SETTINGS = ROOT / "params.yaml"
+TWO = {"benchmark": "diagnostic", "seed": [13, 21]}
+
+
+def written(tmp_path: Path, **blocks: dict) -> Path:
+    path = tmp_path / "experiments.yaml"
+    path.write_text(yaml.safe_dump(blocks, sort_keys=False))
+    return path
+
+
+def one(tmp_path: Path, **block: object) -> experiments.Experiment:
+    block = {"title": "One", "axes": TWO, "cells": [{}]} | block
+    return experiments.read(written(tmp_path, one=block), SETTINGS)["one"]
+
+
+def test_a_product_has_every_combination_of_its_axes(tmp_path):
+    made = one(tmp_path, cells=[{"generator": ["none", "ls_pt"], "classifier": ["bert", "sgm"]}])
+    assert len(made.cells) == 8
+    assert {(c.generator, c.classifier, c.seed) for c in made.cells} == {
+        (g, c, s) for g in ("none", "ls_pt") for c in ("bert", "sgm") for s in (13, 21)
+    }
+
+
+def test_a_product_adds_axes_to_the_experiments_or_sets_others(tmp_path):
+    made = one(tmp_path, cells=[{"seed": 5}, {"split": "iid"}])
+    assert [(c.seed, c.split) for c in made.cells] == [(5, "cg"), (13, "iid"), (21, "iid")]
+
+
+def test_a_cell_of_two_products_or_experiments_exists_once(tmp_path):
+    again = {"title": "Again", "axes": TWO, "cells": [{"generator": ["none", "ls_pt"]}]}
+    found = experiments.read(written(tmp_path, first=again | {"cells": [{}, {}]}, second=again), SETTINGS)
+    assert len(found["first"].cells) == 2
+    steps = experiments.plan(found.values())
+    assert len(steps["train_classifier"]) == 4 and len(steps["train_filter"]) == len(steps["train_generator"]) == 2
+    assert set(steps["raw"]) == {"diagnostic"}
+
+
+def test_only_the_backbones_that_something_opens_are_made(tmp_path):
+    steps = experiments.plan([one(tmp_path, cells=[{"generator": "ls_pt"}])])
+    assert set(steps["backbones"]) == {
+        "diagnostic-encoder",
+        "diagnostic-decoder",
+    }  # the filter's, the label generator's
+    steps = experiments.plan([one(tmp_path, cells=[{"generator": "flan_t5"}])])
+    assert "diagnostic-seq2seq" in steps["backbones"]
+
+
+NAMES = {
+    "diagnostic-none-bert-13": {},
+    "diagnostic-iid-none-bert-13": {"split": "iid"},
+    "diagnostic-ld_vae+kl_form=reference-bert-13": {"generator": "ld_vae", "options": "kl_form=reference"},
+    "diagnostic-ld_vae+label_support=0-bert-13": {"generator": "ld_vae", "label_support": 0},
+    "diagnostic-ls_pt-mode=random-bert-13": {"generator": "ls_pt", "selection": "mode=random"},
+    "diagnostic-ls_pt-texts=200-bert-13": {"generator": "ls_pt", "texts": 200},
+    "diagnostic-ls_pt-bert+support=0-13": {"generator": "ls_pt", "support": 0},
+    "diagnostic-none-sgm-13-a": {"classifier": "sgm", "half": "a"},
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_cell_is_named_after_what_differs(name):
+    assert Cell("diagnostic", 13, **NAMES[name]).name == name
+
+
+@given(
+    st.sets(
+        st.builds(
+            Cell,
+            benchmark=st.sampled_from(["diagnostic", "semeval_mini"]),
+            seed=st.integers(0, 3),
+            split=st.sampled_from(["cg", "iid"]),
+            generator=st.sampled_from(["none", "ls_pt", "ld_vae"]),
+            options=st.sampled_from(["", "kl_form=reference"]),
+            label_support=st.sampled_from([None, 0, 100]),
+            text_support=st.sampled_from([None, 0, 100]),
+            selection=st.sampled_from(["", "mode=random"]),
+            texts=st.sampled_from([None, 0, 100]),
+            classifier=st.sampled_from(["bert", "sgm"]),
+            support=st.sampled_from([None, 0, 100]),
+            half=st.sampled_from(["", "a"]),
+        )
+    )
+)
+def test_two_cells_never_share_a_name(cells):
+    assert len({cell.name for cell in cells}) == len(cells)
+    texts = {(c.benchmark, c.generator_words, c.selection, c.seed) for c in cells}
+    assert len({cell.selected_name for cell in cells}) == len(texts)
+
+
+def test_the_long_tables_words_tell_variants_apart():
+    varied = Cell("diagnostic", 13, generator="ls_pt", text_support=100, selection="mode=random", texts=200, support=0)
+    assert varied.columns() == {
+        "benchmark": "diagnostic",
+        "scale": "tiny",
+        "generator": "ls_pt+text_support=100",
+        "selection": "mode=random+texts=200",
+        "classifier": "bert+support=0",
+        "seed": 13,
+    }
+
+
+def test_the_scale_follows_from_the_encoder():
+    found = experiments.read(ROOT / experiments.FILE, SETTINGS)
+    assert {cell.scale for cell in found["pretrained"].cells} == {"pretrained"}
+    assert {cell.scale for cell in found["paper"].cells} == {"tiny"}
+
+
+def test_a_new_experiment_is_a_few_lines_of_one_file(tmp_path, capsys):
+    """No DVC file changes: what the step files run over does."""
+    path = tmp_path / "experiments.yaml"
+    shipped = (ROOT / experiments.FILE).read_text(encoding="utf-8")
+    path.write_text(shipped)
+    plan.main(["--experiments", str(path), "--params", str(SETTINGS), "--out", str(tmp_path)])
+    before = {file: file.read_text() for file in tmp_path.glob("*/cells.yaml")}
+    path.write_text(
+        shipped + "\nmine:\n  title: Mine\n  axes: {benchmark: diagnostic, seed: 99}\n  cells:\n  - generator: concat\n"
+    )
+    plan.main(["--experiments", str(path), "--params", str(SETTINGS), "--out", str(tmp_path)])
+    added = {
+        line.split(":")[0].strip()
+        for file, text in before.items()
+        for line in set(file.read_text().splitlines()) - set(text.splitlines())
+    }
+    assert added == {'"diagnostic-99"', '"diagnostic-concat-99"', '"diagnostic-concat-bert-99"'}
+    assert all(set(text.splitlines()) <= set(file.read_text().splitlines()) for file, text in before.items())
+    capsys.readouterr()
+    plan.main(["--experiments", str(path), "--params", str(SETTINGS), "--out", str(tmp_path)])
+    assert capsys.readouterr().out == ""  # the same cells, the same files
+
+
+def test_targets_are_stages_of_the_graph():
+    for experiment in experiments.read(ROOT / experiments.FILE, SETTINGS).values():
+        steps = experiments.plan([experiment])
+        for target in experiments.targets(experiment):
+            file, _, stage = target.partition(":")
+            kind, _, name = stage.partition("@")
+            assert name in steps[kind] and file == f"grid/{experiments.FOLDER[kind]}/dvc.yaml"
+            assert kind in yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"]
+
+
+WRONG = {
+    "no title": ({"title": 3}, "one: an experiment needs `title`"),
+    "no products": ({"cells": {}}, "one: an experiment needs `title` and a list `cells`"),
+    "an unknown key": ({"cels": []}, "one.cels: unknown key; the keys are title, axes, "),
+    "an unknown axis": ({"cells": [{"seeds": [1]}]}, "one.cells[0].seeds: unknown axis; the axes are benchmark, seed"),
+    "no benchmark": ({"axes": {"seed": 1}}, "one.cells[0]: the axis benchmark has no value"),
+    "an empty axis": ({"cells": [{"seed": []}]}, "one.cells[0].seed: an empty axis makes no cell"),
+    "an unknown benchmark": (
+        {"cells": [{"benchmark": "x"}]},
+        "one.cells[0].benchmark: 'x' is no block of `benchmarks`",
+    ),
+    "an unknown generator": ({"cells": [{"generator": "gpt5"}]}, "one.cells[0].generator: unknown generator 'gpt5'"),
+    "an unknown classifier": ({"cells": [{"classifier": "svm"}]}, "one.cells[0].classifier: unknown classifier 'svm'"),
+    "an unknown decoding": ({"decodings": ["best"]}, "one.decodings: unknown 'best'; choose from threshold, "),
+    "an unknown measure": ({"measures": {"taste": {}}}, "one.measures: unknown 'taste'; choose from quality, "),
+    "a seed that is no number": ({"cells": [{"seed": "a"}]}, "one.cells[0].seed: 'a' is not a whole number"),
+    "a negative size": ({"cells": [{"support": -1}]}, "one.cells[0].support: -1 is not a whole number"),
+    "texts of no generator": ({"cells": [{"texts": 5}]}, "one.cells[0]: generator none writes no texts"),
+    "iid with texts": ({"cells": [{"split": "iid", "generator": "ls_pt"}]}, "the iid split has no support set"),
+    "a ceiling without halves": ({"cells": [{"generator": "real_texts"}]}, "real_texts needs `half: [a, b]`"),
+    "an option without a value": ({"cells": [{"generator": "ls_pt", "options": "x"}]}, "options: 'x'; write key=value"),
+    "a product that is a list": ({"cells": [["none"]]}, "one.cells[0]: expected axes and their values"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_mistake_is_one_line_that_names_the_experiment(tmp_path, case):
+    block, said = WRONG[case]
+    with pytest.raises(InputError) as refused:
+        one(tmp_path, **block)
+    assert said in str(refused.value) and "\n" not in str(refused.value)
+
+
+LATE = {
+    "an option no generator has": ({"generator": "ld_vae", "options": "kl_fom=reference"}, "is no <key>=<value>"),
+    "a value no option has": ({"generator": "ld_vae", "options": "kl_form=refrence"}, "kl_form: Input should be"),
+    "a wrong selection": ({"generator": "ld_vae", "selection": "scope=foo"}, "selection: 'scope=foo': scope: Input"),
+    "a support size too large": ({"generator": "ld_vae", "support": 300}, "support size 300 needs a block benchmarks."),
+    "the split's own size": ({"generator": "ld_vae", "support": 50}, "that support size is the split's own"),
+    "halves without a seen test set": ({"half": ["a", "b"]}, "benchmarks.diagnostic.split.seen_test is not set"),
+}
+
+
+@pytest.mark.parametrize("case", LATE)
+def test_what_would_fail_in_the_middle_of_a_grid_is_said_before(tmp_path, case):
+    cells, said = LATE[case]
+    made = one(tmp_path, cells=[cells])
+    with pytest.raises(InputError, match="one") as refused:
+        experiments.check([made], params.parse(SETTINGS))
+    assert said in str(refused.value)
+
+
+def test_the_shipped_experiments_pass_the_check():
+    experiments.check(experiments.read(ROOT / experiments.FILE, SETTINGS).values(), params.parse(SETTINGS))
+
+
+@pytest.mark.parametrize("text", ["- a\n", "a: [\n", "\xff"])
+def test_a_file_that_is_no_mapping_is_one_line(tmp_path, text):
+    path = tmp_path / "experiments.yaml"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match=str(path)):
+        experiments.read(path, SETTINGS)

@@ -1,0 +1,348 @@
+"""The long table and the gains on a toy experiment whose numbers are worked out by hand."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import worlds
+from graph import ROOT
+from worlds import PARTS, UNSEEN, rows, sure
+
+from compaug.evaluation import gains, results
+from compaug.experiments import Cell
+from compaug.records import Example, InputError, write_json
+from stages import results as stage
+
+TOY = """
+toy:
+  title: A toy
+  axes: {benchmark: diagnostic, seed: [13, 21]}
+  cells:
+  - generator: [none, oversample, ld_vae]
+  - {generator: ld_vae, texts: 2}
+  - {split: iid}
+other:
+  title: Nobody has run it yet
+  axes: {benchmark: semeval_mini, seed: 13}
+  cells: [{}]
+"""
+TEST = rows("u", UNSEEN, 4)
+RIGHT = {  # generator -> seed -> test rows that are right; the others are read as joy and love
+    "none": {13: "0", 21: "01"},
+    "oversample": {13: "01", 21: "01"},
+    "ld_vae": {13: "012", 21: "012"},
+}
+SYNTHETIC = [Example(f"y{i}", "made up", (0,), "ld_vae", (0,)) for i in range(3)]
+
+
+def cell(generator: str, seed: int, **more) -> Cell:
+    return Cell("diagnostic", seed, generator=generator, **more)
+
+
+def answers(right: str, test=TEST) -> dict[str, list[float]]:
+    return {e.id: sure(e.labels if str(at) in right else (0, 1)) for at, e in enumerate(test)}
+
+
+@pytest.fixture
+def world(tmp_path):
+    (tmp_path / "toy.yaml").write_text(TOY)
+    parts = PARTS | {"test": TEST}
+    parts.pop("seen_test")
+    worlds.write_gold(tmp_path, "diagnostic", parts)
+    for generator, by_seed in RIGHT.items():
+        for seed, right in by_seed.items():
+            added = SYNTHETIC if generator == "ld_vae" else []
+            worlds.write_cell(tmp_path, cell(generator, seed), answers(right), synthetic=added)
+    for seed in (13, 21):
+        worlds.write_cell(tmp_path, cell("ld_vae", seed, texts=2), answers("0123"), synthetic=SYNTHETIC[:2])
+        iid = {e.id: sure(e.labels) for e in PARTS["iid_test"]}
+        worlds.write_cell(tmp_path, cell("none", seed, split="iid"), iid, support=())
+        quality = {"copied": {"exact": 0.25}, "self_bleu": 40.5, "perplexity": None, "n": 3, "samples": [{"text": "x"}]}
+        quality |= {"fidelity": {"raw": 10.0, "kept": 20.0, "n_raw": 9, "n_kept": 3}}
+        write_json(
+            tmp_path / "quality" / f"diagnostic-ld_vae-{seed}.json",
+            quality
+            | {"selection": {"requested": 12, "produced": 9, "kept": 3, "per_composition": {"joy": {"kept": 3}}}},
+        )
+    judged = {"judged": {"oracle": {"acc": 50.0}}, "reader": {"acc": 60.0, "n": 5}}
+    write_json(tmp_path / "judged" / "diagnostic-ld_vae-13.json", judged)
+    views = {"latent": {"silhouette": 0.5, "points": []}, "state": {"silhouette": None, "points": []}}
+    write_json(tmp_path / "representations" / "diagnostic-ld_vae-13.json", {"views": views})
+    return tmp_path
+
+
+def run(folder: Path, **files: str) -> None:
+    names = ("predictions", "gold", "quality", "judged", "representations")
+    paths = {name: name for name in names} | {
+        "out": "results.csv",
+        "gains": "gains.csv",
+        "confusions": "confusions.csv",
+    }
+    paths |= {"experiments": "toy.yaml"} | files
+    words = [word for name, path in paths.items() for word in (f"--{name}", str(folder / path))]
+    stage.main([*words, "--params", str(ROOT / "params.yaml")])
+
+
+def table(path: Path, **where: object) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        found = list(csv.DictReader(stream))
+    return [row for row in found if all(row[name] == str(value) for name, value in where.items())]
+
+
+def metrics(folder: Path, **where: object) -> dict[str, float]:
+    found = table(folder / "results.csv", **where)
+    made = {row["metric"]: float(row["value"]) for row in found}
+    assert len(made) == len(found), "the query is of more than one cell"
+    return made
+
+
+def test_every_number_of_a_cell_stands_in_a_line_of_its_own(world):
+    run(world)
+    with (world / "results.csv").open() as stream:
+        assert next(stream).strip() == ",".join(results.COLUMNS)
+    where = {"experiment": "toy", "generator": "none", "seed": 13, "decoding": "threshold", "split": "unseen"}
+    found = metrics(world, **where)
+    expected = {"acc": 25, "jacc": 62.5, "corr": 25, "comp": 100, "n": 4, "strict_superset": 75, "empty_rate": 0}
+    expected |= {"kind_exact": 25, "kind_superset": 75, "kind_empty": 0, "acc_size_1": 25, "n_size_1": 4}
+    expected |= {"acc_in_support": 25, "n_in_support": 4, "n_not_in_support": 0, "hamming": 25}
+    assert {name: found[name] for name in expected} == expected
+    assert not {"acc_not_in_support", "harmonic", "ausuc", "per_composition"} & set(found)
+    row = table(world / "results.csv", **where, metric="acc")[0]
+    assert (row["scale"], row["selection"], row["classifier"]) == ("tiny", "top_k", "bert")
+    assert metrics(world, experiment="toy", split="iid", seed=13, decoding="threshold")["acc"] == 100
+    assert {row["split"] for row in table(world / "results.csv", generator="none")} == {"unseen", "iid"}
+
+
+def test_facts_of_a_cell_stand_under_any_decoding(world):
+    run(world)
+    where = {"generator": "ld_vae", "selection": "top_k", "decoding": "any", "split": "unseen"}
+    whole, plain = metrics(world, **where, seed=13), metrics(world, **where, seed=21)
+    assert plain == {
+        "n_train": 100,
+        "n_aug": 3,
+        "n_requested": 12,
+        "n_produced": 9,
+        "n_kept": 3,
+        "fidelity_raw": 10,
+        "fidelity_kept": 20,
+        "quality_copied_exact": 0.25,
+        "quality_self_bleu": 40.5,
+        "quality_n": 3,
+    }
+    more = {"judged_oracle_acc": 50, "reader_acc": 60, "reader_n": 5, "silhouette_latent": 0.5}
+    assert whole == plain | more
+    # what was measured of all kept texts does not hold for the first two of them
+    assert metrics(world, **(where | {"selection": "top_k+texts=2"}), seed=13) == {"n_train": 100, "n_aug": 2}
+    assert metrics(world, split="iid", decoding="any", seed=13) == {"n_train": 80, "n_aug": 0}
+
+
+def test_gains_are_paired_by_seed_and_by_row(world):
+    run(world)
+    (gain,) = table(world / "gains.csv", generator="ld_vae", selection="top_k", over="none")
+    assert list(gain) == list(gains.COLUMNS)
+    assert (gain["metric"], gain["split"], gain["seeds"]) == ("acc", "unseen", "2")
+    numbers = {name: float(gain[name]) for name in ("mean", "std", "ci95", "low_rows", "high_rows")}
+    assert numbers["mean"] == 37.5 and numbers["std"] == 17.6777 and numbers["ci95"] == 158.8276
+    assert numbers["low_rows"] == 0 and numbers["high_rows"] == 75  # rows gained 0, 50, 100 and 0 points over the seeds
+    overs = {(row["generator"], row["selection"], row["over"]) for row in table(world / "gains.csv")}
+    assert overs == {
+        ("ld_vae", "top_k", "none"),
+        ("ld_vae", "top_k", "oversample"),
+        ("ld_vae", "top_k+texts=2", "none"),
+        ("ld_vae", "top_k+texts=2", "oversample"),
+        ("ld_vae", "top_k+texts=2", "top_k"),
+        ("oversample", "top_k", "none"),
+    }
+
+
+def test_p_values_are_corrected_over_a_family(world):
+    run(world)
+    family = table(world / "gains.csv", over="none", selection="top_k")
+    alone = table(world / "gains.csv", over="none", selection="top_k+texts=2")
+    by_generator = {row["generator"]: row for row in family}
+    assert len(family) == 2 and len(alone) == 1
+    assert float(by_generator["ld_vae"]["p_seeds"]) == pytest.approx(
+        2 * 0.2048, abs=1e-4
+    )  # t = 3 with 1 degree of freedom
+    assert float(by_generator["ld_vae"]["p_rows"]) == float(by_generator["oversample"]["p_rows"]) == 1
+
+
+def test_confusions_are_counted_over_the_seeds(world):
+    run(world)
+    found = table(world / "confusions.csv", generator="none", split="unseen")
+    assert [(r["composition"], r["predicted"], r["rows"]) for r in found] == [
+        ("joy", "joy+love", "2"),
+        ("love", "joy+love", "3"),
+    ]
+
+
+# ---------------------------------------------------------------- what is missing or wrong
+
+
+def test_a_cell_that_is_missing_is_named_and_an_experiment_that_nobody_ran_is_left_out(world, capsys):
+    gone = world / "predictions" / "diagnostic-ld_vae-bert-21.jsonl.gz"
+    gone.unlink()
+    run(world)
+    said = capsys.readouterr().err
+    assert "toy: 9 of 10 cells" in said and f"toy: missing {gone}" in said and "other: 0 of 1 cells" in said
+    assert {row["experiment"] for row in table(world / "results.csv")} == {"toy"}
+    assert [
+        row["seed"] for row in table(world / "results.csv", generator="ld_vae", selection="top_k", metric="acc")
+    ] == ["13"]
+    (gain,) = table(world / "gains.csv", generator="ld_vae", selection="top_k", over="none")
+    assert (gain["seeds"], gain["mean"], gain["std"], gain["p_seeds"]) == ("1", "50", "", "")
+
+
+def test_predictions_of_other_rows_are_refused(world):
+    path = worlds.write_cell(world, cell("none", 13), answers("0", [*TEST[:3], Example("u9", "x", (0,))]))
+    with pytest.raises(InputError, match="1 of 4 gold ids have no prediction, first 'u3'") as error:
+        run(world)
+    assert str(path) in str(error.value)
+    path.write_bytes(b"{}")
+    with pytest.raises(InputError, match="diagnostic-none-bert-13.jsonl.gz: not a whole gzip file"):
+        run(world)
+
+
+def test_gold_of_another_benchmark_is_refused(world):
+    worlds.write_gold(world, "diagnostic", PARTS | {"test": rows("z", UNSEEN, 4)})
+    with pytest.raises(InputError, match="have no prediction, first"):
+        run(world)
+    (world / "gold" / "diagnostic.json").unlink()
+    with pytest.raises(InputError, match="diagnostic.json: no such file"):
+        run(world)
+
+
+# ---------------------------------------------------------------- bytes
+
+
+def test_the_same_predictions_give_the_same_bytes_in_any_order_and_process(world):
+    run(world)
+    tables = ("results.csv", "gains.csv", "confusions.csv")
+    before = [(world / name).read_bytes() for name in tables]
+    for path in sorted((world / "predictions").iterdir(), reverse=True):  # made again in another order
+        content = path.read_bytes()
+        path.unlink()
+        path.write_bytes(content)
+    names = ("predictions", "gold", "quality", "judged", "representations")
+    words = [word for name in names for word in (f"--{name}", name)] + ["--experiments", "toy.yaml"]
+    words += ["--out", "results.csv", "--gains", "gains.csv", "--confusions", "confusions.csv"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PYTHONHASHSEED": "7"}
+    command = [sys.executable, "-m", "stages.results", *words, "--params", str(ROOT / "params.yaml")]
+    subprocess.run(command, cwd=world, env=environment, check=True, capture_output=True)
+    assert [(world / name).read_bytes() for name in tables] == before
+
+
+def test_numbers_are_written_one_way():
+    shown = [results.shown(value) for value in (13.0, 13.015, -0.00001, 0.5, 1e-9, 100, None, "a")]
+    assert shown == ["13", "13.015", "0", "0.5", "0", "100", "", "a"]
+
+
+def strings(path: Path) -> Iterator[str]:
+    """Every string that stands in a file of results, keys included."""
+
+    def walk(value: object) -> Iterator[str]:
+        if isinstance(value, dict):
+            yield from value
+            value = list(value.values())
+        if isinstance(value, list):
+            for part in value:
+                yield from walk(part)
+        elif isinstance(value, str):
+            yield value
+
+    content = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text(encoding="utf-8")
+    if path.suffix == ".csv":
+        yield from (cell for row in csv.reader(content.splitlines()) for cell in row)
+    else:
+        for value in [json.loads(content)] if path.suffix == ".json" else map(json.loads, content.splitlines()):
+            if "diagnostic" in path.name or path.name == "run.json":  # its own corpus may be shown
+                value.pop("samples", None)
+            yield from walk(value)
+
+
+def texts_in(folder: Path) -> list[tuple[Path, str]]:
+    """Strings of at least five words in what is in Git of results: no name of a label, cell or metric has so many."""
+    patterns = (
+        "predictions/**/*.gz",
+        "gold/*.gz",
+        "gold/*.json",
+        "quality/*.json",
+        "judged/*.json",
+        "representations/*.json",
+    )
+    files = [path for pattern in (*patterns, "*.csv", "archive/*.csv") for path in folder.glob(pattern)]
+    return [(path, text) for path in files for text in strings(path) if len(text.split()) >= 5]
+
+
+def test_no_text_of_a_corpus_is_in_any_result(world):
+    run(world)
+    assert texts_in(world) == [] and len(list(world.rglob("*.gz"))) == 11
+    write_json(world / "quality" / "semeval_mini-ld_vae-13.json", {"samples": [{"text": "what a lovely day it is"}]})
+    assert [text for _, text in texts_in(world)] == ["what a lovely day it is"]
+    assert (ROOT / "reports" / "archive" / "results.csv").exists() and texts_in(ROOT / "reports") == []
+
+
+# ---------------------------------------------------------------- test rows in common
+
+
+def test_cells_with_other_support_sets_are_compared_on_the_texts_that_none_has_seen(world):
+    cells = "[{generator: [none, ld_vae]}, {generator: ld_vae, label_support: 100}, {support: 250, generator: ld_vae}]"
+    (world / "toy.yaml").write_text(
+        f"toy: {{title: T, axes: {{benchmark: diagnostic, seed: [13, 21]}}, cells: {cells}}}"
+    )
+    for seed in (13, 21):
+        for more in ({"label_support": 100}, {"support": 250}):
+            worlds.write_cell(world, cell("ld_vae", seed, **more), answers("1", TEST[1:3]))  # u2 is right, u1 is not
+    run(world)
+    found = {
+        (row["generator"], row["classifier"]): float(row["value"])
+        for row in table(world / "results.csv", metric="acc", seed=21, split="unseen")
+    }
+    assert found == {
+        ("none", "bert"): 50,
+        ("ld_vae", "bert"): 100,
+        ("ld_vae+label_support=100", "bert"): 50,
+        ("ld_vae", "bert+support=250"): 50,
+    }
+    assert {row["value"] for row in table(world / "results.csv", metric="n")} == {"2"}
+    overs = {(row["generator"], row["classifier"], row["over"]) for row in table(world / "gains.csv")}
+    assert {("ld_vae+label_support=100", "bert", "ld_vae"), ("ld_vae", "bert+support=250", "bert")} <= overs
+    assert ("ld_vae", "bert+support=250", "none") not in overs  # that twin was not trained
+    worlds.write_cell(world, cell("ld_vae", 13, support=250), answers("1", rows("z", UNSEEN, 2)))
+    with pytest.raises(InputError, match="support=250-13.jsonl.gz: its rows are not those of the gold file"):
+        run(world)
+
+
+def test_answers_that_do_not_parse_are_counted(world):
+    (world / "toy.yaml").write_text(
+        "toy: {title: T, axes: {benchmark: diagnostic, seed: 13, classifier: t5_clp}, cells: [{}]}"
+    )
+    pieces = dict(zip((e.id for e in TEST), (0, 2, 1, 0), strict=True))
+    worlds.write_cell(world, cell("none", 13, classifier="t5_clp"), answers("0"), unparsed=pieces)
+    run(world)
+    found = metrics(world, classifier="t5_clp", decoding="any")
+    assert (found["unparsed_rows"], found["unparsed_pieces"]) == (2, 3)
+
+
+def test_the_ceilings_of_a_known_grammar_have_no_seed(world):
+    bayes = {"iid": {"training_prior": {"acc": 90.5, "n": 20}}, "unseen": {"target_prior": {"acc": 80.0, "n": 4}}}
+    parts = PARTS | {"test": TEST}
+    parts.pop("seen_test")
+    worlds.write_gold(world, "diagnostic", parts, bayes=bayes)
+    run(world)
+    (ceiling,) = table(world / "results.csv", generator="bayes", metric="acc", split="unseen")
+    assert (ceiling["decoding"], ceiling["seed"], ceiling["value"], ceiling["classifier"]) == (
+        "target_prior",
+        "0",
+        "80",
+        "bayes",
+    )
+    assert not table(world / "gains.csv", generator="bayes")

@@ -1,0 +1,86 @@
+"""A toy benchmark with predictions of its cells as files: what the heavy stages leave, for tests of everything after them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from compaug.evaluation import gold, predictions
+from compaug.experiments import Cell
+from compaug.records import Example, Labels
+
+LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
+SEEN, UNSEEN = [(0, 1), (0, 1), (2,), (0, 1, 2)], [(0,), (1,)]  # the classifier never saw joy or love alone
+
+
+def rows(name: str, compositions: Sequence[tuple[int, ...]], count: int) -> list[Example]:
+    return [Example(f"{name}{i}", f"{name} text {i}", compositions[i % len(compositions)]) for i in range(count)]
+
+
+PARTS = {
+    "train": rows("t", SEEN, 80),
+    "support": rows("s", UNSEEN, 20),
+    "test": rows("u", UNSEEN, 30),
+    "seen_test": rows("k", SEEN, 40),
+    "iid_train": rows("i", SEEN, 80),
+    "iid_test": rows("j", SEEN, 20),
+}
+
+
+def write_gold(folder: Path, benchmark: str, parts: Mapping = PARTS, **facts) -> None:
+    gold.write(folder / "gold" / f"{benchmark}.jsonl.gz", LABELS, parts, {"counts": {}, **facts})
+
+
+def belief(example: Example, rng) -> list[float]:
+    """A classifier that leans to "joy, love" whenever it reads one of them."""
+    p = np.array([0.9 if label in example.labels else 0.1 for label in range(3)])
+    if example.labels in UNSEEN:
+        p[:2] = np.where([0 in example.labels, 1 in example.labels], 0.85, 0.7)
+    return np.clip(p + rng.normal(0, 0.03, 3), 0.01, 0.99).round(6).tolist()
+
+
+def sure(label_set: Sequence[int]) -> list[float]:
+    """Probabilities that say this label set and nothing else."""
+    return [0.9 if label in label_set else 0.1 for label in range(3)]
+
+
+def write_cell(
+    folder: Path,
+    cell: Cell | str,
+    test: Mapping[str, Sequence[float]],
+    validation: Sequence[tuple[Example, str]] = (),
+    support: Sequence[Example] = PARTS["support"],
+    synthetic: Sequence[Example] = (),
+    **more,
+) -> Path:
+    """Predictions {id: probabilities} of a cell that learned from D_train, `support` and `synthetic`; `validation` with their sources.
+    `more`: fields of the header, or `unparsed` {id: pieces}."""
+    unparsed, rng = more.pop("unparsed", {}), np.random.default_rng(0)
+    learned = [*PARTS["train"], *support, *synthetic]
+    header = {
+        **{
+            name: predictions.counts(e.labels for e in some)
+            for name, some in (("learned", learned), ("train", PARTS["train"]), ("support", support))
+        },
+        "n_train": len(PARTS["train"]) + len(support),
+        "n_synthetic": len(synthetic),
+        "losses": [0.5],
+    }
+    made = [
+        {"id": e.id, "split": "validation", "probabilities": belief(e, rng), "labels": list(e.labels), "source": source}
+        for e, source in validation
+    ]
+    made += [
+        {"id": name, "split": "test", "probabilities": list(p)} | ({"unparsed": unparsed[name]} if unparsed else {})
+        for name, p in test.items()
+    ]
+    path = folder / "predictions" / f"{cell if isinstance(cell, str) else cell.name}.jsonl.gz"
+    predictions.write(path, header | more, made)
+    return path
+
+
+def beliefs(examples: Sequence[Example], seed: int = 1) -> dict[str, list[float]]:
+    rng = np.random.default_rng(seed)
+    return {e.id: belief(e, rng) for e in examples}
