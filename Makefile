@@ -8,7 +8,7 @@ export DVC_NO_ANALYTICS = 1
 export MALLOC_MMAP_THRESHOLD_ ?= 1073741824
 export MALLOC_TRIM_THRESHOLD_ ?= 1073741824
 
-.PHONY: help install repro grid tables verify fingerprints portable sweep test lint bench costs clean
+.PHONY: help install repro grid tables verify fingerprints portable sweep test lint bench costs provenance clean
 .DEFAULT_GOAL := help
 
 help:                  ## this list
@@ -71,6 +71,10 @@ bench: $(READY)        ## compare fast and plain variants in one run; writes rep
 
 costs: $(READY)        ## seconds, parameters trained and device of every stage that has run here
 	@python -m stages.costs
+
+provenance: $(READY)   ## keep what the experiments that ran here cost, and which commit made their numbers, for the page
+	python -m stages.provenance --out reports/provenance.json
+	dvc repro --force --single-item reports/dvc.yaml:page
 
 clean:                 ## remove every output of the root pipeline; dvc.lock and reports stay
 	rm -rf data/raw data/splits data/audit data/compositions data/synthetic data/selected models/run .checkpoints .costs

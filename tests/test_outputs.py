@@ -79,9 +79,8 @@ def test_no_stage_takes_what_a_user_has_for_its_output(script, out, desk, capsys
 @pytest.mark.parametrize("script", FOLDERS)
 def test_a_refused_folder_is_named_with_what_is_in_it_and_the_remedy(script, capsys):
     refused = refusal(script, command(script, "data/own"), capsys)
-    assert refused == (
-        "error: data/own: holds mine.jsonl, which no stage wrote there; give another path, or move away what is in that folder\n"
-    )
+    fault = "no stage wrote this folder (it holds mine.jsonl)"
+    assert refused == f"error: data/own: {fault}; give another path, or move it away\n"
     assert "is the working directory or a folder above it" in refusal(script, command(script, "."), capsys)
     assert "notes.txt: is a file" in refusal(script, command(script, "notes.txt"), capsys)
 
@@ -112,7 +111,7 @@ def test_the_command_that_deleted_a_users_data_says_no(desk):
     words = ["--benchmark", "diagnostic", "--params", str(ROOT / "params.yaml"), "--out", "data", "--downloads", "d"]
     done = subprocess.run([sys.executable, "-m", "stages.raw", *words], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.startswith("error: data: holds ") and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("error: data: no stage wrote this folder (it holds ") and done.stderr.count("\n") == 1
     assert everything(desk) == before
 
 
@@ -130,7 +129,9 @@ def test_what_a_stage_wrote_is_replaced_and_what_others_put_beside_it_is_not():
     written("model", "other")
     assert {path.name for path in Path("model").iterdir()} == {"other", ".written"}
     write_text("model/notes.txt", "mine")
-    with pytest.raises(InputError, match="^model: holds notes.txt, which no stage wrote there"):
+    with pytest.raises(
+        InputError, match="^model: holds notes.txt, which no stage put there; give another path, or move it away"
+    ):
         written("model", "third")
     assert Path("model/notes.txt").read_text() == "mine" and Path("model/other").exists()
 
@@ -140,7 +141,7 @@ def test_an_empty_folder_is_free_and_one_without_a_mark_is_not():
     written("empty", "file")
     assert Path("empty/file").exists()
     Path("empty/.written").unlink()
-    with pytest.raises(InputError, match="holds file, which no stage wrote"):
+    with pytest.raises(InputError, match="no stage wrote this folder .it holds file"):
         check_folder("empty")
 
 
@@ -150,12 +151,15 @@ def test_a_link_is_not_followed():
     Path("model/elsewhere").symlink_to(Path("data").resolve())
     with pytest.raises(InputError, match="link: is a symbolic link"):
         written("link", "file")
-    with pytest.raises(InputError, match="model: holds elsewhere, which no stage wrote"):
+    with pytest.raises(InputError, match="model: holds elsewhere, which no stage put there"):
         written("model", "file")
 
 
 def test_what_appears_in_the_folder_while_the_stage_works_is_kept():
-    with pytest.raises(InputError, match="holds late.txt"), atomic_dir("model") as folder:
+    with (
+        pytest.raises(InputError, match="no stage wrote this folder .it holds late.txt"),
+        atomic_dir("model") as folder,
+    ):
         write_text(folder / "weights", "new")
         write_text("model/late.txt", "mine")
     assert [path.name for path in Path("model").iterdir()] == ["late.txt"]

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from compaug.evaluation.metrics import evaluate, label_matrix
+from compaug.evaluation.statistics import Summary
 from compaug.params import Backbone, Backbones
 from compaug.records import Example, InputError, Labels, iter_rows, read_json, write_json, write_jsonl, write_rows
 from compaug.reports import backbone_names, figures, markdown_table

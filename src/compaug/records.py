@@ -178,9 +178,12 @@ def check_folder(path: Path | str) -> None:
     mark = path / WRITTEN
     listed = {WRITTEN, *mark.read_text(encoding="utf-8").splitlines()} if mark.is_file() else set()
     if foreign := next((name for name in _files_in(path) if name not in listed), None):
-        raise InputError(
-            f"{path}: holds {foreign}, which no stage wrote there; give another path, or move away what is in that folder"
+        fault = (
+            f"holds {foreign}, which no stage put there"
+            if listed
+            else f"no stage wrote this folder (it holds {foreign})"
         )
+        raise InputError(f"{path}: {fault}; give another path, or move it away")
 
 
 def check_file(path: Path | str) -> None:

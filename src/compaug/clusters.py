@@ -1,0 +1,142 @@
+"""Where the workers are: processes of this machine, hosts by SSH, or jobs of a Slurm cluster (configs/cluster.yaml)."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from compaug.records import InputError
+
+FILE = Path("configs/cluster.yaml")
+PREFIXES = ("COMPAUG_", "MALLOC_")  # environment variables that always go to the workers
+QUIET = {"dashboard": False, "dashboard_address": ":0"}  # of the scheduler: no page, and its own port for every run
+
+
+class Block(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class SSH(Block):
+    hosts: list[str] = Field(min_length=1)
+    scheduler: str | None = None
+    workers_per_host: int = Field(1, ge=1)
+    python: str | None = None
+    connect: dict[str, Any] = {}
+    scheduler_options: dict[str, Any] = {}
+    worker_options: dict[str, Any] = {}
+
+
+class Slurm(Block):
+    jobs: int = Field(ge=1)
+    options: dict[str, Any]
+
+
+class Config(Block):
+    clones: str = ".grid/clones"
+    environment: list[str] = []
+    ssh: SSH | None = None
+    slurm: Slurm | None = None
+
+
+def read(path: Path) -> Config:
+    """The configuration; InputError names file and key."""
+    try:
+        return Config.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; give --config the file that describes the cluster") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
+    except ValidationError as error:
+        problem = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")  # a typo explains a missing key
+        key = ".".join(map(str, problem["loc"])) or "the file"
+        if problem["type"] == "extra_forbidden":
+            raise InputError(f"{path}: {key}: unknown key; the file's own comments list the keys") from None
+        raise InputError(f"{path}: {key}: {problem['msg'].lower()}") from None
+
+
+def environment(config: Config) -> tuple[tuple[str, str], ...]:
+    """What stages on the workers find in their environment: the same as here, and paths that hold in any folder."""
+    found = {
+        name: value for name, value in os.environ.items() if name.startswith(PREFIXES) or name in config.environment
+    }
+    if mirror := found.get("COMPAUG_MIRROR"):
+        found["COMPAUG_MIRROR"] = os.path.abspath(mirror)
+    return tuple(sorted(found.items()))
+
+
+def local(config: Config, workers: int):
+    """One process of one thread for each stage at a time; nothing listens on the network."""
+    from distributed import LocalCluster
+
+    return LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        scheduler_kwargs=QUIET,
+        memory_limit=0,  # the work is done by other processes, which Dask does not see
+        silence_logs=logging.CRITICAL + 1,
+        # A terminal sends Ctrl-C to every process in it: the head ends the workers, in order.
+        preload="import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)",
+    )
+
+
+def ssh(config: Config, workers: int):
+    """Workers on hosts that are reached by SSH, and the scheduler on the first one if nothing else is said."""
+    from distributed import SSHCluster
+
+    if config.ssh is None:
+        raise InputError(
+            "--cluster ssh: the configuration has no block `ssh`; see the comments in configs/cluster.yaml"
+        )
+    options = config.ssh
+    return SSHCluster(
+        hosts=[options.scheduler or options.hosts[0], *options.hosts],
+        connect_options=options.connect,
+        scheduler_options={**QUIET, **options.scheduler_options},
+        worker_options={
+            "nthreads": 1,
+            "n_workers": options.workers_per_host,
+            "memory_limit": 0,
+            **options.worker_options,
+        },
+        remote_python=options.python,
+    )
+
+
+def slurm(config: Config, workers: int):
+    """Jobs of a Slurm cluster, each with the workers that `options` gives it (dask_jobqueue.SLURMCluster)."""
+    from dask_jobqueue import SLURMCluster
+
+    if config.slurm is None:
+        raise InputError(
+            "--cluster slurm: the configuration has no block `slurm`; see the comments in configs/cluster.yaml"
+        )
+    try:
+        scheduler = {**QUIET, **config.slurm.options.get("scheduler_options", {})}
+        cluster = SLURMCluster(**{**config.slurm.options, "scheduler_options": scheduler})
+    except (TypeError, ValueError) as error:
+        raise InputError(f"slurm.options: {' '.join(str(error).split())}") from None
+    cluster.scale(jobs=config.slurm.jobs)
+    return cluster
+
+
+KINDS = {"local": local, "ssh": ssh, "slurm": slurm}
+
+
+@contextmanager
+def connected(kind: str, config: Config, workers: int) -> Iterator:
+    """A client of the cluster; both end with the block."""
+    import dask
+    from distributed import Client
+
+    # Dask would give its workers other settings of malloc and of threads than a stage has that is started by hand.
+    settings = dask.config.set({"distributed.nanny.pre-spawn-environ": {}})
+    with settings, KINDS[kind](config, workers) as cluster, Client(cluster) as client:
+        yield client

@@ -1,0 +1,148 @@
+"""Build the cells of experiments, many stages at once: on this machine, on hosts by SSH or as jobs of Slurm.
+
+python -m stages.grid paper                                   every stale stage of an experiment, as many at a time as there are cores
+python -m stages.grid dvc.yaml --serial                       exactly `dvc repro dvc.yaml`: the same bytes, one stage after the other
+python -m stages.grid paper --cluster slurm                   with workers as configs/cluster.yaml describes them
+python -m stages.grid grid/generator/dvc.yaml:train_generator --status
+
+A target is an experiment of configs/experiments.yaml, a stage or a group of stages by DVC's address, or a dvc.yaml file. What they need is
+built before them. A stage that fails does not stop the others; all that failed are named at the end, with their logs in .grid/logs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from compaug import clones, clusters, engine, experiments
+from compaug.records import InputError
+from stages import run
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    known = experiments.read() if experiments.FILE.exists() else {}
+    named = [experiments.targets(known[target]) if target in known else [target] for target in args.targets]
+    targets = list(dict.fromkeys(itertools.chain.from_iterable(named)))
+    if args.serial:
+        sys.exit(subprocess.run([sys.executable, "-m", "dvc", "repro", *targets], check=False).returncode)
+    plan = engine.plan(targets, experiments=known)
+    if args.status:
+        print(status(plan))
+    elif args.dry_run:
+        print("\n".join(plan.stale) or "everything is up to date")
+    elif not plan.stale:
+        print(f"everything is up to date ({len(plan.ancestors)} stages)")
+    else:
+        build(plan, args)
+
+
+def status(plan: engine.Plan) -> str:
+    """Stages by kind: up to date, and to be built because they or what comes before them have changed."""
+    needed, stale = Counter(map(engine.kind, plan.ancestors)), Counter(map(engine.kind, plan.stale))
+    lines = [f"{name:24} {count - stale[name]:7} {stale[name]:7}" for name, count in needed.items()]
+    total = f"{'all':24} {len(plan.ancestors) - len(plan.stale):7} {len(plan.stale):7}"
+    return "\n".join([f"{'kind of stage':24} {'current':>7} {'stale':>7}", *lines, total])
+
+
+def build(plan: engine.Plan, args) -> None:
+    config = clusters.read(args.config) if args.config.exists() or args.cluster != "local" else clusters.Config()
+    in_clones = args.clones or args.cluster != "local"
+    place = _place(plan, config) if in_clones else clones.Place(Path.cwd(), clusters.environment(config))
+    progress = engine.Progress(plan, workers=args.workers)
+    try:
+        with clusters.connected(args.cluster, config, args.workers) as client:
+            engine.build(client, plan, place, progress)
+    finally:
+        progress.close()
+        clones.wait_until_quiet(place.head, place.clones)
+    if in_clones:
+        lost = engine.restore(address for address in plan.stale if address in progress.finished)
+    else:
+        lost = []
+        engine.sort_locks(plan)
+    print(summary(progress))
+    for address, log in progress.failures.items():
+        print(f"failed: {address} ({log})", file=sys.stderr)
+    for address in lost:
+        print(
+            f"built, but not in the cache here: {address}; is {place.cache} the same folder for all?", file=sys.stderr
+        )
+    if progress.failures or lost:
+        sys.exit(1)
+
+
+def _place(plan: engine.Plan, config: clusters.Config) -> clones.Place:
+    """What clones are made from. InputError for what would not reach them, or would not come back."""
+    head = Path.cwd()
+    if changed := clones.uncommitted(head, plan.outputs):
+        raise InputError(
+            f"{changed[0]}: not committed, so clones would not have it; commit or stash it ({len(changed)} files)"
+        )
+    if plan.forgotten:
+        raise InputError(
+            f"{plan.forgotten[0]}: an output with `cache: false` that is neither under metrics nor plots, so that DVC keeps no run of it "
+            "to take out of a clone; list it under plots, or build without clones"
+        )
+    return clones.Place(
+        head,
+        clusters.environment(config),
+        clones=head / config.clones,
+        commit=clones.commit(head),
+        cache=engine.cache_folder(),
+        sources=plan.sources,
+        carried=clones.ignored(head, plan.sources),
+    )
+
+
+def summary(progress: engine.Progress) -> str:
+    """One line: what was built, and what was not."""
+    computed, finished = len(progress.computed), len(progress.finished)
+    parts = [f"{computed} stages built, {finished - computed} restored or unchanged"]
+    parts += [f"{len(progress.failures)} failed"] if progress.failures else []
+    parts += [f"{len(progress.skips)} skipped behind them"] if progress.skips else []
+    return ", ".join([*parts, progress.cells()])
+
+
+def _workers(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return int(text)
+
+
+def _parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("targets", metavar="TARGET", nargs="+", help="experiments, stages of DVC or dvc.yaml files")
+    made.add_argument(
+        "--workers",
+        type=_workers,
+        default=len(os.sched_getaffinity(0)),
+        help="stages at a time on this machine (default: its cores)",
+    )
+    made.add_argument(
+        "--cluster", choices=clusters.KINDS, default="local", help="where the workers are (default: local)"
+    )
+    made.add_argument(
+        "--config", type=Path, default=clusters.FILE, help=f"what the cluster is (default: {clusters.FILE})"
+    )
+    made.add_argument(
+        "--clones",
+        action="store_true",
+        help="a clone for each worker in place of this working tree; always so on other hosts",
+    )
+    instead = made.add_mutually_exclusive_group()
+    instead.add_argument("--serial", action="store_true", help="run `dvc repro` of the targets, nothing else")
+    instead.add_argument(
+        "--dry-run", action="store_true", help="list the stages that would be built, the first ones first"
+    )
+    instead.add_argument("--status", action="store_true", help="count the stages of each kind that are up to date")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)
