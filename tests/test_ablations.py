@@ -1,4 +1,4 @@
-"""Ablations: support sets that nest, heads of ranked lists, and a page whose numbers can be worked out by hand."""
+"""Support sets that nest, values given beside the parameter file, and the reader of generated texts."""
 
 from __future__ import annotations
 
@@ -7,23 +7,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import yaml
 from graph import ROOT
 
-from compaug.records import Example, InputError, Labels, read_json, read_jsonl, write_jsonl, write_rows
+from compaug.evaluation import predictions
+from compaug.records import Example, InputError, Labels, read_json, read_jsonl, write_jsonl
 from compaug.reports.paper import read_paper_values
-from stages import judge, parser, prefixes, supports
+from stages import judge, parser, supports
 
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
-SEEDS = [13, 21, 42]
-AXES = {"benchmarks": ["toy"], "generator": "ld_vae", "seeds": SEEDS, "support_sizes": [0, 3], "generators": ["ld_vae"]}
-AXES |= {
-    "synthetic_sizes": [2, 4],
-    "options": ["kl_form=reference"],
-    "selections": ["scope=per_composition"],
-    "representations": ["flan_t5"],
-}
-AXES |= {"judged": ["ls_pt"]}
 
 
 def rows(name: str, count: int) -> list[Example]:
@@ -40,16 +31,9 @@ def split(folder: Path, support: int) -> Path:
     return folder
 
 
-def with_axes(folder: Path, **changes) -> str:
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    params["ablations"] |= changes
-    (folder / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
-    return str(folder / "params.yaml")
-
-
 def run_supports(folder: Path, sizes: list[int]) -> Path:
     words = ["--split", str(folder / "large"), "--like", str(folder / "own"), "--out", str(folder / "supports")]
-    supports.main([*words, "--params", with_axes(folder, support_sizes=sizes)])
+    supports.main([*words, "--sizes", *map(str, sizes)])
     return folder / "supports"
 
 
@@ -66,7 +50,7 @@ def test_smaller_support_sets_are_heads_of_larger_ones_and_no_test_text_is_in_an
 
 def test_support_sets_that_do_not_nest_or_reach_are_refused(tmp_path):
     split(tmp_path / "own", 2), split(tmp_path / "large", 6)
-    with pytest.raises(InputError, match="support_sizes has 7, but .* has 6 rows; lower it"):
+    with pytest.raises(InputError, match="--sizes: 7, but .* has 6 rows; lower it"):
         run_supports(tmp_path, [0, 7])
     write_jsonl(tmp_path / "large" / "support.jsonl", rows("s", 12)[6:])
     with pytest.raises(InputError, match="does not begin with that of"):
@@ -77,16 +61,6 @@ def test_support_sets_that_do_not_nest_or_reach_are_refused(tmp_path):
     Labels(LABELS.names[::-1], LABELS.phrases[::-1]).write(tmp_path / "large" / "labels.json")
     with pytest.raises(InputError, match="labels.json: not that of .*own; they may differ in support_size alone"):
         run_supports(tmp_path, [0])
-
-
-def test_a_smaller_number_of_texts_is_the_head_of_the_ranked_list(tmp_path):
-    write_jsonl(tmp_path / "kept.jsonl", rows("y", 5))
-    words = ["--selected", str(tmp_path / "kept.jsonl"), "--out", str(tmp_path / "heads"), "--params"]
-    prefixes.main([*words, with_axes(tmp_path, synthetic_sizes=[2, 4])])
-    assert [e.id for e in read_jsonl(tmp_path / "heads" / "4.jsonl")] == ["y0", "y1", "y2", "y3"]
-    assert (tmp_path / "heads" / "4.jsonl").read_text().startswith((tmp_path / "heads" / "2.jsonl").read_text())
-    with pytest.raises(InputError, match="synthetic_sizes has 6, but .*kept.jsonl has 5 texts"):
-        prefixes.main([*words, with_axes(tmp_path, synthetic_sizes=[6])])
 
 
 def test_the_printed_values_of_the_ablations_are_the_papers():
@@ -111,10 +85,12 @@ def test_the_reader_of_texts_is_itself_read_on_real_texts_of_what_was_asked(tmp_
     write_jsonl(tmp_path / "kept.jsonl", [Example("y0", "made", (0, 1), "ld_vae", (0, 1))])
     values = [[0.9, 0.9, 0.1], [0.9, 0.1, 0.1], [0.9, 0.9, 0.9], [0.1, 0.1, 0.1]]
     made = [{"id": e.id, "split": "test", "probabilities": v} for e, v in zip(test, values, strict=True)]
-    write_rows(tmp_path / "model" / "predictions.jsonl", made)
+    header = {"learned": {}, "train": {}, "support": {}, "n_train": 0, "n_synthetic": 0}
+    predictions.write(tmp_path / "p.jsonl.gz", header, made)
     read = SimpleNamespace(predict=lambda *_: np.array([[0.9, 0.1, 0.1]]))
     monkeypatch.setattr("compaug.classifiers.load", lambda name: read)
     files = {"labels": "labels.json", "selected": "kept.jsonl", "model": "model", "test": "iid_test.jsonl"}
+    files["predictions"] = "p.jsonl.gz"
     words = [
         word for name, file in (files | {"out": "row.json"}).items() for word in (f"--{name}", str(tmp_path / file))
     ]

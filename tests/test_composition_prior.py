@@ -251,7 +251,9 @@ def test_weights_are_chosen_by_what_decoding_gets_right(seed, back_off):
         found = choose(folds, (weight,), (strength,), back_off)
         for name in ("seen", "unseen"):
             right = [
-                (decode(getattr(fold, name), fold.prior, weight, strength, back_off) == getattr(fold, f"{name}_gold")).all(1)
+                (
+                    decode(getattr(fold, name), fold.prior, weight, strength, back_off) == getattr(fold, f"{name}_gold")
+                ).all(1)
                 for fold in folds
             ]
             assert getattr(found, name) == pytest.approx(np.concatenate(right).mean())

@@ -1,294 +1,232 @@
-"""The generalised protocol on a toy world: folds, chosen weights, decodings on seen and unseen rows, page and figure."""
+"""The generalised protocol on a toy world: folds, halves of the test set, and results on seen and unseen compositions."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from compaug.evaluation.generalised import Trained
+import worlds
+from test_results import metrics, run, table
+from worlds import PARTS, UNSEEN, rows
 
-from compaug.evaluation.composition_prior import Fold, choose
-from compaug.params import CompositionPrior, parse
-from compaug.records import (
-    Example,
-    InputError,
-    Labels,
-    read_json,
-    read_jsonl,
-    write_jsonl,
-    write_rows,
-)
-from compaug.reports import generalised
-from stages import ceiling, evaluate_ceiling, evaluate_prior, folds
+from compaug import experiments
+from compaug.evaluation.composition_prior import Fold, choose, prior_of
+from compaug.experiments import Cell
+from compaug.params import parse
+from compaug.records import Example, InputError, read_jsonl, write_jsonl
+from stages import ceiling, folds
 
 ROOT = Path(__file__).parents[1]
-LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
-OPTIONS = CompositionPrior(target="support", calibrate=True, back_off=True, weight=None, strength=None)
-SEEN, UNSEEN = [(0, 1), (0, 1), (2,), (0, 1, 2)], [(0,), (1,)]  # the classifier never saw joy or love alone
+DECODINGS = ("threshold", "joint", "composition_prior", "uncalibrated", "em")
+TOY = """
+prior:
+  title: A toy
+  axes: {benchmark: diagnostic_seen, seed: [13, 21]}
+  decodings: [threshold, joint, composition_prior, uncalibrated, em]
+  cells:
+  - {generator: [none, ld_vae], half: ["", a, b]}
+  - {generator: ld_vae, selection: score=posterior}
+  - {generator: real_texts, half: [a, b]}
+"""
+HALVES = {name: [e for i, e in enumerate(PARTS["support"]) if (i // 2) % 2 == at] for at, name in enumerate("ab")}
+VALIDATION = [(e, "train") for e in PARTS["train"][:16]] + [(Example("y0", "a new text", (0,)), "ld_vae")]
+SYNTHETIC = rows("y", UNSEEN, 6)
 
 
-def rows(name: str, compositions, count: int) -> list[Example]:
-    return [Example(f"{name}{i}", f"{name} text {i}", compositions[i % len(compositions)]) for i in range(count)]
-
-
-def belief(example: Example, rng) -> list[float]:
-    """A classifier that leans to "joy, love" whenever it reads one of them."""
-    p = np.array([0.9 if label in example.labels else 0.1 for label in range(3)])
-    if example.labels in UNSEEN:
-        p[:2] = np.where([0 in example.labels, 1 in example.labels], 0.85, 0.7)
-    return np.clip(p + rng.normal(0, 0.03, 3), 0.01, 0.99).round(6).tolist()
-
-
-def predict(path: Path, validation, test) -> None:
-    rng = np.random.default_rng(0)
-    write_rows(
-        path,
-        [
-            {"id": e.id, "split": split, "probabilities": belief(e, rng)}
-            for split, some in (("validation", validation), ("test", test))
-            for e in some
-        ],
-    )
-
-
-@pytest.fixture(autouse=True)
-def costs_in_tmp(tmp_path, monkeypatch):
-    monkeypatch.setattr("stages.COSTS", tmp_path / "costs")
+def cell(generator: str, seed: int, **more) -> Cell:
+    return Cell("diagnostic_seen", seed, generator=generator, **more)
 
 
 @pytest.fixture
 def world(tmp_path):
-    """A split with a seen test set, synthetic rows, folds, and the predictions of a final and of two fold classifiers."""
-    split = tmp_path / "split"
-    parts = {"train": rows("t", SEEN, 80), "support": rows("s", UNSEEN, 20), "test": rows("u", UNSEEN, 30)}
-    parts["seen_test"] = rows("k", SEEN, 40)
-    LABELS.write(split / "labels.json")
-    for name, some in parts.items():
-        write_jsonl(split / f"{name}.jsonl", some)
+    """Every cell of a toy experiment leans to what co-occurs in training; texts with joy or love alone cure half of it."""
+    (tmp_path / "toy.yaml").write_text(TOY)
+    worlds.write_gold(tmp_path, "diagnostic_seen")
+    both = [*PARTS["test"], *PARTS["seen_test"]]
+    for seed in (13, 21):
+        for generator in ("none", "ld_vae"):
+            given = {"validation": VALIDATION, "synthetic": SYNTHETIC if generator == "ld_vae" else []}
+            answers = worlds.beliefs(both, seed)
+            if generator == "ld_vae":
+                answers |= {e.id: worlds.sure(e.labels) for e in PARTS["test"][: 14 + seed % 2]}
+            worlds.write_cell(tmp_path, cell(generator, seed), answers, **given)
+            if generator == "ld_vae":
+                worlds.write_cell(tmp_path, cell(generator, seed, selection="score=posterior"), answers, **given)
+            for half, held in HALVES.items():
+                known = HALVES["ba"["ab".index(half)]]
+                given["support"] = known
+                worlds.write_cell(tmp_path, cell(generator, seed, half=half), worlds.beliefs(held), **given)
+        for at, half in enumerate("ab"):
+            held = [*PARTS["test"][at::2], *PARTS["seen_test"]]
+            more = {"validation": VALIDATION, "synthetic": PARTS["test"][1 - at :: 2]}
+            worlds.write_cell(tmp_path, cell("real_texts", seed, half=half), worlds.beliefs(held, seed), **more)
+    return tmp_path
+
+
+# ---------------------------------------------------------------- folds and halves
+
+
+@pytest.fixture
+def split(tmp_path):
+    worlds.LABELS.write(tmp_path / "split" / "labels.json")
+    for name, some in PARTS.items():
+        write_jsonl(tmp_path / "split" / f"{name}.jsonl", some)
+    return tmp_path
+
+
+def ids(path: Path) -> set[str]:
+    return {e.id for e in read_jsonl(path)}
+
+
+def test_every_support_row_is_held_out_once_and_its_text_is_in_no_training_file_of_that_fold(split):
     synthetic = [
         Example("y0", "a new text", (0,), "ld_vae", (0,)),
         Example("y1", " S text 3", (1,), "oversample", (1,)),  # the text of a support row
     ]
-    write_jsonl(tmp_path / "synthetic.jsonl", synthetic)
-    write_rows(tmp_path / "compositions.jsonl", [{"requested_labels": [0]}, {"requested_labels": [0, 2]}])
-    arguments = ["--split", str(split), "--synthetic", str(tmp_path / "synthetic.jsonl"), "--seed", "13"]
-    folds.main([*arguments, "--out", str(tmp_path / "folds")])
-    for name in "ab":
-        held = read_jsonl(tmp_path / "folds" / name / "held.jsonl")
-        predict(tmp_path / f"{name}.jsonl", [*parts["train"][:16], *held[:0], synthetic[0]], held)
-    predict(
-        tmp_path / "final.jsonl", [*parts["train"][:16], parts["support"][0]], [*parts["test"], *parts["seen_test"]]
-    )
-    return tmp_path
+    write_jsonl(split / "synthetic.jsonl", synthetic)
+    words = ["--split", str(split / "split"), "--synthetic", str(split / "synthetic.jsonl"), "--seed", "13"]
+    folds.main([*words, "--out", str(split / "folds")])
+    held = {name: ids(split / "folds" / name / "held.jsonl") for name in "ab"}
+    assert held["a"] | held["b"] == {e.id for e in PARTS["support"]} and not held["a"] & held["b"]
+    for name, other in zip("ab", "ba", strict=True):
+        assert ids(split / "folds" / name / "support.jsonl") == held[other]
+        inputs = read_jsonl(split / "folds" / name / "held_inputs.jsonl")
+        assert {e.id for e in inputs} == held[name] and not any(e.labels for e in inputs)
+    kept = {name: ids(split / "folds" / name / "synthetic.jsonl") for name in "ab"}
+    (without,) = (name for name in "ab" if "s3" in held[name])
+    assert kept.pop(without) == {"y0"} and list(kept.values()) == [{"y0", "y1"}]
 
 
-def run_stage(folder: Path, out: str, params_file: Path = ROOT / "params.yaml") -> dict:
-    values = {
-        "benchmark": "diagnostic_seen",
-        "generator": "ld_vae",
-        "classifier": "bert",
-        "seed": "13",
-        "split": "split",
-        "folds": "folds",
-    }
-    values |= {
-        "predictions": "final.jsonl",
-        "synthetic": "synthetic.jsonl",
-        "compositions": "compositions.jsonl",
-        "out": out,
-    }
-    words = []
-    for name, value in values.items():
-        is_path = name not in ("benchmark", "generator", "classifier", "seed")
-        words += [f"--{name}", str(folder / value) if is_path else value]
-    words += ["--fold-predictions", str(folder / "a.jsonl"), str(folder / "b.jsonl"), "--params", str(params_file)]
-    evaluate_prior.main(words)
-    return read_json(folder / out)
-
-
-# ---------------------------------------------------------------- folds
-
-
-def test_every_support_row_is_held_out_once_and_its_text_is_in_no_training_file_of_that_fold(world):
-    held = {name: read_jsonl(world / "folds" / name / "held.jsonl") for name in "ab"}
-    kept = {name: read_jsonl(world / "folds" / name / "support.jsonl") for name in "ab"}
-    ids = lambda some: {e.id for e in some}
-    assert ids(held["a"]) | ids(held["b"]) == ids(rows("s", UNSEEN, 20)) and not ids(held["a"]) & ids(held["b"])
-    for name in "ab":
-        assert ids(kept[name]) == ids(held["ba"["ab".index(name)]])
-        inputs = read_jsonl(world / "folds" / name / "held_inputs.jsonl")
-        assert [(e.id, e.labels) for e in inputs] == [(e.id, ()) for e in held[name]]
-    synthetic = {name: ids(read_jsonl(world / "folds" / name / "synthetic.jsonl")) for name in "ab"}
-    (without,) = (name for name in "ab" if "s3" in ids(held[name]))
-    assert synthetic.pop(without) == {"y0"} and list(synthetic.values()) == [{"y0", "y1"}]
-
-
-def test_one_support_row_makes_no_folds(tmp_path):
-    LABELS.write(tmp_path / "labels.json")
-    write_jsonl(tmp_path / "support.jsonl", rows("s", UNSEEN, 1))
-    write_jsonl(tmp_path / "synthetic.jsonl", [])
+def test_one_support_row_makes_no_folds(split):
+    write_jsonl(split / "split" / "support.jsonl", rows("s", UNSEEN, 1))
+    write_jsonl(split / "synthetic.jsonl", [])
+    words = ["--split", str(split / "split"), "--synthetic", str(split / "synthetic.jsonl"), "--seed", "1"]
     with pytest.raises(InputError, match="two folds need two rows"):
-        folds.main(
-            ["--split", str(tmp_path), "--synthetic", str(tmp_path / "synthetic.jsonl"), "--seed", "1", "--out", "f"]
+        folds.main([*words, "--out", str(split / "folds")])
+
+
+def test_each_half_of_the_test_set_is_given_to_one_classifier_and_predicted_by_the_other(split):
+    ceiling.main(["--split", str(split / "split"), "--out", str(split / "ceiling")])
+    given = {name: read_jsonl(split / "ceiling" / name / "synthetic.jsonl") for name in "ab"}
+    held = {name: read_jsonl(split / "ceiling" / name / "held.jsonl") for name in "ab"}
+    for name in "ab":
+        inputs = read_jsonl(split / "ceiling" / name / "inputs.jsonl")
+        assert [(e.id, e.labels) for e in inputs] == [(e.id, ()) for e in [*held[name], *PARTS["seen_test"]]]
+        assert all(e.source == "synthetic" and e.requested_labels == e.labels for e in given[name])
+        assert {e.text for e in given[name]} | {e.text for e in held[name]} == {e.text for e in PARTS["test"]}
+        assert not {e.text for e in given[name]} & {e.text for e in held[name]}
+    assert {e.text for e in held["a"]} == {e.text for e in given["b"]}
+
+
+# ---------------------------------------------------------------- results
+
+
+def of(world: Path, decoding: str, generator: str = "none", split: str = "unseen", **more: object) -> dict[str, float]:
+    return metrics(
+        world, **({"selection": "top_k", "seed": 13} | more), generator=generator, decoding=decoding, split=split
+    )
+
+
+def test_every_decoding_is_scored_on_seen_and_on_unseen_compositions(world):
+    run(world)
+    found = {
+        (decoding, split): of(world, decoding, split=split) for decoding in DECODINGS for split in ("seen", "unseen")
+    }
+    for decoding in DECODINGS:
+        seen, unseen = found[decoding, "seen"], found[decoding, "unseen"]
+        both = seen["acc"] + unseen["acc"]
+        expected = 2 * seen["acc"] * unseen["acc"] / both if both else 0
+        assert unseen["harmonic"] == pytest.approx(expected, abs=1e-3) and 0 <= unseen["ausuc"] <= 100
+        assert (seen["n"], unseen["n"]) == (40, 30) and not {"harmonic", "ausuc", "weight"} & set(seen)
+        assert (
+            ("weight" in unseen) == ("strength" in unseen) == ("held_out" in unseen) == (decoding not in DECODINGS[:2])
         )
-
-
-# ---------------------------------------------------------------- decodings
-
-
-def test_the_correction_helps_where_only_the_prior_was_wrong(world):
-    row = run_stage(world, "row.json")
-    found = row["decodings"]
-    assert set(found) == set(prior.DECODINGS) and row["known"] == 100
-    assert found["threshold"]["seen"] > 80 and found["threshold"]["unseen"] < 20
-    assert found["composition_prior"]["harmonic"] > found["threshold"]["harmonic"] + 20
-    assert found["composition_prior"]["held_out"] > 50
-    for result in found.values():
-        right = result["correct"]
-        assert len(right["seen"]) == 40 and len(right["unseen"]) == 30
-        assert 100 * right["seen"].count("1") / 40 == pytest.approx(result["seen"], abs=1e-3)
-        assert 0 <= result["ausuc"] <= 100
+    assert found["threshold", "seen"]["acc"] > 80 and found["threshold", "unseen"]["acc"] < 20
+    corrected = found["composition_prior", "unseen"]
+    assert corrected["harmonic"] > found["threshold", "unseen"]["harmonic"] + 20 and corrected["held_out"] > 50
+    assert of(world, "any")["known"] == 100
 
 
 def test_the_test_labels_decide_no_weight(world):
     """No path from D_test to weight, strength or P_t: other gold labels, the same decisions."""
-    before = run_stage(world, "one.json")["decodings"]
-    for name in ("test", "seen_test"):
-        path = world / "split" / f"{name}.jsonl"
-        shuffled = [Example(e.id, e.text, (2,)) for e in read_jsonl(path)]
-        write_jsonl(path, shuffled)
-    after = run_stage(world, "two.json")["decodings"]
-    for name in ("composition_prior", "uncalibrated", "em"):
-        assert [before[name][k] for k in ("weight", "strength", "held_out")] == [
-            after[name][k] for k in ("weight", "strength", "held_out")
-        ]
-    assert before["threshold"]["seen"] != after["threshold"]["seen"]
+    run(world)
+    chosen = ("weight", "strength", "held_out")
+    before = {d: [of(world, d)[name] for name in chosen] for d in DECODINGS[2:]}
+    seen = of(world, "threshold", split="seen")["acc"]
+    other = {name: [Example(e.id, e.text, (2,)) for e in PARTS[name]] for name in ("test", "seen_test")}
+    worlds.write_gold(world, "diagnostic_seen", PARTS | other)
+    run(world)
+    assert {d: [of(world, d)[name] for name in chosen] for d in DECODINGS[2:]} == before
+    assert of(world, "threshold", split="seen")["acc"] != seen
 
 
-@pytest.mark.parametrize("line", ['{"labels": [0]}', '{"requested_labels": [7]}', '{"requested_labels": null}'])
-def test_a_broken_line_of_the_label_generator_is_named(world, line):
-    (world / "compositions.jsonl").write_text(f'{{"requested_labels": [0]}}\n{line}\n')
-    with pytest.raises(InputError, match=r"compositions.jsonl:2: `requested_labels` is no list of label ids"):
-        run_stage(world, "row.json")
+def test_another_selection_takes_the_weights_of_the_generators_own_folds(world):
+    run(world)
+    own, other = (of(world, "composition_prior", "ld_vae", selection=s) for s in ("top_k", "score=posterior"))
+    assert other == own  # its texts and predictions are the same here, and no fold was trained for it
 
 
-def test_an_empty_seen_test_set_is_refused(world):
-    write_jsonl(world / "split" / "seen_test.jsonl", [])
-    with pytest.raises(InputError, match="the seen test set has no row; set split.seen_test"):
-        run_stage(world, "row.json")
+def test_a_ceiling_averages_both_halves_with_the_weights_of_the_cell_without_augmentation(world):
+    run(world)
+    found = of(world, "composition_prior", "real_texts")
+    none = of(world, "composition_prior")
+    assert (found["weight"], found["strength"], found["n"]) == (none["weight"], none["strength"], 15)
+    assert of(world, "threshold", "real_texts", "seen")["n"] == 40
+    assert not table(world / "gains.csv", generator="real_texts")
+    assert not {row["generator"] for row in table(world / "results.csv")} - {"none", "ld_vae", "real_texts"}
+    whole = worlds.beliefs([*PARTS["test"], *PARTS["seen_test"]])
+    worlds.write_cell(world, cell("real_texts", 13, half="a"), whole)
+    with pytest.raises(InputError, match="real_texts-bert-13-a.jsonl.gz: not a half of the test set"):
+        run(world)
 
 
-def test_a_support_row_among_the_validation_rows_is_no_held_out_seen_row(world):
-    train, support = read_jsonl(world / "split" / "train.jsonl"), read_jsonl(world / "split" / "support.jsonl")
-    held = [e for name in ("test", "seen_test") for e in read_jsonl(world / "split" / f"{name}.jsonl")]
-    fold = generalised.fold_of(Trained(world / "final.jsonl", train, support), held, support, False, LABELS)
-    assert len(fold.seen) == 16  # of 17 validation rows
-
-
-def test_weights_that_params_set_are_not_searched(world, tmp_path):
-    text = (ROOT / "params.yaml").read_text()
-    text = text.replace("  weight: null              # of P_t", "  weight: 0.3  # of P_t").replace(
-        "  strength: null            # of the correction", "  strength: 0.4  # of the correction"
-    )
-    (tmp_path / "fixed.yaml").write_text(text)
-    found = run_stage(world, "row.json", tmp_path / "fixed.yaml")["decodings"]["composition_prior"]
-    assert (found["weight"], found["strength"]) == (0.3, 0.4)
-
-
-def test_a_cell_without_folds_takes_weight_and_strength_from_the_parameters(world):
-    """The root cell: the same decoding as the grid's with those weights; without support rows nothing is corrected."""
-    parts = {name: read_jsonl(world / "split" / f"{name}.jsonl") for name in ("train", "support", "test", "seen_test")}
-    trained = Trained(world / "final.jsonl", parts["train"], parts["support"])
-    rows = [*parts["test"], *parts["seen_test"]]
-    p = generalised.read_predictions(world / "final.jsonl", [e.id for e in rows], len(LABELS))
-    gold = generalised.label_matrix([e.labels for e in rows], len(LABELS))
-    right = {}
-    for strength in (0.0, 1.0):
-        options = OPTIONS.model_copy(update={"weight": 0.5, "strength": strength, "target": "both"})
-        found = generalised.corrected(p, trained, parts["support"], [(0,)], options, LABELS)
-        right[strength] = (found == gold).all(1)[: len(parts["test"])].mean()
-    assert right[1.0] > right[0.0] + 0.3
-    iid = Trained(world / "final.jsonl", [*parts["train"], *parts["support"]], [])
-    options = OPTIONS.model_copy(update={"weight": 0.5, "calibrate": False})
-    sets = [generalised.corrected(p, iid, [], [], options.model_copy(update={"strength": s}), LABELS) for s in (0, 1)]
-    assert (sets[0] == sets[1]).mean() > 0.99  # P_t is P_train up to its smoothing
-
-
-# ---------------------------------------------------------------- ceilings
-
-
-def test_each_half_of_the_test_set_is_trained_on_by_one_classifier_and_scored_by_the_other(world):
-    ceiling.main(["--split", str(world / "split"), "--out", str(world / "ceiling")])
-    given = {name: read_jsonl(world / "ceiling" / name / "synthetic.jsonl") for name in "ab"}
-    held = {name: read_jsonl(world / "ceiling" / name / "held.jsonl") for name in "ab"}
-    test, train, seen = (read_jsonl(world / "split" / f"{name}.jsonl") for name in ("test", "train", "seen_test"))
-    for name in "ab":
-        inputs = read_jsonl(world / "ceiling" / name / "inputs.jsonl")
-        assert [(e.id, e.labels) for e in inputs] == [(e.id, ()) for e in [*held[name], *seen]]
-        assert all(e.source == "synthetic" and e.requested_labels == e.labels for e in given[name])
-        assert {e.text for e in given[name]} | {e.text for e in held[name]} == {e.text for e in test}
-        assert not {e.text for e in given[name]} & {e.text for e in held[name]}
-        predict(world / f"ceiling-{name}.jsonl", [*train[:16], given[name][0]], [*held[name], *seen])
-    assert {e.text for e in held["a"]} == {e.text for e in given["b"]}
-    files = {
-        "split": "split",
-        "ceiling": "ceiling",
-        "compositions": "compositions.jsonl",
-        "folds": "folds",
-        "out": "c.json",
+def test_gains_are_also_in_the_harmonic_mean_and_over_the_uncorrected_decoding(world):
+    run(world)
+    where = {"generator": "none", "decoding": "composition_prior", "over": "threshold", "metric": "harmonic"}
+    (gain,) = table(world / "gains.csv", **where)
+    apart = [
+        of(world, "composition_prior", seed=s)["harmonic"] - of(world, "threshold", seed=s)["harmonic"]
+        for s in (13, 21)
+    ]
+    assert float(gain["mean"]) == pytest.approx(np.mean(apart), abs=1e-3)
+    assert float(gain["low_rows"]) < float(gain["mean"]) < float(gain["high_rows"]) and gain["p_rows"] == ""
+    overs = {
+        (r["generator"], r["selection"], r["decoding"], r["over"])
+        for r in table(world / "gains.csv", metric="harmonic")
     }
-    words = [word for name, file in files.items() for word in (f"--{name}", str(world / file))]
-    words += ["--predictions", *(str(world / f"ceiling-{name}.jsonl") for name in "ab")]
-    words += ["--fold-predictions", str(world / "a.jsonl"), str(world / "b.jsonl")]
-    evaluate_ceiling.main(["--benchmark", "own", "--seed", "13", "--params", str(ROOT / "params.yaml"), *words])
-    ceilings = read_json(world / "c.json")["ceilings"]
-    assert set(ceilings) == {"real_texts"}
-    by_threshold, corrected = (ceilings["real_texts"][name] for name in ("threshold", "composition_prior"))
-    assert by_threshold["seen"] > 80 and by_threshold["unseen"] < 20 < corrected["unseen"]
+    assert {("ld_vae", "top_k", d, "none") for d in DECODINGS} <= overs
+    assert ("ld_vae", "score=posterior", "threshold", "top_k") in overs
+    assert not [row for row in overs if row[0] == "none" and row[3] != "threshold"]
 
 
-def test_the_bayes_ceiling_takes_the_weight_that_does_best_on_the_test_sets():
-    """It answers with the most probable composition; at weight 0.5 alone it reads the text."""
-    priors = []
-
-    def answers(texts, prior):
-        priors.append(prior)
-        reads = prior[(0, 1)] == 0.5
-        return [((0, 1) if "u text" in text else (0,)) if reads else max(prior, key=prior.get) for text in texts]
-
-    grammar = SimpleNamespace(bayes_predictions=answers)
-    learned = rows("t", [(0,), (0,), (0,), (1,)], 4)
-    parts = {"unseen": rows("u", [(0, 1)], 2), "seen": rows("k", [(0,)], 2)}
-    found = generalised.bayes(grammar, learned, parts)
-    assert found["threshold"] == {"unseen": 0.0, "seen": 100.0, "harmonic": 0.0}
-    assert found["composition_prior"] == {"unseen": 100.0, "seen": 100.0, "harmonic": 100.0}
-    assert {(0,): 0.375, (1,): 0.125, (0, 1): 0.5} in priors and priors[-1] == {(0,): 0.75, (1,): 0.25, (0, 1): 0.0}
+def test_a_cell_whose_folds_are_missing_is_left_out_and_the_fold_is_named(world, capsys):
+    (world / "predictions" / "diagnostic_seen-ld_vae-bert-21-b.jsonl.gz").unlink()
+    run(world)
+    assert "diagnostic_seen-ld_vae-bert-21-b.jsonl.gz" in capsys.readouterr().err
+    found = table(world / "results.csv", generator="ld_vae", metric="acc", decoding="threshold", split="seen")
+    assert {row["seed"] for row in found} == {"13"}
 
 
-# ---------------------------------------------------------------- page
+def test_predictions_of_one_test_set_alone_are_refused(world):
+    worlds.write_cell(world, cell("none", 13), worlds.beliefs(PARTS["test"]))
+    with pytest.raises(InputError, match="40 of 70 gold ids have no prediction"):
+        run(world)
 
 
-def test_a_calibrated_row_had_no_part_in_its_calibration():
-    rng = np.random.default_rng(0)
-    probabilities, gold = rng.random((40, 3)), rng.random((40, 3)) > 0.5
-    before = generalised.cross_calibrated(probabilities, gold)
-    gold[7] = ~gold[7]
-    after = generalised.cross_calibrated(probabilities, gold)
-    assert (before[7] == after[7]).all() and (before[8] != after[8]).any()
-    assert generalised.cross_calibrated(probabilities[:0], gold[:0]).shape == (0, 3)
+# ---------------------------------------------------------------- what the repository asks for
 
 
-def test_the_benchmarks_of_the_grid_hold_a_seen_test_set_out():
+def test_the_benchmarks_of_the_prior_hold_a_seen_test_set_out():
     params = parse(ROOT / "params.yaml")
-    assert all(params.benchmarks[name].split.seen_test for name in params.prior.benchmarks)
+    cells = experiments.read(ROOT / "configs" / "experiments.yaml", ROOT / "params.yaml")["prior"].cells
+    assert cells and all(params.benchmarks[cell.benchmark].split.seen_test for cell in cells)
     assert params.composition_prior.weight is None  # chosen on held-out rows
 
 
 def test_choosing_prefers_no_correction_where_none_is_needed():
     probabilities = np.array([[0.9, 0.1, 0.1], [0.1, 0.9, 0.1]])
     gold = probabilities > 0.5
-    found = generalised.prior_of([(0,), (1,)] * 20, {(0,): 1.0, (1,): 1.0}, 3)
+    found = prior_of([(0,), (1,)] * 20, {(0,): 1.0, (1,): 1.0}, 3)
     chosen = choose([Fold(found, probabilities, gold, probabilities, gold)])
     assert chosen.strength == 0 and chosen.harmonic == 1

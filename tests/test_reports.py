@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
+from compaug.evaluation import cell as cells
+from compaug.evaluation import gold, predictions
 from compaug.evaluation.metrics import evaluate, label_matrix
 from compaug.evaluation.statistics import Summary
 from compaug.params import Backbone, Backbones
-from compaug.records import Example, InputError, Labels, iter_rows, read_json, write_json, write_jsonl, write_rows
+from compaug.records import Example, InputError, Labels, read_json, write_json
 from compaug.reports import backbone_names, figures, markdown_table
-from compaug.reports import cell as cells
 from compaug.reports.paper import printed, read_paper_values
 from compaug.reports.summary import Cell, main_table, page
+from stages import evaluate as evaluate_stage
+from stages import report as report_stage
 
 LABELS = Labels(("anger", "joy", "love"), ("anger", "joy", "love"))
 ROOT = Path(__file__).parents[1]
@@ -35,26 +37,6 @@ SIDE_CAR = {
     "mean_filter_jacc": 0.8123456,
     "per_composition": {"joy+love": {"requested": 12}, "anger+love": {"requested": 8}},
 }
-# A grammar in which a word means its label and "racing" is ambiguous.
-READINGS = {"happy": [{1}], "dear": [{2}], "cross": [{0}], "racing": [{0}, {1}]}
-
-
-def _oracle(text):
-    readings = [set()]
-    for word in text.split():
-        readings = [reading | meaning for reading in readings for meaning in READINGS.get(word, [set()])]
-    return {tuple(sorted(reading)) for reading in readings}
-
-
-def _bayes(texts, prior):
-    return [max(sorted(_oracle(text)), key=lambda composition: prior.get(composition, 0)) for text in texts]
-
-
-GRAMMAR = SimpleNamespace(
-    oracle=_oracle,
-    fidelity=lambda text, requested: tuple(requested) in _oracle(text),
-    bayes_predictions=_bayes,
-)
 
 
 def arms():
@@ -130,30 +112,13 @@ def test_coverage_counts_requests_against_test_and_training_compositions():
     assert cells.coverage({}, {"anger"}, {"joy"})["share_of_requests_in_test"] == 0
 
 
-def test_ceilings_show_that_an_ambiguous_text_is_read_by_the_prior():
-    train = [example(1, "racing", (0,)), example(2, "racing", (0,)), example(3, "happy", (1,))]
-    test = [example(4, "racing dear", (1, 2)), example(5, "happy dear", (1, 2))]
-    ceilings = cells.bayes_ceilings(GRAMMAR, LABELS, "one", train=train, test=test, iid_train=train, iid_test=train)
-    assert ceilings["iid"]["acc"] == 100  # racing is anger in this prior, and happy is joy
-    assert ceilings["cg_training_prior"]["acc"] == 50  # the prior has seen neither reading: the first wins
-    assert ceilings["cg_target_prior"]["acc"] == 100
-
-
-def test_fidelity_and_samples_report_what_the_oracle_reads():
-    selected = [
-        example(1, "happy dear", (1, 2)),
-        example(2, "happy", (1, 2)),
-        example(3, "racing | dear", (0, 2)),
+def test_the_page_shows_samples_and_what_the_oracle_reads_in_them():
+    samples = [
+        {"text": "happy | dear", "requested": "joy+love", "faithful": True, "readings": ["joy+love"]},
+        {"text": "happy", "requested": "joy+love", "faithful": False, "readings": ["joy"]},
     ]
-    assert cells.oracle_fidelity(GRAMMAR, selected) == 66.6667
-    assert cells.oracle_fidelity(GRAMMAR, []) is None
-    samples = cells.judged_samples(GRAMMAR, selected, LABELS)
-    assert [sample["faithful"] for sample in samples] == [True, False, True]
-    assert samples[1] == {"text": "happy", "requested": "joy+love", "faithful": False, "readings": ["joy"]}
-    assert cells.judged_samples(GRAMMAR, [], LABELS) == []
-    assert len(cells.judged_samples(GRAMMAR, selected * 10, LABELS)) == 10
     shown = page(toy_cell(details={**toy_cell().details, "samples": samples, "fidelity": 66.6667}))
-    assert "no: joy" in shown and "racing \\| dear" in shown and "66.67 % of the kept texts" in shown
+    assert "no: joy" in shown and "happy \\| dear" in shown and "66.67 % of the kept texts" in shown
 
 
 def test_the_page_starts_with_the_answer_and_shows_every_composition():
@@ -243,52 +208,52 @@ def test_a_markdown_table_keeps_one_row_per_line():
 # ---------------------------------------------------------------- the stages
 
 
-def write_splits(folder):
-    """A split whose test rows are GOLD, the arms' predictions, and synthetic rows with their side-car."""
-    LABELS.write(folder / "labels.json")
-    splits = {"train": [(0,), (1,), (2,), (0, 2)], "support": [(1, 2)], "iid_train": GOLD}
-    for name, label_sets in {**splits, "test": GOLD, "iid_test": GOLD}.items():
-        write_jsonl(folder / f"{name}.jsonl", [example(f"{name}{i}", "text", y) for i, y in enumerate(label_sets)])
+def write_run(folder, **unparsed: int) -> None:
+    """What the heavy stages of a cell leave: its arms' predictions, gold label sets whose test rows are GOLD, measures of the texts."""
+    parts = {
+        "train": [(0,), (1,), (2,), (0, 2)],
+        "support": [(1, 2)],
+        "test": GOLD,
+        "iid_train": GOLD,
+        "iid_test": GOLD,
+    }
+    rows = {p: [example(f"{p}{i}", "text", y) for i, y in enumerate(sets)] for p, sets in parts.items()}
+    gold.write(folder / "gold.jsonl.gz", LABELS, rows, {"counts": {}})
+    write_json(folder / "quality.json", {"selection": SIDE_CAR, "label_generator": {"requested": 20}})
     for arm, label_sets in ARMS.items():
-        split = cells.SPLIT_OF_ARM[arm]
-        predictions = [
-            {"id": f"{split}{i}", "split": "test", "probabilities": [float(label in y) for label in range(3)]}
+        part = "iid_test" if arm == "iid" else "test"
+        header = {"learned": {"0": 4}, "train": {"0": 4}, "support": {}, "n_train": 5, "n_synthetic": 0}
+        header["losses"] = [0.4, 0.3][: 1 + (arm == "iid")]
+        made = [
+            {"id": f"{part}{i}", "split": "test", "probabilities": [float(label in y) for label in range(3)]}
+            | {name: pieces * (i < 3) for name, pieces in unparsed.items()}
             for i, y in enumerate(label_sets)
         ]
-        write_rows(folder / arm / "predictions.jsonl", predictions)
-        epochs = [
-            {"epoch": n + 1, "train": {"loss": 0.5}, "valid": {"loss": 0.4 - n / 10}} for n in range(1 + (arm == "iid"))
-        ]
-        write_json(folder / arm / "history.json", {"epochs": epochs})
-    write_jsonl(folder / "run.jsonl", [example(i, "text", (1, 2)) for i in range(10)])
-    write_json(folder / "run.json", SIDE_CAR)
-    write_rows(folder / "drawn.jsonl", [{"requested_labels": [1, 2]}])
+        predictions.write(folder / f"{arm}.jsonl.gz", header, made)
 
 
-CELL = ["--benchmark", "semeval_mini", "--params", str(ROOT / "params.yaml")]
+def files_of(folder, **files: str) -> list[str]:
+    return [word for name, file in files.items() for word in (f"--{name.replace('_', '-')}", str(folder / file))]
 
 
-def evaluation_of(folder) -> list[str]:
-    """Arguments of the evaluate stage, predictions left out."""
-    files = {"selected": "run.jsonl", "compositions": "drawn.jsonl", "plots": "plots", "splits": "."}
-    files |= {"out": "metrics.json", "details": "details.json"}
-    return [*CELL, *(word for name, file in files.items() for word in (f"--{name}", str(folder / file)))]
+def evaluate_run(folder, *arms: str) -> None:
+    files = files_of(
+        folder, gold="gold.jsonl.gz", quality="quality.json", plots="plots", out="metrics.json", details="details.json"
+    )
+    paths = [str(folder / f"{arm}.jsonl.gz") for arm in arms or ARMS]
+    evaluate_stage.main([*files, "--predictions", *paths, "--params", str(ROOT / "params.yaml")])
 
 
-def report_of(folder, classifier: str) -> list[str]:
-    values = {"generator": "ld_vae", "classifier": classifier, "seed": "42", "paper-values": str(PAPER_VALUES)}
-    files = {"metrics": "metrics.json", "details": "details.json", "selection": "run.json", "out": "summary.md"}
-    values |= {name: str(folder / file) for name, file in {**files, "plots": "plots", "figures": "figures"}.items()}
-    return [*CELL, *(word for name, value in values.items() for word in (f"--{name}", value))]
+def report_run(folder, classifier: str) -> None:
+    cell = ["--benchmark", "semeval_mini", "--generator", "ld_vae", "--classifier", classifier, "--seed", "42"]
+    files = files_of(folder, metrics="metrics.json", details="details.json", quality="quality.json", out="summary.md")
+    files += files_of(folder, plots="plots", figures="figures")
+    report_stage.main([*cell, *files, "--paper-values", str(PAPER_VALUES), "--params", str(ROOT / "params.yaml")])
 
 
 def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
-    from stages import evaluate as evaluate_stage
-    from stages import report as report_stage
-
-    write_splits(tmp_path)
-    predictions = [str(tmp_path / arm / "predictions.jsonl") for arm in ARMS]
-    evaluate_stage.main([*evaluation_of(tmp_path), "--predictions", *predictions])
+    write_run(tmp_path)
+    evaluate_run(tmp_path)
     metrics = read_json(tmp_path / "metrics.json")
     assert metrics["gain"]["acc"] == 60 and metrics["selection"]["n_kept"] == 10
     curves = (tmp_path / "plots" / "training.csv").read_text().splitlines()
@@ -299,7 +264,7 @@ def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
     coverage = read_json(tmp_path / "details.json")["coverage"]
     assert (coverage["in_test"], coverage["test_never_requested"]) == (1, ["anger+joy"])
 
-    report_stage.main(report_of(tmp_path, "bert"))
+    report_run(tmp_path, "bert")
     assert (tmp_path / "figures" / "accuracy.png").stat().st_size > 5000
     assert (tmp_path / "figures" / "compositions.svg").stat().st_size > 5000
     counts = (tmp_path / "plots" / "counts.csv").read_text().splitlines()
@@ -308,8 +273,17 @@ def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
     assert "helped: +60.00 points" in shown and "paper (SemEval): ld_vae, CG" in shown
     assert "helped: +60.00 points" in capsys.readouterr().out
 
-    with pytest.raises(InputError, match="give <arm>/predictions.jsonl once for augmented and baseline"):
-        evaluate_stage.main([*evaluation_of(tmp_path), "--predictions", predictions[0]])
+    with pytest.raises(InputError, match="got augmented.jsonl.gz; give <arm>.jsonl.gz once for augmented and baseline"):
+        evaluate_run(tmp_path, "augmented")
+
+
+def test_an_oversampled_arm_stands_beside_the_others_where_it_was_trained(tmp_path):
+    write_run(tmp_path)
+    (tmp_path / "oversample.jsonl.gz").write_bytes((tmp_path / "baseline.jsonl.gz").read_bytes())
+    evaluate_run(tmp_path, "augmented", "baseline", "oversample")
+    metrics, details = read_json(tmp_path / "metrics.json"), read_json(tmp_path / "details.json")
+    assert metrics["oversample"] == metrics["baseline"] and "iid" not in metrics
+    assert details["acc_gain_over_oversample"] == details["acc_gain"]
 
 
 def test_a_figure_says_what_it_leaves_out_and_leaves_no_generator_out(tmp_path, monkeypatch):
@@ -348,41 +322,10 @@ def test_every_column_of_figure_4_has_its_numbers_below_its_last_panel(panels, t
 
 
 def test_answers_that_do_not_parse_are_on_the_page(tmp_path):
-    from stages import evaluate as evaluate_stage
-    from stages import report as report_stage
-
-    write_splits(tmp_path)
-    for arm in ARMS:
-        path = tmp_path / arm / "predictions.jsonl"
-        rows = [row | {"unparsed": 2 * (at < 3)} for at, (_, row) in enumerate(list(iter_rows(path)))]
-        write_rows(path, rows)
-    predictions = [str(tmp_path / arm / "predictions.jsonl") for arm in ARMS]
-    evaluate_stage.main([*evaluation_of(tmp_path), "--predictions", *predictions])
+    write_run(tmp_path, unparsed=2)
+    evaluate_run(tmp_path)
     assert read_json(tmp_path / "details.json")["unparsed"]["iid"] == {"rows": 3, "pieces": 6}
-    report_stage.main(report_of(tmp_path, "t5_clp"))
+    report_run(tmp_path, "t5_clp")
     shown = (tmp_path / "summary.md").read_text()
     assert "| (a piece does not parse) |     30.00 |    30.00 | 30.00 |" in shown
     assert "seq2seq `" in shown  # the classifier's own backbone is named
-
-
-def test_one_predictions_file_becomes_one_result_row(tmp_path):
-    from stages import evaluate_cell
-
-    write_splits(tmp_path)
-    for generator, arm, acc, n_train in (("ld_vae", "augmented", 70, 5), ("iid", "iid", 90, 10)):
-        values = {"benchmark": "semeval_mini", "generator": generator, "classifier": "bert", "seed": "42"}
-        values |= {"params": str(ROOT / "params.yaml"), "splits": str(tmp_path)}
-        values |= {
-            "predictions": str(tmp_path / arm / "predictions.jsonl"),
-            "out": str(tmp_path / "row.json"),
-        }
-        evaluate_cell.main([word for name, value in values.items() for word in (f"--{name}", value)])
-        row = read_json(tmp_path / "row.json")
-        assert (row["metrics"]["acc"], row["n_train"], row["n_aug"], row["paper_column"]) == (
-            acc,
-            n_train,
-            0,
-            "SemEval",
-        )
-        assert 100 * row["correct"].count("1") / len(row["correct"]) == acc
-        assert row["split"] == ("iid" if generator == "iid" else "cg")

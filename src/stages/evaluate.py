@@ -82,7 +82,7 @@ def _paths_by_arm(paths: list[Path]) -> dict[str, Path]:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".json")
     made.add_argument("--gold", type=Path, required=True, help="gold label sets of the benchmark (.jsonl.gz)")
     made.add_argument("--quality", type=Path, required=True, help="measures of the cell's texts")
     made.add_argument("--predictions", type=Path, nargs="+", required=True, help="<arm>.jsonl.gz, one per arm")

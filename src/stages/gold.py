@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".gz")
     made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
     made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
     made.add_argument(

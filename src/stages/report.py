@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".md")
     made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
     made.add_argument("--generator", required=True, help="generator of the cell")
     made.add_argument("--classifier", required=True, help="classifier of the cell")

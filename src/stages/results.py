@@ -43,7 +43,7 @@ def _report(found: Found) -> None:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".csv")
     reports = Path("reports")
     made.add_argument("--experiments", type=Path, default=experiments.FILE, help="the products of axes")
     made.add_argument("--predictions", type=Path, required=True, help="folder of the cells' predictions")
