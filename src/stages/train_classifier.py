@@ -46,6 +46,8 @@ def main(argv: list[str] | None = None) -> None:
     from compaug.training import checkpoints_kept, holdout  # after the cheap checks: torch is slow to import
 
     model, seed = classifiers.load(args.classifier), sub_seed(args.seed, "classifier")
+    if not args.backbone and not args.backbones:
+        raise InputError("--backbone: give the folder of the classifier's backbone, or --backbones, that of all of them")
     backbone = args.backbone or args.backbones / model.ROLES[0]
     examples = train + support + synthetic  # D_mltc
     fitted, validation = holdout(examples, settings.validation, seed)  # spec section 10
@@ -115,9 +117,8 @@ def _parser():
     made.add_argument("--texts", type=int, help="only so many of the synthetic rows, best first")
     made.add_argument("--compositions", type=Path, help="the label generator's requests, for the composition prior")
     made.add_argument("--test-inputs", type=Path, required=True, help="rows to predict, without labels")
-    opened = made.add_mutually_exclusive_group(required=True)
-    opened.add_argument("--backbones", type=Path, help="folder of the benchmark's backbones")
-    opened.add_argument("--backbone", type=Path, help="folder of the one backbone that the classifier opens")
+    made.add_argument("--backbones", type=Path, help="folder of the benchmark's backbones")
+    made.add_argument("--backbone", type=Path, help="instead: folder of the one backbone that the classifier opens")
     made.add_argument("--seed", type=int, required=True, help="seed of the cell")
     made.add_argument("--out", type=Path, required=True, help="model folder to write")
     made.add_argument("--predictions", type=Path, required=True, help="predictions to write (.jsonl.gz)")
