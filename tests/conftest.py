@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import compaug  # noqa: F401  it fixes the arithmetic before a test loads numpy or torch
+
 
 @pytest.fixture
 def mirror() -> Path:

@@ -9,6 +9,7 @@ written; one line for each that changed, exit 1.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import importlib
 import os
@@ -23,8 +24,9 @@ import yaml
 
 from compaug import fingerprints
 from compaug.fingerprints import runs
+from compaug.params import Loader
 from compaug.records import InputError, write_json
-from stages import parser, run
+from stages import run
 
 OUTSIDE = ("ACCELERATE_", "HF_", "OPENAI_")  # settings of the caller that could change a number
 
@@ -58,7 +60,24 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def computed(names: Sequence[str], params: Path) -> Iterator[tuple[str, fingerprints.Fingerprint]]:
-    """Each fingerprint, computed on the CPU in a temporary folder."""
+    """Each fingerprint; a variant that its stage refuses is an error that names it."""
+    with workplace(params) as toys:
+        for name in names:
+            found = {}
+            for variant, steps in runs.variants(name, toys).items():
+                try:
+                    for step in steps:
+                        run_step(step)
+                except InputError as error:
+                    raise InputError(f"{name}, {variant}: {error}") from error
+                found[variant] = fingerprints.summary(Path("out"))
+                shutil.rmtree("out")
+            yield name, found
+
+
+@contextlib.contextmanager
+def workplace(params: Path) -> Iterator[runs.Toys]:
+    """A temporary folder with the toys as the current one; nothing of the caller's environment, no GPU, no network."""
     for name in list(os.environ):
         if name.startswith(OUTSIDE):
             del os.environ[name]
@@ -66,18 +85,11 @@ def computed(names: Sequence[str], params: Path) -> Iterator[tuple[str, fingerpr
     from compaug.fingerprints import toys  # torch is slow to import
 
     with params.open(encoding="utf-8") as stream:
-        tree, further = toys.parameters(yaml.load(stream, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        tree, further = toys.parameters(yaml.load(stream, Loader=Loader))
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), toys.endpoint():
         write_json("params.yaml", tree)
         toys.write(Path("toys"))
-        for name in names:
-            found = {}
-            for variant, steps in runs.variants(name, runs.Toys(tree, further)).items():
-                for step in steps:
-                    run_step(step)
-                found[variant] = fingerprints.summary(Path("out"))
-                shutil.rmtree("out")
-            yield name, found
+        yield runs.Toys(tree, further)
 
 
 def run_step(step: runs.Step) -> None:
@@ -94,7 +106,8 @@ def run_step(step: runs.Step) -> None:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--params", type=Path, default=Path("params.yaml"), help="parameter file (default: params.yaml)")
     made.add_argument("names", nargs="*", help="<stage>-<method>; all of them when none is named")
     made.add_argument("--check", action="store_true", help="write nothing; exit 1 when one changed")
     made.add_argument(

@@ -13,7 +13,7 @@ from typing import Literal, get_args, get_origin
 from compaug import classifiers, generators, named, params
 
 SEED = "13"
-SPLIT, BACKBONES = "toys/split", "toys/backbones"
+SPLIT, BACKBONES, REQUESTS = "toys/split", "toys/backbones", "toys/requests.jsonl"
 STILL = {"lr": "1.0e-30", "lr_head": "1.0e-30", "epochs": "1"}  # a training that leaves the weights as they began
 READER = "bert"  # the classifier that select and judge open: the filter is BERT always
 ROLES = ("encoder", "decoder", "seq2seq")
@@ -53,8 +53,13 @@ def names() -> list[str]:
         "select",
         "quality",
         "judge",
-        *(f"representations-{name}" for name in SHOWN),
+        "representations",
     ]
+
+
+def controls() -> list[str]:
+    """The generators that open no model."""
+    return [name for name in named.names(generators, ("train", "generate")) if not named.roles_of(generators, name)]
 
 
 def variants(name: str, toys: Toys) -> Variants:
@@ -71,18 +76,17 @@ def backbones(benchmark: str, role: str, out: str, *more: str) -> Step:
 
 
 def train_classifier(name: str, out: str, *more: str) -> Step:
-    files = (
-        "--labels",
-        f"{SPLIT}/labels.json",
-        "--train",
-        f"{SPLIT}/train.jsonl",
-        "--support",
-        f"{SPLIT}/support.jsonl",
-    )
-    files += ("--synthetic", f"{SPLIT}/synthetic.jsonl", "--test-inputs", f"{SPLIT}/test_inputs.jsonl")
-    return Step(
-        "train_classifier", out, _method("classifier", name) + files + ("--backbones", BACKBONES, "--seed", SEED, *more)
-    )
+    """Its predictions go to <out>.jsonl.gz."""
+    files = {
+        "labels": "labels.json",
+        "train": "train.jsonl",
+        "support": "support.jsonl",
+        "synthetic": "synthetic.jsonl",
+    }
+    files |= {"test-inputs": "test_inputs.jsonl"}
+    argv = tuple(word for option, file in files.items() for word in (f"--{option}", f"{SPLIT}/{file}"))
+    argv += ("--compositions", REQUESTS, "--predictions", f"{out}.jsonl.gz", "--backbones", BACKBONES, "--seed", SEED)
+    return Step("train_classifier", out, _method("classifier", name) + argv + more)
 
 
 def train_filter(name: str, out: str, *more: str) -> Step:
@@ -102,7 +106,7 @@ def train_generator(name: str, out: str, *more: str) -> Step:
 
 
 def synthesize(name: str, model: str, out: str, *more: str) -> Step:
-    argv = ("--model", model, "--compositions", "toys/requests.jsonl", "--split", SPLIT, "--backbones", BACKBONES)
+    argv = ("--model", model, "--compositions", REQUESTS, "--split", SPLIT, "--backbones", BACKBONES)
     return Step("synthesize", out, _method("generator", name) + argv + ("--seed", SEED, *more))
 
 
@@ -113,13 +117,21 @@ def select(model: str, out: str, *more: str) -> Step:
 
 
 def quality(out: str) -> Step:
-    argv = ("--synthetic", f"{SPLIT}/synthetic.jsonl", "--split", SPLIT, "--decoder", f"{BACKBONES}/decoder")
-    return Step("quality", out, argv)
+    rows = f"{SPLIT}/synthetic.jsonl"
+    argv = ("--benchmark", "toy", "--synthetic", rows, "--selected", rows, "--compositions", REQUESTS.removesuffix("l"))
+    return Step("quality", out, argv + ("--split", SPLIT, "--decoder", f"{BACKBONES}/decoder"))
 
 
 def judge(model: str, out: str) -> Step:
     argv = ("--labels", f"{SPLIT}/labels.json", "--generator", "ls_pt", "--seed", SEED, "--model", model)
-    argv += ("--selected", f"{SPLIT}/synthetic.jsonl", "--test", f"{SPLIT}/test.jsonl")
+    argv += (
+        "--predictions",
+        f"{model}.jsonl.gz",
+        "--selected",
+        f"{SPLIT}/synthetic.jsonl",
+        "--test",
+        f"{SPLIT}/test.jsonl",
+    )
     return Step("judge", out, _method("classifier", READER) + argv)
 
 
@@ -166,9 +178,8 @@ def _train_generator(name: str, toys: Toys) -> Variants:
 def _synthesize(name: str, toys: Toys) -> Variants:
     out, first = "out/run.jsonl", _untrained_generator(name, toys)
     found = {"default": [first, synthesize(name, first.out, out)]}
-    for edit in (
-        toys.further["synthesis"] if named.roles_of(generators, name) else []
-    ):  # without a model there is no sampling
+    settings = [] if name in controls() else toys.further["synthesis"]  # without a model there is no sampling
+    for edit in settings:
         found[edit] = [first, synthesize(name, first.out, out, *_set("synthesis", edit))]
     for edit in toys.further["synthesized"].get(name, []):
         other = _untrained_generator(name, toys, edit)
@@ -195,9 +206,9 @@ def _judge(toys: Toys) -> Variants:
     return {"default": [model, judge(model.out, "out/run.json")]}
 
 
-def _representations(name: str, toys: Toys) -> Variants:
-    model = _untrained_generator(name, toys)
-    return {"default": [model, representations(name, model.out, "out/run.json")]}
+def _representations(toys: Toys) -> Variants:
+    models = {name: _untrained_generator(name, toys) for name in SHOWN}
+    return {name: [model, representations(name, model.out, "out/run.json")] for name, model in models.items()}
 
 
 STAGES = {
@@ -211,6 +222,19 @@ STAGES = {
     "judge": _judge,
     "representations": _representations,
 }
+
+
+def full_size() -> list[Step]:
+    """One step of each part of the default cell with layers and batches of its own size, which may take other kernels than small ones."""
+    size = "hidden=128,layers=2,heads=4,vocab=1500,max_positions=192,epochs=1,batch_size=32"
+    made = [backbones("toy", role, f"out/{role}", "--set", f"benchmarks.toy.backbones.{role}.{size}") for role in ROLES]
+    latent = "mid_dim=256,latent=64,clusters=5,prefix_length=10,max_length=64,batch_size=32,epochs=1"
+    bert = "max_length=64,batch_size=32,epochs=1"
+    return [
+        *made,
+        train_generator("ld_vae", "out/generator", *_set("generators.ld_vae", latent), "--backbones", "out"),
+        train_classifier("bert", "out/classifier", *_set("classifiers.bert", bert), "--backbones", "out"),
+    ]
 
 
 def _untrained_generator(name: str, toys: Toys, edit: str = "") -> Step:

@@ -74,6 +74,9 @@ def write(folder: Path) -> None:
     requested = [row["requested_labels"] for row in rows() if row["part"] == "synthetic"]
     _write_rows(folder / "requests.jsonl", [{"requested_labels": labels} for labels in requested])
     (split / "synthetic.json").write_text(json.dumps({"requested": len(requested), "kept": len(requested)}))
+    (folder / "requests.json").write_text(
+        json.dumps({"requested": len(requested), "rejected": {"empty": 1}, "rejection_rate": 0.1})
+    )
     backbones(folder / "backbones")
 
 
