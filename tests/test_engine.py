@@ -15,7 +15,8 @@ import psutil
 import pytest
 import yaml
 
-from compaug import clones, clusters, engine
+from compaug import engine
+from compaug.engine import clones, clusters
 from compaug.records import InputError
 from stages import grid, verify
 

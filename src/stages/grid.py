@@ -18,8 +18,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from compaug import clones, clusters, engine, experiments, locks
-from compaug.progress import Progress
+from compaug import engine, experiments
+from compaug.engine import clones, clusters, locks
+from compaug.engine.progress import Progress
 from compaug.records import InputError
 from stages import run
 

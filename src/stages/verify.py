@@ -16,7 +16,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from compaug import clones, clusters, engine
+from compaug import engine
+from compaug.engine import clones, clusters
 from compaug.records import InputError
 from stages import run
 

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from compaug import guard
-from compaug.clones import Place
+from compaug.engine import guard
+from compaug.engine.clones import Place
 from compaug.records import InputError
 
 GRID = Path(".grid")  # logs, locks and clones; ignored by Git
