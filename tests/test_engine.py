@@ -32,7 +32,7 @@ SURROUNDINGS = os.environ | {
     "GIT_COMMITTER_NAME": "a",
     "GIT_COMMITTER_EMAIL": "a@b.c",
 }
-PATIENCE = 120  # seconds that a busy machine may take
+PATIENCE = 300  # seconds that a busy machine may take
 
 # Each stage notes that it began and ended, writes half of its output at once and the rest after a pause.
 STEP = """\
