@@ -16,6 +16,7 @@ from graph import ROOT
 
 from compaug import fingerprints
 from compaug.fingerprints import runs
+from stages import fingerprint
 
 COMMITTED = ROOT / "fingerprints"
 QUICK = "train_generator-concat"
@@ -146,6 +147,18 @@ def test_a_new_generator_has_fingerprints_without_being_listed(tmp_path):
     assert done.returncode == 0, done.stderr
     found = fingerprints.read(tmp_path / "fingerprints/train_generator-joined.json")
     assert found == fingerprints.read(COMMITTED / f"{QUICK}.json")
+
+
+def test_the_file_of_a_method_that_is_gone_is_removed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(fingerprint, "computed", lambda names, params: iter(()))
+    path = tmp_path / "train_generator-gone.json"
+    path.write_text("{}")
+    with pytest.raises(SystemExit):
+        fingerprint.main(["--check", "--out", str(tmp_path)])
+    assert path.exists()
+    fingerprint.main(["--out", str(tmp_path)])
+    assert not path.exists()
+    assert "train_generator-gone: there is no such stage any more; removed" in capsys.readouterr().out
 
 
 def test_a_misspelt_name_is_one_line():

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from compaug.records import read_json, write_text
+from compaug.records import WRITTEN, read_json
 
 DIGITS = 5
 RELATIVE, ABSOLUTE = 1e-3, 1e-5  # of two numbers that count as the same
@@ -34,7 +34,7 @@ Fingerprint = dict[str, dict[str, object]]
 
 def summary(folder: Path) -> dict[str, object]:
     """What the files below `folder` hold, by their paths."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != WRITTEN)
     return {path.relative_to(folder).as_posix(): rounded(_read(path)) for path in files}
 
 
@@ -101,7 +101,10 @@ def write(path: Path, fingerprint: Fingerprint) -> None:
         gone = {file: None for file in first if file not in files}
         lines = [f"{json.dumps(file)}: {json.dumps(what, ensure_ascii=False)}" for file, what in (kept | gone).items()]
         blocks.append(f"{json.dumps(variant)}: {{\n" + ",\n".join(lines) + "\n}")
-    write_text(path, "{\n" + ",\n".join(blocks) + "\n}\n")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        "{\n" + ",\n".join(blocks) + "\n}\n", encoding="utf-8"
+    )  # a file of the repository, no output of a stage
 
 
 def read(path: Path) -> Fingerprint:
