@@ -1,7 +1,7 @@
 """Pre-trained models as plain local folders: loading, token states, pooled states (spec sections 6, 7, 14).
 
 Only safetensors are read and no code from a folder is run. Nothing here reaches for the network: the backbones stage
-has made the folders.
+has made the folders. Other files import transformers inside their functions or by way of this one, so that `lean` comes first.
 """
 
 from __future__ import annotations
@@ -13,11 +13,26 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
-from transformers.utils import logging
 
+from compaug import lean
 from compaug.records import InputError
 from compaug.training import batches_by_length
+
+lean.apply()
+
+from transformers import (
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    DynamicCache,
+    EncoderDecoderCache,
+    PreTrainedModel,
+)
+from transformers.modeling_outputs import BaseModelOutput
+from transformers.utils import logging
+
+__all__ = ["BaseModelOutput", "DynamicCache", "EncoderDecoderCache", "PreTrainedModel"]  # for others
 
 IGNORED = -100  # label id that a language-model loss skips
 WEIGHTS, WEIGHTS_INDEX = "model.safetensors", "model.safetensors.index.json"
