@@ -47,7 +47,9 @@ def main(argv: list[str] | None = None) -> None:
 
     model, seed = classifiers.load(args.classifier), sub_seed(args.seed, "classifier")
     if not args.backbone and not args.backbones:
-        raise InputError("--backbone: give the folder of the classifier's backbone, or --backbones, that of all of them")
+        raise InputError(
+            "--backbone: give the folder of the classifier's backbone, or --backbones, that of all of them"
+        )
     backbone = args.backbone or args.backbones / model.ROLES[0]
     examples = train + support + synthetic  # D_mltc
     fitted, validation = holdout(examples, settings.validation, seed)  # spec section 10
