@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,10 +13,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+import yaml
 
-from compaug import clones, clusters, engine
+from compaug import engine
+from compaug.engine import clones, clusters
 from compaug.records import InputError
-from stages import grid
+from stages import grid, verify
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +32,7 @@ SURROUNDINGS = os.environ | {
     "GIT_COMMITTER_NAME": "a",
     "GIT_COMMITTER_EMAIL": "a@b.c",
 }
-PATIENCE = 120  # seconds that a busy machine may take
+PATIENCE = 300  # seconds that a busy machine may take
 
 # Each stage notes that it began and ended, writes half of its output at once and the rest after a pause.
 STEP = """\
@@ -416,7 +419,7 @@ def test_slurm_jobs_are_what_the_file_asks_for(tmp_path, monkeypatch):
     options = "{queue: long, cores: 4, processes: 4, memory: 16GB, walltime: '08:00:00', python: /venv/bin/python}"
     with clusters.slurm(clusters.read(cluster_file(tmp_path, f"slurm: {{jobs: 5, options: {options}}}")), 2) as cluster:
         script = cluster.job_script()
-    assert scaled == [5]
+    assert scaled[0] == 5
     assert "#SBATCH -p long" in script and "#SBATCH -t 08:00:00" in script
     assert "/venv/bin/python -m distributed.cli.dask_worker" in script and "--nworkers 4" in script
 
@@ -434,3 +437,51 @@ def test_the_scheduler_of_this_machine_listens_on_loopback_only_and_has_no_dashb
         listening = [c for p in ours for c in p.net_connections("inet") if c.status == psutil.CONN_LISTEN]
         assert listening and {connection.laddr.ip for connection in listening} == {"127.0.0.1"}
         assert 8787 not in {connection.laddr.port for connection in listening}
+
+
+# ---------------------------------------------------------------- verify
+
+
+@pytest.fixture
+def built(tmp_path, monkeypatch) -> Toy:
+    """A toy whose last stages are in grid/ and heavy, built and committed."""
+    toy = Toy(tmp_path)
+    toy.run("git", "mv", "cells", "grid")
+    file = toy.folder / "grid" / "dvc.yaml"
+    file.write_text(file.read_text().replace("classifier:", "train_classifier:"))
+    toy.run("dvc", "repro", "grid/dvc.yaml")
+    toy.commit()
+    for name, value in toy.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(toy.folder)
+    return toy
+
+
+def test_verify_builds_stages_again_and_finds_them_equal_even_where_the_cache_has_lost_their_inputs(built, capsys):
+    runs = built.notes().count("end classifier@a"), built.notes().count("end corpus")
+    cached = sorted((built.folder / ".dvc/cache").rglob("*"))
+    verify.main(["--n", "2", "--seed", "1"])
+    lines = capsys.readouterr().out.splitlines()
+    assert sorted(lines[:2]) == [f"equal    grid/dvc.yaml:train_classifier@{cell}" for cell in "ab"]
+    assert lines[2:] == ["2 equal, 0 not"]
+    assert (built.notes().count("end classifier@a"), built.notes().count("end corpus")) == (runs[0] + 1, runs[1])
+    assert sorted((built.folder / ".dvc/cache").rglob("*")) == cached
+    assert not list((built.folder / ".grid").iterdir())
+
+    shutil.rmtree(built.folder / ".dvc/cache")
+    verify.main(["--n", "1", "--seed", "1"])
+    assert capsys.readouterr().out.endswith("1 equal, 0 not\n")
+    assert built.notes().count("end corpus") == runs[1] + 1
+
+
+def test_verify_names_what_differs_from_the_lock(built, capsys):
+    lock = built.folder / "grid" / "dvc.lock"
+    entry = yaml.safe_load(lock.read_text())["stages"]["train_classifier@a"]["outs"][0]["md5"]
+    lock.write_text(lock.read_text().replace(entry, "f" * 32))
+    built.commit()
+    with pytest.raises(SystemExit) as stopped:
+        verify.main(["--n", "2"])
+    assert stopped.value.code == 1
+    out = capsys.readouterr().out
+    assert "differs  grid/dvc.yaml:train_classifier@a: predictions/a (of grid/dvc.yaml:train_classifier@a)" in out
+    assert "1 equal, 1 not" in out

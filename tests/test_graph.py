@@ -263,7 +263,8 @@ def behind_of(some: list[Stage], names: set[str]) -> set[str]:
 
 GROUND = {"records", "named", "params", "cartography", "portable", "pretrained", "tasks", "training"}
 ROOMS = {"benchmarks", "splits", "audit", "backbones", "compositions", "generators", "classifiers"}
-UPPER = {"selection", "evaluation", "reports", "experiments", "engine", "bench", "fingerprints"}
+MIDDLE = {"experiments"}  # names what is below, and is asked by what is above
+UPPER = {"selection", "evaluation", "engine", "bench", "fingerprints", "traces"}
 
 
 def room_of(file: Path) -> str:
@@ -277,11 +278,12 @@ def library() -> list[Path]:
 
 
 def test_every_module_has_its_floor():
-    assert {room_of(file) for file in library()} <= GROUND | ROOMS | UPPER
+    assert {room_of(file) for file in library()} <= GROUND | ROOMS | MIDDLE | UPPER | {"reports"}
 
 
 def test_imports_only_go_down():
-    floor = dict.fromkeys(GROUND, 0) | dict.fromkeys(ROOMS, 1) | dict.fromkeys(UPPER, 2) | {"stages": 3}
+    floors = (GROUND, ROOMS, MIDDLE, UPPER, {"reports"}, {"stages"})
+    floor = {room: at for at, rooms in enumerate(floors) for room in rooms}
     for file in library():
         here = room_of(file)
         for room in {room_of(other) for other in imports_of(file)} - {here, "__init__"}:
@@ -365,14 +367,17 @@ def test_no_file_or_text_is_ever_run_as_code():
 
 
 def test_only_stages_read_argv():
+    """And guard.py, which is a process of its own between the engine and DVC."""
     for file, node in nodes(ast.Attribute):
-        assert ast.unparse(node) != "sys.argv", f"{short(file)}:{node.lineno}"  # argparse reads it for the stages
+        assert ast.unparse(node) != "sys.argv" or file.name == "guard.py", (
+            f"{short(file)}:{node.lineno}"
+        )  # argparse reads it for the stages
     for file, node in nodes(ast.Import | ast.ImportFrom):
         assert "argparse" not in ast.unparse(node) or room_of(file) == "stages", short(file)
 
 
 def test_scripts_and_models_stay_small():
-    limits = {"stages": 130, "generators": 390, "classifiers": 370}
+    limits = {"stages": 150, "generators": 390, "classifiers": 370}
     for file in SOURCES:
         lines = len(file.read_text(encoding="utf-8").splitlines())
         assert lines <= limits.get(room_of(file), 1000), f"{short(file)} has {lines} lines"

@@ -10,25 +10,13 @@ written; one line for each that changed, exit 1.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import importlib
-import os
-import random
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import yaml
-
 from compaug import fingerprints
-from compaug.fingerprints import runs
-from compaug.params import Loader
-from compaug.records import InputError, write_json
+from compaug.fingerprints import runs, workplace
+from compaug.records import InputError
 from stages import run
-
-OUTSIDE = ("ACCELERATE_", "HF_", "OPENAI_")  # settings of the caller that could change a number
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -37,7 +25,7 @@ def main(argv: list[str] | None = None) -> None:
     if unknown := sorted(set(args.names) - set(known)):
         raise InputError(f"there is no fingerprint {unknown[0]!r}; choose from {', '.join(known)}")
     folder, changed = args.out.absolute(), []
-    for name, now in computed(args.names or known, args.params):
+    for name, now in workplace.computed(args.names or known, args.params):
         path = fingerprints.path_of(name, folder)
         what = list(fingerprints.differences(fingerprints.read(path), now)) if path.exists() else ["it is new"]
         if what:
@@ -57,52 +45,6 @@ def main(argv: list[str] | None = None) -> None:
         print(f"{len(args.names or known)} fingerprints, none changed")
     elif args.check:
         sys.exit(1)
-
-
-def computed(names: Sequence[str], params: Path) -> Iterator[tuple[str, fingerprints.Fingerprint]]:
-    """Each fingerprint; a variant that its stage refuses is an error that names it."""
-    with workplace(params) as toys:
-        for name in names:
-            found = {}
-            for variant, steps in runs.variants(name, toys).items():
-                try:
-                    for step in steps:
-                        run_step(step)
-                except InputError as error:
-                    raise InputError(f"{name}, {variant}: {error}") from error
-                found[variant] = fingerprints.summary(Path("out"))
-                shutil.rmtree("out")
-            yield name, found
-
-
-@contextlib.contextmanager
-def workplace(params: Path) -> Iterator[runs.Toys]:
-    """A temporary folder with the toys as the current one; nothing of the caller's environment, no GPU, no network."""
-    for name in list(os.environ):
-        if name.startswith(OUTSIDE):
-            del os.environ[name]
-    os.environ |= {"CUDA_VISIBLE_DEVICES": "", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
-    from compaug.fingerprints import toys  # torch is slow to import
-
-    with params.open(encoding="utf-8") as stream:
-        tree, further = toys.parameters(yaml.load(stream, Loader=Loader))
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), toys.endpoint():
-        write_json("params.yaml", tree)
-        toys.write(Path("toys"))
-        yield runs.Toys(tree, further)
-
-
-def run_step(step: runs.Step) -> None:
-    """Run a stage's script in this process, from the same state of all random numbers."""
-    import numpy as np
-    import torch
-
-    if Path(step.out).exists():
-        return
-    random.seed(0)
-    np.random.seed(0)
-    torch.manual_seed(0)
-    importlib.import_module(f"stages.{step.stage}").main([*step.argv, "--out", step.out])
 
 
 def _parser():

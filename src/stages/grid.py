@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
-from compaug import clones, clusters, engine, experiments
+from compaug import engine, experiments
+from compaug.engine import clones, clusters, locks
+from compaug.engine.progress import Progress
 from compaug.records import InputError
 from stages import run
 
@@ -54,18 +55,20 @@ def build(plan: engine.Plan, args) -> None:
     config = clusters.read(args.config) if args.config.exists() or args.cluster != "local" else clusters.Config()
     in_clones = args.clones or args.cluster != "local"
     place = _place(plan, config) if in_clones else clones.Place(Path.cwd(), clusters.environment(config))
-    progress = engine.Progress(plan, workers=args.workers)
+    progress = Progress(plan)
     try:
         with clusters.connected(args.cluster, config, args.workers) as client:
             engine.build(client, plan, place, progress)
+    except BaseException:
+        clones.wait_until_quiet(place)
+        raise
     finally:
         progress.close()
-        clones.wait_until_quiet(place.head, place.clones)
     if in_clones:
-        lost = engine.restore(address for address in plan.stale if address in progress.finished)
+        lost = locks.restore(address for address in plan.stale if address in progress.finished)
     else:
         lost = []
-        engine.sort_locks(plan)
+        locks.sort_locks(plan)
     print(summary(progress))
     for address, log in progress.failures.items():
         print(f"failed: {address} ({log})", file=sys.stderr)
@@ -94,13 +97,13 @@ def _place(plan: engine.Plan, config: clusters.Config) -> clones.Place:
         clusters.environment(config),
         clones=head / config.clones,
         commit=clones.commit(head),
-        cache=engine.cache_folder(),
+        cache=clones.cache_folder(),
         sources=plan.sources,
         carried=clones.ignored(head, plan.sources),
     )
 
 
-def summary(progress: engine.Progress) -> str:
+def summary(progress: Progress) -> str:
     """One line: what was built, and what was not."""
     computed, finished = len(progress.computed), len(progress.finished)
     parts = [f"{computed} stages built, {finished - computed} restored or unchanged"]
@@ -118,12 +121,7 @@ def _workers(text: str) -> int:
 def _parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("targets", metavar="TARGET", nargs="+", help="experiments, stages of DVC or dvc.yaml files")
-    made.add_argument(
-        "--workers",
-        type=_workers,
-        default=len(os.sched_getaffinity(0)),
-        help="stages at a time on this machine (default: its cores)",
-    )
+    made.add_argument("--workers", type=_workers, help="stages at a time on this machine (default: its cores)")
     made.add_argument(
         "--cluster", choices=clusters.KINDS, default="local", help="where the workers are (default: local)"
     )

@@ -19,10 +19,9 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
-from compaug.fingerprints import runs
+from compaug.fingerprints import runs, workplace
 from compaug.records import InputError, file_digest
 from stages import run
-from stages.fingerprint import run_step, workplace
 
 EMULATOR = "qemu-x86_64"
 CPU = "EPYC-Milan"  # AMD, no AVX-512
@@ -88,13 +87,13 @@ def trace(kinds: Sequence[str], params: Path, out: Path) -> None:
     from compaug.traces import Recorder
 
     out = out.absolute()
-    with out.open("w", encoding="utf-8") as stream, workplace(params) as toys:
+    with out.open("w", encoding="utf-8") as stream, workplace.prepared(params) as toys:
         for kind in kinds:
             start = time.perf_counter()
             steps = runs.full_size() if kind == FULL_SIZE else next(iter(runs.variants(kind, toys).values()))
             with Recorder() as recorder:
                 for step in steps:
-                    run_step(step)
+                    workplace.run_step(step)
             files = {str(path): file_digest(path) for path in sorted(Path("out").rglob("*")) if path.is_file()}
             shutil.rmtree("out")
             rows = [(operation.name, operation.given, operation.made) for operation in recorder.operations]

@@ -20,7 +20,7 @@ WORDS = {"generator": "options of the generator", "selection": "rules of selecti
 
 def tables(results: Results) -> list[Table]:
     made = []
-    for _, benchmark, rows in results.of(EXPERIMENT):
+    for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         rows = pick(rows, split="unseen", decoding="threshold", metric=METRICS)
         rows = rows[~rows["selection"].str.contains("texts=")]
         for varied, default in DEFAULT.items():

@@ -18,7 +18,7 @@ INTRO = "Acc. Each size is the head of one ranked list."
 
 def tables(results: Results) -> list[Table]:
     made = []
-    for _, benchmark, rows in results.of(EXPERIMENT):
+    for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         if curves := _curves(results, rows):
             sizes = sorted({size for curve in curves.values() for size in curve})
             lines = [[name, *(cell(curve.get(size)) for size in sizes)] for name, curve in curves.items()]
@@ -61,7 +61,7 @@ def _printed(results: Results) -> str:
 
 def figures_of(results: Results) -> list[Figure]:
     made = []
-    for _, benchmark, rows in results.of(EXPERIMENT):
+    for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         if curves := _curves(results, rows):
             draw = partial(
                 figures.accuracy_by_size, benchmark, {name: [*curve.items()] for name, curve in curves.items()}

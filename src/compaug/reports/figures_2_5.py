@@ -22,7 +22,7 @@ VIEWS = {view: ("unseen", f"silhouette_{view}") for view in ("latent", "state")}
 
 def tables(results: Results) -> list[Table]:
     made = []
-    for _, benchmark, rows in results.of(EXPERIMENT):
+    for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert", selection="top_k"):
         rows = pick(rows, decoding="any", metric=[metric for _, metric in VIEWS.values()])
         lines = [[name, *cells] for (name,), cells in results.cells(rows, ["generator"], VIEWS).items()]
         made += [Table(benchmark, results.setting(rows), ["generator", *VIEWS], lines)] if lines else []
@@ -32,7 +32,7 @@ def tables(results: Results) -> list[Table]:
 def figures_of(results: Results) -> list[Figure]:
     """Of the first seed; where the points were not kept, the archive's figure."""
     made = []
-    for _, benchmark, rows in results.of(EXPERIMENT):
+    for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert", selection="top_k"):
         rows, name = pick(rows, metric=[metric for _, metric in VIEWS.values()]), f"representations-{benchmark}"
         seed, archived = rows["seed"].min(), results.archive / EXPERIMENT / "figures" / f"{name}.png"
         files = {generator: f"{benchmark}-{generator}-{seed}" for generator in results.ordered(rows["generator"])}

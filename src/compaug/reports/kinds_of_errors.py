@@ -25,7 +25,7 @@ UNPARSED = (
 
 def tables(results: Results) -> list[Table]:
     made = []
-    for _, benchmark, rows in results.of(EXPERIMENT):
+    for _, benchmark, rows in results.of(EXPERIMENT, selection="top_k"):
         answers = pick(rows, decoding="threshold", split=SPLITS)
         unread = {"answers": "unparsed_rows", "pieces": "unparsed_pieces"}
         made += [
@@ -82,7 +82,7 @@ def _confusions(results: Results, benchmark: str) -> Table:
 
 def figures_of(results: Results) -> list[Figure]:
     made = []
-    for _, benchmark, rows in results.of(EXPERIMENT):
+    for _, benchmark, rows in results.of(EXPERIMENT, selection="top_k"):
         found: dict[str, dict[str, dict[str, float]]] = {}
         for row in _table(results, "", "", pick(rows, decoding="threshold"), KINDS).rows:
             arm = "iid" if row[1] == "iid" else "CG" if row[2] == "none" else f"CG + {row[2]}"

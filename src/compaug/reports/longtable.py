@@ -68,10 +68,10 @@ class Results:
     representations: Mapping[str, Mapping]
     archive: Path
 
-    def of(self, *experiments: str) -> Iterator[tuple[str, str, pd.DataFrame]]:
-        """(experiment, benchmark, rows) of those that have results."""
+    def of(self, *experiments: str, **wanted: str | Collection[str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
+        """(experiment, benchmark, rows with the wanted values) of those that have any."""
         for experiment in experiments:
-            for benchmark, rows in pick(self.frame, experiment=experiment).groupby("benchmark"):
+            for benchmark, rows in pick(self.frame, experiment=experiment, **wanted).groupby("benchmark"):
                 yield experiment, benchmark, rows
 
     def column(self, benchmark: str) -> str | None:

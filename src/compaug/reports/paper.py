@@ -41,9 +41,3 @@ def printed(paper: dict, column: str | None, generator: str, classifier: str) ->
     if arm and column == paper["tables"]["table_3"]["dataset"]:
         return tables["table_3"][model][arm]
     return {"acc": tables["table_1"][model][column]["cg"]} if row == "No Aug." else {}
-
-
-def printed_selection(paper: dict, column: str | None, generator: str) -> dict[str, float | None]:
-    """{"top_k", "random"}: the accuracies of table 5 for a generator; empty where the paper has no such cell."""
-    row = paper["tables"]["table_5"]["rows"].get(paper["row_of_generator"].get(generator), {}).get(column, {})
-    return {"top_k": row["filter"], "random": row["random"]} if row else {}

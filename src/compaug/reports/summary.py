@@ -83,7 +83,7 @@ def headline(cell: Cell) -> str:
         f"**Augmentation with `{cell.generator}` {verdict}: {mean} points of accuracy on unseen "
         "compositions** "
         f"({change}; 95 % bootstrap interval over {gain['n']} test rows {low} to {high}). {gap} "
-        "The interval covers the choice of test rows, not the luck of one seed: `reports/paper` covers seeds."
+        "The interval covers the choice of test rows, not the luck of one seed: the experiment `paper` covers seeds."
     )
 
 

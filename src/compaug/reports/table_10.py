@@ -23,7 +23,7 @@ COLUMNS = {
 
 def tables(results: Results) -> list[Table]:
     made = []
-    for _, benchmark, rows in results.of(EXPERIMENT):
+    for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         rows = pick(rows, decoding="any", selection="top_k")
         lines = [[name, *cells] for (name,), cells in results.cells(rows, ["generator"], COLUMNS).items()]
         own = pick(rows, metric="reader_acc")["value"]

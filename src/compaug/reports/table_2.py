@@ -52,11 +52,11 @@ QUALITY_NOTE = (
 
 def tables(results: Results) -> list[Table]:
     made = []
-    for experiment, benchmark, rows in results.of(EXPERIMENT, "pretrained"):
-        own = {"experiment": experiment, "benchmark": benchmark, "selection": "top_k", "decoding": "threshold"}
+    for experiment, benchmark, rows in results.of(EXPERIMENT, "pretrained", classifier=("bert", "bayes")):
+        own = {"experiment": experiment, "benchmark": benchmark, "selection": "top_k", "classifier": "bert"}
         made += [
             _generators(results, benchmark, rows),
-            _gains(results, benchmark, pick(results.gains, **own, metric="acc")),
+            _gains(results, benchmark, pick(results.gains, **own, decoding="threshold", metric="acc")),
             _quality(results, benchmark, pick(rows, selection="top_k", decoding="any")),
         ]
     for corpus in results.not_run(EXPERIMENT):

@@ -28,7 +28,7 @@ TUNED = (
 
 def tables(results: Results) -> list[Table]:
     made, dataset = [], results.paper["tables"]["table_3"]["dataset"]
-    for _, benchmark, rows in results.of(EXPERIMENT):
+    for _, benchmark, rows in results.of(EXPERIMENT, selection="top_k"):
         made += [_arms(results, benchmark, rows), _observations(benchmark, rows), _tuned(results, benchmark, rows)]
     if dataset in results.not_run(EXPERIMENT):
         keys = [(classifier, arm) for classifier in results.paper["row_of_classifier"] for arm in ARMS]
@@ -46,7 +46,9 @@ def _printed(results: Results, column: str | None, classifier: str, generator: s
 
 def _arms(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
     rows = pick(rows, split="unseen", decoding="threshold", metric=METRICS)
-    gains = pick(results.gains, experiment=EXPERIMENT, benchmark=benchmark, decoding="threshold", metric="acc")
+    gains = pick(
+        results.gains, experiment=EXPERIMENT, benchmark=benchmark, decoding="threshold", metric="acc", selection="top_k"
+    )
     of = {(row["classifier"], row["generator"]): row for _, row in pick(gains, over="none").iterrows()}
     printed = partial(_printed, results, results.column(benchmark))
     found = results.cells(rows, ["classifier", "generator"], UNSEEN, printed)

@@ -18,7 +18,7 @@ HEADER = ["generator", "Acc, top K", "Acc, random", "gain", "fidelity, top K", "
 def tables(results: Results) -> list[Table]:
     printed, names = results.paper["tables"]["table_5"]["rows"], results.paper["row_of_generator"]
     made = []
-    for _, benchmark, rows in results.of(EXPERIMENT):
+    for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         rows = pick(rows, generator=set(pick(rows, selection="mode=random")["generator"]), split="unseen")
         rows = pick(rows, decoding=("threshold", "any"), metric=("acc", "fidelity_kept"), selection=RULES)
         columns = {"acc": ("unseen", "acc"), "fidelity": ("unseen", "fidelity_kept")}

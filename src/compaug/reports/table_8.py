@@ -14,7 +14,7 @@ PRINTED = {"ld_vae": "LD-VAE", "vae": "VAE"}
 def tables(results: Results) -> list[Table]:
     printed, dataset = (results.paper["tables"]["table_8"][key] for key in ("rows", "dataset"))
     made = []
-    for _, benchmark, rows in results.of(EXPERIMENT):
+    for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         rows = pick(rows, split="unseen", decoding="threshold", selection="top_k", metric=METRICS, generator=PRINTED)
         other = results.column(benchmark) != dataset
         found = results.cells(rows, ["generator"], UNSEEN, lambda name: printed[PRINTED[name]], other)

@@ -10,22 +10,19 @@ from __future__ import annotations
 import difflib
 import itertools
 import os
-import statistics
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from tqdm import tqdm
-
-from compaug import guard
-from compaug.clones import Place
+from compaug.engine import guard
+from compaug.engine.clones import Place
 from compaug.records import InputError
 
-LOGS = Path(".grid/logs")  # what the stages print; ignored by Git
+GRID = Path(".grid")  # logs, locks and clones; ignored by Git
+LOGS = GRID / "logs"  # what the stages print
 TAIL = 12  # lines of a failed stage's output that are shown
 
 # What DVC says when another process has its locks for longer than it waits (treeverse/dvc#10465), and how long this waits, in seconds.
@@ -182,7 +179,7 @@ def stop() -> None:
 # ---------------------------------------------------------------- all of them
 
 
-def build(client, plan: Plan, place: Place, progress: Progress) -> None:
+def build(client, plan: Plan, place: Place, progress) -> None:
     """Give every stale stage to the cluster and follow what becomes of it."""
     from distributed import as_completed
 
@@ -201,6 +198,7 @@ def build(client, plan: Plan, place: Place, progress: Progress) -> None:
     try:
         for future in as_completed(futures.values()):
             _, address = future.key
+            progress.workers = sum(client.nthreads().values()) or 1
             error = future.exception()
             if error is None:
                 progress.done(address, *future.result())
@@ -213,128 +211,3 @@ def build(client, plan: Plan, place: Place, progress: Progress) -> None:
         client.cancel(list(futures.values()))
         client.run(stop)
         raise
-
-
-@dataclass
-class Progress:
-    """How far it is: a bar with the time left on a terminal, else a line for every stage."""
-
-    plan: Plan
-    workers: int
-    seconds: dict[str, list[float]] = field(default_factory=dict)  # of the stages done, by kind
-    left: Counter = field(init=False)
-    computed: list[str] = field(default_factory=list)
-    finished: list[str] = field(default_factory=list)
-    failures: dict[str, str] = field(default_factory=dict)  # address -> log file
-    skips: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.left = Counter(map(kind, self.plan.stale))
-        self.bar = tqdm(total=len(self.plan.stale), unit="stage", disable=not sys.stderr.isatty(), dynamic_ncols=True)
-        self.bar.bar_format = "{n_fmt}/{total_fmt} stages |{bar}| {elapsed}{postfix}"
-        self.bar.set_postfix_str(self.standing())
-
-    def done(self, address: str, seconds: float, computed: bool) -> None:
-        self.seconds.setdefault(kind(address), []).append(seconds)
-        self.finished.append(address)
-        if computed:
-            self.computed.append(address)
-        self._over(address, f"{'done' if computed else 'restored or unchanged'} in {seconds:.0f} s")
-
-    def failed(self, address: str, error: BaseException) -> None:
-        _, log, tail = error.args if isinstance(error, StageFailed) else (address, str(log_file(address)), str(error))
-        self.failures[address] = log
-        tqdm.write(f"\n{address} failed ({log}):\n{tail}\n", file=sys.stderr)
-        self._over(address, "failed")
-
-    def skipped(self, address: str) -> None:
-        self.skips.append(address)
-        self._over(address, "skipped: a stage before it failed")
-
-    def _over(self, address: str, what: str) -> None:
-        self.left[kind(address)] -= 1
-        self.bar.set_postfix_str(self.standing(), refresh=False)
-        self.bar.update()
-        if self.bar.disable:
-            over = len(self.plan.stale) - self.left.total()
-            print(f"[{over}/{len(self.plan.stale)}] {address}: {what}", flush=True)
-
-    def seconds_left(self) -> float | None:
-        """From the stages of the same kind that are done; those of a kind that none is done of count as the mean of all."""
-        if not self.seconds:
-            return None
-        means = {name: statistics.fmean(values) for name, values in self.seconds.items()}
-        usual = statistics.fmean(itertools.chain.from_iterable(self.seconds.values()))
-        return sum(means.get(name, usual) * count for name, count in self.left.items()) / self.workers
-
-    def cells(self) -> str:
-        """Of the stages that were asked for and were stale."""
-        asked = self.plan.cells & self.plan.stale.keys()
-        return f"cells: {len(asked.intersection(self.finished))} done, {len(asked.difference(self.finished))} left"
-
-    def standing(self) -> str:
-        left = self.seconds_left()
-        parts = [self.cells()]
-        parts += [f"{len(self.failures)} failed"] if self.failures else []
-        parts += [f"about {tqdm.format_interval(left)} left"] if left is not None else []
-        return ", ".join(parts)
-
-    def close(self) -> None:
-        self.bar.close()
-
-
-# ---------------------------------------------------------------- the locks of the head
-
-
-def sort_locks(plan: Plan) -> None:
-    """Put new entries of the locks in the order of `dvc repro`, not in that in which workers happened to end: the same bytes every time."""
-    from dvc.repo import Repo, lock_repo
-    from dvc.utils.serialize import load_yaml, modify_yaml
-
-    files: dict[Path, list[str]] = {}
-    for address in plan.fresh:
-        path, _, name = address.rpartition(":")
-        files.setdefault(Path(path or "dvc.yaml").with_suffix(".lock"), []).append(name)
-    with Repo(_wait_for_lock=True) as repo, lock_repo(repo):
-        for path, names in files.items():
-            there = list(load_yaml(path)["stages"]) if path.exists() else []
-            wanted = [name for name in names if name in there]
-            if [name for name in there if name in set(wanted)] != wanted:
-                with modify_yaml(path) as lock:
-                    for name in wanted:
-                        lock["stages"][name] = lock["stages"].pop(name)
-
-
-def cache_folder() -> Path:
-    """DVC's cache, with the run cache in it."""
-    from dvc.repo import Repo
-
-    with Repo() as repo:
-        return Path(repo.cache.legacy.path)
-
-
-def restore(addresses: Iterable[str]) -> list[str]:
-    """Take what clones have built from the run cache, and write it to the locks here. Nothing is computed.  # those it does not have
-
-    `dvc repro` of them would do the same, but it rewrites the whole dvc.lock after every stage, which takes seconds when the lock is long.
-    """
-    from dvc.repo import Repo, lock_repo
-    from dvc.stage.cache import RunCacheNotFoundError
-
-    lost, restored = [], {}
-    with Repo(_wait_for_lock=True) as repo, lock_repo(repo):
-        stages = {stage.addressing: stage for stage in repo.index.stages}
-        for stage in map(stages.__getitem__, addresses):
-            if not stage.changed():
-                continue
-            try:
-                stage.remove_outs()
-                repo.stage_cache.restore(stage)
-                stage.save()
-                stage.commit()
-                restored.setdefault(stage.path, []).append(stage)
-            except RunCacheNotFoundError:
-                lost.append(stage.addressing)
-        for changed in restored.values():
-            changed[0].dvcfile.dump_stages(changed, update_pipeline=False)
-    return lost

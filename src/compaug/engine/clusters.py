@@ -16,7 +16,10 @@ from compaug.records import InputError
 
 FILE = Path("configs/cluster.yaml")
 PREFIXES = ("COMPAUG_", "MALLOC_")  # environment variables that always go to the workers
-QUIET = {"dashboard": False, "dashboard_address": ":0"}  # of the scheduler: no page, and its own port for every run
+QUIET = {
+    "dashboard": False,
+    "dashboard_address": "127.0.0.1:0",
+}  # of the scheduler: no page, and its own port for every run
 
 
 class Block(BaseModel):
@@ -71,12 +74,13 @@ def environment(config: Config) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(found.items()))
 
 
-def local(config: Config, workers: int):
+def local(config: Config, workers: int | None):
     """One process of one thread for each stage at a time; nothing listens on the network."""
+    from dask.system import CPU_COUNT
     from distributed import LocalCluster
 
     return LocalCluster(
-        n_workers=workers,
+        n_workers=workers or CPU_COUNT,
         threads_per_worker=1,
         host="127.0.0.1",
         scheduler_kwargs=QUIET,
@@ -87,7 +91,7 @@ def local(config: Config, workers: int):
     )
 
 
-def ssh(config: Config, workers: int):
+def ssh(config: Config, workers: int | None):
     """Workers on hosts that are reached by SSH, and the scheduler on the first one if nothing else is said."""
     from distributed import SSHCluster
 
@@ -110,7 +114,7 @@ def ssh(config: Config, workers: int):
     )
 
 
-def slurm(config: Config, workers: int):
+def slurm(config: Config, workers: int | None):
     """Jobs of a Slurm cluster, each with the workers that `options` gives it (dask_jobqueue.SLURMCluster)."""
     from dask_jobqueue import SLURMCluster
 
@@ -131,7 +135,7 @@ KINDS = {"local": local, "ssh": ssh, "slurm": slurm}
 
 
 @contextmanager
-def connected(kind: str, config: Config, workers: int) -> Iterator:
+def connected(kind: str, config: Config, workers: int | None) -> Iterator:
     """A client of the cluster; both end with the block."""
     import dask
     from distributed import Client

@@ -93,16 +93,23 @@ def _update(folder: Path, place: Place) -> None:
             shutil.copy2(source, copy)
 
 
-def wait_until_quiet(head: Path, clones: Path | None) -> None:
-    """Return when nothing that a worker of this host has started is left."""
-    locks = list(clones.glob(f"{socket.gethostname()}-*.lock")) if clones else []
-    for path in [head / TREE_LOCK, *locks]:
-        if path.exists():
-            with path.open("r+") as file:
-                fcntl.flock(file, fcntl.LOCK_EX)
+def wait_until_quiet(place: Place) -> None:
+    """Return when nothing that the workers of this host have started is left."""
+    locks = place.clones.glob(f"{socket.gethostname()}-*.lock") if place.clones else [place.head / TREE_LOCK]
+    for path in filter(Path.exists, locks):
+        with path.open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
 
 
-# ---------------------------------------------------------------- what Git says of the head
+# ---------------------------------------------------------------- what a clone needs of the head
+
+
+def cache_folder() -> Path:
+    """DVC's cache, with the run cache in it."""
+    from dvc.repo import Repo
+
+    with Repo() as repo:
+        return Path(repo.cache.legacy.path)
 
 
 def commit(head: Path) -> str:

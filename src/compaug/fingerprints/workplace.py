@@ -1,0 +1,63 @@
+"""Where fingerprints are computed: the stages' scripts, run in this process in a temporary folder with the toys."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from compaug import fingerprints
+from compaug.fingerprints import runs
+from compaug.records import InputError, read_yaml, write_json
+
+OUTSIDE = ("ACCELERATE_", "HF_", "OPENAI_")  # settings of the caller that could change a number
+
+
+def computed(names: Sequence[str], params: Path) -> Iterator[tuple[str, fingerprints.Fingerprint]]:
+    """Each fingerprint; a variant that its stage refuses is an error that names it."""
+    with prepared(params) as toys:
+        for name in names:
+            found = {}
+            for variant, steps in runs.variants(name, toys).items():
+                try:
+                    for step in steps:
+                        run_step(step)
+                except InputError as error:
+                    raise InputError(f"{name}, {variant}: {error}") from error
+                found[variant] = fingerprints.summary(Path("out"))
+                shutil.rmtree("out")
+            yield name, found
+
+
+@contextlib.contextmanager
+def prepared(params: Path) -> Iterator[runs.Toys]:
+    """A temporary folder with the toys as the current one; nothing of the caller's environment, no GPU, no network."""
+    for name in list(os.environ):
+        if name.startswith(OUTSIDE):
+            del os.environ[name]
+    os.environ |= {"CUDA_VISIBLE_DEVICES": "", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
+    from compaug.fingerprints import toys  # torch is slow to import
+
+    tree, further = toys.parameters(read_yaml(params))
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), toys.endpoint():
+        write_json("params.yaml", tree)
+        toys.write(Path("toys"))
+        yield runs.Toys(tree, further)
+
+
+def run_step(step: runs.Step) -> None:
+    """Run a stage's script in this process, from the same state of all random numbers."""
+    import numpy as np
+    import torch
+
+    if Path(step.out).exists():
+        return
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)
+    importlib.import_module(f"stages.{step.stage}").main([*step.argv, "--out", step.out])
