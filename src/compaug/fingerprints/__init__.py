@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from compaug.records import WRITTEN, read_json
+from compaug.records import WRITTEN, read_json, write_text
 
 DIGITS = 5
 RELATIVE, ABSOLUTE = 1e-3, 1e-5  # of two numbers that count as the same
