@@ -32,7 +32,7 @@ SURROUNDINGS = os.environ | {
     "GIT_COMMITTER_NAME": "a",
     "GIT_COMMITTER_EMAIL": "a@b.c",
 }
-PATIENCE = 120  # seconds that a busy machine may take
+PATIENCE = 300  # seconds that a busy machine may take
 
 # Each stage notes that it began and ended, writes half of its output at once and the rest after a pause.
 STEP = """\
@@ -74,20 +74,13 @@ stages:
       wdir: ..
       cmd: python step.py classifier@${item} predictions/${item} data/texts-${item}
       deps: [step.py, "data/texts-${item}"]
-      plots:
+      outs:
       - predictions/${item}:
           cache: false
 """
 STAGES = ["corpus", "generator@a", "generator@b", "cells/dvc.yaml:classifier@a", "cells/dvc.yaml:classifier@b"]
 TARGETS = ["dvc.yaml", "cells/dvc.yaml"]
 OUTPUTS = ["data/corpus", "data/texts-a", "data/texts-b", "predictions/a", "predictions/b"]
-
-
-def forget(toy: Toy) -> None:
-    """Make the predictions an output that DVC's run cache does not keep."""
-    file = toy.folder / "cells" / "dvc.yaml"
-    file.write_text(file.read_text().replace("plots:", "outs:"))
-    toy.commit()
 
 
 class Toy:
@@ -340,7 +333,6 @@ def test_an_unknown_target_is_one_line(tmp_path, monkeypatch, targets, message):
             "step.py: not committed, so clones would not have it",
         ),
         (lambda toy: (toy.folder / "new").write_text("x"), "new: not committed, so clones would not have it"),
-        (forget, "cells/dvc.yaml:classifier@a: an output with `cache: false` that is neither under metrics nor plots"),
     ],
 )
 def test_what_clones_would_not_have_or_could_not_give_back_is_refused_in_one_line(tmp_path, change, message):

@@ -127,6 +127,7 @@ examples = st.builds(
     seed=st.none() | st.integers(0, 2**31 - 1),
     filter_jacc=st.none() | st.floats(0, 1),
     soft_labels=st.none() | st.tuples(*[st.floats(0, 1)] * 6),
+    made_of=st.none() | st.dictionaries(st.text(), st.lists(st.text())),
 )
 
 

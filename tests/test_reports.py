@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compaug.evaluation import cell as cells
-from compaug.evaluation import gold, predictions
+from compaug.evaluation import gold, predictions, root_cell
 from compaug.evaluation.metrics import evaluate, label_matrix
 from compaug.evaluation.statistics import Summary
 from compaug.params import Backbone, Backbones
@@ -53,7 +52,9 @@ def toy_cell(generator="ld_vae", **changes):
     if generator == "none":
         results["augmented"] = results["baseline"]
     details = {
-        "acc_gain": cells.accuracy_gain(gold, label_matrix(ARMS["augmented"], 3), label_matrix(ARMS["baseline"], 3)),
+        "acc_gain": root_cell.accuracy_gain(
+            gold, label_matrix(ARMS["augmented"], 3), label_matrix(ARMS["baseline"], 3)
+        ),
         "per_composition": {arm: result["per_composition"] for arm, result in results.items()},
     }
     values = {
@@ -62,7 +63,7 @@ def toy_cell(generator="ld_vae", **changes):
         "classifier": "bert",
         "seed": 42,
         "backbones": BACKBONES,
-        "metrics": cells.summary(results, SIDE_CAR),
+        "metrics": root_cell.summary(results, SIDE_CAR),
         "details": details,
         "selection": SIDE_CAR,
         "paper": PAPER,
@@ -71,7 +72,7 @@ def toy_cell(generator="ld_vae", **changes):
 
 
 def test_the_summary_holds_the_gain_the_gap_and_the_selection_counts():
-    summary = cells.summary(arms(), SIDE_CAR)
+    summary = root_cell.summary(arms(), SIDE_CAR)
     assert summary["augmented"]["acc"] == 70 and summary["baseline"]["acc"] == 10
     assert summary["gain"]["acc"] == 60
     assert summary["gap"] == {"iid_acc": 90, "cg_acc": 10, "ratio": 9.0}
@@ -88,8 +89,8 @@ def test_the_gap_has_no_ratio_when_the_cg_accuracy_is_zero_and_is_absent_without
     gold, nothing = label_matrix(GOLD, 3), label_matrix([()] * 10, 3)
     failed = evaluate(gold, nothing, LABELS)
     both = {"augmented": failed, "baseline": failed}
-    assert cells.summary({**both, "iid": failed}, {})["gap"] == {"iid_acc": 0, "cg_acc": 0}
-    assert "gap" not in cells.summary(both, {})
+    assert root_cell.summary({**both, "iid": failed}, {})["gap"] == {"iid_acc": 0, "cg_acc": 0}
+    assert "gap" not in root_cell.summary(both, {})
 
 
 def test_the_interval_of_the_accuracy_gain_contains_the_gain():
@@ -101,7 +102,7 @@ def test_the_interval_of_the_accuracy_gain_contains_the_gain():
 
 def test_coverage_counts_requests_against_test_and_training_compositions():
     requested = {"joy+love": 6, "anger+joy": 2, "anger+love": 2, "anger": 0}
-    assert cells.coverage(requested, train={"anger+love"}, test={"joy+love", "anger+joy", "anger"}) == {
+    assert root_cell.coverage(requested, train={"anger+love"}, test={"joy+love", "anger+joy", "anger"}) == {
         "requested_compositions": 3,
         "in_test": 2,
         "unseen_in_training": 2,
@@ -109,7 +110,7 @@ def test_coverage_counts_requests_against_test_and_training_compositions():
         "test_never_requested": ["anger"],
         "share_of_requests_in_test": 80.0,
     }
-    assert cells.coverage({}, {"anger"}, {"joy"})["share_of_requests_in_test"] == 0
+    assert root_cell.coverage({}, {"anger"}, {"joy"})["share_of_requests_in_test"] == 0
 
 
 def test_the_page_shows_samples_and_what_the_oracle_reads_in_them():

@@ -14,11 +14,22 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import (
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    DynamicCache,
+    EncoderDecoderCache,
+    PreTrainedModel,
+)
+from transformers.modeling_outputs import BaseModelOutput
 from transformers.utils import logging
 
 from compaug.records import InputError
 from compaug.training import batches_by_length
+
+__all__ = ["BaseModelOutput", "DynamicCache", "EncoderDecoderCache", "PreTrainedModel"]  # for others
 
 IGNORED = -100  # label id that a language-model loss skips
 WEIGHTS, WEIGHTS_INDEX = "model.safetensors", "model.safetensors.index.json"

@@ -192,11 +192,15 @@ def check_file(path: Path | str) -> None:
     A file has no place for a mark, but the bytes of `write_json` and `write_rows` are told from those of people and other programs.
     """
     path = Path(path)
+    _check_no_folder(path)
+    if path.suffix in (".json", ".jsonl") and path.exists() and not _is_own_json(path):
+        raise InputError(f"{path}: no stage wrote this file; give another path, or move it away")
+
+
+def _check_no_folder(path: Path) -> None:
     _check_place(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder, and a file is to be written there; give another path")
-    if path.suffix in (".json", ".jsonl") and path.exists() and not _is_own_json(path):
-        raise InputError(f"{path}: no stage wrote this file; give another path, or move it away")
 
 
 def _check_place(path: Path) -> None:
@@ -230,7 +234,7 @@ def _is_own_json(path: Path) -> bool:
 def atomic_path(path: Path | str) -> Iterator[Path]:
     """A temporary path beside `path`, renamed over it on success and removed on failure."""
     path = Path(path)
-    check_file(path)
+    _check_no_folder(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
     os.close(handle)
@@ -291,6 +295,7 @@ def write_text(path: Path | str, text: str) -> None:
 
 def write_json(path: Path | str, value: object) -> None:
     """Sorted keys, two spaces; NaN is refused because no JSON reader agrees on it."""
+    check_file(path)
     write_text(path, _document(value))
 
 
@@ -326,6 +331,7 @@ def read_yaml(path: Path | str) -> dict:
 
 def write_rows(path: Path | str, rows: Iterable[dict]) -> int:
     """Stream rows to a JSONL file; returns how many were written."""
+    check_file(path)
     count = 0
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
         for row in rows:

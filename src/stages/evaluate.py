@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from compaug import params
-from compaug.evaluation import cell, predictions
 from compaug.evaluation import gold as golds
+from compaug.evaluation import predictions, root_cell
 from compaug.evaluation.decoding import DECODINGS, PART_OF_SPLIT, Case
 from compaug.evaluation.gold import Gold
 from compaug.evaluation.metrics import evaluate
@@ -33,7 +33,7 @@ def main(argv: list[str] | None = None) -> None:
 
     truth, predicted, arms = {}, {}, {}
     for arm, found in trained.items():
-        split = cell.SPLIT_OF_ARM[arm]
+        split = root_cell.SPLIT_OF_ARM[arm]
         ids = tuple(gold.parts[PART_OF_SPLIT[split]])
         found.check_covers(ids)
         case = Case(found, gold, {split: ids}, (), blocks["composition_prior"], evaluation.threshold)
@@ -42,12 +42,12 @@ def main(argv: list[str] | None = None) -> None:
 
     side_car, fidelity = quality["selection"], quality.get("fidelity")
     details = {
-        "acc_gain": cell.accuracy_gain(truth["augmented"], predicted["augmented"], predicted["baseline"]),
+        "acc_gain": root_cell.accuracy_gain(truth["augmented"], predicted["augmented"], predicted["baseline"]),
         "per_composition": {arm: result["per_composition"] for arm, result in arms.items()},
         "coverage": _coverage(side_car, gold),
     }
     if "oversample" in arms:
-        gain = cell.accuracy_gain(truth["augmented"], predicted["augmented"], predicted["oversample"])
+        gain = root_cell.accuracy_gain(truth["augmented"], predicted["augmented"], predicted["oversample"])
         details["acc_gain_over_oversample"] = gain
     if written := {arm: _unparsed(found.unparsed) for arm, found in trained.items() if found.unparsed is not None}:
         details["unparsed"] = written
@@ -58,7 +58,7 @@ def main(argv: list[str] | None = None) -> None:
     if fidelity:
         details |= {"fidelity": fidelity["kept"], "samples": quality["samples"]}
     plots.write(args.plots, {arm: found.losses for arm, found in trained.items()}, arms, gold, side_car)
-    write_json(args.out, cell.summary(arms, side_car))
+    write_json(args.out, root_cell.summary(arms, side_car))
     write_json(args.details, details)
 
 
@@ -68,12 +68,12 @@ def _unparsed(pieces) -> dict[str, int]:
 
 def _coverage(side_car: Mapping, gold: Gold) -> dict:
     requested = {key: row.get("requested", 0) for key, row in side_car.get("per_composition", {}).items()}
-    return cell.coverage(requested, gold.compositions("train"), gold.compositions("test"))
+    return root_cell.coverage(requested, gold.compositions("train"), gold.compositions("test"))
 
 
 def _paths_by_arm(paths: list[Path]) -> dict[str, Path]:
     arms = {path.name.removesuffix(".jsonl.gz"): path for path in paths}
-    if len(arms) != len(paths) or set(arms) - set(cell.SPLIT_OF_ARM) or not {"augmented", "baseline"} <= set(arms):
+    if len(arms) != len(paths) or set(arms) - set(root_cell.SPLIT_OF_ARM) or not {"augmented", "baseline"} <= set(arms):
         raise InputError(
             f"--predictions: got {', '.join(path.name for path in paths)}; give <arm>.jsonl.gz once for augmented and "
             "baseline and at most once for iid and oversample"

@@ -25,6 +25,8 @@ def main(argv: list[str] | None = None) -> None:
     if unknown := sorted(set(args.names) - set(known)):
         raise InputError(f"there is no fingerprint {unknown[0]!r}; choose from {', '.join(known)}")
     folder, changed = args.out.absolute(), []
+    if foreign := next((path for path in sorted(folder.glob("*.json")) if not fingerprints.is_written(path)), None):
+        raise InputError(f"{foreign}: not a fingerprint, and no stage wrote it; give another --out, or move it away")
     for name, now in workplace.computed(args.names or known, args.params):
         path = fingerprints.path_of(name, folder)
         what = list(fingerprints.differences(fingerprints.read(path), now)) if path.exists() else ["it is new"]

@@ -87,11 +87,6 @@ def _place(plan: engine.Plan, config: clusters.Config) -> clones.Place:
         raise InputError(
             f"{changed[0]}: not committed, so clones would not have it; commit or stash it ({len(changed)} files)"
         )
-    if plan.forgotten:
-        raise InputError(
-            f"{plan.forgotten[0]}: an output with `cache: false` that is neither under metrics nor plots, so that DVC keeps no run of it "
-            "to take out of a clone; list it under plots, or build without clones"
-        )
     return clones.Place(
         head,
         clusters.environment(config),

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from compaug import params
 from compaug.records import InputError, read_json, write_text
-from compaug.reports import longtable, page
 from stages import parser, run
 
 PARAMS = ["benchmarks"]
@@ -21,6 +20,8 @@ LIMIT = 1_000_000  # bytes of the page
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
+    from compaug.reports import longtable, page  # after the cheap checks: pandas and matplotlib are slow to import
+
     results = longtable.load(args.reports, **params.load(args.params, PARAMS))
     quality = longtable.read_all(args.reports / "quality")
     costs = [
@@ -35,7 +36,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".html")
     made.add_argument(
         "--reports", type=Path, default=Path("reports"), help="folder with results.csv, tables/figures and quality"
     )

@@ -15,12 +15,13 @@ from pathlib import Path
 
 from compaug import experiments
 from compaug.records import InputError, read_json, read_yaml, write_json
-from compaug.reports import longtable, page
 from stages import COSTS, cost_file, parser, read_cost, run
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
+    from compaug.reports import longtable, page  # after the cheap checks: pandas and matplotlib are slow to import
+
     kept = read_json(args.out) if args.out.exists() else {}
     outputs = outputs_of(sorted(args.grid.glob("*/dvc.lock")))
     frame = longtable.read(args.reports)[0]
@@ -87,7 +88,7 @@ def commit_of(path: Path) -> str:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out=".json")
     made.add_argument("--experiments", type=Path, default=experiments.FILE, help="the products of axes")
     made.add_argument(
         "--reports", type=Path, default=Path("reports"), help="folder with results.csv (default: reports)"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from compaug import experiments, params
 from compaug.evaluation import gains, results
-from compaug.evaluation.results import Evaluator, Folders, Found
+from compaug.evaluation.cells import Evaluator, Folders, Found
 from stages import parser, run
 
 PARAMS = ["evaluation", "composition_prior"]
@@ -28,9 +28,9 @@ def main(argv: list[str] | None = None) -> None:
     every = [evaluator.evaluate(experiment) for experiment in experiments.read(args.experiments, args.params).values()]
     for found in every:
         _report(found)
-    results.write_table(args.out, results.COLUMNS, (row for found in every for row in found.table()))
+    results.write_table(args.out, results.COLUMNS, (row for found in every for row in results.table(found)))
     results.write_table(args.gains, gains.COLUMNS, (row for found in every for row in gains.table(found)))
-    confusions = (row for found in every for row in found.confusions())
+    confusions = (row for found in every for row in results.confusions(found))
     results.write_table(args.confusions, results.CONFUSION_COLUMNS, confusions)
 
 
@@ -39,7 +39,7 @@ def _report(found: Found) -> None:
     asked = len(found.experiment.cells)
     print(f"{found.experiment.name}: {found.made} of {asked} cells", file=sys.stderr)
     if found.made and found.missing:
-        print(f"{found.experiment.name}: missing {', '.join(found.missing)}", file=sys.stderr)
+        print(f"{found.experiment.name}: missing {', '.join(map(str, found.missing))}", file=sys.stderr)
 
 
 def _parser():

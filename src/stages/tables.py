@@ -12,7 +12,6 @@ from pathlib import Path
 
 from compaug import params
 from compaug.records import atomic_dir, write_text
-from compaug.reports import cells, contents, longtable
 from stages import parser, run
 
 PARAMS = ["benchmarks"]
@@ -21,6 +20,12 @@ LATEX = ("table_2",)
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
+    from compaug.reports import (
+        cells,
+        contents,
+        longtable,
+    )  # after the cheap checks: pandas and matplotlib are slow to import
+
     results = longtable.load(args.reports, **params.load(args.params, PARAMS))
     with atomic_dir(args.out) as folder:
         (folder / "figures").mkdir(parents=True)
@@ -39,7 +44,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__)
+    made = parser(__doc__, out="folder")
     made.add_argument(
         "--reports", type=Path, default=Path("reports"), help="folder with results.csv (default: reports)"
     )

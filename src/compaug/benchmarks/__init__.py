@@ -52,7 +52,7 @@ def read(
 
 
 def oracle_for(reader: str, options: Mapping[str, Any]) -> SimpleNamespace | None:
-    """The grammar of a corpus made from one (`reports.cell.KnownGrammar`), or None. Reports judge with it; no method may."""
+    """The grammar of a corpus made from one (`evaluation.grammar.KnownGrammar`), or None. Reports judge with it; no method may."""
     if reader != "diagnostic":
         return None
     from compaug.benchmarks import diagnostic

@@ -10,17 +10,18 @@ from collections.abc import Mapping
 from functools import partial
 
 import torch
-from peft import PrefixEncoder, PrefixTuningConfig
 from torch import Tensor, nn
-from transformers import DynamicCache
 
 from compaug.classifiers import body
+from compaug.pretrained import DynamicCache
 
 ROLES = ("encoder",)
 
 
 class BertPrefix(body.BertClassifier):
     def __init__(self, encoder: nn.Module, n_labels: int, prefix_length: int, dropout: float) -> None:
+        from peft import PrefixEncoder, PrefixTuningConfig  # after `pretrained`
+
         super().__init__(encoder.requires_grad_(False), n_labels, 0, dropout)
         config = encoder.config
         self.prefix = PrefixEncoder(

@@ -12,10 +12,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from transformers.modeling_outputs import BaseModelOutput
 
 from compaug.classifiers import body
-from compaug.pretrained import IGNORED, load_seq2seq, pad
+from compaug.pretrained import IGNORED, BaseModelOutput, load_seq2seq, pad
 from compaug.records import InputError
 
 ROLES = ("seq2seq",)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from compaug.engine import guard
+from compaug.engine import guard, keep
 from compaug.engine.clones import Place
 from compaug.records import InputError
 
@@ -54,7 +54,7 @@ class Plan:
     stale: dict[str, tuple[str, ...]]  # those to build -> the ones among them that each waits for
     fresh: tuple[str, ...]  # those to build that no dvc.lock has yet
     cells: frozenset[str]  # the stages that were asked for
-    forgotten: tuple[str, ...]  # those to build whose results DVC's run cache does not keep
+    forgotten: frozenset[str]  # those to build whose runs DVC does not keep by itself
     sources: tuple[str, ...]  # files and folders that stages read and none of them writes
     outputs: frozenset[str]  # ... and that stages write
 
@@ -96,8 +96,7 @@ def plan(targets: Sequence[str], experiments: Iterable[str] = ()) -> Plan:
                     stale[stage.addressing] = waits
                     if not any(out.hash_info for out in stage.outs):
                         fresh.append(stage.addressing)
-                    # Stage.run of DVC: outputs that are neither cached nor metrics or plots keep a run out of the run cache.
-                    if any(not (out.use_cache or out.is_metric or out.is_plot) for out in stage.outs):
+                    if keep.needed(stage):
                         forgotten.append(stage.addressing)
             made = {Path(out.fs_path) for out in repo.index.outs}
             around = made.union(*(path.parents for path in made)) if made else set()
@@ -108,7 +107,7 @@ def plan(targets: Sequence[str], experiments: Iterable[str] = ()) -> Plan:
                 stale=stale,
                 fresh=tuple(fresh),
                 cells=frozenset(stage.addressing for stage in cells),
-                forgotten=tuple(forgotten),
+                forgotten=frozenset(forgotten),
                 sources=tuple(sorted(os.path.relpath(path) for path in sources)),
                 outputs=frozenset(os.path.relpath(path) for path in made),
             )
@@ -134,10 +133,13 @@ _running: set[subprocess.Popen] = set()
 _present: set[str] = set()  # stages whose outputs this worker's clone has
 
 
-def make(address: str, place: Place, ancestors: tuple[str, ...], *before: object) -> tuple[float, bool]:
+def make(
+    address: str, place: Place, ancestors: tuple[str, ...], forgotten: bool, *before: object
+) -> tuple[float, bool]:
     """Build one stage; `before` are the results of the tasks that it had to wait for.  # seconds, whether its command ran
 
-    In a working tree of its own, a worker first brings those stages up to date that were built elsewhere: the run cache has them.
+    In a working tree of its own, a worker first brings those stages up to date that were built elsewhere: the run cache has them. It keeps
+    there the run of a `forgotten` one, which DVC would not.
     """
     start = time.monotonic()
     folder, lock = place.settle()
@@ -162,6 +164,9 @@ def make(address: str, place: Place, ancestors: tuple[str, ...], *before: object
             _running.discard(process)
         said = log.read_text(encoding="utf-8", errors="replace")
         if process.returncode == 0:
+            if place.clones and forgotten:
+                module = [sys.executable, "-m", "compaug.engine.keep", address]
+                subprocess.run(module, cwd=folder, env=place.surroundings(folder), check=True, capture_output=True)
             _present.update(missing, [address])
             return time.monotonic() - start, f"Running stage '{address}'" in said
         if wait is None or not any(sign in said for sign in LOCKED):
@@ -190,6 +195,7 @@ def build(client, plan: Plan, place: Place, progress) -> None:
             address,
             place,
             plan.ancestors[address] if place.clones else (),
+            address in plan.forgotten,
             *[futures[earlier] for earlier in waits],
             key=(kind(address), address),
             priority=heights[address],

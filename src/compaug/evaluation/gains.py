@@ -22,7 +22,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from compaug.evaluation.results import CELL_COLUMNS, Found, Outcome, Row
+from compaug.evaluation.cells import Found, Outcome
+from compaug.evaluation.results import CELL_COLUMNS, Row
 from compaug.evaluation.statistics import (
     holm,
     paired_t_test,

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from compaug.records import WRITTEN, read_json
+from compaug.records import WRITTEN, read_json, write_text
 
 DIGITS = 5
 RELATIVE, ABSOLUTE = 1e-3, 1e-5  # of two numbers that count as the same
@@ -95,16 +95,26 @@ def path_of(name: str, folder: Path) -> Path:
 def write(path: Path, fingerprint: Fingerprint) -> None:
     """One line for each file of each variant."""
     first = next(iter(fingerprint.values()))
-    blocks = []
+    written = {}
     for number, (variant, files) in enumerate(fingerprint.items()):
         kept = {file: what for file, what in files.items() if not number or what != first.get(file)}
-        gone = {file: None for file in first if file not in files}
-        lines = [f"{json.dumps(file)}: {json.dumps(what, ensure_ascii=False)}" for file, what in (kept | gone).items()]
+        written[variant] = kept | {file: None for file in first if file not in files}
+    write_text(path, _text(written))
+
+
+def _text(written: dict[str, dict]) -> str:
+    blocks = []
+    for variant, files in written.items():
+        lines = [f"{json.dumps(file)}: {json.dumps(what, ensure_ascii=False)}" for file, what in files.items()]
         blocks.append(f"{json.dumps(variant)}: {{\n" + ",\n".join(lines) + "\n}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        "{\n" + ",\n".join(blocks) + "\n}\n", encoding="utf-8"
-    )  # a file of the repository, no output of a stage
+    return "{\n" + ",\n".join(blocks) + "\n}\n"
+
+
+def is_written(path: Path) -> bool:
+    """Whether a file has the form that `write` gives it; another one is somebody else's."""
+    written = read_json(path)
+    own = isinstance(written, dict) and all(isinstance(files, dict) for files in written.values())
+    return own and path.read_text(encoding="utf-8") == _text(written)
 
 
 def read(path: Path) -> Fingerprint:

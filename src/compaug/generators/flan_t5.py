@@ -7,12 +7,20 @@ from pathlib import Path
 
 from accelerate import PartialState
 from torch import Tensor
-from transformers import DynamicCache, EncoderDecoderCache, PreTrainedModel
-from transformers.modeling_outputs import BaseModelOutput
 
 from compaug.generators import sampling
 from compaug.generators.examples import one_each, training_examples
-from compaug.pretrained import IGNORED, Seq2SeqLoss, load_seq2seq, pad, save
+from compaug.pretrained import (
+    IGNORED,
+    BaseModelOutput,
+    DynamicCache,
+    EncoderDecoderCache,
+    PreTrainedModel,
+    Seq2SeqLoss,
+    load_seq2seq,
+    pad,
+    save,
+)
 from compaug.records import Draft, Example, atomic_dir, digest, file_digest, read_json, sub_seed, write_json
 from compaug.training import FitOptions, device, fit, holdout, seed_everything, work_dir_for
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from functools import partial
 
 import torch
-from peft import PrefixEncoder, PrefixTuningConfig
 from torch import Tensor, nn
 
 from compaug.generators import prefix
@@ -21,6 +20,8 @@ class SharedPrefix(nn.Module):
     """The same L prefix rows for every text."""
 
     def __init__(self, prefix_length: int, mid_dim: int, decoder) -> None:
+        from peft import PrefixEncoder, PrefixTuningConfig  # after `pretrained`
+
         super().__init__()
         config = PrefixTuningConfig(
             num_virtual_tokens=prefix_length,

@@ -17,11 +17,10 @@ import torch.nn.functional as F
 from accelerate import PartialState
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from transformers import DynamicCache, PreTrainedModel, PreTrainedTokenizerBase
 
 from compaug.generators import sampling
 from compaug.generators.examples import check_prompts, one_each, training_examples
-from compaug.pretrained import load_decoder, load_tensors
+from compaug.pretrained import DynamicCache, PreTrainedModel, load_decoder, load_tensors
 from compaug.records import (
     Draft,
     Example,
@@ -102,7 +101,7 @@ def check_positions(decoder, label_sets: Sequence[LabelSet], prefix_length: int,
 def text_rows(
     examples: Sequence[Example],
     task,
-    tokenizer: PreTrainedTokenizerBase,
+    tokenizer,
     max_length: int,
     loss_on_prompt: bool = False,
 ) -> list[dict]:
@@ -273,7 +272,7 @@ class PrefixStep:
 
 def decode(
     decoder: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
+    tokenizer,
     rows_of: Callable[[list[int], Mapping[str, Tensor]], Tensor],
     label_sets: Sequence[LabelSet],
     prompts: Sequence[str],

@@ -17,7 +17,6 @@ from accelerate import PartialState
 from accelerate.utils import gather_object
 from torch import Tensor
 from tqdm import tqdm
-from transformers import PreTrainedTokenizerBase
 
 from compaug.records import sub_seed
 from compaug.training import batches_by_length, device
@@ -37,7 +36,7 @@ class Step(Protocol):
 def decode(
     begin: Callable[[list[int]], tuple[Step, list[list[int]]]],
     lengths: Sequence[int],
-    tokenizer: PreTrainedTokenizerBase,
+    tokenizer,
     synthesis,
     seed: int,
 ) -> list[str]:
