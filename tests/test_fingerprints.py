@@ -15,7 +15,7 @@ import yaml
 from graph import ROOT
 
 from compaug import fingerprints
-from compaug.fingerprints import runs
+from compaug.fingerprints import runs, workplace
 from stages import fingerprint
 
 COMMITTED = ROOT / "fingerprints"
@@ -150,7 +150,7 @@ def test_a_new_generator_has_fingerprints_without_being_listed(tmp_path):
 
 
 def test_the_file_of_a_method_that_is_gone_is_removed(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(fingerprint, "computed", lambda names, params: iter(()))
+    monkeypatch.setattr(workplace, "computed", lambda names, params: iter(()))
     path = tmp_path / "train_generator-gone.json"
     path.write_text("{}")
     with pytest.raises(SystemExit):

@@ -3,7 +3,7 @@
 python -m stages.portable [--cpu EPYC-Milan --cpu Haswell] [train_generator-ld_vae ...]
 
 The trainings are those of the fingerprints, and one step of each part of the default cell at its own size. One line for each: equal, or the
-first operation of torch that differs; exit 1 when one does. The CPU is emulated by qemu-user, about ten times slower than this one.
+first operation of torch that differs; exit 1 when one does. The CPU is emulated by qemu-user, which takes a quarter of an hour for all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from itertools import product
 from pathlib import Path
 
 from compaug.fingerprints import runs, workplace
@@ -25,12 +24,13 @@ from stages import run
 
 EMULATOR = "qemu-x86_64"
 CPU = "EPYC-Milan"  # AMD, no AVX-512
-FULL_SIZE = "full-size"  # the kinds of this name: see runs.full_size
+FULL_SIZE = "full-size"  # the kind of runs.full_size
+TRAINED = ("backbones", "classifier", "label_generator", "train_generator", FULL_SIZE)
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    kinds = args.kinds or known()
+    kinds = args.kinds or trainings()
     if unknown := sorted(set(kinds) - set(known())):
         raise InputError(f"there is no kind {unknown[0]!r}; choose from {', '.join(known())}")
     if args.trace:
@@ -47,19 +47,30 @@ def main(argv: list[str] | None = None) -> None:
             print(f"{cpu}, emulated", flush=True)
             there = traced(kinds, args.params, Path(folder) / cpu, (EMULATOR, "-cpu", cpu))
             for kind, what in compared(here, there):
-                print(
-                    f"{cpu}: {kind}: {what or 'equal, ' + str(len(here[kind]['operations'])) + ' operations'}",
-                    flush=True,
-                )
+                equal = f"equal, {len(here[kind]['operations'])} operations"
+                print(f"{cpu}: {kind}: {what or equal}", flush=True)
                 different += [kind] if what else []
     if different:
         sys.exit(1)
 
 
 def known() -> list[str]:
-    """Kinds of models, by the names of their fingerprints, and the steps at full size. What opens no model has none."""
-    idle = {f"{stage}-{name}" for stage, name in product(("train_generator", "synthesize"), runs.controls())}
-    return [name for name in runs.names() if name not in idle] + [FULL_SIZE]
+    """What can be compared: the fingerprints' computations, and a step of each part of the default cell at its own size."""
+    return [*runs.names(), FULL_SIZE]
+
+
+def trainings() -> list[str]:
+    """Those of them that train a model: what takes last digits further."""
+    idle = {f"train_generator-{name}" for name in runs.controls()}
+    return [name for name in known() if name.startswith(TRAINED) and name not in idle]
+
+
+def steps_of(kind: str, toys: runs.Toys) -> list[runs.Step]:
+    """The first variant of a fingerprint; of a classifier without the filter, which is trained in the same way."""
+    if kind == FULL_SIZE:
+        return runs.full_size()
+    steps = next(iter(runs.variants(kind, toys).values()))
+    return [step for step in steps if step.stage != "train_filter" or kind == "select"]
 
 
 def missing() -> str | None:
@@ -90,9 +101,8 @@ def trace(kinds: Sequence[str], params: Path, out: Path) -> None:
     with out.open("w", encoding="utf-8") as stream, workplace.prepared(params) as toys:
         for kind in kinds:
             start = time.perf_counter()
-            steps = runs.full_size() if kind == FULL_SIZE else next(iter(runs.variants(kind, toys).values()))
             with Recorder() as recorder:
-                for step in steps:
+                for step in steps_of(kind, toys):
                     workplace.run_step(step)
             files = {str(path): file_digest(path) for path in sorted(Path("out").rglob("*")) if path.is_file()}
             shutil.rmtree("out")
@@ -128,7 +138,7 @@ def compared(here: dict[str, dict], there: dict[str, dict]) -> Iterator[tuple[st
 
 def _parser():
     made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("kinds", nargs="*", help="kinds of models; all of them when none is named")
+    made.add_argument("kinds", nargs="*", help="what to compare; every training when nothing is named")
     made.add_argument("--cpu", action="append", help=f"a CPU that {EMULATOR} knows; may be repeated (default: {CPU})")
     made.add_argument("--params", type=Path, default=Path("params.yaml"), help="parameter file (default: params.yaml)")
     made.add_argument("--trace", type=Path, help="compare nothing, write what this CPU computes to this file")
