@@ -3,8 +3,8 @@
 python -m stages.results --predictions reports/predictions --gold reports/gold --quality reports/quality \
     --out reports/results.csv --gains reports/gains.csv
 
-Nothing is trained and no text or model is needed: it runs in any clone. An experiment without any predictions is left out, and cells
-that are missing are named. `compaug.evaluation.results` and `.gains` say what the columns mean.
+Nothing is trained and no text or model is needed: it runs in any clone. A benchmark of an experiment comes in when all of its cells
+have predictions (or with --partial); what is missing is named. `compaug.evaluation.results` and `.gains` say what the columns mean.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from compaug.evaluation.cells import Evaluator, Folders, Found
 from stages import parser, run
 
 PARAMS = ["evaluation", "composition_prior"]
+SHOWN = 3  # of the missing files
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS)
     folders = Folders(args.predictions, args.gold, args.quality, args.judged, args.representations)
-    evaluator = Evaluator(folders, blocks["composition_prior"], blocks["evaluation"])
+    evaluator = Evaluator(folders, blocks["composition_prior"], blocks["evaluation"], args.partial)
     every = [evaluator.evaluate(experiment) for experiment in experiments.read(args.experiments, args.params).values()]
     for found in every:
         _report(found)
@@ -36,10 +37,12 @@ def main(argv: list[str] | None = None) -> None:
 
 def _report(found: Found) -> None:
     """How much of an experiment is there, on standard error."""
-    asked = len(found.experiment.cells)
-    print(f"{found.experiment.name}: {found.made} of {asked} cells", file=sys.stderr)
-    if found.made and found.missing:
-        print(f"{found.experiment.name}: missing {', '.join(map(str, found.missing))}", file=sys.stderr)
+    name, missing = found.experiment.name, [str(path) for path in found.missing]
+    print(f"{name}: {found.made} of {len(found.experiment.cells)} cells", file=sys.stderr)
+    if missing:
+        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+        left_out = f"; {', '.join(found.waiting)} left out until they are there" if found.waiting else ""
+        print(f"{name}: missing {', '.join(missing[:SHOWN])}{more}{left_out}", file=sys.stderr)
 
 
 def _parser():
@@ -53,6 +56,11 @@ def _parser():
         "--judged", type=Path, default=reports / "judged", help="folder of what readers found in the texts"
     )
     made.add_argument("--representations", type=Path, default=reports / "representations", help="folder of silhouettes")
+    made.add_argument(
+        "--partial",
+        action="store_true",
+        help="also the cells that are there of a benchmark whose other cells are missing",
+    )
     made.add_argument("--out", type=Path, required=True, help="the long table to write")
     made.add_argument("--gains", type=Path, required=True, help="paired gains to write")
     made.add_argument("--confusions", type=Path, default=reports / "confusions.csv", help="confusions to write")

@@ -60,21 +60,24 @@ class Outcome:
 @dataclass
 class Found:
     """One experiment: the outcomes that are compared with each other; facts about its cells and ceilings, which are not; the files that
-    are missing; and how many cells have predictions."""
+    are missing; the benchmarks that wait for them; and how many cells have predictions."""
 
     experiment: Experiment
     outcomes: list[Outcome] = field(default_factory=list)
     others: list[Outcome] = field(default_factory=list)
     missing: list[Path] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
     made: int = 0
 
 
 class Evaluator:
     """Evaluates experiments; a file that two of them need is read once, a cell on the same rows is evaluated once."""
 
-    def __init__(self, folders: Folders, options, evaluation):
-        """`options`, `evaluation`: the blocks `composition_prior` and `evaluation` of params.yaml."""
-        self.folders, self.options, self.evaluation = folders, options, evaluation
+    def __init__(self, folders: Folders, options, evaluation, partial: bool = False):
+        """`options`, `evaluation`: the blocks `composition_prior` and `evaluation` of params.yaml. `partial`: evaluate the cells that are
+        there also where an experiment lacks some of a benchmark, whose means would then be of other seeds or generators than its table says.
+        """
+        self.folders, self.options, self.evaluation, self.partial = folders, options, evaluation, partial
         self.gold = cache(lambda benchmark: golds.read(folders.gold / f"{benchmark}.jsonl.gz"))
         self.predictions = cache(self._predictions)
         self.outcomes = cache(self._outcomes)
@@ -84,15 +87,22 @@ class Evaluator:
         return predicted.read(self.folders.of(cell), len(self.gold(cell.benchmark).labels))
 
     def evaluate(self, experiment: Experiment) -> Found:
-        found = Found(experiment)
-        there = [cell for cell in experiment.cells if self.folders.of(cell).exists()]
-        found.made = len(there)
-        found.missing += [self.folders.of(cell) for cell in experiment.cells if cell not in set(there)]
-        if not there:
-            return found
-        for benchmark in dict.fromkeys(cell.benchmark for cell in there):
-            self._benchmark(found, [cell for cell in there if cell.benchmark == benchmark])
-        measured = [(measure, cell) for measure, cells in experiment.measures.items() for cell in cells]
+        found, evaluated = Found(experiment), set()
+        for benchmark in dict.fromkeys(cell.benchmark for cell in experiment.cells):
+            cells = [cell for cell in experiment.cells if cell.benchmark == benchmark]
+            there = [cell for cell in cells if self.folders.of(cell).exists()]
+            found.made += len(there)
+            if not there:
+                continue
+            found.missing += [self.folders.of(cell) for cell in cells if cell not in set(there)]
+            if len(there) < len(cells) and not self.partial:
+                found.waiting.append(benchmark)
+                continue
+            evaluated.add(benchmark)
+            self._benchmark(found, there)
+        measured = [
+            (m, cell) for m, cells in experiment.measures.items() for cell in cells if cell.benchmark in evaluated
+        ]
         paths = dict.fromkeys(self.folders.measured(*some) for some in measured)
         found.missing += [path for path in paths if not path.exists()]
         return found
