@@ -23,7 +23,7 @@ from compaug.records import InputError
 Composition = tuple[int, ...]
 Counted = Iterable[Composition] | Mapping[Composition, int]  # compositions of rows, or how often each occurs
 
-SMALLEST = 1e-6  # predictions.jsonl has six digits: probabilities are kept this far from 0 and 1
+SMALLEST = 1e-6  # predictions have six digits: probabilities are kept this far from 0 and 1
 SMOOTHING = 1.0  # rows that independent labels count for in P_train
 ROWS = 2048  # scored at a time: 2,048 x 4,400 numbers are 72 MB
 WEIGHTS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
