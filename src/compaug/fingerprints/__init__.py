@@ -24,7 +24,7 @@ RELATIVE, ABSOLUTE = 1e-3, 1e-5  # of two numbers that count as the same
 HASH = re.compile(
     r"[0-9a-f]{16}|[0-9a-f]{64}"
 )  # of inputs, last digits included: it says nothing that the numbers do not
-UNDEFINED = "key.bias"  # the same added to all keys changes no attention: its gradient is rounding, which AdamW makes as large as any other
+UNDEFINED = ".self.key.bias"  # the same added to all keys changes no attention: its gradient is rounding, which AdamW makes as large as any other
 VERSIONS = ("transformers_version", "tokenizer_version")  # not the project's code
 
 Fingerprint = dict[str, dict[str, object]]
