@@ -295,7 +295,7 @@ def test_a_lock_that_another_process_holds_is_waited_for(tmp_path, monkeypatch):
         monkeypatch.setenv(name, value)
     said = []
     monkeypatch.setattr(engine.time, "sleep", lambda seconds: said.append(locked(toy)) or time_sleep(0.5))
-    assert engine.make("corpus", clones.Place(toy.folder), ())[1], "its command did not run"
+    assert engine.make("corpus", clones.Place(toy.folder), (), False)[1], "its command did not run"
     assert said and all("is busy, it is being blocked by" in text for text in said)
     assert toy.notes() == ["begin corpus", "end corpus"]
 

@@ -152,7 +152,7 @@ def test_a_new_generator_has_fingerprints_without_being_listed(tmp_path):
 def test_the_file_of_a_method_that_is_gone_is_removed(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(workplace, "computed", lambda names, params: iter(()))
     path = tmp_path / "train_generator-gone.json"
-    path.write_text("{}")
+    fingerprints.write(path, {"default": {"model/config.json": {"layers": 2}}})
     with pytest.raises(SystemExit):
         fingerprint.main(["--check", "--out", str(tmp_path)])
     assert path.exists()

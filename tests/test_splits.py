@@ -314,7 +314,7 @@ def run_stage(tmp_path, name, reference=None, **changes):
 
 def test_the_stage_writes_the_same_bytes_again(tmp_path):
     first = run_stage(tmp_path, "one")
-    assert len(first) == 10
+    assert len(first) == 12
     assert run_stage(tmp_path, "two") == first
     assert run_stage(tmp_path, "three", seed=8) != first
 

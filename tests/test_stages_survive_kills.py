@@ -133,8 +133,9 @@ TRAINING_STAGES = {  # stage: its arguments, and what it does after the training
         "compaug.generators.prefix.save_file",
     ),
     "train_classifier": (
-        ["--classifier", "bert", "--labels", "split/labels.json", *FILES, "--backbones", "backbones"],
-        "stages.train_classifier.write_rows",
+        ["--classifier", "bert", "--labels", "split/labels.json", *FILES, "--backbones", "backbones"]
+        + ["--predictions", "predictions.jsonl.gz"],
+        "compaug.evaluation.predictions.write",
     ),
 }
 

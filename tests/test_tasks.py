@@ -192,7 +192,7 @@ def test_soft_labels_and_records_reach_the_classifier(toy_run, folders, monkeypa
     monkeypatch.setattr(classifiers, "load", load)
     write_rows("test.jsonl", [Example("x", "so dark", ()).as_row()])
     more = "--classifier bert --labels split/labels.json --train split/train.jsonl --synthetic kept.jsonl"
-    more += f" --test-inputs test.jsonl --backbones {folders['encoder'].parent} --out classifier"
+    more += f" --test-inputs test.jsonl --backbones {folders['encoder'].parent} --out classifier --predictions predictions.jsonl.gz"
     train_classifier.main([*toy_run, *more.split()])
     trained = {row["id"]: row["targets"].tolist() for rows in batches for row in rows if "targets" in row}
     assert trained["toy-000003"] == list(SOFT)
