@@ -65,7 +65,9 @@ def seed_everything(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.set_deterministic_debug_mode(
+        "warn"
+    )  # use_deterministic_algorithms is the same, but imports the compiler to tell it
     torch.utils.deterministic.fill_uninitialized_memory = False  # 4 % of a small model's time, and nothing reads it
     torch.backends.cudnn.benchmark = False
 
