@@ -67,7 +67,7 @@ def seed_everything(seed: int) -> None:
     torch.manual_seed(seed)
     torch.set_deterministic_debug_mode(
         "warn"
-    )  # use_deterministic_algorithms is the same, but imports the compiler to tell it
+    )  # as use_deterministic_algorithms, which imports torch's compiler to tell it
     torch.utils.deterministic.fill_uninitialized_memory = False  # 4 % of a small model's time, and nothing reads it
     torch.backends.cudnn.benchmark = False
 
