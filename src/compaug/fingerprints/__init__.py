@@ -25,6 +25,7 @@ HASH = re.compile(
     r"[0-9a-f]{16}|[0-9a-f]{64}"
 )  # of inputs, last digits included: it says nothing that the numbers do not
 UNDEFINED = ".self.key.bias"  # the same added to all keys changes no attention: its gradient is rounding, which AdamW makes as large as any other
+CHAOTIC = ("points",)  # of t-SNE: where they end depends on the last digits; their number is kept
 VERSIONS = ("transformers_version", "tokenizer_version")  # not the project's code
 
 Fingerprint = dict[str, dict[str, object]]
@@ -76,9 +77,10 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 
 def rounded(value: object) -> object:
-    """Floats to five digits; without hashes of inputs and versions of libraries."""
+    """Floats to five digits; without hashes of inputs, versions of libraries and what is chaotic."""
     if isinstance(value, dict):
-        return {key: rounded(part) for key, part in value.items() if key not in VERSIONS}
+        kept = {key: part for key, part in value.items() if key not in VERSIONS}
+        return {key: len(part) if key in CHAOTIC else rounded(part) for key, part in kept.items()}
     if isinstance(value, list | tuple):
         return [rounded(part) for part in value]
     if isinstance(value, float):
