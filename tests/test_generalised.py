@@ -202,7 +202,7 @@ def test_gains_are_also_in_the_harmonic_mean_and_over_the_uncorrected_decoding(w
 
 def test_a_cell_whose_folds_are_missing_is_left_out_and_the_fold_is_named(world, capsys):
     (world / "predictions" / "diagnostic_seen-ld_vae-bert-21-b.jsonl.gz").unlink()
-    run(world)
+    run(world, "--partial")
     assert "diagnostic_seen-ld_vae-bert-21-b.jsonl.gz" in capsys.readouterr().err
     found = table(world / "results.csv", generator="ld_vae", metric="acc", decoding="threshold", split="seen")
     assert {row["seed"] for row in found} == {"13"}

@@ -87,18 +87,23 @@ def test_a_changed_k_runs_selection_and_what_follows_and_metrics_diff_names_the_
     before = (project / "params.yaml").read_text()
     output = shell(project, "dvc", "exp", "run", "-S", "selection.k=5")
     (project / "params.yaml").write_text(before)
-    assert stages_run(output) == ["select", "train_classifier@augmented", "quality", "evaluate", "report"]
+    assert sorted(stages_run(output)) == ["evaluate", "quality", "report", "select", "train_classifier@augmented"]
     assert read_json(project / "reports/metrics.json")["selection"]["n_kept"] == 5
     assert "selection.n_kept" in shell(project, "dvc", "metrics", "diff")
 
 
 def test_an_edit_that_computes_the_same_trains_nothing_again(project):
     """Heavy stages depend on fingerprints; test_fingerprints.py shows when these change."""
+
+    def stale() -> set[str]:
+        return set(re.findall(r"^([\w@]+):$", shell(project, "dvc", "status", "dvc.yaml"), re.MULTILINE))
+
+    before = stale()
     for name in ("classifiers/bert.py", "training.py", "records.py"):
         file = project / "src/compaug" / name
         file.write_text(file.read_text() + "# a comment\n")
-    changed = set(re.findall(r"^([\w@]+):$", shell(project, "dvc", "status", "dvc.yaml"), re.MULTILINE))
-    assert changed == {"raw", "split", "audit", "gold", "evaluate", "report"}  # those of seconds, for records.py
+    cheap = {"raw", "split", "audit", "gold", "evaluate", "report"}  # those of seconds, for records.py
+    assert "raw" in stale() - before <= cheap
 
 
 def run_notebook(folder: Path) -> subprocess.CompletedProcess:
