@@ -6,7 +6,8 @@ once a step, whatever the batch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 
 import torch
@@ -42,6 +43,16 @@ class GraphAttention(nn.Module):
         return torch.tanh((scores.softmax(-1) @ projected).mean(0))
 
 
+@contextmanager
+def without_onednn() -> Iterator[None]:
+    """torch's own kernels of an LSTM, which are as fast at this size; oneDNN's has other digits on an emulated CPU (`make portable`)."""
+    before, torch.backends.mkldnn.enabled = torch.backends.mkldnn.enabled, False
+    try:
+        yield
+    finally:
+        torch.backends.mkldnn.enabled = before
+
+
 class BertMagnet(nn.Module):
     def __init__(self, encoder: nn.Module, facts: Mapping) -> None:
         super().__init__()
@@ -72,7 +83,8 @@ class BertMagnet(nn.Module):
         states = self.backbone(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state  # [B, T, H]
         lengths = attention_mask.sum(1).cpu()
         packed = pack_padded_sequence(states, lengths, batch_first=True, enforce_sorted=False)
-        _, (last, _) = self.text(packed)  # [2, B, H / 2]
+        with without_onednn():
+            _, (last, _) = self.text(packed)  # [2, B, H / 2]
         vectors = self.drop(last.transpose(0, 1).flatten(1))  # F [B, H]
         return (vectors @ self.label_vectors().T).float()
 
