@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from compaug.params import Split
+from compaug.benchmarks.parameters import Split
 from compaug.records import Example, InputError, Labels, iter_rows, read_json, write_json, write_rows
 from compaug.splits import split_corpus
 from stages import audit, split

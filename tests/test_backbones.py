@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from parameters import written
 
 from compaug.backbones import LOADERS, _causal_language_model, _masked_language_model, _wordpiece, corrupt, prepare
-from compaug.params import Backbone
+from compaug.benchmarks.parameters import Backbone
+from compaug.params import parse
 from compaug.pretrained import IGNORED, encode_states, load_decoder, load_encoder, mean_states
 from compaug.records import Example, InputError, Labels, read_json, write_jsonl
 from compaug.training import seed_everything
@@ -229,17 +230,15 @@ def test_the_stage_reads_train_texts_only_and_makes_the_role_it_is_asked_for(tmp
     write_jsonl("split/train.jsonl", [Example(f"t{i}", text, (0,)) for i, text in enumerate(TEXTS)])
     Labels(("joy", "zebra"), ("joy", "zebra")).write("split/labels.json")
     (tmp_path / "split" / "test.jsonl").write_text("this file must not be opened")
-    values = yaml.safe_load((ROOT / "params.yaml").read_text())
     spec = tiny(epochs=1).model_dump(exclude_none=True)
-    values["benchmarks"]["diagnostic"]["backbones"] = dict.fromkeys(ROLES, spec)
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(values))
+    path = written(tmp_path, {"diagnostic:scales.tiny.backbones": dict.fromkeys(ROLES, spec)})
     arguments = ["--benchmark", "diagnostic", "--split", "split"]
     for out, role in itertools.product(("a", "b"), ROLES):
         backbones.main([*arguments, "--role", role, "--out", f"{out}/{role}"])
     for role in ROLES:
         assert contents(tmp_path / "a" / role) == contents(tmp_path / "b" / role)
         assert str(tmp_path) not in json.dumps({k: repr(v) for k, v in contents(tmp_path / "a" / role).items()})
-    prompt = values["benchmarks"]["diagnostic"]["text_prompt"].split()[1]
+    prompt = parse(path).corpus.text_prompt.split()[1]
     assert prompt in (tmp_path / "a/decoder/tokenizer.json").read_text()  # a decoder reads texts after their prompts
     assert prompt in (tmp_path / "a/seq2seq/tokenizer.json").read_text()
     assert prompt not in (tmp_path / "a/encoder/tokenizer.json").read_text()

@@ -24,7 +24,7 @@ from transformers import (
 
 from compaug import classifiers
 from compaug.classifiers import bert, body
-from compaug.params import Bert, Classifiers
+from compaug.classifiers.parameters import BLOCKS, Bert
 from compaug.pretrained import load_encoder, save
 from compaug.records import Example, InputError, Labels, file_digest
 
@@ -273,7 +273,7 @@ def test_a_folder_that_is_no_encoder_is_refused(tmp_path):
 
 
 def test_every_classifier_of_params_keeps_the_contract():
-    for name in Classifiers.model_fields:
+    for name in BLOCKS:
         module = classifiers.load(name)
         assert callable(module.train) and callable(module.predict), name
 

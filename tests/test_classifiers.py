@@ -15,7 +15,7 @@ from torch import nn
 
 from compaug import classifiers
 from compaug.classifiers import bert_p, body, dbloss, magnet, sgm, t5_clp
-from compaug.params import Bert, BertP, Dbloss, Magnet, Sgm, T5Clp
+from compaug.classifiers.parameters import Bert, BertP, Dbloss, Magnet, Sgm, T5Clp
 from compaug.pretrained import load_encoder, load_seq2seq
 from compaug.records import Example, InputError, Labels, file_digest, read_json
 

@@ -6,15 +6,16 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parameters import written
 from scipy.stats import spearmanr
 
 from compaug import benchmarks, params
 from compaug.backbones import prepare
+from compaug.benchmarks.parameters import Backbone
 from compaug.compositions import Draws, Prompt, label_list_constraint, parse, report, sample_label_sets
-from compaug.params import Backbone, LabelGenerator
+from compaug.generators.parameters import LabelGenerator
 from compaug.records import Example, InputError, Labels, read_json, write_jsonl
 from stages import label_generator
 
@@ -230,7 +231,7 @@ def test_a_phrase_that_begins_another_may_stop_or_go_on_until_it_is_used():
 @pytest.mark.slow
 def test_on_the_semeval_support_set_lists_parse_and_follow_its_frequencies(mirror, tmp_path):
     """Acceptance row A3, with a decoder trained on a sample of D_train."""
-    benchmark = params.parse(ROOT / "params.yaml").benchmarks["semeval_mini"]
+    benchmark = params.parse(ROOT / "params.yaml", "semeval").corpus
     corpus = benchmarks.read(benchmark.reader, benchmark.files, benchmark.options, mirror, tmp_path)
     by_split = {
         split: [example for example in corpus.examples if corpus.reference[example.id] == split]
@@ -263,10 +264,10 @@ def test_the_stage_writes_label_sets_and_a_side_car_byte_for_byte_alike(decoder,
     EMOTIONS.write(split / "labels.json")
     for name, compositions in (("train", TRAIN), ("support", SUPPORT)):
         write_jsonl(split / f"{name}.jsonl", [Example(f"{name}{i}", "text", y) for i, y in enumerate(compositions)])
-    arguments = ["--benchmark", "semeval_mini", "--split", "split", "--decoder", str(decoder), "--seed", "1"]
-    values = yaml.safe_load((ROOT / "params.yaml").read_text())
-    values["label_generator"] = options(requested=50).model_dump()
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(values))
+    arguments = ["--benchmark", "semeval", "--split", "split", "--decoder", str(decoder), "--seed", "1"]
+    block = options().model_dump()
+    del block["requested"]
+    written(tmp_path, {"label_generator": block, "sizes": {"requested": 50, "k": 25}})
     for name in ("a", "b"):
         label_generator.main([*arguments, "--out", f"{name}/run.jsonl"])
     for file in ("run.jsonl", "run.json"):

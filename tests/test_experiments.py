@@ -9,10 +9,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compaug import experiments, params
+from compaug import experiments, plan
 from compaug.experiments import Cell
 from compaug.records import InputError
-from stages import plan
+from stages import plan as plan_stage
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = ROOT / "params.yaml"
@@ -27,7 +27,7 @@ def written(tmp_path: Path, **blocks: dict) -> Path:
 
 def one(tmp_path: Path, **block: object) -> experiments.Experiment:
     block = {"title": "One", "axes": TWO, "cells": [{}]} | block
-    return experiments.read(written(tmp_path, one=block), SETTINGS)["one"]
+    return experiments.read(written(tmp_path, one=block))["one"]
 
 
 def test_a_product_has_every_combination_of_its_axes(tmp_path):
@@ -45,20 +45,20 @@ def test_a_product_adds_axes_to_the_experiments_or_sets_others(tmp_path):
 
 def test_a_cell_of_two_products_or_experiments_exists_once(tmp_path):
     again = {"title": "Again", "axes": TWO, "cells": [{"generator": ["none", "ls_pt"]}]}
-    found = experiments.read(written(tmp_path, first=again | {"cells": [{}, {}]}, second=again), SETTINGS)
+    found = experiments.read(written(tmp_path, first=again | {"cells": [{}, {}]}, second=again))
     assert len(found["first"].cells) == 2
-    steps = experiments.plan(found.values())
+    steps = plan.plan(found.values())
     assert len(steps["train_classifier"]) == 4 and len(steps["train_filter"]) == len(steps["train_generator"]) == 2
     assert set(steps["raw"]) == {"diagnostic"}
 
 
 def test_only_the_backbones_that_something_opens_are_made(tmp_path):
-    steps = experiments.plan([one(tmp_path, cells=[{"generator": "ls_pt"}])])
+    steps = plan.plan([one(tmp_path, cells=[{"generator": "ls_pt"}])])
     assert set(steps["backbones"]) == {
         "diagnostic-encoder",
         "diagnostic-decoder",
     }  # the filter's, the label generator's
-    steps = experiments.plan([one(tmp_path, cells=[{"generator": "flan_t5"}])])
+    steps = plan.plan([one(tmp_path, cells=[{"generator": "flan_t5"}])])
     assert "diagnostic-seq2seq" in steps["backbones"]
 
 
@@ -71,6 +71,8 @@ NAMES = {
     "diagnostic-ls_pt-texts=200-bert-13": {"generator": "ls_pt", "texts": 200},
     "diagnostic-ls_pt-bert+support=0-13": {"generator": "ls_pt", "support": 0},
     "diagnostic-none-sgm-13-a": {"classifier": "sgm", "half": "a"},
+    "diagnostic+seen_test=9-none-bert-13": {"split_options": "seen_test=9"},
+    "diagnostic+paper-none-bert-13": {"scale": "paper"},
 }
 
 
@@ -83,8 +85,10 @@ def test_a_cell_is_named_after_what_differs(name):
     st.sets(
         st.builds(
             Cell,
-            benchmark=st.sampled_from(["diagnostic", "semeval_mini"]),
+            benchmark=st.sampled_from(["diagnostic", "semeval"]),
             seed=st.integers(0, 3),
+            scale=st.sampled_from(["tiny", "paper"]),
+            split_options=st.sampled_from(["", "seen_test=9"]),
             split=st.sampled_from(["cg", "iid"]),
             generator=st.sampled_from(["none", "ls_pt", "ld_vae"]),
             options=st.sampled_from(["", "kl_form=reference"]),
@@ -100,7 +104,7 @@ def test_a_cell_is_named_after_what_differs(name):
 )
 def test_two_cells_never_share_a_name(cells):
     assert len({cell.name for cell in cells}) == len(cells)
-    texts = {(c.benchmark, c.generator_words, c.selection, c.seed) for c in cells}
+    texts = {(c.models, c.generator_words, c.selection, c.seed) for c in cells}
     assert len({cell.selected_name for cell in cells}) == len(texts)
 
 
@@ -116,10 +120,31 @@ def test_the_long_tables_words_tell_variants_apart():
     }
 
 
-def test_the_scale_follows_from_the_encoder():
-    found = experiments.read(ROOT / experiments.FILE, SETTINGS)
-    assert {cell.scale for cell in found["pretrained"].cells} == {"pretrained"}
-    assert {cell.scale for cell in found["paper"].cells} == {"tiny"}
+def test_scale_and_split_are_axes_that_names_and_stages_tell_apart(tmp_path):
+    axes = {"scale": "paper", "split_options": "seen_test=9", "generator": "ls_pt", "seed": 13}
+    made = one(tmp_path, axes={"benchmark": "semeval"}, cells=[axes])
+    steps = plan.plan([made])
+    assert set(steps["raw"]) == {"semeval"} and made.cells[0].columns()["benchmark"] == "semeval+seen_test=9+paper"
+    assert steps["split"]["semeval+seen_test=9"]["set"] == "--set split.seen_test=9"
+    assert steps["train_filter"]["semeval+seen_test=9+paper-13"]["scale"] == "paper"
+    assert next(iter(steps["train_classifier"].values()))["inputs"] == "data/splits/semeval+seen_test=9/both_inputs.jsonl"
+
+
+def test_an_axis_may_have_a_value_for_each_benchmark(tmp_path):
+    axes = {"benchmark": ["diagnostic", "semeval"], "seed": {"diagnostic": [1, 2], "semeval": 3}}
+    found = one(tmp_path, axes=axes).cells
+    assert [(cell.benchmark, cell.seed) for cell in found] == [("diagnostic", 1), ("diagnostic", 2), ("semeval", 3)]
+
+
+def test_the_largest_support_set_holds_the_others(tmp_path):
+    steps = plan.plan([one(tmp_path, cells=[{"support": [0, 250]}, {"support": 100}])])
+    assert steps["supports"]["diagnostic"] == {
+        "benchmark": "diagnostic",
+        "corpus": "diagnostic",
+        "larger": "diagnostic+support_size=250",
+        "sizes": "0 100 250",
+    }
+    assert steps["split"]["diagnostic+support_size=250"]["set"] == "--set sizes.support_size=250"
 
 
 def test_a_new_experiment_is_a_few_lines_of_one_file(tmp_path, capsys):
@@ -127,12 +152,12 @@ def test_a_new_experiment_is_a_few_lines_of_one_file(tmp_path, capsys):
     path = tmp_path / "experiments.yaml"
     shipped = (ROOT / experiments.FILE).read_text(encoding="utf-8")
     path.write_text(shipped)
-    plan.main(["--experiments", str(path), "--params", str(SETTINGS), "--out", str(tmp_path)])
+    plan_stage.main(["--experiments", str(path), "--params", str(SETTINGS), "--out", str(tmp_path)])
     before = {file: file.read_text() for file in tmp_path.glob("*/cells.yaml")}
     path.write_text(
         shipped + "\nmine:\n  title: Mine\n  axes: {benchmark: diagnostic, seed: 99}\n  cells:\n  - generator: concat\n"
     )
-    plan.main(["--experiments", str(path), "--params", str(SETTINGS), "--out", str(tmp_path)])
+    plan_stage.main(["--experiments", str(path), "--params", str(SETTINGS), "--out", str(tmp_path)])
     added = {
         line.split(":")[0].strip()
         for file, text in before.items()
@@ -141,17 +166,17 @@ def test_a_new_experiment_is_a_few_lines_of_one_file(tmp_path, capsys):
     assert added == {'"diagnostic-99"', '"diagnostic-concat-99"', '"diagnostic-concat-bert-99"'}
     assert all(set(text.splitlines()) <= set(file.read_text().splitlines()) for file, text in before.items())
     capsys.readouterr()
-    plan.main(["--experiments", str(path), "--params", str(SETTINGS), "--out", str(tmp_path)])
+    plan_stage.main(["--experiments", str(path), "--params", str(SETTINGS), "--out", str(tmp_path)])
     assert capsys.readouterr().out == ""  # the same cells, the same files
 
 
 def test_targets_are_stages_of_the_graph():
-    for experiment in experiments.read(ROOT / experiments.FILE, SETTINGS).values():
-        steps = experiments.plan([experiment])
-        for target in experiments.targets(experiment):
+    for experiment in experiments.read(ROOT / experiments.FILE).values():
+        steps = plan.plan([experiment])
+        for target in plan.targets(experiment):
             file, _, stage = target.partition(":")
             kind, _, name = stage.partition("@")
-            assert name in steps[kind] and file == f"grid/{experiments.FOLDER[kind]}/dvc.yaml"
+            assert name in steps[kind] and file == f"grid/{plan.FOLDER[kind]}/dvc.yaml"
             assert kind in yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"]
 
 
@@ -162,10 +187,7 @@ WRONG = {
     "an unknown axis": ({"cells": [{"seeds": [1]}]}, "one.cells[0].seeds: unknown axis; the axes are benchmark, seed"),
     "no benchmark": ({"axes": {"seed": 1}}, "one.cells[0]: the axis benchmark has no value"),
     "an empty axis": ({"cells": [{"seed": []}]}, "one.cells[0].seed: an empty axis makes no cell"),
-    "an unknown benchmark": (
-        {"cells": [{"benchmark": "x"}]},
-        "one.cells[0].benchmark: 'x' is no block of `benchmarks`",
-    ),
+    "a benchmark without its value": ({"axes": {"benchmark": "own", "seed": {"x": 1}}}, "seed: there is no value for"),
     "an unknown generator": ({"cells": [{"generator": "gpt5"}]}, "one.cells[0].generator: unknown generator 'gpt5'"),
     "an unknown classifier": ({"cells": [{"classifier": "svm"}]}, "one.cells[0].classifier: unknown classifier 'svm'"),
     "an unknown decoding": ({"decodings": ["best"]}, "one.decodings: unknown 'best'; choose from threshold, "),
@@ -189,12 +211,14 @@ def test_a_mistake_is_one_line_that_names_the_experiment(tmp_path, case):
 
 
 LATE = {
-    "an option no generator has": ({"generator": "ld_vae", "options": "kl_fom=reference"}, "is no <key>=<value>"),
+    "an option no generator has": ({"generator": "ld_vae", "options": "kl_fom=reference"}, "did you mean 'kl_form'?"),
     "a value no option has": ({"generator": "ld_vae", "options": "kl_form=refrence"}, "kl_form: Input should be"),
-    "a wrong selection": ({"generator": "ld_vae", "selection": "scope=foo"}, "selection: 'scope=foo': scope: Input"),
-    "a support size too large": ({"generator": "ld_vae", "support": 300}, "support size 300 needs a block benchmarks."),
+    "a wrong selection": ({"generator": "ld_vae", "selection": "scope=foo"}, "selection.scope: Input should be"),
+    "a wrong option of the split": ({"split_options": "seen=3"}, "split.seen: unknown key; did you mean 'seen_test'?"),
     "the split's own size": ({"generator": "ld_vae", "support": 50}, "that support size is the split's own"),
-    "halves without a seen test set": ({"half": ["a", "b"]}, "benchmarks.diagnostic.split.seen_test is not set"),
+    "halves without a seen test set": ({"half": ["a", "b"]}, "half: diagnostic has no seen test set; set `split_opt"),
+    "an unknown benchmark": ({"benchmark": "x"}, "unknown benchmark 'x': there is no "),
+    "a scale that the corpus lacks": ({"scale": "paper"}, "there is no scale 'paper'; there is tiny"),
 }
 
 
@@ -203,12 +227,12 @@ def test_what_would_fail_in_the_middle_of_a_grid_is_said_before(tmp_path, case):
     cells, said = LATE[case]
     made = one(tmp_path, cells=[cells])
     with pytest.raises(InputError, match="one") as refused:
-        experiments.check([made], params.parse(SETTINGS))
+        experiments.check([made], SETTINGS)
     assert said in str(refused.value)
 
 
 def test_the_shipped_experiments_pass_the_check():
-    experiments.check(experiments.read(ROOT / experiments.FILE, SETTINGS).values(), params.parse(SETTINGS))
+    experiments.check(experiments.read(ROOT / experiments.FILE).values(), SETTINGS)
 
 
 @pytest.mark.parametrize("text", ["- a\n", "a: [\n", "\xff"])
@@ -216,4 +240,4 @@ def test_a_file_that_is_no_mapping_is_one_line(tmp_path, text):
     path = tmp_path / "experiments.yaml"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError, match=str(path)):
-        experiments.read(path, SETTINGS)
+        experiments.read(path)

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 from graph import ROOT
+from parameters import written
 
 from compaug import fingerprints
 from compaug.fingerprints import runs, workplace
@@ -126,11 +126,8 @@ def test_last_digits_leave_the_file_alone(tmp_path):
 
 
 def test_a_parameter_of_the_repository_changes_no_fingerprint(tmp_path):
-    tree = yaml.safe_load((ROOT / "params.yaml").read_text())
-    tree["classifiers"]["dbloss"] |= {"gamma": 1.0, "dropout": 0.4, "epochs": 3}
-    tree["benchmarks"]["diagnostic"]["budgets"]["classifier"]["lr"] = 0.1
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(tree))
-    done = compute("classifier-dbloss", "--check", params=tmp_path / "params.yaml")
+    changes = {"classifiers.dbloss": {"gamma": 1.0, "dropout": 0.4, "epochs": 3}, "classifiers.shared.lr": 0.1}
+    done = compute("classifier-dbloss", "--check", params=written(tmp_path, changes))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -138,12 +135,8 @@ def test_a_new_generator_has_fingerprints_without_being_listed(tmp_path):
     source = edited(tmp_path, "generators/concat.py", (r"Concat", "Joined"))
     (source / "compaug/generators/concat.py").rename(source / "compaug/generators/joined.py")
     shutil.copy(ROOT / "src/compaug/generators/concat.py", source / "compaug/generators/concat.py")
-    tree = yaml.safe_load((ROOT / "params.yaml").read_text())
-    tree["generators"]["joined"] = {}
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(tree))
-    done = compute(
-        "train_generator-joined", source=source, out=tmp_path / "fingerprints", params=tmp_path / "params.yaml"
-    )
+    params = written(tmp_path, {"generators.joined": {}})
+    done = compute("train_generator-joined", source=source, out=tmp_path / "fingerprints", params=params)
     assert done.returncode == 0, done.stderr
     found = fingerprints.read(tmp_path / "fingerprints/train_generator-joined.json")
     assert found == fingerprints.read(COMMITTED / f"{QUICK}.json")

@@ -22,7 +22,7 @@ DECODINGS = ("threshold", "joint", "composition_prior", "uncalibrated", "em")
 TOY = """
 prior:
   title: A toy
-  axes: {benchmark: diagnostic_seen, seed: [13, 21]}
+  axes: {benchmark: diagnostic, split_options: seen_test=400, seed: [13, 21]}
   decodings: [threshold, joint, composition_prior, uncalibrated, em]
   cells:
   - {generator: [none, ld_vae], half: ["", a, b]}
@@ -35,14 +35,14 @@ SYNTHETIC = rows("y", UNSEEN, 6)
 
 
 def cell(generator: str, seed: int, **more) -> Cell:
-    return Cell("diagnostic_seen", seed, generator=generator, **more)
+    return Cell("diagnostic", seed, split_options="seen_test=400", generator=generator, **more)
 
 
 @pytest.fixture
 def world(tmp_path):
     """Every cell of a toy experiment leans to what co-occurs in training; texts with joy or love alone cure half of it."""
     (tmp_path / "toy.yaml").write_text(TOY)
-    worlds.write_gold(tmp_path, "diagnostic_seen")
+    worlds.write_gold(tmp_path, "diagnostic+seen_test=400")
     both = [*PARTS["test"], *PARTS["seen_test"]]
     for seed in (13, 21):
         for generator in ("none", "ld_vae"):
@@ -155,7 +155,7 @@ def test_the_test_labels_decide_no_weight(world):
     before = {d: [of(world, d)[name] for name in chosen] for d in DECODINGS[2:]}
     seen = of(world, "threshold", split="seen")["acc"]
     other = {name: [Example(e.id, e.text, (2,)) for e in PARTS[name]] for name in ("test", "seen_test")}
-    worlds.write_gold(world, "diagnostic_seen", PARTS | other)
+    worlds.write_gold(world, "diagnostic+seen_test=400", PARTS | other)
     run(world)
     assert {d: [of(world, d)[name] for name in chosen] for d in DECODINGS[2:]} == before
     assert of(world, "threshold", split="seen")["acc"] != seen
@@ -201,9 +201,9 @@ def test_gains_are_also_in_the_harmonic_mean_and_over_the_uncorrected_decoding(w
 
 
 def test_a_cell_whose_folds_are_missing_is_left_out_and_the_fold_is_named(world, capsys):
-    (world / "predictions" / "diagnostic_seen-ld_vae-bert-21-b.jsonl.gz").unlink()
+    (world / "predictions" / "diagnostic+seen_test=400-ld_vae-bert-21-b.jsonl.gz").unlink()
     run(world, "--partial")
-    assert "diagnostic_seen-ld_vae-bert-21-b.jsonl.gz" in capsys.readouterr().err
+    assert "diagnostic+seen_test=400-ld_vae-bert-21-b.jsonl.gz" in capsys.readouterr().err
     found = table(world / "results.csv", generator="ld_vae", metric="acc", decoding="threshold", split="seen")
     assert {row["seed"] for row in found} == {"13"}
 
@@ -218,10 +218,9 @@ def test_predictions_of_one_test_set_alone_are_refused(world):
 
 
 def test_the_benchmarks_of_the_prior_hold_a_seen_test_set_out():
-    params = parse(ROOT / "params.yaml")
-    cells = experiments.read(ROOT / "configs" / "experiments.yaml", ROOT / "params.yaml")["prior"].cells
-    assert cells and all(params.benchmarks[cell.benchmark].split.seen_test for cell in cells)
-    assert params.composition_prior.weight is None  # chosen on held-out rows
+    cells = experiments.read(ROOT / "configs" / "experiments.yaml")["prior"].cells
+    assert {cell.corpus for cell in cells} == {"diagnostic+seen_test=400", "semeval+seen_test=1400"}
+    assert parse(ROOT / "params.yaml").composition_prior.weight is None  # chosen on held-out rows
 
 
 def test_choosing_prefers_no_correction_where_none_is_needed():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-import yaml
+from parameters import written
 from toys import LABELS, TASK, backbones, examples, ls_pt_params, synthesis, texts
 from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -227,8 +227,9 @@ def test_both_stages_run_end_to_end_and_describe_what_they_made(folders, tmp_pat
     for source in ("train", "support"):
         write_jsonl(tmp_path / "split" / f"{source}.jsonl", [e for e in examples() if e.source == source])
     write_rows(tmp_path / "compositions.jsonl", [{"requested_labels": [0, 1]}] * 3 + [{"requested_labels": [2]}])
-    write_params(tmp_path / "params.yaml")
-    common = ["--params", "params.yaml", "--benchmark", "toy", "--split", "split", "--seed", "13"]
+    small = {"epochs": 1, "mid_dim": 16, "max_length": 40, "prefix_length": 3}
+    written(tmp_path, {"generators.shared": small, "synthesis": {"max_length": 40, "batch_size": 8}})
+    common = ["--params", "params.yaml", "--benchmark", "diagnostic", "--split", "split", "--seed", "13"]
     common += ["--backbones", str(folders["decoder"].parent)]
     for name, rows in (("ls_pt", None), ("oversample", 3), ("none", 0)):
         train_generator.main([*common, "--generator", name, "--out", "model"])
@@ -251,16 +252,3 @@ def test_both_stages_run_end_to_end_and_describe_what_they_made(folders, tmp_pat
         assert all(e.labels == e.requested_labels and e.source == name and e.seed == 13 for e in made)
         assert side_car["requested"] == (0 if name == "none" else 4)
         assert side_car["hashes"]["generator"] == file_digest(tmp_path / "model")
-
-
-def write_params(path):
-    """The project's own parameter file with a benchmark of toy budgets."""
-    values = yaml.safe_load((ROOT / "params.yaml").read_text())
-    toy = values["benchmarks"]["diagnostic"]
-    budgets = toy["budgets"]
-    budgets["generator"] |= {"epochs": 1, "mid_dim": 16, "max_length": 40}
-    budgets["synthesis"] = {"max_length": 40, "batch_size": 8, "temperature": 1.0, "no_repeat_ngram": 2}
-    values["benchmarks"] |= {"toy": toy}
-    for block in ("ls_pt", "ld_vae"):
-        values["generators"][block]["prefix_length"] = 3
-    path.write_text(yaml.safe_dump(values))

@@ -129,7 +129,7 @@ def test_the_gold_stage_writes_label_sets_counts_and_ceilings_and_no_text(split)
     assert found.facts["bayes"]["unseen"]["target_prior"]["acc"] > 50
     content = gzip.decompress((folder / "gold" / "diagnostic.jsonl.gz").read_bytes()).decode()
     assert not any(e.text in content for e in examples)
-    assert "bayes" not in run_gold(folder, "semeval_mini").facts  # nobody knows the grammar of tweets
+    assert "bayes" not in run_gold(folder, "semeval").facts  # nobody knows the grammar of tweets
 
 
 def test_the_gold_file_has_its_place_and_suffix(split):
@@ -172,5 +172,5 @@ def test_quality_tells_all_texts_from_the_kept_ones(split, monkeypatch):
     assert found["label_generator"] == {"requested": 12, "rejected": {"empty": 1}, "rejection_rate": 0.1}
     assert (found["perplexity"], found["n"], len(found["samples"])) == (12.3457, 3, 3)
     assert found["samples"][0]["text"] == examples[6].text
-    of_tweets = run_quality(folder, "semeval_mini")
+    of_tweets = run_quality(folder, "semeval")
     assert not {"samples", "fidelity"} & set(of_tweets) and examples[6].text not in str(of_tweets)

@@ -12,7 +12,7 @@ import pytest
 from toys import TASK, examples, synthesis, texts
 
 from compaug.generators import llm
-from compaug.params import Llm
+from compaug.generators.parameters import Llm
 from compaug.records import InputError, read_json
 
 REQUESTS = [(0, 1), (0, 1), (2,), (1, 3), (0, 1, 2, 3), (2, 3)]

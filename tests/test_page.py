@@ -29,7 +29,7 @@ def reports(tmp_path):
     ]
     write_json(folder / "quality" / "diagnostic-ld_vae-13.json", {"samples": texts})
     write_json(
-        folder / "quality" / "semeval_mini-ld_vae-13.json", {"self_bleu": 1.0}
+        folder / "quality" / "semeval-ld_vae-13.json", {"self_bleu": 1.0}
     )  # whose texts may not be published
     return folder
 
@@ -81,11 +81,11 @@ def test_without_the_papers_experiment_the_verdict_is_of_those_that_ran(tmp_path
     rows = [row | {"experiment": "small"} for row in longtables.paper_rows()]
     gained = [row | {"experiment": "small"} for row in longtables.paper_gains()]
     found = page.verdicts(longtables.load(longtables.reports(tmp_path / "reports", rows, gained)))
-    assert [(v["benchmark"], v["best"]) for v in found] == [("diagnostic", "ld_vae"), ("semeval_mini", "ld_vae")]
+    assert [(v["benchmark"], v["best"]) for v in found] == [("diagnostic", "ld_vae"), ("semeval", "ld_vae")]
 
 
 def test_the_composition_prior_has_its_verdict(tmp_path):
-    rows, at = [], {"experiment": "prior", "benchmark": "diagnostic_seen"}
+    rows, at = [], {"experiment": "prior", "benchmark": "diagnostic+seen_test=400"}
     for decoding, value in (("threshold", 10.0), ("composition_prior", 40.0)):
         for split, metric in (("seen", "acc"), ("unseen", "acc"), ("unseen", "harmonic")):
             rows += lines(metric, [value] * 3, split=split, decoding=decoding, **at)
@@ -203,7 +203,7 @@ def test_a_browser_loads_sorts_and_searches_it(reports, width):
       document.getElementById("seen").textContent = JSON.stringify({errors, down, up, ways, last, names, hits, images, wide});
     });
     </script>"""
-    at = {"experiment": "prior", "benchmark": "diagnostic_seen"}  # has a figure
+    at = {"experiment": "prior", "benchmark": "diagnostic+seen_test=400"}  # has a figure
     prior = [
         row
         for split in ("seen", "unseen")

@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 from graph import ROOT
+from parameters import written
 
 from compaug.benchmarks import diagnostic
 from compaug.records import read_json
@@ -53,16 +53,11 @@ def project(tmp_path_factory) -> Path:
         writer = csv.writer(stream)
         writer.writerow(["text", "labels"])
         writer.writerows([e.text, ";".join(labels.names[label] for label in e.labels)] for e in examples)
-    params = yaml.safe_load((folder / "params.yaml").read_text())
-    params["run"] |= {"benchmark": "own", "generator": "ls_pt"}
-    own = params["benchmarks"]["own"]
-    for role in ("encoder", "decoder"):
-        own["backbones"][role] |= {"epochs": 2, "hidden": 32, "layers": 1, "heads": 2, "vocab": 400}
-    own["budgets"]["label_generator"] |= {"requested": 40, "epochs": 40, "lr": 0.01}
-    own["budgets"]["generator"] |= {"epochs": 2, "mid_dim": 16}
-    own["budgets"]["selection"] |= {"k": 10}
-    own["budgets"]["classifier"] |= {"epochs": 2}
-    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    small = {"epochs": 2, "hidden": 32, "layers": 1, "heads": 2, "vocab": 400}
+    own = {f"own:scales.tiny.backbones.{role}": small for role in ("encoder", "decoder")}
+    own |= {"own:sizes": {"requested": 40, "k": 10}, "own:scales.tiny.generators.shared": {"epochs": 2, "mid_dim": 16}}
+    own |= {"own:scales.tiny.classifiers.shared": {"epochs": 2}, "label_generator": {"epochs": 40, "lr": 0.01}}
+    written(folder, {"run": {"benchmark": "own", "generator": "ls_pt"}} | own)
     shell(folder, "git", "init", "-q")
     shell(folder, "git", "add", "-A")
     shell(folder, "git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")
@@ -85,7 +80,7 @@ def test_a_changed_k_runs_selection_and_what_follows_and_metrics_diff_names_the_
     shell(project, "git", "add", "-A")
     shell(project, "git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "run")
     before = (project / "params.yaml").read_text()
-    output = shell(project, "dvc", "exp", "run", "-S", "selection.k=5")
+    output = shell(project, "dvc", "exp", "run", "-S", "sizes.k=5")
     (project / "params.yaml").write_text(before)
     assert sorted(stages_run(output)) == ["evaluate", "quality", "report", "select", "train_classifier@augmented"]
     assert read_json(project / "reports/metrics.json")["selection"]["n_kept"] == 5

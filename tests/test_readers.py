@@ -14,14 +14,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from parameters import written
 
-from compaug import benchmarks
+from compaug import benchmarks, params
 from compaug.benchmarks import aapd, corpus, goemotions, imdb, semeval, tabular
 from compaug.benchmarks.fetch import obtain
-from compaug.params import File, parse
+from compaug.benchmarks.parameters import File
 from compaug.records import Example, InputError, Labels, read_json, read_jsonl
 from stages import raw
 
@@ -603,12 +603,8 @@ def test_repeated_texts_are_kept_and_counted(tmp_path):
 
 
 def params_with(tmp_path: Path, **changes: object) -> Path:
-    """params.yaml of the repository with keys of its tabular benchmark changed."""
-    document = yaml.safe_load((ROOT / "params.yaml").read_text())
-    document["benchmarks"]["own"] |= changes
-    path = tmp_path / "params.yaml"
-    path.write_text(yaml.safe_dump(document))
-    return path
+    """params.yaml of the repository with facts of its tabular corpus changed."""
+    return written(tmp_path, {f"own:{key}": value for key, value in changes.items()})
 
 
 def run_raw(params: Path, benchmark: str, out: Path) -> None:
@@ -655,11 +651,12 @@ def test_a_failed_raw_stage_leaves_the_earlier_output_alone(tmp_path, monkeypatc
     ):
         run_raw(params, "own", tmp_path / "out")
     assert (tmp_path / "out/examples.jsonl").read_bytes() == before
-    assert {path.name for path in tmp_path.iterdir()} == {"a.csv", "params.yaml", "out"}
+    assert {path.name for path in tmp_path.iterdir()} == {"a.csv", "configs", "params.yaml", "out"}
 
 
 def test_every_benchmark_of_params_yaml_has_a_reader_that_knows_its_files():
-    for name, benchmark in parse(ROOT / "params.yaml").benchmarks.items():
+    for name in params.benchmarks(ROOT / "params.yaml"):
+        benchmark = params.parse(ROOT / "params.yaml", name).corpus
         assert benchmark.reader in benchmarks.READERS, name
         if benchmark.files:
             with pytest.raises(InputError, match="absent: no such file"):
@@ -667,7 +664,7 @@ def test_every_benchmark_of_params_yaml_has_a_reader_that_knows_its_files():
 
 
 def test_the_diagnostic_corpus_is_made_from_its_options_and_takes_no_files():
-    options = parse(ROOT / "params.yaml").benchmarks["diagnostic"].options | {"size": 400}
+    options = params.parse(ROOT / "params.yaml", "diagnostic").corpus.options | {"size": 400}
     made = benchmarks.read("diagnostic", {}, options, None, Path("unused"))
     assert len(made.examples) == 400
     assert made.examples == benchmarks.read("diagnostic", {}, options, None, Path("unused")).examples
@@ -687,7 +684,7 @@ def test_only_a_corpus_with_a_known_grammar_has_an_oracle():
 
 def from_mirror(name: str, mirror: Path, tmp_path: Path, **files: File) -> corpus.Corpus:
     """A benchmark of params.yaml, or the same reader on other files."""
-    benchmark = parse(ROOT / "params.yaml").benchmarks[name]
+    benchmark = params.parse(ROOT / "params.yaml", name).corpus
     return benchmarks.read(benchmark.reader, files or benchmark.files, benchmark.options, mirror, tmp_path)
 
 
@@ -752,8 +749,8 @@ def test_imdb_support_rows_have_the_compositions_of_the_paper(mirror, offline, t
 def test_a_label_that_could_not_be_read_back_from_a_combinations_name_is_refused(tmp_path):
     """`joy+love` names a combination, so a label C++ could not be told from three."""
     path = put(tmp_path / "a.csv", "text,labels\nWrites templates,C++\n")
-    arguments = ["--params", str(ROOT / "params.yaml"), "--set", f"benchmarks.own.options.path={path}"]
+    arguments = ["--params", str(ROOT / "params.yaml"), "--set", f"corpus.options.path={path}"]
     arguments += ["--benchmark", "own", "--out", str(tmp_path / "raw")]
-    with pytest.raises(InputError, match=r"benchmarks.own: the label 'C\+\+' contains '\+'.* rename it in the file"):
+    with pytest.raises(InputError, match=r"benchmark own: the label 'C\+\+' contains '\+'.* rename it in the file"):
         raw.main(arguments)
     assert not (tmp_path / "raw").exists()

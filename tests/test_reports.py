@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from compaug.benchmarks.parameters import Backbone, Backbones
 from compaug.evaluation import gold, predictions, root_cell
 from compaug.evaluation.metrics import evaluate, label_matrix
 from compaug.evaluation.statistics import Summary
-from compaug.params import Backbone, Backbones
 from compaug.records import Example, InputError, Labels, read_json, write_json
 from compaug.reports import backbone_names, figures, markdown_table
 from compaug.reports.paper import printed, read_paper_values
@@ -246,7 +246,7 @@ def evaluate_run(folder, *arms: str) -> None:
 
 
 def report_run(folder, classifier: str) -> None:
-    cell = ["--benchmark", "semeval_mini", "--generator", "ld_vae", "--classifier", classifier, "--seed", "42"]
+    cell = ["--benchmark", "semeval", "--generator", "ld_vae", "--classifier", classifier, "--seed", "42"]
     files = files_of(folder, metrics="metrics.json", details="details.json", quality="quality.json", out="summary.md")
     files += files_of(folder, plots="plots", figures="figures")
     report_stage.main([*cell, *files, "--paper-values", str(PAPER_VALUES), "--params", str(ROOT / "params.yaml")])

@@ -31,7 +31,7 @@ toy:
   - {split: iid}
 other:
   title: Nobody has run it yet
-  axes: {benchmark: semeval_mini, seed: 13}
+  axes: {benchmark: semeval, seed: 13}
   cells: [{}]
 """
 TEST = rows("u", UNSEEN, 4)
@@ -289,7 +289,7 @@ def texts_in(folder: Path) -> list[tuple[Path, str]]:
 def test_no_text_of_a_corpus_is_in_any_result(world):
     run(world)
     assert texts_in(world) == [] and len(list(world.rglob("*.gz"))) == 11
-    write_json(world / "quality" / "semeval_mini-ld_vae-13.json", {"samples": [{"text": "what a lovely day it is"}]})
+    write_json(world / "quality" / "semeval-ld_vae-13.json", {"samples": [{"text": "what a lovely day it is"}]})
     assert [text for _, text in texts_in(world)] == ["what a lovely day it is"]
     assert (ROOT / "reports" / "archive" / "results.csv").exists() and texts_in(ROOT / "reports") == []
 

@@ -7,10 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import yaml
-from graph import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
+from parameters import written
 
 from compaug import classifiers
 from compaug.records import Example, InputError, Labels, read_json, read_jsonl, write_json, write_jsonl
@@ -151,9 +150,7 @@ def test_the_report_of_nothing_kept_has_no_means():
 def kept(tmp_path, monkeypatch):
     """The one row that the stage keeps, given requests, the filter's probabilities and the files that it learned from."""
     LABELS.write(tmp_path / "labels.json")
-    params = yaml.safe_load((ROOT / "params.yaml").read_text())
-    params["selection"]["k"] = 1
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
+    written(tmp_path, {"sizes.k": 1})
     write_jsonl(tmp_path / "train.jsonl", [Example(f"t{i}", f"word {i}", (0, 1, 2), "train") for i in range(9)])
     write_jsonl(tmp_path / "support.jsonl", [Example(f"u{i}", f"say {i}", (A, B)[i % 2], "support") for i in range(4)])
 

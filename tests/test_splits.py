@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parameters import written
 
-from compaug.params import Split
+from compaug.benchmarks.parameters import Split
 from compaug.records import Example, InputError, Labels, read_jsonl, text_key, write_json, write_jsonl
 from compaug.splits import (
     describe,
@@ -304,9 +304,9 @@ def run_stage(tmp_path, name, reference=None, **changes):
     LABELS.write(raw / "labels.json")
     if reference is not None:
         write_json(raw / "reference.json", reference)
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    params["benchmarks"]["diagnostic"]["split"] = options(**changes).model_dump()
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+    block = options(**changes).model_dump()
+    size = {"diagnostic:sizes.support_size": block.pop("support_size")}
+    written(tmp_path, size | {f"diagnostic:split.{key}": value for key, value in block.items()})
     arguments = ["--benchmark", "diagnostic", "--raw", str(raw), "--out", str(out)]
     split.main([*arguments, "--params", str(tmp_path / "params.yaml")])
     return {path.name: path.read_bytes() for path in out.iterdir()}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import toys
-import yaml
+from parameters import written
 from test_bert import LABELS, examples, write_encoder
 
 from compaug import training
@@ -37,9 +37,7 @@ def workplace(folder: Path) -> Path:
     write_jsonl(folder / "split" / "train.jsonl", rows[:220])
     write_jsonl(folder / "split" / "support.jsonl", rows[220:])
     write_encoder(folder / "backbones" / "encoder")
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    params["benchmarks"]["diagnostic"]["budgets"]["classifier"] |= {"epochs": 12, "batch_size": 8, "patience": 12}
-    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
+    written(folder, {"classifiers.shared": {"epochs": 12, "batch_size": 8, "patience": 12}})
     return folder
 
 
@@ -150,12 +148,9 @@ def toy_world(tmp_path_factory) -> Path:
     for name in ("train", "support"):
         write_jsonl(folder / "split" / f"{name}.jsonl", [row for row in rows if row.source == name])
     write_jsonl(folder / "split" / "test_inputs.jsonl", rows[:3])
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    block = params["benchmarks"]["diagnostic"]
-    for budget in (block["budgets"]["generator"], block["budgets"]["classifier"], block["backbones"]["encoder"]):
-        budget |= {"epochs": 2}
-    block["budgets"]["label_generator"] |= {"requested": 10, "epochs": 15}
-    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
+    blocks = ("generators.shared", "classifiers.shared", "diagnostic:scales.tiny.backbones.encoder")
+    more = {"sizes": {"requested": 10, "k": 5}, "label_generator": {"epochs": 15}}
+    written(folder, {key: {"epochs": 2} for key in blocks} | more)
     return folder
 
 
@@ -170,7 +165,7 @@ def test_a_stage_that_cannot_write_what_it_trained_does_not_train_again(script, 
     def attempt(folder: Path) -> int:
         """Run the stage there; how many epochs it trained."""
         folder.mkdir(exist_ok=True)
-        for name in ("backbones", "split", "params.yaml"):
+        for name in ("backbones", "split", "params.yaml", "configs"):
             if not (folder / name).exists():
                 (folder / name).symlink_to(toy_world / name)
         monkeypatch.chdir(folder)

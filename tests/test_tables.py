@@ -80,9 +80,9 @@ def test_table_2_has_metrics_gains_with_tests_and_the_papers_numbers(reports):
         "0.010",
         "0.500",
     )
-    theirs = rows_of("table_2", reports, "semeval_mini")
+    theirs = rows_of("table_2", reports, "semeval")
     assert theirs["llm"]["texts"] == "no endpoint" and theirs["gpt2_pt"]["texts"] == "not run yet"
-    found = next(t for t in contents.tables("table_2", longtables.load(reports)) if t.title == "semeval_mini")
+    found = next(t for t in contents.tables("table_2", longtables.load(reports)) if t.title == "semeval")
     acc = next(row for row in found.rows if row[0] == "ld_vae")[3]
     assert acc.printed == "8.44 (-0.44)" and "8.44 (-0.44)" in cells.markdown(found)
 
@@ -165,7 +165,7 @@ def test_tables_4_and_7_vary_one_module_at_a_time(tmp_path):
 
 
 def test_the_composition_prior_has_scores_gains_choices_and_ceilings(tmp_path):
-    rows, at = [], {"experiment": "prior", "benchmark": "diagnostic_seen"}
+    rows, at = [], {"experiment": "prior", "benchmark": "diagnostic+seen_test=400"}
     for decoding, unseen in (("threshold", 10.0), ("composition_prior", 40.0)):
         for split, metric, value in (
             ("seen", "acc", 70.0),
@@ -184,14 +184,14 @@ def test_the_composition_prior_has_scores_gains_choices_and_ceilings(tmp_path):
     gained = [gained | {"p_rows": ""}, gained | {"p_rows": "", "classifier": "sgm", "mean": 1.0}]
     folder = longtables.reports(tmp_path / "reports", rows, gained)
     assert rows_of("composition_prior", folder)["none, composition_prior"]["unseen"] == "40.00 [40.00, 40.00]"
-    gains = rows_of("composition_prior", folder, "diagnostic_seen: H with the composition prior, over thresholds")
+    gains = rows_of("composition_prior", folder, "diagnostic+seen_test=400: H with the composition prior, over thresholds")
     assert gains["none, composition_prior"]["gain in H"] == "+30.00 [+29.00, +31.00]"
-    chosen = rows_of("composition_prior", folder, "diagnostic_seen: the correction that was chosen")
+    chosen = rows_of("composition_prior", folder, "diagnostic+seen_test=400: the correction that was chosen")
     assert list(chosen) == ["none, (0.5, 0.85), (0.5, 0.85), (0.5, 0.85)"]
-    ceilings = rows_of("composition_prior", folder, "diagnostic_seen: ceilings")
+    ceilings = rows_of("composition_prior", folder, "diagnostic+seen_test=400: ceilings")
     assert ceilings["Bayes, mixed with those of the test set"]["H"] == "84.50"
     assert ceilings["real texts, threshold"]["unseen"] == "11.00 [11.00, 11.00]"
-    posterior = rows_of("composition_prior", folder, "diagnostic_seen: selection by the posterior")
+    posterior = rows_of("composition_prior", folder, "diagnostic+seen_test=400: selection by the posterior")
     assert posterior["ld_vae, threshold"]["H, gain"] == "0.00 [0.00, 0.00]"
     notes = [table.note for table in contents.tables("composition_prior", longtables.load(folder))]
     assert any("raises H for `none`." in note for note in notes)
@@ -291,7 +291,7 @@ def test_archived_numbers_are_marked_and_give_way_to_current_ones(tmp_path):
     assert rows_of("table_2", folder)["none"]["Acc"] == "60.00 [60.00, 60.00]"
     assert list(rows_of("table_2", folder)) == ["none"]  # nothing of the archive beside it
     notes = {table.title: table.note for table in contents.tables("table_2", results)}
-    assert "commit" not in notes["diagnostic"] and BEFORE in notes["semeval_mini"]
+    assert "commit" not in notes["diagnostic"] and BEFORE in notes["semeval"]
     assert "Seeds 13, 21, 42; scale tiny: encoder, decoder, seq2seq `tiny, 2 layers of 128`." in notes["diagnostic"]
 
 
@@ -361,7 +361,7 @@ def test_the_stage_writes_every_table_and_the_same_bytes_twice(reports, tmp_path
         for split, value in (("seen", 70.0), ("unseen", 20.0))
         for decoding in ("threshold", "composition_prior")
         for row in lines(
-            "acc", [value] * 3, split=split, decoding=decoding, experiment="prior", benchmark="diagnostic_seen"
+            "acc", [value] * 3, split=split, decoding=decoding, experiment="prior", benchmark="diagnostic+seen_test=400"
         )
     ]
     longtables.reports(reports, longtables.paper_rows() + prior, longtables.paper_gains())
@@ -369,11 +369,11 @@ def test_the_stage_writes_every_table_and_the_same_bytes_twice(reports, tmp_path
     monkeypatch.chdir(tmp_path)
     assert run(reports, tmp_path / "b") == first
     assert {f"{name}.{kind}" for name in contents.TABLES for kind in ("md", "csv")} <= set(first)
-    assert "figures/seen-unseen-diagnostic_seen.svg" in first and "table_2.tex" in first
-    assert b"(figures/seen-unseen-diagnostic_seen.png)" in first["composition_prior.md"]
+    assert "figures/seen-unseen-diagnostic+seen_test=400.svg" in first and "table_2.tex" in first
+    assert b"(figures/seen-unseen-diagnostic+seen_test=400.png)" in first["composition_prior.md"]
     assert b"No results yet: `make grid EXPERIMENT=classifiers` makes them." in first["table_1.md"]
     found = list(csv.DictReader(first["table_2.csv"].decode().splitlines()))
-    cell = next(r for r in found if (r["table"], r["row"], r["column"]) == ("semeval_mini", "ld_vae", "Acc"))
+    cell = next(r for r in found if (r["table"], r["row"], r["column"]) == ("semeval", "ld_vae", "Acc"))
     assert (cell["value"], cell["ci95"], cell["paper"], cell["shown"]) == (
         "8.0",
         "2.4841",

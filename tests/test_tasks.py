@@ -9,8 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-import yaml
-from graph import ROOT
+from parameters import written
 from toys import LABELS, TASK, backbones, examples, flan_t5_params, ls_pt_params, synthesis, vae_dprior_params
 
 from compaug import classifiers, generators
@@ -144,11 +143,7 @@ def toy_run(tmp_path, folders, monkeypatch):
     for source in ("train", "support"):
         write_jsonl(tmp_path / "split" / f"{source}.jsonl", [e for e in examples() if e.source == source])
     write_rows(tmp_path / "wanted.jsonl", [{"requested_labels": list(labels)} for labels in REQUESTS])
-    values = yaml.safe_load((ROOT / "params.yaml").read_text())
-    values["selection"]["k"] = 3
-    values["classifiers"]["bert"] |= {"validation": 0.01, "dynamics": False}
-    values["benchmarks"]["diagnostic"]["budgets"]["classifier"] |= {"epochs": 1, "max_length": 32}
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(values))
+    written(tmp_path, {"sizes.k": 3, "classifiers.bert": {"validation": 0.01, "epochs": 1, "max_length": 32}})
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "weights").write_text("none")
     monkeypatch.setattr(

@@ -20,7 +20,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from compaug.params import FlanT5, LdVae, PrefixGenerator, VaeDprior
+from compaug.generators.parameters import FlanT5, LdVae, PrefixGenerator, VaeDprior
 from compaug.records import Draft, Example, Labels
 from compaug.tasks.multi_label import Task
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compaug.params import Split
+from compaug.benchmarks.parameters import Split
 from compaug.records import Example, InputError, Labels, digest, sub_seed, text_key
 
 PARTS = ("train", "support", "test")

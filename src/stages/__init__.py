@@ -36,18 +36,38 @@ class _Parser(argparse.ArgumentParser):
         return parsed
 
 
-def parser(description: str | None, out: str | None = None) -> argparse.ArgumentParser:
-    """An argument parser with what every stage takes: the params file, and values that a grid's coordinate sets otherwise.
+ARGUMENTS = {  # those that many stages have
+    "benchmark": {"help": "corpus: a file of configs/benchmarks"},
+    "scale": {
+        "help": "sizes of models and budgets: a block of configs/scales.yaml (default: run.scale)",
+        "required": False,
+    },
+    "generator": {"help": "name of a block of `generators`"},
+    "classifier": {"help": "name of a block of `classifiers`"},
+    "labels": {"help": "labels.json of the split", "type": Path},
+    "split": {"help": "folder of the corpus's split", "type": Path},
+    "backbones": {"help": "folder of the corpus's backbones", "type": Path},
+    "seed": {"help": "seed of the cell", "type": int},
+}
 
-    `out` is what the stage writes to --out: "folder", or the suffix of a file; None where it adds files to a folder. An --out that it may
-    not replace is refused before any work is done.
+
+def parser(description: str | None, *names: str, out: str | None = None, writes: str = "") -> argparse.ArgumentParser:
+    """An argument parser with what every stage takes, the params file and values that a grid's coordinate sets otherwise, and with the
+    ARGUMENTS of these names.
+
+    `out` is what the stage writes to --out, and `writes` its help: "folder", or the suffix of a file; None where it adds files to a
+    folder. An --out that it may not replace is refused before any work is done.
     """
     made = _Parser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.out = out
     made.add_argument("--params", type=Path, default=Path("params.yaml"), help="parameter file (default: params.yaml)")
     made.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", default=[], help="a value instead of the file's; may be repeated"
+        "--set", metavar="KEY=VALUE", action="append", default=[], help="a value instead of the files'; may be repeated"
     )
+    for name in names:
+        made.add_argument(f"--{name}", **{"required": True} | ARGUMENTS[name])
+    if writes:
+        made.add_argument("--out", type=Path, required=True, help=writes)
     return made
 
 

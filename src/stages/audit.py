@@ -23,11 +23,9 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out=".json")
-    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
+    made = parser(__doc__, "benchmark", out=".json", writes="JSON of all counts to write")
     made.add_argument("--split", type=Path, required=True, help="folder written by the split stage")
     made.add_argument("--inputs", type=Path, nargs="*", default=[], help="further JSONL files that a stage trains on")
-    made.add_argument("--out", type=Path, required=True, help="JSON of all counts to write")
     return made
 
 

@@ -10,22 +10,16 @@ tuning, and models that do not could not be steered.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from compaug import classifiers, generators, params
 from compaug.records import Example, Labels, atomic_dir, digest, iter_jsonl, write_json
 from stages import cost_of, parser, run
 
-PARAMS = [
-    "benchmarks.{benchmark}.backbones.{role}",
-    "benchmarks.{benchmark}.text_prompt",
-    "benchmarks.{benchmark}.label_separator",
-]
+PARAMS = [*params.scaled("backbones.{role}"), *params.corpus("text_prompt", "label_separator")]
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, role=args.role)
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, role=args.role)
     opened = [generators.roles_of(args.generator)] if args.generator else []
     opened += [classifiers.roles_of(args.classifier)] if args.classifier else []
     if opened and not any(args.role in roles for roles in opened):
@@ -50,14 +44,11 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out="folder")
-    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
+    made = parser(__doc__, "benchmark", "scale", "split", out="folder", writes="model folder to write")
     made.add_argument("--role", required=True, choices=("encoder", "decoder", "seq2seq"), help="which of its backbones")
     made.add_argument("--generator", help="make it only if this generator opens it, else a folder that says so")
     made.add_argument("--classifier", help="... or this classifier")
-    made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
     made.add_argument("--seed", type=int, default=0, help="seed of the tiny models (default: 0)")
-    made.add_argument("--out", type=Path, required=True, help="model folder to write")
     return made
 
 

@@ -38,9 +38,8 @@ def as_synthetic(example: Example) -> Example:
 
 
 def _parser():
-    made = parser(__doc__, out="folder")
+    made = parser(__doc__, out="folder", writes="folder to write, with a/ and b/")
     made.add_argument("--split", type=Path, required=True, help="folder of a split with a seen test set")
-    made.add_argument("--out", type=Path, required=True, help="folder to write, with a/ and b/")
     return made
 
 

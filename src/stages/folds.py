@@ -38,11 +38,8 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out="folder")
-    made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
+    made = parser(__doc__, "split", "seed", out="folder", writes="folder to write, with a/ and b/")
     made.add_argument("--synthetic", type=Path, required=True, help="selected synthetic rows of the cell")
-    made.add_argument("--seed", type=int, required=True, help="seed of the cell")
-    made.add_argument("--out", type=Path, required=True, help="folder to write, with a/ and b/")
     return made
 
 

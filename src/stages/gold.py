@@ -7,15 +7,13 @@ Writes the facts beside it, as .json (`compaug.evaluation.gold`). The only stage
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from compaug import params
 from compaug.benchmarks import oracle_for
 from compaug.evaluation import gold, grammar
 from compaug.records import InputError, Labels, read_jsonl
 from stages import parser, run
 
-PARAMS = ["benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options", "evaluation.empty_both"]
+PARAMS = [*params.corpus("reader", "options"), "evaluation.empty_both"]
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -35,13 +33,9 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out=".gz")
-    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
-    made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
-    made.add_argument(
-        "--out", type=Path, required=True, help="gold rows to write (.jsonl.gz), facts beside them (.json)"
+    return parser(
+        __doc__, "benchmark", "split", out=".gz", writes="gold rows to write (.jsonl.gz), facts beside them (.json)"
     )
-    return made
 
 
 if __name__ == "__main__":

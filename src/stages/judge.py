@@ -21,7 +21,7 @@ from compaug.evaluation.metrics import label_matrix
 from compaug.records import Example, InputError, Labels, read_jsonl, write_json
 from stages import cost_of, parser, run
 
-PARAMS = ["benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options", "evaluation.threshold"]
+PARAMS = [*params.corpus("reader", "options"), "evaluation.threshold"]
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -57,13 +57,10 @@ def _on_real_texts(path: Path, test: list[Example], selected: list[Example], lab
 
 
 def _parser():
-    made = parser(__doc__, out=".json")
-    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
-    made.add_argument("--labels", type=Path, required=True, help="labels.json of the split")
-    made.add_argument("--generator", required=True, help="generator of the cell")
-    made.add_argument("--seed", type=int, required=True, help="seed of the cell")
+    made = parser(
+        __doc__, "benchmark", "seed", "generator", "classifier", "labels", out=".json", writes="JSON to write"
+    )
     made.add_argument("--selected", type=Path, required=True, help="kept texts of the cell")
-    made.add_argument("--classifier", required=True, help="name of a block of `classifiers`: what the judge is")
     made.add_argument(
         "--model", type=Path, required=True, help="model folder of a classifier that saw every composition"
     )
@@ -71,7 +68,6 @@ def _parser():
     made.add_argument(
         "--test", type=Path, required=True, help="test set of that classifier: iid_test.jsonl of the split"
     )
-    made.add_argument("--out", type=Path, required=True, help="JSON to write")
     return made
 
 

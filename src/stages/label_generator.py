@@ -18,15 +18,15 @@ from stages import cost_of, parser, run
 
 PARAMS = [
     "label_generator",
-    "benchmarks.{benchmark}.label_prompt",
-    "benchmarks.{benchmark}.label_separator",
-    "benchmarks.{benchmark}.budgets.label_generator",
+    *params.size("requested"),
+    *params.scaled("label_generator"),
+    *params.corpus("label_prompt", "label_separator"),
 ]
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)
     options, prompt = blocks["label_generator"], Prompt(blocks["label_prompt"], blocks["label_separator"])
     labels = Labels.read(args.split / "labels.json")
     train, support = (
@@ -59,12 +59,16 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out=".jsonl")
-    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
-    made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
+    made = parser(
+        __doc__,
+        "benchmark",
+        "scale",
+        "split",
+        "seed",
+        out=".jsonl",
+        writes="JSONL to write; the side-car .json goes beside it",
+    )
     made.add_argument("--decoder", type=Path, required=True, help="model folder of the decoder backbone")
-    made.add_argument("--seed", type=int, required=True, help="seed of the cell")
-    made.add_argument("--out", type=Path, required=True, help="JSONL to write; the side-car .json goes beside it")
     return made
 
 

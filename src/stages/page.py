@@ -14,7 +14,7 @@ from compaug import params
 from compaug.records import InputError, read_json, write_text
 from stages import parser, run
 
-PARAMS = ["benchmarks"]
+PARAMS: list[str] = []  # configs/ is a dependency
 LIMIT = 1_000_000  # bytes of the page
 
 
@@ -22,7 +22,7 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     from compaug.reports import longtable, page  # after the cheap checks: pandas and matplotlib are slow to import
 
-    results = longtable.load(args.reports, **params.load(args.params, PARAMS))
+    results = longtable.load(args.reports, params.every(args.params))
     quality = longtable.read_all(args.reports / "quality")
     costs = [
         read_json(path) if (path := folder / "provenance.json").exists() else {}

@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from compaug import experiments
+from compaug import experiments, plan
 from compaug.records import InputError, read_json, read_yaml, write_json
 from stages import COSTS, cost_file, parser, read_cost, run
 
@@ -25,14 +25,14 @@ def main(argv: list[str] | None = None) -> None:
     kept = read_json(args.out) if args.out.exists() else {}
     outputs = outputs_of(sorted(args.grid.glob("*/dvc.lock")))
     frame = longtable.read(args.reports)[0]
-    every = experiments.read(args.experiments, args.params)
+    every = experiments.read(args.experiments)
     made = {}
     for name, rows in longtable.pick(frame, commit="").groupby("experiment"):
         before, digest = kept.get(name, {}), page.digest_of(rows)
         commit = before["commit"] if before.get("digest") == digest else commit_of(args.reports / "results.csv")
-        plan = experiments.plan([every[name]]) if name in every else {}
+        steps = plan.plan([every[name]]) if name in every else {}
         stages = [
-            outputs[stage] for kind, keys in plan.items() for key in keys if (stage := f"{kind}@{key}") in outputs
+            outputs[stage] for kind, keys in steps.items() for key in keys if (stage := f"{kind}@{key}") in outputs
         ]
         made[name] = before | cost_of_outputs(stages, args.costs) | {"commit": commit, "digest": digest}
     if not made:

@@ -20,7 +20,7 @@ from compaug.evaluation.quality import measure
 from compaug.records import Labels, iter_jsonl, read_json, read_jsonl, write_json
 from stages import cost_of, parser, run
 
-PARAMS = ["benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options"]
+PARAMS = params.corpus("reader", "options")
 DECIMALS = 4
 SELECTION = (  # of the side-car of the kept texts: counts and shares, no text
     "requested",
@@ -66,16 +66,13 @@ def rounded(value: object) -> object:
 
 
 def _parser():
-    made = parser(__doc__, out=".json")
-    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
+    made = parser(__doc__, "benchmark", "split", out=".json", writes="JSON of measures to write")
     made.add_argument("--synthetic", type=Path, required=True, help="all synthetic rows")
     made.add_argument("--selected", type=Path, required=True, help="kept rows, side-car .json beside them")
     made.add_argument("--compositions", type=Path, help="side-car of the label generator's requests")
-    made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
     made.add_argument(
         "--decoder", type=Path, required=True, help="decoder backbone that judges how fluent the texts are"
     )
-    made.add_argument("--out", type=Path, required=True, help="JSON of measures to write")
     return made
 
 

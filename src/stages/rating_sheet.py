@@ -10,7 +10,6 @@ not see. `python -m stages.ratings` reads filled sheets back.
 from __future__ import annotations
 
 import csv
-from pathlib import Path
 
 from compaug.evaluation import ratings
 from compaug.records import InputError, Labels, atomic_dir, read_jsonl, write_json, write_text
@@ -47,14 +46,12 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out="folder")
+    made = parser(__doc__, "labels", out="folder", writes="folder to write")
     made.add_argument(
         "--selected", nargs="+", required=True, metavar="GENERATOR=FILE", help="kept texts of each generator"
     )
-    made.add_argument("--labels", type=Path, required=True, help="labels.json of the split")
     made.add_argument("--texts", type=int, default=50, help="texts of each generator (default: 50, as in the paper)")
     made.add_argument("--seed", type=int, required=True, help="which texts are drawn, and their order")
-    made.add_argument("--out", type=Path, required=True, help="folder to write")
     return made
 
 

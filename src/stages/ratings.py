@@ -30,10 +30,9 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out=".json")
+    made = parser(__doc__, out=".json", writes="JSON to write")
     made.add_argument("--key", type=Path, required=True, help="key.json of the export")
     made.add_argument("--sheets", type=Path, nargs="+", required=True, help="one filled CSV for each rater")
-    made.add_argument("--out", type=Path, required=True, help="JSON to write")
     return made
 
 

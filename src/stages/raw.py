@@ -18,13 +18,7 @@ from compaug import benchmarks, params
 from compaug.records import InputError, atomic_dir, write_json, write_jsonl
 from stages import parser, run
 
-PARAMS = [
-    "benchmarks.{benchmark}.reader",
-    "benchmarks.{benchmark}.files",
-    "benchmarks.{benchmark}.options",
-    "benchmarks.{benchmark}.label_phrases",
-    "benchmarks.{benchmark}.label_separator",
-]
+PARAMS = params.corpus("reader", "files", "options", "label_phrases", "label_separator")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -43,7 +37,7 @@ def main(argv: list[str] | None = None) -> None:
     for name in labels.names:
         if "+" in name:
             raise InputError(
-                f"benchmarks.{args.benchmark}: the label {name!r} contains '+', which joins labels into the name of a "
+                f"benchmark {args.benchmark}: the label {name!r} contains '+', which joins labels into the name of a "
                 "combination; rename it in the file"
             )
 
@@ -59,9 +53,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = parser(__doc__, out="folder")
-    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
-    made.add_argument("--out", type=Path, required=True, help="folder of the corpus to write")
+    made = parser(__doc__, "benchmark", out="folder", writes="folder of the corpus to write")
     made.add_argument("--downloads", type=Path, default=Path("data/downloads"), help="where downloaded files are kept")
     return made
 

@@ -15,17 +15,18 @@ from compaug.reports import backbone_names, plots, summary
 from compaug.reports.paper import read_paper_values
 from stages import parser, run
 
-PARAMS = ["benchmarks.{benchmark}.backbones", "benchmarks.{benchmark}.paper_column"]
+PARAMS = [*params.scaled("backbones"), *params.corpus("paper_column")]
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     from compaug.reports import figures  # after the cheap checks: matplotlib is slow to import
 
-    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)
     quality = read_json(args.quality)
     cell = summary.Cell(
         benchmark=args.benchmark,
+        scale=args.scale,
         generator=args.generator,
         classifier=args.classifier,
         seed=args.seed,
@@ -48,11 +49,9 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out=".md")
-    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
-    made.add_argument("--generator", required=True, help="generator of the cell")
-    made.add_argument("--classifier", required=True, help="classifier of the cell")
-    made.add_argument("--seed", type=int, required=True, help="seed of the cell")
+    made = parser(
+        __doc__, "benchmark", "scale", "seed", "generator", "classifier", out=".md", writes="summary.md to write"
+    )
     made.add_argument("--metrics", type=Path, required=True, help="metrics.json of the evaluate stage")
     made.add_argument("--details", type=Path, required=True, help="details.json of the evaluate stage")
     made.add_argument("--quality", type=Path, required=True, help="measures of the cell's texts")
@@ -61,7 +60,6 @@ def _parser():
     made.add_argument(
         "--paper-values", type=Path, default=Path("reports/paper_values.yaml"), help="the paper's numbers"
     )
-    made.add_argument("--out", type=Path, required=True, help="summary.md to write")
     return made
 
 

@@ -51,13 +51,8 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out=".json")
-    made.add_argument("--generator", required=True, help="name of a block of `generators`: what the model is")
+    made = parser(__doc__, "split", "seed", "generator", "backbones", out=".json", writes="JSON to write")
     made.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
-    made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
-    made.add_argument("--backbones", type=Path, required=True, help="folder of the benchmark's backbones")
-    made.add_argument("--seed", type=int, required=True, help="seed of the cell")
-    made.add_argument("--out", type=Path, required=True, help="JSON to write")
     return made
 
 

@@ -26,7 +26,7 @@ def main(argv: list[str] | None = None) -> None:
     blocks = params.load(args.params, PARAMS)
     folders = Folders(args.predictions, args.gold, args.quality, args.judged, args.representations)
     evaluator = Evaluator(folders, blocks["composition_prior"], blocks["evaluation"], args.partial)
-    every = [evaluator.evaluate(experiment) for experiment in experiments.read(args.experiments, args.params).values()]
+    every = [evaluator.evaluate(experiment) for experiment in experiments.read(args.experiments).values()]
     for found in every:
         _report(found)
     results.write_table(args.out, results.COLUMNS, (row for found in every for row in results.table(found)))

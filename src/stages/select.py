@@ -20,7 +20,7 @@ from compaug.evaluation.composition_prior import posteriors, prior_of
 from compaug.records import Labels, read_json, read_jsonl, sub_seed, write_json, write_jsonl
 from stages import cost_of, parser, run
 
-PARAMS = ["selection", "benchmarks.{benchmark}.budgets.selection"]
+PARAMS = ["selection", *params.size("k")]
 THRESHOLD = 0.5  # the filter's own decision: the larger of its two probabilities
 
 
@@ -61,12 +61,17 @@ def merged(synthesis: dict, report: dict) -> dict:
 
 
 def _parser():
-    made = parser(__doc__, out=".jsonl")
-    made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
-    made.add_argument("--classifier", required=True, help="name of a block of `classifiers`: what the filter is")
+    made = parser(
+        __doc__,
+        "benchmark",
+        "seed",
+        "classifier",
+        "labels",
+        out=".jsonl",
+        writes="kept rows to write, side-car .json beside them",
+    )
     made.add_argument("--synthetic", type=Path, required=True, help="synthetic rows, side-car .json beside them")
     made.add_argument("--filter", type=Path, required=True, help="model folder of the filter")
-    made.add_argument("--labels", type=Path, required=True, help="labels.json of the split")
     made.add_argument(
         "--train", type=Path, nargs="+", required=True, help="what the filter learned from: P_train(y) of `posterior`"
     )
@@ -74,8 +79,6 @@ def _parser():
     made.add_argument(
         "--score", choices=("jaccard", "posterior"), help="instead of selection.score: a grid's coordinate"
     )
-    made.add_argument("--seed", type=int, required=True, help="seed of the cell; breaks ties")
-    made.add_argument("--out", type=Path, required=True, help="kept rows to write, side-car .json beside them")
     return made
 
 

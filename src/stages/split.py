@@ -17,7 +17,7 @@ from compaug.records import Example, Labels, atomic_dir, read_json, read_jsonl, 
 from compaug.splits import Parts, describe, split_corpus
 from stages import parser, run
 
-PARAMS = ["benchmarks.{benchmark}.split"]
+PARAMS = [*params.corpus("split"), *params.size("support_size")]
 EMPTY = (
     "iid_support",
     "no_texts",
@@ -57,10 +57,8 @@ def _rows(examples: Sequence[Example], positions: Sequence[int], source: str) ->
 
 
 def _parser():
-    made = parser(__doc__, out="folder")
-    made.add_argument("--benchmark", required=True, help="name of the block in params.yaml")
+    made = parser(__doc__, "benchmark", out="folder", writes="folder of the splits to write")
     made.add_argument("--raw", type=Path, required=True, help="folder written by the raw stage")
-    made.add_argument("--out", type=Path, required=True, help="folder of the splits to write")
     return made
 
 

@@ -47,11 +47,10 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out="folder")
+    made = parser(__doc__, out="folder", writes="folder to write, one folder for every size")
     made.add_argument("--split", type=Path, required=True, help="folder of the split with the largest support set")
     made.add_argument("--like", type=Path, required=True, help="folder of the split that the other grids use")
     made.add_argument("--sizes", type=int, nargs="+", required=True, help="numbers of support texts")
-    made.add_argument("--out", type=Path, required=True, help="folder to write, one folder for every size")
     return made
 
 

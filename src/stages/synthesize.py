@@ -31,12 +31,12 @@ from compaug.records import (
 from compaug.tasks import TASKS
 from stages import cost_of, parser, run
 
-PARAMS = ["synthesis", "benchmarks.{benchmark}.budgets.synthesis"]
+PARAMS = ["synthesis", *params.scaled("synthesis")]
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    settings = params.load(args.params, PARAMS, benchmark=args.benchmark)["synthesis"]
+    settings = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)["synthesis"]
     from compaug import generators  # after the cheap checks: torch is slow to import
 
     generator = generators.load(args.generator)
@@ -107,15 +107,19 @@ def read_label_sets(path: Path, n_labels: int) -> list[tuple[int, ...]]:
 
 
 def _parser():
-    made = parser(__doc__, out=".jsonl")
-    made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
-    made.add_argument("--generator", required=True, help="name of a block of `generators`: what the model is")
+    made = parser(
+        __doc__,
+        "benchmark",
+        "scale",
+        "split",
+        "seed",
+        "generator",
+        "backbones",
+        out=".jsonl",
+        writes="synthetic rows to write, side-car .json beside them",
+    )
     made.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
     made.add_argument("--compositions", type=Path, required=True, help="requested label sets, one per line")
-    made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
-    made.add_argument("--backbones", type=Path, required=True, help="folder of the benchmark's backbones")
-    made.add_argument("--seed", type=int, required=True, help="seed of the cell")
-    made.add_argument("--out", type=Path, required=True, help="synthetic rows to write, side-car .json beside them")
     return made
 
 

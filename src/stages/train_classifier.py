@@ -30,12 +30,14 @@ from compaug.records import (
 )
 from stages import cost_of, parser, run
 
-PARAMS = ["classifiers.{classifier}", "benchmarks.{benchmark}.budgets.classifier"]
+PARAMS = params.method("classifiers")
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    settings = params.load(args.params, PARAMS, benchmark=args.benchmark, classifier=args.classifier)["classifier"]
+    settings = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, classifier=args.classifier)[
+        "classifier"
+    ]
     labels = Labels.read(args.labels)
     train, support, synthetic = (
         read_jsonl(path, len(labels)) if path else [] for path in (args.train, args.support, args.synthetic)
@@ -109,10 +111,9 @@ def predicted(model, model_dir: Path, split: str, examples: Sequence[Example]) -
 
 
 def _parser():
-    made = parser(__doc__, out="folder")
-    made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
-    made.add_argument("--classifier", required=True, help="name of a block of `classifiers`")
-    made.add_argument("--labels", type=Path, required=True, help="labels.json of the split")
+    made = parser(
+        __doc__, "benchmark", "scale", "seed", "classifier", "labels", out="folder", writes="model folder to write"
+    )
     made.add_argument("--train", type=Path, required=True, help="training rows (D_train, or the iid training rows)")
     made.add_argument("--support", type=Path, help="support rows D_s, added to the training rows")
     made.add_argument("--synthetic", type=Path, help="selected synthetic rows D_aug, added to the training rows")
@@ -121,8 +122,6 @@ def _parser():
     made.add_argument("--test-inputs", type=Path, required=True, help="rows to predict, without labels")
     made.add_argument("--backbones", type=Path, help="folder of the benchmark's backbones")
     made.add_argument("--backbone", type=Path, help="instead: folder of the one backbone that the classifier opens")
-    made.add_argument("--seed", type=int, required=True, help="seed of the cell")
-    made.add_argument("--out", type=Path, required=True, help="model folder to write")
     made.add_argument("--predictions", type=Path, required=True, help="predictions to write (.jsonl.gz)")
     return made
 

@@ -12,12 +12,14 @@ from compaug import classifiers, params
 from compaug.records import Labels, atomic_dir, read_jsonl, sub_seed, write_json
 from stages import cost_of, parser, run
 
-PARAMS = ["classifiers.{classifier}", "benchmarks.{benchmark}.budgets.classifier"]
+PARAMS = params.method("classifiers")
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    settings = params.load(args.params, PARAMS, benchmark=args.benchmark, classifier=args.classifier)["classifier"]
+    settings = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, classifier=args.classifier)[
+        "classifier"
+    ]
     labels = Labels.read(args.split / "labels.json")
     support = read_jsonl(args.split / "support.jsonl", len(labels))
     examples = read_jsonl(args.split / "train.jsonl", len(labels)) + support * settings.support_repeat
@@ -31,13 +33,10 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out="folder")
-    made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
-    made.add_argument("--classifier", required=True, help="name of a block of `classifiers`")
-    made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
+    made = parser(
+        __doc__, "benchmark", "scale", "split", "seed", "classifier", out="folder", writes="model folder to write"
+    )
     made.add_argument("--encoder", type=Path, required=True, help="folder of the pre-trained encoder")
-    made.add_argument("--seed", type=int, required=True, help="seed of the cell; the filter derives its own from it")
-    made.add_argument("--out", type=Path, required=True, help="model folder to write")
     return made
 
 

@@ -6,24 +6,17 @@ python -m stages.train_generator --benchmark diagnostic --generator ld_vae --spl
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from compaug import params
 from compaug.records import Labels, read_jsonl
 from compaug.tasks import TASKS
 from stages import cost_of, parser, run
 
-PARAMS = [
-    "generators.{generator}",
-    "benchmarks.{benchmark}.budgets.generator",
-    "benchmarks.{benchmark}.text_prompt",
-    "benchmarks.{benchmark}.label_separator",
-]
+PARAMS = [*params.method("generators"), *params.corpus("text_prompt", "label_separator")]
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, generator=args.generator)
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, generator=args.generator)
     from compaug import generators  # after the cheap checks: torch is slow to import
     from compaug.training import checkpoints_kept
 
@@ -37,14 +30,17 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out="folder")
-    made.add_argument("--benchmark", required=True, help="name of a block of `benchmarks`")
-    made.add_argument("--generator", required=True, help="name of a block of `generators`")
-    made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
-    made.add_argument("--backbones", type=Path, required=True, help="folder of the benchmark's backbones")
-    made.add_argument("--seed", type=int, required=True, help="seed of the cell")
-    made.add_argument("--out", type=Path, required=True, help="model folder to write")
-    return made
+    return parser(
+        __doc__,
+        "benchmark",
+        "scale",
+        "split",
+        "seed",
+        "generator",
+        "backbones",
+        out="folder",
+        writes="model folder to write",
+    )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 from compaug.benchmarks import aapd, goemotions, imdb, semeval, tabular
 from compaug.benchmarks.corpus import Corpus, describe
 from compaug.benchmarks.fetch import obtain
-from compaug.params import File
+from compaug.benchmarks.parameters import File
 from compaug.records import InputError
 
 __all__ = ["READERS", "Corpus", "describe", "oracle_for", "read"]

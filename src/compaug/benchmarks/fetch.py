@@ -20,7 +20,7 @@ from urllib.parse import urldefrag, urlsplit
 
 from tqdm import tqdm
 
-from compaug.params import File
+from compaug.benchmarks.parameters import File
 from compaug.records import InputError, atomic_path, digest, write_text
 
 TIMEOUT = 60  # seconds without a byte

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError, model_validator
 
 from compaug.benchmarks.corpus import Corpus, clean, csv_rows, indicators, lines, require_columns
-from compaug.params import Block
+from compaug.blocks import Block
 from compaug.records import Example, InputError, Labels
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}

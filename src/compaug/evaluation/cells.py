@@ -84,12 +84,12 @@ class Evaluator:
         self.measure = cache(lambda path: read_json(path) if path.exists() else None)
 
     def _predictions(self, cell: Cell) -> Predictions:
-        return predicted.read(self.folders.of(cell), len(self.gold(cell.benchmark).labels))
+        return predicted.read(self.folders.of(cell), len(self.gold(cell.corpus).labels))
 
     def evaluate(self, experiment: Experiment) -> Found:
         found, evaluated = Found(experiment), set()
-        for benchmark in dict.fromkeys(cell.benchmark for cell in experiment.cells):
-            cells = [cell for cell in experiment.cells if cell.benchmark == benchmark]
+        for benchmark in dict.fromkeys(cell.models for cell in experiment.cells):
+            cells = [cell for cell in experiment.cells if cell.models == benchmark]
             there = [cell for cell in cells if self.folders.of(cell).exists()]
             found.made += len(there)
             if not there:
@@ -101,7 +101,7 @@ class Evaluator:
             evaluated.add(benchmark)
             self._benchmark(found, there)
         measured = [
-            (m, cell) for m, cells in experiment.measures.items() for cell in cells if cell.benchmark in evaluated
+            (m, cell) for m, cells in experiment.measures.items() for cell in cells if cell.models in evaluated
         ]
         paths = dict.fromkeys(self.folders.measured(*some) for some in measured)
         found.missing += [path for path in paths if not path.exists()]
@@ -138,7 +138,7 @@ class Evaluator:
         if not varied:
             return None
         first, *others = (self.predictions(cell) for cell in varied)
-        test = self.gold(varied[0].benchmark).parts["test"]
+        test = self.gold(varied[0].corpus).parts["test"]
         if not first.ids or not set(first.ids) <= test.keys():
             raise InputError(f"{first.path}: its rows are not those of the gold file; predict again on this split")
         for other in others:
@@ -148,7 +148,7 @@ class Evaluator:
 
     def _half(self, cell: Cell) -> tuple[str, ...]:
         """Ids of the test rows that one half of the ceiling was not given."""
-        found, test = self.predictions(cell), self.gold(cell.benchmark).parts["test"]
+        found, test = self.predictions(cell), self.gold(cell.corpus).parts["test"]
         ids = set(found.ids)
         held = tuple(row_id for row_id in test if row_id in ids)
         if not 0 < len(held) < len(test):
@@ -161,7 +161,7 @@ class Evaluator:
         self, cell: Cell, folds: tuple[Cell, ...], rows: tuple[str, ...] | None, decodings: tuple[str, ...]
     ) -> tuple[Outcome, ...]:
         """One cell under every decoding; `rows`: those of its test rows that count, None for all."""
-        gold, final = self.gold(cell.benchmark), self.predictions(cell)
+        gold, final = self.gold(cell.corpus), self.predictions(cell)
         splits = ("iid",) if cell.split == "iid" else ("unseen", "seen")
         test = {split: tuple(gold.parts.get(PART_OF_SPLIT[split], ())) for split in splits}
         test = {split: ids for split, ids in test.items() if ids}
@@ -203,7 +203,7 @@ class Evaluator:
         if corrected and cell.split == "cg":
             drawn = {} if self.options.target == "support" else found.drawn or {}
             reach = found.learned.keys() | found.support.keys() | drawn.keys()
-            made["known"] = percent(errors.among(self.gold(cell.benchmark).matrix("test"), reach).mean())
+            made["known"] = percent(errors.among(self.gold(cell.corpus).matrix("test"), reach).mean())
         if cell.generator != NONE and cell.texts is None:  # of the first n texts nothing was measured
             for measure, facts in MEASURES.items():
                 if measured := self.measure(self.folders.measured(measure, cell)):
@@ -212,10 +212,10 @@ class Evaluator:
 
     def _bayes(self, cell: Cell) -> list[Outcome]:
         """The ceilings of a known grammar, by the prior that the Bayes classifier is given; they have no seed."""
-        ceiling = Cell(cell.benchmark, 0, generator=BAYES, classifier=BAYES, scale=cell.scale)
+        ceiling = replace(cell, seed=0, split="cg", generator=BAYES, classifier=BAYES)
         return [
             Outcome(ceiling, prior, {split: metrics})
-            for split, priors in self.gold(cell.benchmark).facts.get("bayes", {}).items()
+            for split, priors in self.gold(cell.corpus).facts.get("bayes", {}).items()
             for prior, metrics in priors.items()
         ]
 

@@ -67,7 +67,7 @@ def table(found: Found) -> Iterator[Row]:
                     continue
                 key = (found.experiment.name, *columns, decoding, "unseen", metric, over, len(seeds))
                 lines[key] = gain(pairs)
-                family = (cell.benchmark, columns[CELL_COLUMNS.index("selection") - 1], decoding, metric, over)
+                family = (cell.models, columns[CELL_COLUMNS.index("selection") - 1], decoding, metric, over)
                 families.setdefault(family, []).append(key)
     for keys in families.values():
         for test in ("p_seeds", "p_rows"):

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args, get_origin
 
-from compaug import classifiers, generators, named, params
+from compaug import classifiers, generators, named
+from compaug.blocks import Block
+from compaug.params import Settings
 
 SEED = "13"
 SPLIT, BACKBONES, REQUESTS = "toys/split", "toys/backbones", "toys/requests.jsonl"
@@ -34,9 +36,9 @@ Variants = dict[str, list[Step]]  # the last steps of each write below "out/"
 
 @dataclass(frozen=True)
 class Toys:
-    """The parameter file of the toys and the variants that it adds."""
+    """The parameters of the toys and the variants that they add."""
 
-    tree: Mapping
+    settings: Settings
     further: Mapping
 
 
@@ -71,8 +73,8 @@ def variants(name: str, toys: Toys) -> Variants:
 # ---------------------------------------------------------------- argv, one place for each stage
 
 
-def backbones(benchmark: str, role: str, out: str, *more: str) -> Step:
-    return Step("backbones", out, ("--benchmark", benchmark, "--role", role, "--split", SPLIT, *more))
+def backbones(scale: str, role: str, out: str, *more: str) -> Step:
+    return Step("backbones", out, ("--benchmark", "toy", "--scale", scale, "--role", role, "--split", SPLIT, *more))
 
 
 def train_classifier(name: str, out: str, *more: str) -> Step:
@@ -149,21 +151,21 @@ def _method(kind: str, name: str) -> tuple[str, ...]:
 
 def _backbones(role: str, toys: Toys) -> Variants:
     return {
-        "default": [backbones("toy", role, "out/model")],
+        "default": [backbones("tiny", role, "out/model")],
         "kind=path": [backbones("given", role, "out/model")],
-        "unused": [backbones("toy", role, "out/model", "--generator", "none")],
+        "unused": [backbones("tiny", role, "out/model", "--generator", "none")],
     }
 
 
 def _classifier(name: str, toys: Toys) -> Variants:
-    edits = _edits("classifier", name, toys)
+    edits = _edits("classifiers", name, toys)
     return {"default": [train_classifier(name, "out/model"), train_filter(name, "out/filter")]} | {
         edit: [train_classifier(name, "out/model", *_set(f"classifiers.{name}", edit))] for edit in edits
     }
 
 
 def _label_generator(toys: Toys) -> Variants:
-    edits = _choices(toys.tree["label_generator"], params.LabelGenerator) + toys.further["label_generator"]
+    edits = _choices(toys.settings.label_generator) + toys.further["label_generator"]
     steps = {edit: label_generator("out/run.jsonl", *_set("label_generator", edit)) for edit in edits}
     return {"default": [label_generator("out/run.jsonl")]} | {edit: [step] for edit, step in steps.items()}
 
@@ -171,7 +173,7 @@ def _label_generator(toys: Toys) -> Variants:
 def _train_generator(name: str, toys: Toys) -> Variants:
     return {"default": [train_generator(name, "out/model")]} | {
         edit: [train_generator(name, "out/model", *_set(f"generators.{name}", edit))]
-        for edit in _edits("generator", name, toys)
+        for edit in _edits("generators", name, toys)
     }
 
 
@@ -189,7 +191,7 @@ def _synthesize(name: str, toys: Toys) -> Variants:
 
 def _select(toys: Toys) -> Variants:
     model = train_filter(READER, "models/filter", *_set(f"classifiers.{READER}", _still("classifiers", READER, toys)))
-    edits = _choices(toys.tree["selection"], params.Selection)
+    edits = _choices(toys.settings.selection)
     return {"default": [model, select(model.out, "out/run.jsonl")]} | {
         edit: [model, select(model.out, "out/run.jsonl", *_set("selection", edit))] for edit in edits
     }
@@ -227,7 +229,7 @@ STAGES = {
 def full_size() -> list[Step]:
     """One step of each part of the default cell with layers and batches of its own size, which may take other kernels than small ones."""
     size = "hidden=128,layers=2,heads=4,vocab=1500,max_positions=192,epochs=1,batch_size=32"
-    made = [backbones("toy", role, f"out/{role}", "--set", f"benchmarks.toy.backbones.{role}.{size}") for role in ROLES]
+    made = [backbones("tiny", role, f"out/{role}", "--set", f"backbones.{role}.{size}") for role in ROLES]
     latent = "mid_dim=256,latent=64,clusters=5,prefix_length=10,max_length=64,batch_size=32,epochs=1"
     bert = "max_length=64,batch_size=32,epochs=1"
     return [
@@ -243,7 +245,8 @@ def _untrained_generator(name: str, toys: Toys, edit: str = "") -> Step:
 
 
 def _still(kind: str, name: str, toys: Toys) -> str:
-    return ",".join(f"{key}={value}" for key, value in STILL.items() if key in (toys.tree[kind][name] or {}))
+    block = getattr(toys.settings, kind)[name]
+    return ",".join(f"{key}={value}" for key, value in STILL.items() if hasattr(block, key))
 
 
 def _set(block: str, edits: str) -> tuple[str, ...]:
@@ -251,17 +254,16 @@ def _set(block: str, edits: str) -> tuple[str, ...]:
 
 
 def _edits(kind: str, name: str, toys: Toys) -> list[str]:
-    block = params.METHODS[kind].get(name)
-    return _choices(toys.tree[f"{kind}s"][name] or {}, block) + toys.further[f"{kind}s"].get(name, [])
+    return _choices(getattr(toys.settings, kind)[name]) + toys.further[kind].get(name, [])
 
 
-def _choices(values: Mapping, block: type | None) -> list[str]:
+def _choices(block: Block) -> list[str]:
     """ "key=value" for every other value of the options that are choices: booleans and literals."""
     found = []
-    for key, value in values.items():
-        kind = block.model_fields[key].annotation if block else None
+    for key, value in block:
+        field = type(block).model_fields.get(key)
         if isinstance(value, bool):
             found.append(f"{key}={str(not value).lower()}")
-        elif get_origin(kind) is Literal:
-            found += [f"{key}={other}" for other in get_args(kind) if other != value]
+        elif field and get_origin(field.annotation) is Literal:
+            found += [f"{key}={other}" for other in get_args(field.annotation) if other != value]
     return found

@@ -31,6 +31,7 @@ from transformers import (
 )
 
 from compaug.pretrained import quiet
+from compaug.records import write_json
 
 HERE = Path(__file__).parent
 LABELS = ("anger", "disgust", "fear", "joy", "love", "optimism", "sadness", "surprise")
@@ -50,13 +51,15 @@ def rows() -> list[dict]:
     return [json.loads(line) for line in (HERE / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def parameters(repository: Mapping) -> tuple[dict, dict]:
-    """(a whole parameter file, the further variants): the toys' blocks; from the `repository` what has none here, which is what no heavy
-    stage reads, and methods that are new."""
+def parameters(repository: Mapping, folder: Path) -> dict:
+    """Write params.yaml and configs/ below `folder`; from the `repository`'s params.yaml what the toys have none of, which is what no heavy
+    stage reads, and methods that are new.  # the further variants"""
     own = yaml.safe_load((HERE / "params.yaml").read_text(encoding="utf-8"))
-    variants = own.pop("variants")
-    several = {name: repository[name] | own.pop(name) for name in ("benchmarks", "generators", "classifiers")}
-    return {**repository, **own, **several}, variants
+    methods = {kind: repository[kind] | own["params"][kind] for kind in ("generators", "classifiers")}
+    write_json(folder / "params.yaml", {**repository, **own["params"], **methods})
+    write_json(folder / "configs" / "benchmarks" / "toy.yaml", own["corpus"])
+    write_json(folder / "configs" / "scales.yaml", own["scales"])
+    return own["variants"]
 
 
 def write(folder: Path) -> None:

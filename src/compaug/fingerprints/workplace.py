@@ -13,7 +13,8 @@ from pathlib import Path
 
 from compaug import fingerprints
 from compaug.fingerprints import runs
-from compaug.records import InputError, read_yaml, write_json
+from compaug.params import parse
+from compaug.records import InputError, read_yaml
 
 OUTSIDE = ("ACCELERATE_", "HF_", "OPENAI_")  # settings of the caller that could change a number
 
@@ -43,11 +44,11 @@ def prepared(params: Path) -> Iterator[runs.Toys]:
     os.environ |= {"CUDA_VISIBLE_DEVICES": "", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
     from compaug.fingerprints import toys  # torch is slow to import
 
-    tree, further = toys.parameters(read_yaml(params))
+    repository = read_yaml(params)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), toys.endpoint():
-        write_json("params.yaml", tree)
+        further = toys.parameters(repository, Path())
         toys.write(Path("toys"))
-        yield runs.Toys(tree, further)
+        yield runs.Toys(parse(Path("params.yaml")), further)
 
 
 def run_step(step: runs.Step) -> None:

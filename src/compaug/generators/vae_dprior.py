@@ -14,7 +14,7 @@ from torch import Tensor
 
 from compaug.generators import latents, prefix
 from compaug.generators.examples import one_each
-from compaug.params import LdVae
+from compaug.generators.parameters import LdVae
 from compaug.pretrained import load_encoder, mean_states
 from compaug.records import Draft, Example
 

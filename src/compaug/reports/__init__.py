@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from pathlib import Path
 
-from compaug.params import Backbone, Backbones
+from compaug.benchmarks.parameters import Backbone, Backbones
 from compaug.tasks.multi_label import METRICS
 
 __all__ = ["METRICS", "NOT_REPORTED", "backbone_names", "markdown_table", "number"]

@@ -17,7 +17,7 @@ import pandas as pd
 from compaug.evaluation import gains, results
 from compaug.evaluation.decoding import DECODINGS
 from compaug.evaluation.statistics import Summary, summarise
-from compaug.params import Benchmark
+from compaug.params import Settings
 from compaug.records import InputError, read_json
 from compaug.reports import METRICS, backbone_names
 from compaug.reports.cells import Cell, cell
@@ -56,14 +56,14 @@ UNSEEN = {words: ("unseen", metric) for metric, words in METRICS.items()}  # col
 @dataclass(frozen=True)
 class Results:
     """What tables are made of. frame: results.csv and `commit` ("" for current rows); gains, confusions: likewise; paper:
-    reports/paper_values.yaml; benchmarks: their blocks of params.yaml; counts: of every benchmark's split, reports/gold/<benchmark>.json;
+    reports/paper_values.yaml; settings: by benchmark and scale; counts: of every benchmark's split, reports/gold/<benchmark>.json;
     representations: by <benchmark>-<generator>-<seed>; archive: folder of what experiments had before they ran in this form."""
 
     frame: pd.DataFrame
     gains: pd.DataFrame
     confusions: pd.DataFrame
     paper: Mapping
-    benchmarks: Mapping[str, Benchmark]
+    settings: Mapping[tuple[str, str], Settings]
     counts: Mapping[str, Mapping]
     representations: Mapping[str, Mapping]
     archive: Path
@@ -76,7 +76,8 @@ class Results:
 
     def column(self, benchmark: str) -> str | None:
         """Where the paper's tables have this benchmark."""
-        return self.benchmarks[benchmark].paper_column if benchmark in self.benchmarks else None
+        name = benchmark.partition("+")[0]  # what follows is how it differs
+        return next((some.corpus.paper_column for (corpus, _), some in self.settings.items() if corpus == name), None)
 
     def not_run(self, experiment: str) -> list[str]:
         """The paper's corpora of which an experiment that has results has none."""
@@ -94,13 +95,13 @@ class Results:
         ]
         if own.groupby(["generator", "selection", "classifier", "split"])["seed"].nunique().nunique() > 1:
             said[0] += ", but not in every cell"
-        benchmark = rows["benchmark"].iloc[0]
-        if benchmark in self.benchmarks:
+        benchmark, scale = rows["benchmark"].iloc[0].partition("+")[0], rows["scale"].iloc[0]
+        if (benchmark, scale) in self.settings:
             roles: dict[str, list[str]] = {}
-            for role, name in backbone_names(self.benchmarks[benchmark].backbones, ("seq2seq",)).items():
+            for role, name in backbone_names(self.settings[benchmark, scale].backbones, ("seq2seq",)).items():
                 roles.setdefault(name, []).append(role)
             said.append(
-                f"scale {rows['scale'].iloc[0]}: "
+                f"scale {scale}: "
                 + ", ".join(f"{', '.join(some)} `{name}`" for name, some in roles.items())
             )
         commits = sorted(set(rows["commit"]) - {""})
@@ -147,8 +148,8 @@ def _cell(metric: str, summary: Summary | None, paper: float | None, other_corpu
 # ---------------------------------------------------------------- reading
 
 
-def load(reports: Path, benchmarks: Mapping[str, Benchmark]) -> Results:
-    """Everything that tables are made of, from the folder `reports`; `benchmarks` of params.yaml."""
+def load(reports: Path, settings: Mapping[tuple[str, str], Settings]) -> Results:
+    """Everything that tables are made of, from the folder `reports`; `settings`: `params.every`."""
     archive = reports / ARCHIVE
     counts = read_all(archive / "splits") | {
         name: one.get("counts", {}) for name, one in read_all(reports / "gold").items()
@@ -158,7 +159,7 @@ def load(reports: Path, benchmarks: Mapping[str, Benchmark]) -> Results:
     if not len(frame):
         raise InputError(f"{reports / 'results.csv'}: no result; `make grid EXPERIMENT=small` makes the first")
     known = {name: one for name, one in counts.items() if name in set(frame["benchmark"])}
-    return Results(frame, gained, confusions, paper, benchmarks, known, read_all(reports / "representations"), archive)
+    return Results(frame, gained, confusions, paper, settings, known, read_all(reports / "representations"), archive)
 
 
 def read_all(folder: Path) -> dict[str, dict]:

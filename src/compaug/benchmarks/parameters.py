@@ -1,0 +1,100 @@
+"""Parameters of a corpus, its split and its backbones: configs/benchmarks/<name>.yaml and configs/scales.yaml."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from compaug.blocks import Block, Count, Positive, Rate, Seed, Share, Words
+
+
+class File(Block):
+    """A raw file: its canonical address, the SHA-256 of its uncompressed bytes, its path below the mirror."""
+
+    url: str | None
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None
+    mirror: str | None
+
+
+class Split(Block):
+    mode: Literal["reference", "generate", "reconstruct"]
+    compositions: Positive
+    support_size: Count
+    seed: Seed
+    min_count: Positive | None = None
+    test_share: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = None
+    known: list[str] | None = None
+    test_total: Positive | None = None
+    seen_test: Positive | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Split:
+        needed = {
+            "reference": (),
+            "generate": ("min_count", "test_share"),
+            "reconstruct": ("min_count", "known", "test_total"),
+        }
+        for key in needed[self.mode]:
+            if getattr(self, key) in (None, []):
+                raise ValueError(f"mode {self.mode} needs `{key}`")
+        if self.test_share is not None and self.test_share[0] >= self.test_share[1]:
+            raise ValueError("test_share must be [lowest, highest]")
+        return self
+
+
+class Backbone(Block):
+    """`tiny` (trained here on D_train), `hub` (name and pinned revision) or `path` (a local folder)."""
+
+    kind: Literal["tiny", "hub", "path"]
+    name: str | None = None
+    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
+    path: str | None = None
+    layers: Positive | None = None
+    hidden: Positive | None = None
+    heads: Positive | None = None
+    vocab: Annotated[int, Field(ge=300)] | None = None
+    max_positions: Positive | None = None
+    epochs: Positive | None = None
+    lr: Rate | None = None
+    batch_size: Positive | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Backbone:
+        tiny = ("layers", "hidden", "heads", "vocab", "max_positions", "epochs", "lr", "batch_size")
+        needed = {"tiny": tiny, "hub": ("name", "revision"), "path": ("path",)}
+        for key in needed[self.kind]:
+            if getattr(self, key) is None:
+                raise ValueError(f"kind {self.kind} needs `{key}`")
+        for kind, keys in needed.items():
+            for key in keys:
+                if kind != self.kind and getattr(self, key) is not None:
+                    raise ValueError(f"`{key}` belongs to kind {kind}, not to {self.kind}; remove it")
+        if self.kind == "tiny" and self.hidden % self.heads:
+            raise ValueError(f"hidden {self.hidden} is not a multiple of heads {self.heads}")
+        return self
+
+
+class Backbones(Block):
+    encoder: Backbone
+    decoder: Backbone
+    seq2seq: Backbone
+
+
+class Corpus(Block):
+    """A file of configs/benchmarks, but for what it has of the other blocks."""
+
+    reader: Literal["diagnostic", "semeval", "aapd", "imdb", "goemotions", "tabular"]
+    paper_column: Literal["SemEval", "AAPD", "IMDB"] | None
+    files: dict[str, File]
+    options: dict[str, Any]
+    label_phrases: dict[str, str] | str | None
+    label_separator: Words
+    label_prompt: Words
+    text_prompt: str
+
+    @model_validator(mode="after")
+    def _prompt(self) -> Corpus:
+        if self.text_prompt.count("{labels}") != 1:
+            raise ValueError("text_prompt must contain {labels} exactly once")
+        return self

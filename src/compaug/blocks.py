@@ -1,0 +1,22 @@
+"""What the schemas of parameters are made of; each schema is a `parameters.py` beside the code that reads it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+Probability = Annotated[float, Field(gt=0, le=1)]
+Rate = Annotated[float, Field(gt=0, le=1)]  # learning rates
+Amount = Annotated[float, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+Seed = Annotated[int, Field(ge=0, lt=2**31)]
+Words = Annotated[str, Field(min_length=1)]
+
+
+class Block(BaseModel):
+    """A mapping of parameters: no key that it does not know, no value of another type, no NaN. Its values cannot be set."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)

@@ -1,0 +1,105 @@
+"""Parameters of the classifiers and of the filter (spec sections 9 and 10)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from compaug.blocks import Amount, Block, Count, Positive, Rate, Share, Words
+
+
+class Selection(Block):
+    """Quality control, spec section 9."""
+
+    mode: Literal["top_k", "random"]
+    scope: Literal["global", "per_composition"]
+    score: Literal["jaccard", "posterior"]
+    weight: Share
+    strength: Amount
+    k: Count
+
+
+class Classifier(Block):
+    """What all classifiers have, spec section 10."""
+
+    epochs: Positive
+    lr: Rate
+    lr_head: Rate
+    batch_size: Positive
+    max_length: Positive
+    patience: Positive | None = None
+    validation: Annotated[float, Field(gt=0, lt=1)]
+    dropout: Share
+    support_repeat: Positive
+    dynamics: bool
+
+
+class Bert(Classifier):
+    """Spec section 10.1."""
+
+    head_hidden: Count
+
+
+class BertP(Classifier):
+    """Spec section 10.2."""
+
+    prefix_length: Positive
+
+
+class Dbloss(Classifier):
+    """Spec section 10.3."""
+
+    gamma: Amount
+    negative_scale: Annotated[float, Field(gt=0)]
+    bias_scale: Amount
+    weight_offset: Amount
+    weight_slope: Annotated[float, Field(gt=0)]
+    weight_centre: float
+
+
+class Magnet(Classifier):
+    """Spec section 10.4."""
+
+    gat_layers: Positive
+    gat_heads: Positive
+    adjacency: Literal["xavier", "identity", "co_occurrence"]
+    adjacency_mask: bool
+
+
+class Sgm(Classifier):
+    """Spec section 10.5."""
+
+    embedding: Positive
+    hidden: Positive
+    beams: Positive
+
+
+class T5Clp(Classifier):
+    """Spec section 10.6."""
+
+    template: Words
+    empty_word: Words
+    contrast: Annotated[float, Field(ge=0, le=1)]
+    tau: Annotated[float, Field(gt=0)]
+    beams: Positive
+    show_labels: bool
+    strict: bool
+    warmup: Share
+    lr_schedule: Literal["decay", "increase"]
+
+
+class Custom(Classifier):
+    """A classifier of the user's own: anything beside what all have."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+BLOCKS: dict[str, type[Block]] = {  # a further name is a further file of this folder
+    "bert": Bert,
+    "bert_p": BertP,
+    "dbloss": Dbloss,
+    "magnet": Magnet,
+    "sgm": Sgm,
+    "t5_clp": T5Clp,
+}

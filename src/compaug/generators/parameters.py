@@ -1,0 +1,138 @@
+"""Parameters of the label generator, of the text generators and of decoding (spec sections 4 to 8)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from compaug.blocks import Amount, Block, Count, Positive, Probability, Rate, Share, Words
+
+
+class LabelGenerator(Block):
+    """P_t(y), spec section 4."""
+
+    mode: Literal["fine_tuned", "zero_shot", "empirical"]
+    requested: Positive
+    epochs: Positive
+    lr: Rate
+    batch_size: Positive
+    max_tokens: Positive
+    temperature: Annotated[float, Field(gt=0)]
+    top_p: Probability
+    top_k: Count
+    min_labels: Positive
+    max_labels: Positive | None = None
+    max_tries: Positive
+
+    @model_validator(mode="after")
+    def _ordered(self) -> LabelGenerator:
+        if self.max_labels is not None and self.max_labels < self.min_labels:
+            raise ValueError("max_labels is below min_labels")
+        return self
+
+
+class Synthesis(Block):
+    """Decoding, spec section 5."""
+
+    max_length: Positive
+    batch_size: Positive
+    temperature: Annotated[float, Field(gt=0)]
+    top_k: Count
+    top_p: Probability
+    no_repeat_ngram: Count
+
+
+class Untrained(Block):
+    """Controls and Concat have nothing to set."""
+
+
+class TrainedGenerator(Block):
+    """What all trained generators have, spec section 5."""
+
+    epochs: Positive
+    lr: Rate
+    batch_size: Positive
+    patience: Positive | None = None
+    warmup: Share
+    validation: Share
+    max_length: Positive
+    generator_data: Literal["all", "train_only"]
+
+
+class FlanT5(TrainedGenerator):
+    """Spec section 8."""
+
+
+class PrefixGenerator(TrainedGenerator):
+    """What the prefix-tuned generators share, spec sections 5 and 6."""
+
+    prefix_length: Positive
+    mid_dim: Positive
+    loss_on_prompt: bool
+
+
+class VaeDprior(PrefixGenerator):
+    """Spec section 8; what LD-VAE has too."""
+
+    latent: Positive
+    clusters: Positive
+    alpha: Amount
+    beta: Amount
+    kl_form: Literal["exact", "reference"]
+    kl_reduction: Literal["mean", "paper_literal"]
+    prior_variance: Annotated[float, Field(gt=0)]
+    kl_warmup: Share
+    free_bits: Amount
+    cache_gib: Amount
+
+
+class LdVae(VaeDprior):
+    """Spec section 7; every `reference` option is a row of section 13."""
+
+    prior: Literal["conditional", "standard"]
+    label_pool: Literal["mean", "last"]
+    label_heads: Literal["per_label", "shared"]
+    label_prior: Literal["per_label", "shared"]
+    position_embedding: bool
+    noise_per_copy: bool
+    batch_order: Literal["shuffled", "reference"]
+
+
+class Llm(Block):
+    """Spec section 8, GPT3.5. The key of the endpoint is never here: it is the variable OPENAI_API_KEY."""
+
+    base_url: str | None = None
+    model: str | None = None
+    temperature: Amount
+    top_p: Probability
+    max_tokens: Positive
+    few_shot_words: Count
+    concurrency: Positive
+    timeout: Annotated[float, Field(gt=0)]
+    max_retries: Count
+    retry_seconds: Amount
+    price_prompt: Amount
+    price_completion: Amount
+    store: Words
+
+
+class Custom(Block):
+    """A generator of the user's own: anything, `shared` included."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+BLOCKS: dict[str, type[Block]] = {  # a further name is a further file of this folder
+    "none": Untrained,
+    "oversample": Untrained,
+    "shuffled": Untrained,
+    "concat": Untrained,
+    "flan_t5": FlanT5,
+    "gpt2_pt": PrefixGenerator,
+    "ls_pt": PrefixGenerator,
+    "ld_vae": LdVae,
+    "vae": LdVae,
+    "vae_dprior": VaeDprior,
+    "llm": Llm,
+}
