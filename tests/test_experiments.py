@@ -127,7 +127,9 @@ def test_scale_and_split_are_axes_that_names_and_stages_tell_apart(tmp_path):
     assert set(steps["raw"]) == {"semeval"} and made.cells[0].columns()["benchmark"] == "semeval+seen_test=9+paper"
     assert steps["split"]["semeval+seen_test=9"]["set"] == "--set split.seen_test=9"
     assert steps["train_filter"]["semeval+seen_test=9+paper-13"]["scale"] == "paper"
-    assert next(iter(steps["train_classifier"].values()))["inputs"] == "data/splits/semeval+seen_test=9/both_inputs.jsonl"
+    assert (
+        next(iter(steps["train_classifier"].values()))["inputs"] == "data/splits/semeval+seen_test=9/both_inputs.jsonl"
+    )
 
 
 def test_an_axis_may_have_a_value_for_each_benchmark(tmp_path):
@@ -214,7 +216,10 @@ LATE = {
     "an option no generator has": ({"generator": "ld_vae", "options": "kl_fom=reference"}, "did you mean 'kl_form'?"),
     "a value no option has": ({"generator": "ld_vae", "options": "kl_form=refrence"}, "kl_form: Input should be"),
     "a wrong selection": ({"generator": "ld_vae", "selection": "scope=foo"}, "selection.scope: Input should be"),
-    "a wrong option of the split": ({"split_options": "seen=3"}, "split.seen: unknown key; did you mean 'seen_test'?"),
+    "a wrong option of the split": (
+        {"split_options": "seen_tes=3"},
+        "split.seen_tes: unknown key; did you mean 'seen_test'?",
+    ),
     "the split's own size": ({"generator": "ld_vae", "support": 50}, "that support size is the split's own"),
     "halves without a seen test set": ({"half": ["a", "b"]}, "half: diagnostic has no seen test set; set `split_opt"),
     "an unknown benchmark": ({"benchmark": "x"}, "unknown benchmark 'x': there is no "),

@@ -28,9 +28,7 @@ def reports(tmp_path):
         {"text": f"text </script><i>{at}</i>", "requested": key, "faithful": at > 0} for at, key in enumerate(asked)
     ]
     write_json(folder / "quality" / "diagnostic-ld_vae-13.json", {"samples": texts})
-    write_json(
-        folder / "quality" / "semeval-ld_vae-13.json", {"self_bleu": 1.0}
-    )  # whose texts may not be published
+    write_json(folder / "quality" / "semeval-ld_vae-13.json", {"self_bleu": 1.0})  # whose texts may not be published
     return folder
 
 

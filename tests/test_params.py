@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import copy
-import json
 from pathlib import Path
 
 import pytest
 import yaml
+from parameters import written
 
 from compaug import params
+from compaug.blocks import Block
+from compaug.generators.parameters import PrefixGenerator
 from compaug.records import InputError
 
 COMMITTED = Path(__file__).parents[1] / "params.yaml"
-TREE = json.loads(json.dumps(yaml.safe_load(COMMITTED.read_text(encoding="utf-8"))))  # anchors become copies
-GENERATOR = ["generators.{generator}", "benchmarks.{benchmark}.budgets.generator"]
-CLASSIFIER = ["classifiers.{classifier}", "benchmarks.{benchmark}.budgets.classifier"]
-
-
-def edited(tmp_path, changes) -> Path:
-    """The committed file with values set by dotted path; `...` removes the key."""
-    tree = copy.deepcopy(TREE)
-    for where, value in changes.items():
-        *parents, last = where.split(".")
-        node = tree
-        for word in parents:
-            node = node[word]
-        if value is ...:
-            del node[last]
-        else:
-            node[last] = value
-    path = tmp_path / "params.yaml"
-    path.write_text(yaml.safe_dump(tree, sort_keys=False), encoding="utf-8")
-    return path
+GENERATOR, CLASSIFIER = params.method("generators"), params.method("classifiers")
+TINY = {"benchmark": "diagnostic", "scale": "tiny"}
 
 
 def refusal(call, *args, **kwargs) -> str:
@@ -43,35 +26,34 @@ def refusal(call, *args, **kwargs) -> str:
     return message
 
 
-def shipped():
-    return [(benchmark, generator) for benchmark in TREE["benchmarks"] for generator in TREE["generators"]]
-
-
-@pytest.mark.parametrize(("benchmark", "generator"), shipped())
-def test_the_committed_file_resolves_for_every_benchmark_and_generator(benchmark, generator):
-    keys = [*GENERATOR, *CLASSIFIER]
-    for word in ("label_generator", "synthesis", "selection"):
-        keys += [word, f"benchmarks.{{benchmark}}.budgets.{word}"]
-    blocks = params.load(COMMITTED, keys, benchmark=benchmark, generator=generator, classifier="bert")
-    assert set(blocks) == {"generator", "classifier", "label_generator", "synthesis", "selection"}
-    assert blocks["selection"].k <= blocks["label_generator"].requested
-    assert blocks["classifier"].epochs >= 1
+@pytest.mark.parametrize(("benchmark", "scale"), params.every(COMMITTED))
+def test_the_committed_files_hold_all_that_every_method_needs(benchmark, scale):
+    for generator in yaml.safe_load(COMMITTED.read_text(encoding="utf-8"))["generators"].keys() - {params.SHARED}:
+        keys = [*GENERATOR, *CLASSIFIER, "label_generator", "synthesis", "selection"]
+        blocks = params.load(COMMITTED, keys, benchmark=benchmark, scale=scale, generator=generator, classifier="bert")
+        assert set(blocks) == {"generator", "classifier", "label_generator", "synthesis", "selection"}
+        assert blocks["selection"].k <= blocks["label_generator"].requested
+        assert blocks["classifier"].epochs >= 1
 
 
 def test_a_stage_gets_the_blocks_it_lists_and_no_others():
-    keys = ["evaluation", "benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.split"]
+    keys = ["evaluation", *params.corpus("reader", "split")]
     blocks = params.load(COMMITTED, keys, benchmark="diagnostic")
     assert set(blocks) == {"evaluation", "reader", "split"}
     assert blocks["reader"] == "diagnostic" and blocks["split"].compositions == 12
 
 
+def test_a_stage_that_no_scale_concerns_reads_any_corpus():
+    assert params.load(COMMITTED, params.corpus("reader"), benchmark="aapd") == {"reader": "aapd"}  # which has no tiny
+
+
 def test_no_block_has_a_value_of_its_own():
-    """Why params.py may change without making a result stale: what a stage gets is in params.yaml, or nothing."""
-    blocks, seen = [params.Block], 0
+    """Why schemas may change without making a result stale: what a stage gets is in a file of parameters, or nothing."""
+    blocks, seen = [Block], 0
     while blocks:
         block = blocks.pop()
         blocks += block.__subclasses__()
-        if block.__module__ != params.__name__:
+        if not block.__module__.endswith((".parameters", params.__name__)):
             continue  # a reader's options are in the reader's file, which its stage depends on
         for name, field in block.model_fields.items():
             seen += 1
@@ -79,65 +61,101 @@ def test_no_block_has_a_value_of_its_own():
     assert seen > 100
 
 
-# ---------------------------------------------------------------- budgets
+# ---------------------------------------------------------------- layers
 
 
-def test_a_value_in_the_methods_block_wins_over_the_budget(tmp_path):
-    keys = ["selection", "benchmarks.{benchmark}.budgets.selection"]
-    by_budget = params.load(COMMITTED, keys, benchmark="diagnostic")["selection"]
-    assert by_budget.k == TREE["benchmarks"]["diagnostic"]["budgets"]["selection"]["k"]
-    path = edited(tmp_path, {"selection.k": 7})
-    for benchmark in TREE["benchmarks"]:
+LAYERS = {  # from the weakest
+    "scales:tiny.generators.shared.epochs": 11,
+    "diagnostic:scales.tiny.generators.shared.epochs": 12,
+    "generators.shared.epochs": 13,
+    "scales:tiny.generators.ls_pt.epochs": 14,  # a method's name wins over `shared`, wherever it is
+    "diagnostic:scales.tiny.generators.ls_pt.epochs": 15,
+    "generators.ls_pt.epochs": 16,
+}
+
+
+@pytest.mark.parametrize("n", range(1, len(LAYERS) + 1))
+def test_of_layers_the_last_that_says_something_wins(tmp_path, n):
+    first = {"diagnostic:scales.tiny.generators.shared.epochs": None}
+    path = written(tmp_path, first | dict(list(LAYERS.items())[:n]))
+    found = params.load(path, GENERATOR, **TINY, generator="ls_pt")["generator"]
+    assert found.epochs == 10 + n
+    edit = params.Edited(path, ("generators.ls_pt.epochs=20",))
+    assert params.load(edit, GENERATOR, **TINY, generator="ls_pt")["generator"].epochs == 20
+
+
+def test_a_size_of_params_yaml_wins_over_the_corpus(tmp_path):
+    keys = ["selection", *params.size("k")]
+    by_corpus = params.load(COMMITTED, keys, benchmark="diagnostic")["selection"]
+    assert by_corpus.k == 600
+    path = written(tmp_path, {"sizes.k": 7})
+    for benchmark in params.benchmarks(path):
         assert params.load(path, keys, benchmark=benchmark)["selection"].k == 7
 
 
-def test_a_budget_under_a_methods_name_holds_for_that_method_only():
-    epochs = {
-        name: params.load(COMMITTED, GENERATOR, benchmark="semeval", generator=name)["generator"].epochs
-        for name in ("ls_pt", "ld_vae")
-    }
+def test_a_methods_block_of_a_scale_holds_for_that_method_only():
+    at = {"benchmark": "semeval", "scale": "paper"}
+    epochs = {n: params.load(COMMITTED, GENERATOR, **at, generator=n)["generator"].epochs for n in ("ls_pt", "ld_vae")}
     assert epochs == {"ls_pt": 20, "ld_vae": 50}
 
 
-def test_the_methods_block_wins_over_its_own_budget_too(tmp_path):
-    path = edited(tmp_path, {"generators.ls_pt.epochs": 3})
-    assert params.load(path, GENERATOR, benchmark="semeval", generator="ls_pt")["generator"].epochs == 3
-
-
-def test_a_null_without_a_budget_is_refused(tmp_path):
-    path = edited(tmp_path, {"benchmarks.diagnostic.budgets.classifier.lr": ...})
-    message = refusal(params.load, path, CLASSIFIER, benchmark="diagnostic", classifier="bert")
-    assert message == f"{path}: classifier.lr is null and benchmarks.diagnostic.budgets gives no value; set one of them"
-
-
-def test_early_stopping_may_be_off(tmp_path):
-    path = edited(tmp_path, {"benchmarks.diagnostic.budgets.classifier.patience": ...})
-    assert params.load(path, CLASSIFIER, benchmark="diagnostic", classifier="bert")["classifier"].patience is None
-
-
-@pytest.mark.parametrize("value", ["40", 0, 1.5, True])
-def test_a_budget_of_the_wrong_type_or_size_is_refused(tmp_path, value):
-    path = edited(tmp_path, {"benchmarks.diagnostic.budgets.classifier.epochs": value})
-    message = refusal(params.load, path, CLASSIFIER, benchmark="diagnostic", classifier="bert")
-    assert (
-        message.startswith(f"{path}: classifier (with benchmarks.diagnostic.budgets): epochs: ")
-        and repr(value) in message
+def test_a_value_that_nothing_gives_is_refused(tmp_path):
+    path = written(tmp_path, {"scales:tiny.classifiers.shared.lr": ...})
+    message = refusal(params.load, path, CLASSIFIER, **TINY, classifier="bert")
+    assert message == (
+        f"{path}: classifiers.bert.lr: no value; give it one in params.yaml, the corpus's file or configs/scales.yaml"
     )
 
 
-def test_a_misspelt_budget_is_refused_with_a_suggestion(tmp_path):
-    path = edited(tmp_path, {"benchmarks.semeval.budgets.generator.ls_pt": {"epoch": 20}})
-    message = refusal(params.parse, path)
-    assert message.startswith(f"{path}: benchmarks.semeval.budgets") and "did you mean 'epochs'?" in message
-    path = edited(tmp_path, {"benchmarks.semeval.budgets.generator.ls_pt": {"latent": 20}})  # ld_vae's
-    assert "generator: unknown key 'latent'" in refusal(params.parse, path)
-    path = edited(tmp_path, {"benchmarks.semeval.budgets.selection": {"kk": 20}})
-    assert "selection: unknown key 'kk'" in refusal(params.parse, path)
+def test_early_stopping_may_be_off(tmp_path):
+    path = written(
+        tmp_path, {f"{file}.classifiers.shared.patience": None for file in ("scales:tiny", "diagnostic:scales.tiny")}
+    )
+    assert params.load(path, CLASSIFIER, **TINY, classifier="bert")["classifier"].patience is None
+
+
+@pytest.mark.parametrize("value", ["40", 0, 1.5, True])
+@pytest.mark.parametrize("where", ["scales:tiny", "diagnostic:scales.tiny"])
+def test_a_value_of_the_wrong_type_or_size_names_the_file_that_has_it(tmp_path, where, value):
+    path = written(tmp_path, {f"{where}.classifiers.bert.epochs": value})
+    message = refusal(params.load, path, CLASSIFIER, **TINY, classifier="bert")
+    file = "configs/scales.yaml" if where == "scales:tiny" else "configs/benchmarks/diagnostic.yaml"
+    assert message.startswith(f"{tmp_path / file}: classifiers.bert.epochs: ") and repr(value) in message
+
+
+def test_a_misspelt_key_is_refused_with_a_suggestion_in_every_file(tmp_path):
+    for where in ("scales:tiny.", "diagnostic:scales.tiny.", ""):
+        for block in ("ls_pt", params.SHARED):
+            (folder := tmp_path / f"{len(where)}{block}").mkdir()
+            path = written(folder, {f"{where}generators.{block}.epoch": 20})
+            said = refusal(params.parse, path)
+            assert f"generators.{block}.epoch: unknown key; did you mean 'epochs'?" in said
+    path = written(tmp_path, {"scales:tiny.generators.ls_pt.latent": 20})  # ld_vae's
+    assert "generators.ls_pt.latent: unknown key" in refusal(params.parse, path)
+    path = written(tmp_path, {"diagnostic:sizes.kk": 20})
+    assert refusal(params.parse, path).startswith(
+        f"{tmp_path}/configs/benchmarks/diagnostic.yaml: sizes.kk: unknown key"
+    )
+
+
+def test_a_corpus_that_leaves_a_block_of_a_scale_out_is_told_what_to_write(tmp_path):
+    path = written(tmp_path, {"diagnostic:scales.tiny.synthesis": ...})
+    assert "diagnostic.yaml: scales.tiny.synthesis: required block is missing" in refusal(params.parse, path)
+
+
+def test_a_corpus_is_one_file(tmp_path):
+    path = written(tmp_path)
+    text = (tmp_path / "configs/benchmarks/own.yaml").read_text(encoding="utf-8")
+    (tmp_path / "configs/benchmarks/letters.yaml").write_text(text.replace("A text", "A letter"), encoding="utf-8")
+    assert "letters" in params.benchmarks(path)
+    assert params.parse(path, "letters").corpus.label_prompt == "A letter can have the labels of"
+    assert params.parse(params.Edited(path, ("sizes.k=3",)), "letters", "tiny").selection.k == 3
 
 
 # ---------------------------------------------------------------- mistakes
 
 
+PAPER = {"benchmark": "semeval", "scale": "paper"}
 MISTAKES = {
     "an unknown key": ({"selection.keep": 3}, "selection.keep: unknown key"),
     "a misspelt key": (
@@ -151,7 +169,7 @@ MISTAKES = {
     ),
     "a missing key": ({"synthesis.top_p": ...}, "synthesis.top_p: required key is missing"),
     "a missing block": ({"evaluation": ...}, "evaluation: required key is missing"),
-    "a number as a string": ({"selection.k": "100"}, "selection.k: Input should be a valid integer (got '100')"),
+    "a number as a string": ({"sizes.k": "100"}, "sizes.k: Input should be a valid integer (got '100')"),
     "a number that is true": ({"run.seed": True}, "run.seed: "),
     "a fraction for a count": ({"label_generator.max_tokens": 6.5}, "label_generator.max_tokens: "),
     "a probability of 0": ({"synthesis.top_p": 0.0}, "synthesis.top_p: "),
@@ -163,53 +181,57 @@ MISTAKES = {
     "an unknown mode": ({"selection.mode": "best"}, "selection.mode: Input should be 'top_k' or 'random' (got 'best')"),
     "an unknown benchmark": (
         {"run.benchmark": "sem_eval"},
-        "run.benchmark: unknown name 'sem_eval'; choose from diagnostic, ",
+        "unknown benchmark 'sem_eval': there is no ",
     ),
     "an unknown generator": ({"run.generator": "gpt5"}, "run.generator: unknown name 'gpt5'; choose from none, "),
     "an unknown classifier": ({"run.classifier": "svm"}, "run.classifier: unknown name 'svm'; choose from bert"),
     "test shares the wrong way round": (
-        {"benchmarks.diagnostic.split.test_share": [0.2, 0.1]},
-        "benchmarks.diagnostic.split: test_share must be [lowest, highest]",
+        {"diagnostic:split.test_share": [0.2, 0.1]},
+        "split: test_share must be [lowest, highest]",
     ),
     "a reconstruction of nothing": (
-        {"benchmarks.diagnostic.split.mode": "reconstruct"},
-        "benchmarks.diagnostic.split: mode reconstruct needs `known`",
+        {"diagnostic:split.mode": "reconstruct"},
+        "split: mode reconstruct needs `known`",
     ),
     "heads that do not divide the width": (
-        {"benchmarks.diagnostic.backbones.encoder.heads": 3},
-        "benchmarks.diagnostic.backbones.encoder: hidden 128 is not a multiple of heads 3",
+        {"diagnostic:scales.tiny.backbones.encoder.heads": 3},
+        "backbones.encoder: hidden 128 is not a multiple of heads 3",
     ),
     "a hub model that is not pinned": (
-        {"benchmarks.semeval.backbones.encoder.revision": "main"},
-        "benchmarks.semeval.backbones.encoder.revision: ",
+        {"run": PAPER, "scales:paper.backbones.encoder.revision": "main"},
+        "backbones.encoder.revision: ",
     ),
     "a hub model without a revision": (
-        {"benchmarks.semeval.backbones.encoder.revision": None},
-        "benchmarks.semeval.backbones.encoder: kind hub needs `revision`",
+        {"run": PAPER, "scales:paper.backbones.encoder.revision": None},
+        "backbones.encoder: kind hub needs `revision`",
     ),
     "a size for a hub model": (
-        {"benchmarks.semeval.backbones.encoder.layers": 2},
-        "benchmarks.semeval.backbones.encoder: `layers` belongs to kind tiny, not to hub; remove it",
+        {"run": PAPER, "scales:paper.backbones.encoder.layers": 2},
+        "backbones.encoder: `layers` belongs to kind tiny, not to hub; remove it",
     ),
     "a prompt without a place for labels": (
-        {"benchmarks.own.text_prompt": "A text:"},
-        "benchmarks.own: text_prompt must contain {labels} exactly once",
+        {"run.benchmark": "own", "own:text_prompt": "A text:"},
+        "text_prompt must contain {labels} exactly once",
     ),
-    "a hash cut short": ({"benchmarks.semeval.files.train.sha256": "f2b2"}, "benchmarks.semeval.files.train.sha256: "),
+    "a hash cut short": ({"run.benchmark": "semeval", "semeval:files.train.sha256": "f2b2"}, "files.train.sha256: "),
     "max_labels below min_labels": (
         {"label_generator.max_labels": 1},
         "label_generator: max_labels is below min_labels",
     ),
     "text where a block belongs": ({"selection": "top_k"}, "selection: "),
-    "a list where a block belongs": ({"benchmarks": []}, "benchmarks: "),
+    "a list where a block belongs": ({"evaluation": []}, "evaluation: "),
+    "a list where methods belong": ({"generators": []}, "generators: expected a block for each method"),
+    "an unknown scale": ({"run.scale": "huge"}, "there is no scale 'huge'; there is tiny"),
 }
 
 
 @pytest.mark.parametrize("case", MISTAKES)
 def test_a_mistake_is_one_line_that_names_file_and_key(tmp_path, case):
     changes, message = MISTAKES[case]
-    path = edited(tmp_path, changes)
-    assert refusal(params.parse, path).startswith(f"{path}: {message}")
+    said = refusal(params.parse, written(tmp_path, changes))
+    assert message in said and (".yaml" in said)
+    if not any(":" in key for key in changes) and "unknown benchmark" not in message and "no scale" not in message:
+        assert said.startswith(f"{tmp_path / 'params.yaml'}: {message}")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +245,7 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path, text, fault):
 
 
 def test_a_key_that_is_no_word_is_refused(tmp_path):
-    path = tmp_path / "params.yaml"
+    path = written(tmp_path)
     path.write_text(COMMITTED.read_text(encoding="utf-8") + "\n13: 42\n")
     assert refusal(params.parse, path).startswith(f"{path}: ")
 
@@ -247,12 +269,7 @@ def test_a_missing_file_says_where_to_run(tmp_path):
 @pytest.mark.parametrize(
     ("keys", "coordinates", "message"),
     [
-        (GENERATOR, {"benchmark": "sem", "generator": "ls_pt"}, "benchmarks has no 'sem'; choose from diagnostic, "),
-        (
-            GENERATOR,
-            {"benchmark": "own", "generator": "vea"},
-            "generators has no 'vea'; choose from none, oversample, ",
-        ),
+        (GENERATOR, TINY | {"generator": "vea"}, "generators has no 'vea'; choose from "),
         (["{block}.seed"], {"block": "runs"}, "the file has no 'runs'; choose from run, "),
         (["{block}.seed"], {"block": "run.seed"}, "run.seed has no 'seed'; choose from nothing"),
     ],
@@ -261,85 +278,77 @@ def test_an_unknown_coordinate_lists_the_choices(keys, coordinates, message):
     assert refusal(params.load, COMMITTED, keys, **coordinates).startswith(f"{COMMITTED}: {message}")
 
 
-def test_no_key_outside_the_schema_is_in_a_resolved_block(tmp_path):
-    """Budgets of one word serve several methods; a method takes only the keys that its own block has."""
-    block = params.load(COMMITTED, GENERATOR, benchmark="semeval", generator="ls_pt")["generator"]
-    assert set(block.model_dump()) == set(params.PrefixGenerator.model_fields)
-    assert params.load(COMMITTED, GENERATOR, benchmark="semeval", generator="none")["generator"].model_dump() == {}
+def test_a_method_takes_of_shared_what_its_schema_knows():
+    block = params.load(COMMITTED, GENERATOR, **TINY, generator="ls_pt")["generator"]
+    assert set(block.model_dump()) == set(PrefixGenerator.model_fields)
+    assert params.load(COMMITTED, GENERATOR, **TINY, generator="none")["generator"].model_dump() == {}
 
 
 # ---------------------------------------------------------------- a generator or classifier of one's own
 
 
-def with_block(tmp_path, name: str, block: dict, kind: str = "generator") -> Path:
-    values = yaml.safe_load(COMMITTED.read_text(encoding="utf-8"))
-    values[f"{kind}s"][name] = block
-    values["benchmarks"]["own"]["budgets"][kind] |= {name: {"epochs": 3}}
-    path = tmp_path / "params.yaml"
-    path.write_text(yaml.safe_dump(values), encoding="utf-8")
-    return path
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """Files generators/mine.py and classifiers/mine.py."""
+    for kind in params.METHODS:
+        (tmp_path / "src" / kind).mkdir(parents=True)
+        (tmp_path / "src" / kind / "mine.py").write_text("")
+    monkeypatch.setattr(params, "FOLDER", tmp_path / "src")
 
 
-def test_a_file_and_a_block_make_a_generator(tmp_path, monkeypatch):
-    (tmp_path / "generators").mkdir()
-    (tmp_path / "generators" / "mine.py").write_text("")
-    monkeypatch.setattr(params, "METHOD_FILES", tmp_path)
-    path = with_block(tmp_path, "mine", {"epochs": None, "lr": None, "anything": "goes"})
-    keys = ["generators.{generator}", "benchmarks.{benchmark}.budgets.generator"]
-    block = params.load(path, keys, benchmark="own", generator="mine")["generator"]
-    assert (block.epochs, block.lr, block.anything) == (3, 0.001, "goes")  # its own budget, the common one, its block
-    assert "mine" in params.parse(path).generators.names
+def test_a_file_and_a_block_make_a_generator(tmp_path, mine):
+    path = written(
+        tmp_path, {"generators.mine": {"anything": "goes"}, "own:scales.tiny.generators.mine": {"epochs": 3}}
+    )
+    block = params.load(path, GENERATOR, benchmark="own", scale="tiny", generator="mine")["generator"]
+    assert (block.epochs, block.lr, block.anything) == (3, 0.001, "goes")  # its own, the corpus's, its block
+    assert "mine" in params.parse(path).generators
 
 
-def test_a_file_and_a_block_make_a_classifier(tmp_path, monkeypatch):
-    (tmp_path / "classifiers").mkdir()
-    (tmp_path / "classifiers" / "mine.py").write_text("")
-    monkeypatch.setattr(params, "METHOD_FILES", tmp_path)
-    common = {"epochs": None, "lr": 0.1, "lr_head": None, "batch_size": 4, "max_length": None, "patience": None}
-    common |= {"validation": 0.1, "dropout": 0.0, "support_repeat": 1, "dynamics": False}
-    path = with_block(tmp_path, "mine", common | {"anything": "goes"}, "classifier")
-    block = params.load(path, CLASSIFIER, benchmark="own", classifier="mine")["classifier"]
-    assert (block.epochs, block.lr, block.max_length, block.anything) == (3, 0.1, 128, "goes")
-    assert "mine" in params.parse(path).classifiers.names
-    path = with_block(tmp_path, "mine", common | {"validation": 2}, "classifier")
-    assert "classifiers: mine: validation: Input should be less than 1" in refusal(params.parse, path)
+def test_a_file_and_a_block_make_a_classifier(tmp_path, mine):
+    path = written(tmp_path, {"classifiers.mine": {"lr": 0.1, "anything": "goes"}})
+    block = params.load(path, CLASSIFIER, benchmark="own", scale="tiny", classifier="mine")["classifier"]
+    assert (block.epochs, block.lr, block.max_length, block.anything) == (20, 0.1, 128, "goes")
+    assert "mine" in params.parse(path).classifiers
+    path = written(tmp_path, {"classifiers.mine": {"validation": 2.0}})
+    assert "classifiers.mine.validation: Input should be less than 1" in refusal(params.parse, path)
 
 
 def test_a_block_without_a_file_is_a_misspelt_name(tmp_path):
-    path = edited(tmp_path, {"generators.ld_vea": {}})
+    path = written(tmp_path, {"generators.ld_vea": {}})
     assert "ld_vea: unknown generator; did you mean 'ld_vae'?" in refusal(params.parse, path)
 
 
 def test_the_composition_prior_in_the_root_cell_needs_numbers(tmp_path):
     decoding = {"evaluation.decoding": "composition_prior"}
-    assert refusal(params.parse, edited(tmp_path, decoding | {"composition_prior.strength": 0.5})).count(
+    assert refusal(params.parse, written(tmp_path, decoding | {"composition_prior.strength": 0.5})).count(
         "composition_prior.weight"
     )
     numbers = {"composition_prior.weight": 0.1, "composition_prior.strength": 0.5}
-    assert params.parse(edited(tmp_path, decoding | numbers)).evaluation.decoding == "composition_prior"
+    assert params.parse(written(tmp_path, decoding | numbers)).evaluation.decoding == "composition_prior"
 
 
-def test_a_value_can_be_set_beside_the_file(tmp_path):
+def test_a_value_can_be_set_beside_the_file():
     """`--set`: a coordinate of a grid that is no option of its script."""
-    args = ["generators.ld_vae.kl_form=reference", "selection.k=300"]
-    found = params.load(
-        params.Edited(COMMITTED, tuple(args)), [*GENERATOR, "selection"], benchmark="own", generator="ld_vae"
-    )
-    assert (found["generator"].kl_form, found["selection"].k) == ("reference", 300)
-    assert params.parse(COMMITTED).generators.ld_vae.kl_form == "exact"
+    source = params.Edited(COMMITTED, ("generators.ld_vae.kl_form=reference", "sizes.k=300", "split.seen_test=9"))
+    keys = [*GENERATOR, "selection", *params.corpus("split")]
+    found = params.load(source, keys, benchmark="own", generator="ld_vae")
+    assert (found["generator"].kl_form, found["selection"].k, found["split"].seen_test) == ("reference", 300, 9)
+    assert params.parse(COMMITTED).generators["ld_vae"].kl_form == "exact"
 
 
 def test_values_of_one_block_can_be_set_together():
     """Rows of spec section 13 that are two keys here."""
     edit = "generators.ld_vae.label_heads=shared,label_prior=shared"
-    made = params.parse(params.Edited(COMMITTED, (edit,))).generators.ld_vae
+    made = params.parse(params.Edited(COMMITTED, (edit,))).generators["ld_vae"]
     assert (made.label_heads, made.label_prior, made.label_pool) == ("shared", "shared", "mean")
-    said = refusal(params.parse, params.Edited(COMMITTED, ("selection.k=3,kk=4",)))
-    assert said.startswith("--set selection.k=3,kk=4: ")
-    assert "there is no key 'kk'" in said
-    for edit in ("generators.ld_vae.kl_frm=reference", "generators.ld_vae=", "selection.k", "run.seed.x=1"):
-        said = refusal(params.parse, params.Edited(COMMITTED, (edit,)))
-        assert f"--set {edit}" in said
-    assert "with --set selection.k=-1: selection.k" in refusal(
-        params.parse, params.Edited(COMMITTED, ("selection.k=-1",))
-    )
+    for edit in (
+        "generators.ld_vae.kl_frm=reference",
+        "generators.ld_vae=3",
+        "sizes.kk=4",
+        "run.seed.x=1",
+        "seed=1",
+        "sizes.k",
+    ):
+        assert f"--set {edit}" in refusal(params.parse, params.Edited(COMMITTED, (edit,)))
+    assert "with --set sizes.k=-1: sizes.k" in refusal(params.parse, params.Edited(COMMITTED, ("sizes.k=-1",)))

@@ -184,7 +184,9 @@ def test_the_composition_prior_has_scores_gains_choices_and_ceilings(tmp_path):
     gained = [gained | {"p_rows": ""}, gained | {"p_rows": "", "classifier": "sgm", "mean": 1.0}]
     folder = longtables.reports(tmp_path / "reports", rows, gained)
     assert rows_of("composition_prior", folder)["none, composition_prior"]["unseen"] == "40.00 [40.00, 40.00]"
-    gains = rows_of("composition_prior", folder, "diagnostic+seen_test=400: H with the composition prior, over thresholds")
+    gains = rows_of(
+        "composition_prior", folder, "diagnostic+seen_test=400: H with the composition prior, over thresholds"
+    )
     assert gains["none, composition_prior"]["gain in H"] == "+30.00 [+29.00, +31.00]"
     chosen = rows_of("composition_prior", folder, "diagnostic+seen_test=400: the correction that was chosen")
     assert list(chosen) == ["none, (0.5, 0.85), (0.5, 0.85), (0.5, 0.85)"]

@@ -10,9 +10,10 @@ a key which is not listed in dvc.yaml cannot change a result unnoticed. Schemas 
 
 from __future__ import annotations
 
+import copy
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -125,20 +126,26 @@ class Edited:
     def __str__(self) -> str:
         return f"{self.path} with {' '.join(f'--set {edit}' for edit in self.edits)}"
 
-    def apply(self, tree: dict) -> None:
-        """InputError for a block that there is not; what its schema does not know is found when it is checked."""
+    def apply(self, tree: dict) -> dict:
+        """Set them in the tree. InputError for a block that there is not; what its schema does not know is found when it is checked.
+        # what was set, in the tree's shape"""
+        made: dict[str, Any] = {}
         for edit in self.edits:
             *parents, _ = edit.partition("=")[0].split(".")
-            block: Any = tree
-            for word in parents:
-                block = block.get(word) if isinstance(block, dict) else None
+            block, said = (
+                reduce(_inner, parents, tree),
+                reduce(lambda inner, word: inner.setdefault(word, {}), parents, made),
+            )
             for key, equals, value in _assignments(edit):
-                if not equals or not isinstance(block, dict) or (not parents and key not in block):
-                    raise InputError(f"--set {edit}: write <key of {self.path}>=<value>; there is no key {key!r}")
+                if not equals or not isinstance(block, dict) or not parents:
+                    raise InputError(
+                        f"--set {edit}: write <block>.<key>=<value>, as in {self.path}; there is no {key!r}"
+                    )
                 try:
-                    block[key.rpartition(".")[2]] = yaml.safe_load(value)
+                    said[key.rpartition(".")[2]] = block[key.rpartition(".")[2]] = yaml.safe_load(value)
                 except yaml.YAMLError:
                     raise InputError(f"--set {edit}: the value is not valid YAML; quote it") from None
+        return made
 
 
 def _assignments(edit: str) -> list[tuple[str, str, str]]:
@@ -153,23 +160,26 @@ def parse(source: Path | str | Edited, benchmark: str | None = None, scale: str 
     """
     path = Path(source.path if isinstance(source, Edited) else source)
     own = read_yaml(path)
-    run = own.get("run") if isinstance(own.get("run"), dict) else {}
-    name = benchmark or str(run.get("benchmark"))
-    if scale is None:  # a stage that no scale concerns: any that the corpus has
-        known, scale = scales(path, name), str(run.get("scale"))
-        scale = known[0] if benchmark and known and scale not in known else scale
-    layers = _layers(path, own, name, scale)
-    tree: dict[str, Any] = reduce(merged, layers.values(), {})
+    try:
+        run = _checked(Run, own.get("run"), ("run",))
+    except _Wrong as wrong:
+        raise InputError(f"{path}: {wrong.name}: {wrong.what}") from None
+    if benchmark and scale is None:  # a stage that no scale concerns: any that the corpus has
+        known = scales(path, benchmark)
+        scale = known[0] if known and run.scale not in known else run.scale
+    layers = _layers(path, own, benchmark or run.benchmark, scale or run.scale)
+    tree: dict[str, Any] = copy.deepcopy(reduce(merged, layers.values(), {}))
     if isinstance(source, Edited):
-        source.apply(tree)
-    if isinstance(tree.get("sizes"), dict):
-        tree |= {block: merged(tree.get(block), {size: tree["sizes"].get(size)}) for size, block in SIZES.items()}
+        layers[str(source)] = source.apply(tree)
+    for size, block in SIZES.items():
+        if isinstance(tree.get(block), dict):
+            tree[block][size] = reduce(_inner, ("sizes", size), tree)
     try:
         methods = {kind: _methods(kind, tree.get(kind)) for kind in METHODS}
         return _checked(Settings, tree | methods)
     except _Wrong as wrong:
-        says = [file for file, layer in layers.items() if _is_in(layer, wrong.key)]
-        raise InputError(": ".join([(says or [str(source)])[-1], *filter(None, [wrong.name]), wrong.what])) from None
+        where = _says(layers, wrong.key) or path
+        raise InputError(": ".join([str(where), *filter(None, [wrong.name]), wrong.what])) from None
 
 
 def load(source: Path | str | Edited, keys: list[str], **coordinates: str) -> dict[str, Any]:
@@ -212,7 +222,7 @@ def scales(path: Path | str, benchmark: str) -> list[str]:
 def merged(base: Any, layer: Any) -> Any:
     """Blocks are joined key by key; of two values the layer's, where it says something."""
     if isinstance(base, dict) and isinstance(layer, dict):
-        return {key: merged(base.get(key), layer.get(key)) for key in {**base, **layer}}
+        return {key: merged(base.get(key), layer.get(key)) for key in {**layer, **base}}
     return base if layer is None else layer
 
 
@@ -256,7 +266,7 @@ def _methods(kind: str, blocks: Any) -> dict[str, Block]:
     if strange := [key for key in shared if key not in fields]:
         raise _Wrong((kind, SHARED, strange[0]), f"unknown key{_near(strange[0], fields)}")
     made = {}
-    for name in blocks.keys() - {SHARED}:
+    for name in (name for name in blocks if name != SHARED):
         if name not in schemas and not has_file(kind, name):
             where = f"there is no src/compaug/{kind}/{name}.py"
             raise _Wrong((kind, name), f"unknown {kind[:-1]}{_near(name, schemas)} ({where})")
@@ -291,17 +301,17 @@ def _checked(schema: type[Block], values: Any, at: tuple = ()) -> Any:
     raise _Wrong(key, problem["msg"].removeprefix("Value error, ") + shown)
 
 
-def _is_in(layer: Any, key: tuple) -> bool:
-    """Whether a layer says something of that key, or of the size that it is."""
-    if len(key) == 2 and SIZES.get(key[1]) == key[0]:
-        key = ("sizes", key[1])
-    if len(key) == 3 and key[0] in METHODS and _is_in(layer, (key[0], SHARED, key[2])):
-        return True
-    for word in key:
-        if not isinstance(layer, dict) or word not in layer:
-            return False
-        layer = layer[word]
-    return layer is not None
+def _says(layers: Mapping[str, dict], key: tuple) -> str | None:
+    """The last file that says something of that key, else of the size or the methods' common value that it is."""
+    inner = key[2:] if key[:1] and key[0] in METHODS else ()
+    for words in (key, ("sizes", *key[1:]), *([(key[0], SHARED, *inner)] if inner else [])):
+        if files := [file for file, layer in layers.items() if words and reduce(_inner, words, layer) is not None]:
+            return files[-1]
+    return None
+
+
+def _inner(block: Any, word: object) -> Any:
+    return block.get(word) if isinstance(block, dict) else None
 
 
 def _near(word: object, known: Iterable[str]) -> str:

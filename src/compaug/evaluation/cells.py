@@ -100,9 +100,7 @@ class Evaluator:
                 continue
             evaluated.add(benchmark)
             self._benchmark(found, there)
-        measured = [
-            (m, cell) for m, cells in experiment.measures.items() for cell in cells if cell.models in evaluated
-        ]
+        measured = [(m, cell) for m, cells in experiment.measures.items() for cell in cells if cell.models in evaluated]
         paths = dict.fromkeys(self.folders.measured(*some) for some in measured)
         found.missing += [path for path in paths if not path.exists()]
         return found

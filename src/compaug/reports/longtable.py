@@ -100,10 +100,7 @@ class Results:
             roles: dict[str, list[str]] = {}
             for role, name in backbone_names(self.settings[benchmark, scale].backbones, ("seq2seq",)).items():
                 roles.setdefault(name, []).append(role)
-            said.append(
-                f"scale {scale}: "
-                + ", ".join(f"{', '.join(some)} `{name}`" for name, some in roles.items())
-            )
+            said.append(f"scale {scale}: " + ", ".join(f"{', '.join(some)} `{name}`" for name, some in roles.items()))
         commits = sorted(set(rows["commit"]) - {""})
         return f"{'; '.join(said)}. {' '.join(BEFORE.format(commit) for commit in commits)}".strip()
 
