@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from graph import ROOT, SRC, Stage, code_of, declared_params, imports_of, stages
+from graph import ROOT, SRC, Stage, code_of, declared_params, stages
+from importlinter.cli import lint_imports
 
 from compaug import experiments
 from compaug.records import Labels, write_json, write_rows
@@ -261,11 +262,6 @@ def behind_of(some: list[Stage], names: set[str]) -> set[str]:
 
 # ---------------------------------------------------------------- floors
 
-GROUND = {"records", "named", "params", "cartography", "portable", "pretrained", "tasks", "training"}
-ROOMS = {"benchmarks", "splits", "audit", "backbones", "compositions", "generators", "classifiers"}
-MIDDLE = {"experiments"}  # names what is below, and is asked by what is above
-UPPER = {"selection", "evaluation", "engine", "bench", "fingerprints", "traces"}
-
 
 def room_of(file: Path) -> str:
     """First word below compaug/ ("generators" for all of its files), "stages" for scripts."""
@@ -273,35 +269,9 @@ def room_of(file: Path) -> str:
     return "stages" if words[0] == "stages" else words[1]
 
 
-def library() -> list[Path]:
-    return [file for file in SOURCES if room_of(file) not in ("stages", "__init__")]
-
-
-def test_every_module_has_its_floor():
-    assert {room_of(file) for file in library()} <= GROUND | ROOMS | MIDDLE | UPPER | {"reports"}
-
-
 def test_imports_only_go_down():
-    floors = (GROUND, ROOMS, MIDDLE, UPPER, {"reports"}, {"stages"})
-    floor = {room: at for at, rooms in enumerate(floors) for room in rooms}
-    for file in library():
-        here = room_of(file)
-        for room in {room_of(other) for other in imports_of(file)} - {here, "__init__"}:
-            beside = here in GROUND and room in GROUND
-            assert floor[room] < floor[here] or beside, f"{short(file)} imports {room}"
-
-
-def test_the_ground_floor_has_no_circles():
-    ground = {
-        file: [f for f in imports_of(file) if room_of(f) in GROUND] for file in library() if room_of(file) in GROUND
-    }
-    assert len(list(TopologicalSorter(ground).static_order())) == len(ground)
-
-
-def test_a_stage_imports_no_other_stage():
-    for script in SCRIPTS:
-        stages = [f for f in imports_of(SRC / "stages" / f"{script}.py") if room_of(f) == "stages"]
-        assert [f.name for f in stages] == ["__init__.py"], script
+    """The contracts of pyproject.toml: each file has its floor, knows none above it, and there are no circles."""
+    assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == 0
 
 
 LEARNS = {"train_filter", "train_classifier", "label_generator", "representations", "fingerprint", "portable"}
