@@ -236,7 +236,7 @@ def training_variants(bench) -> dict[str, Variant]:
     label_vectors = mean_states(encoder, encoder_tokenizer, labels.phrases, WIDTH, latents.ENCODER_BATCH, False)
     joint = Posterior(len(labels), encoder.config.hidden_size, settings.latent)
     one_by_one = OneByOne(joint)
-    network = latents.LatentPrefix(settings.model_dump(), label_vectors, centroids, decoder.config)
+    network = latents.LatentPrefix(vars(settings), label_vectors, centroids, decoder.config)
     prefix.save(bench.folder / "ld_vae", "ld_vae", bench.task, settings, network, [])
     pads = {"pad_id": tokenizer.eos_token_id, "encoder_pad_id": encoder_tokenizer.pad_token_id}
     collate = partial(latents.collate, n_encoders=len(labels), prefix_length=settings.prefix_length, **pads)
