@@ -59,12 +59,13 @@ sweep: $(READY)        ## the root cell for every value of a key: make sweep KEY
 	dvc exp run --run-all
 	dvc exp show --only-changed --drop '.*(jacc|corr|comp|hamming|f1|rate|strict|per_|data|models|src|reports/).*' --sort-by reports/metrics.json:augmented.acc
 
-test: $(READY)         ## run all tests; those on real corpora need COMPAUG_MIRROR and skip without it
-	pytest
+test: $(READY)         ## run all tests, on all cores; those on real corpora need COMPAUG_MIRROR and skip without it
+	pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
-lint: $(READY)         ## ruff, check and format
+lint: $(READY)         ## ruff, check and format; which package may import which
 	ruff check .
 	ruff format --check .
+	lint-imports --no-logo --no-cache
 
 bench: $(READY)        ## compare fast and plain variants in one run; writes reports/bench.md
 	python -m stages.bench --out reports/bench.md

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import shlex
 from dataclasses import dataclass
 from functools import cache
@@ -31,15 +32,18 @@ def imports_of(file: Path) -> frozenset[Path]:
             continue
         for name in names:  # importing a.b also runs a/__init__.py
             words = name.split(".")
+            if "parameters" in words:
+                continue  # PLUMBING
             found |= {f for i in range(1, len(words) + 1) if (f := module_file(".".join(words[:i])))}
     return frozenset(found - {file})
 
 
-# stages/__init__.py reads argv, writes costs and turns errors into one line; params.py and compaug/__init__.py check values and hold the
-# version; portable.py is checked by the numbers themselves. None of them computes a result.
+# stages/__init__.py reads argv, writes costs and turns errors into one line; params.py and the schemas that it collects check values;
+# compaug/__init__.py holds the version; portable.py is checked by the numbers themselves. None of them computes a result.
 PLUMBING = {
     SRC / "stages" / "__init__.py",
-    *(SRC / "compaug" / name for name in ("__init__.py", "params.py", "portable.py")),
+    *(SRC / "compaug" / name for name in ("__init__.py", "blocks.py", "params.py", "portable.py")),
+    *SRC.glob("compaug/*/parameters.py"),
 }
 
 
@@ -48,7 +52,8 @@ def code_of(script: str) -> set[str]:
     reached = {SRC / "stages" / f"{script}.py"}
     todo = list(reached)
     while todo:
-        for file in imports_of(todo.pop()) - reached:
+        last = todo.pop()
+        for file in imports_of(last) - reached if last not in PLUMBING else ():
             reached.add(file)
             todo.append(file)
     return {file.relative_to(ROOT).as_posix() for file in reached - PLUMBING}
@@ -56,11 +61,7 @@ def code_of(script: str) -> set[str]:
 
 def declared_params(script: str) -> list[str]:
     """The PARAMS list of a stage script."""
-    for node in ast.parse((SRC / "stages" / f"{script}.py").read_text(encoding="utf-8")).body:
-        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        if isinstance(target, ast.Name) and target.id == "PARAMS":
-            return ast.literal_eval(node.value)
-    raise AssertionError(f"stages/{script}.py declares no PARAMS")
+    return importlib.import_module(f"stages.{script}").PARAMS
 
 
 # ---------------------------------------------------------------- the graph, as DVC resolves it
@@ -129,7 +130,9 @@ def _stage(stage) -> Stage:
         script=module.split(".")[1],
         options=options,
         deps=list(dict.fromkeys(path(dep) for dep in stage.deps if dep not in params)),
-        params=[key for dep in params for key in dep.params],
+        params=[
+            f"{file}:{key}".removeprefix("params.yaml:") for dep in params for file in [path(dep)] for key in dep.params
+        ],
         outs=[path(out) for out in stage.outs],
         cached=[path(out) for out in stage.outs if out.use_cache],
         desc=stage.desc or "",

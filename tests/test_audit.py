@@ -6,9 +6,8 @@ import itertools
 
 import pytest
 
-from compaug.benchmarks.parameters import Split
 from compaug.records import Example, InputError, Labels, iter_rows, read_json, write_json, write_rows
-from compaug.splits import split_corpus
+from compaug.splits import Split, split_corpus
 from stages import audit, split
 
 LABELS = Labels(tuple("abcde"), tuple("abcde"))

@@ -10,7 +10,7 @@ import pytest
 import torch
 from graph import ROOT
 
-from compaug.bench import OneByOne, Rates, in_turns
+from compaug.bench import OneByOne, in_turns, shown
 from compaug.generators.posterior import Posterior, slots
 
 
@@ -34,13 +34,13 @@ def test_one_encoder_after_the_other_computes_the_same_moments_and_gradients():
 def test_variants_take_turns_and_the_first_round_does_not_count():
     calls = []
     variants = {name: lambda name=name: calls.append(name) or 3 for name in "AB"}
-    rates = in_turns(variants, repeats=2)
+    rates = in_turns(variants, rounds=2)
     assert calls == list("ABABAB")
-    assert [len(rate.values) for rate in rates.values()] == [2, 2]
+    assert [len(values) for values in rates.values()] == [2, 2]
 
 
 def test_a_rate_is_printed_as_median_and_range():
-    assert str(Rates([30.0, 10.0, 1250.0])) == "30 (10 .. 1,250)"
+    assert shown([30.0, 10.0, 1250.0]) == "30 (10 .. 1,250)"
 
 
 @pytest.mark.slow

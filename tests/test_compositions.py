@@ -14,14 +14,14 @@ from scipy.stats import spearmanr
 from compaug import benchmarks, params
 from compaug.backbones import prepare
 from compaug.benchmarks.parameters import Backbone
-from compaug.compositions import Draws, Prompt, label_list_constraint, parse, report, sample_label_sets
+from compaug.compositions import Draws, Listing, label_list_constraint, parse, report, sample_label_sets
 from compaug.generators.parameters import LabelGenerator
 from compaug.records import Example, InputError, Labels, read_json, write_jsonl
 from stages import label_generator
 
 ROOT = Path(__file__).parent.parent
 EMOTIONS = Labels(("joy", "joy_ride", "love", "sadness"), ("joy", "joy ride", "love", "deep sadness"))
-PROMPT = Prompt("A sentence can express multiple emotions of", ", ")
+LISTING = Listing("A sentence can express multiple emotions of", ", ")
 TRAIN = [(0,), (2,), (0, 1, 3), (1, 3)]
 SUPPORT = [(0, 2)] * 10 + [(1, 2)] * 6 + [(0, 3)] * 3 + [(1, 2, 3)] + [()]
 SENTENCE = "my heart was full of joy and love while deep sadness left us on a long ride home today"
@@ -48,7 +48,7 @@ def options(**changes) -> LabelGenerator:
 def sample(decoder: Path, work_dir: Path, support=SUPPORT, seed: int = 1, **changes):
     return sample_label_sets(
         options(**changes),
-        PROMPT,
+        LISTING,
         EMOTIONS,
         train=TRAIN,
         support=support,
@@ -244,7 +244,7 @@ def test_on_the_semeval_support_set_lists_parse_and_follow_its_frequencies(mirro
     prepare("decoder", Backbone(kind="tiny", lr=0.005, **values), texts, decoder, 0, tmp_path / "work")
     _, side_car = sample_label_sets(
         options(lr=0.003, epochs=120),
-        Prompt(benchmark.label_prompt, benchmark.label_separator),
+        Listing(benchmark.label_prompt, benchmark.label_separator),
         corpus.labels,
         **{split: [example.labels for example in examples] for split, examples in by_split.items()},
         decoder=decoder,

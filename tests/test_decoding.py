@@ -14,7 +14,7 @@ from worlds import PARTS
 from compaug.evaluation import gold as golds
 from compaug.evaluation import predictions
 from compaug.evaluation.decoding import DECODINGS, Case, cross_calibrated, fold_of, tune_thresholds
-from compaug.evaluation.parameters import CompositionPrior
+from compaug.params import CompositionPrior
 from compaug.records import Example, InputError
 
 OPTIONS = CompositionPrior(target="support", calibrate=True, back_off=True, weight=None, strength=None)

@@ -86,7 +86,7 @@ def test_training_ls_pt_leaves_gpt2_bit_identical_and_lowers_the_loss(folders, t
     assert {name.split(".")[0] for name, p in model.named_parameters() if p.requires_grad} == {"network"}
     assert not model.train().decoder.model.training  # its dropout stays off
     rows = prefix.text_rows(LABELED, TASK, tokenizer, 40)
-    collate = partial(prefix.collate, prefix_length=3, pad=tokenizer.eos_token_id)
+    collate = partial(prefix.collate, prefix_length=3, pad_id=tokenizer.eos_token_id)
     options = FitOptions(epochs=16, batch_size=8, lr=0.01)
     history = fit(model, rows, [], collate, options, seed=1, work_dir=tmp_path / "work", description="toy")
     assert all(torch.equal(value, before[name]) for name, value in decoder.state_dict().items())

@@ -33,7 +33,7 @@ def rows_of(decoder):
 def texts_of(decoder, rows_of, label_sets, **changes):
     tokenizer, model = decoder
     prompts = [TASK.source(label_set) for label_set in label_sets]
-    return prefix.decode(model, tokenizer, rows_of, label_sets, prompts, LENGTH, synthesis(**changes), seed=5)
+    return prefix.generate_texts(model, tokenizer, rows_of, label_sets, prompts, LENGTH, synthesis(**changes), seed=5)
 
 
 def without_cache(decoder, rows_of, label_set, max_length=40):
@@ -95,7 +95,7 @@ def test_no_text_is_longer_than_the_cap_with_its_prompt(decoder, rows_of):
     index = prefix.pairs(REQUESTS, LENGTH)
     made = prefix.place(rows_of(None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     cap = max(map(len, prompts)) + 2
-    tokens = sampling.sample(
+    tokens = sampling.sample_tokens(
         prefix.PrefixStep(model, made, index["prefix_mask"]),
         prompts,
         torch.full((6, cap), 0.5),
@@ -119,7 +119,7 @@ def test_no_two_gram_occurs_twice_in_prompt_and_text(decoder, rows_of):
     made = prefix.place(rows_of(None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     options = synthesis(no_repeat_ngram=2)
     step = prefix.PrefixStep(model, made, index["prefix_mask"])
-    (new,) = sampling.sample(step, prompts, torch.full((1, 40), 0.5), 0, options)
+    (new,) = sampling.sample_tokens(step, prompts, torch.full((1, 40), 0.5), 0, options)
     start = len(prompts[0]) - 1
     ids = prompts[0] + new
     bigrams = list(pairwise(ids))

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from parameters import written
 
-from compaug.benchmarks.parameters import Split
 from compaug.records import Example, InputError, Labels, read_jsonl, text_key, write_json, write_jsonl
 from compaug.splits import (
+    Split,
     describe,
     draw_compositions,
     draw_subset,

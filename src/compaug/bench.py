@@ -10,206 +10,121 @@ import copy
 import json
 import os
 import platform
-import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from itertools import combinations, islice
+from itertools import cycle, islice
 from pathlib import Path
+from statistics import mean, median
+from types import SimpleNamespace
 
-import numpy as np
 import torch
-import yaml
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
-from torch.utils.flop_counter import FlopCounterMode
 from transformers.activations import ACT2FN
 
 from compaug import classifiers, params, training
 from compaug.backbones import prepare
+from compaug.benchmarks import diagnostic
 from compaug.classifiers import bert, body
+from compaug.classifiers.parameters import BLOCKS
 from compaug.generators import latents, ld_vae, prefix
 from compaug.generators.posterior import Posterior
 from compaug.pretrained import load_decoder, load_encoder, mean_states
-from compaug.records import Example, InputError, Labels, sub_seed
+from compaug.records import InputError
 from compaug.tasks.multi_label import Task
 
 SEED = 0
-BENCHMARK = "own"  # the block of params.yaml whose backbones and sizes are used
+BENCHMARK = "own"  # the corpus whose backbones and sizes are used
 WIDTH = 128  # tokens that the reference pads every text to
 BATCH = 16  # texts in a training batch, as in the paper
-COUNTED = 8  # batches whose arithmetic is counted
-N_LABELS, MOST_LABELS, WORDS = 11, 4, 3000
-TEXT_WORDS, DOCUMENT_WORDS = (16, 6), 100  # mean and deviation of the words of a text; words of a document
+TOGETHER = 5  # texts in a document
+
+# How much is measured. (few, many): the slow ways get fewer texts, for a rate hardly depends on how many.
+FULL = {
+    "n": 256,
+    "asked": (16, 384),
+    "filtered": (64, 4096),
+    "classified": (32, 512),
+    "documents": 120_000,
+    "rounds": 3,
+}
+QUICK = {"n": 48, "asked": (2, 8), "filtered": (2, 32), "classified": (2, 8), "documents": 1500, "rounds": 2}
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """How much is measured. The slow ways of two comparisons get fewer texts: a rate hardly depends on how many."""
-
-    texts: int
-    requests: tuple[int, int, int]  # one at a time, by ten, large batches
-    filtered: tuple[int, int, int]  # one padded text at a time, one text at a time, large batches
-    classified: tuple[int, int]  # one text at a time, large batches
-    documents: int
-    repeats: int
-
-
-FULL = Sizes(
-    texts=256, requests=(16, 60, 384), filtered=(64, 256, 4096), classified=(32, 512), documents=120_000, repeats=3
-)
-QUICK = Sizes(texts=48, requests=(2, 4, 8), filtered=(2, 4, 32), classified=(2, 8), documents=1500, repeats=2)
-
-
-@dataclass(frozen=True)
-class Bench:
-    """The random world that the variants share."""
-
-    folder: Path
-    params_file: Path
-    sizes: Sizes
-    task: Task
-    examples: list[Example]
-    backbones: dict[str, Path]
-    generator: params.LdVae
-    synthesis: params.Synthesis
-
-
-@dataclass(frozen=True)
-class Rates:
-    """Texts per second of the repetitions of one variant."""
-
-    values: list[float]
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.values)
-
-    def __str__(self) -> str:
-        return f"{self.median:,.0f} ({min(self.values):,.0f} .. {max(self.values):,.0f})"
-
-
-def run(folder: Path, params_file: Path, sizes: Sizes) -> str:
+def run(folder: Path, params_file: Path, sizes: Mapping) -> str:
     """Every comparison; returns the report as Markdown. `folder` is an empty one for models and documents."""
     bench = setup(folder, params_file, sizes)
-    sections = [part(bench) for part in (facts, training_step, synthesis, filtering, classifying, reading)]
-    return "\n".join(sections) + "\n"
+    return "\n".join(part(bench) for part in (facts, training_step, synthesis, filtering, classifying, reading)) + "\n"
 
 
-def in_turns(variants: Mapping[str, Callable[[], int]], repeats: int) -> dict[str, Rates]:
-    """Run the variants A B C A B C ... so that a busy machine slows all of them; each returns how many texts it did.
+def in_turns(variants: Mapping[str, Callable[[], int]], rounds: int) -> dict[str, list[float]]:
+    """Texts per second of each variant in each round; a variant returns how many texts it did.
 
-    The first round is a warm-up and does not count.
+    They run A B C A B C ... so that a busy machine slows all of them; the first round is a warm-up and does not count.
     """
     rates: dict[str, list[float]] = {name: [] for name in variants}
-    for repetition in range(repeats + 1):
+    for _ in range(rounds + 1):
         for name, variant in variants.items():
             start = time.perf_counter()
-            count = variant()
-            if repetition:
-                rates[name].append(count / (time.perf_counter() - start))
-    return {name: Rates(values) for name, values in rates.items()}
+            rates[name].append(variant() / (time.perf_counter() - start))
+    return {name: values[1:] for name, values in rates.items()}
 
 
-# ---------------------------------------------------------------- random data, small models
+# ---------------------------------------------------------------- texts, small models
 
 
-def setup(folder: Path, params_file: Path, sizes: Sizes) -> Bench:
-    """Random texts and the small backbones of the benchmark `own`, pre-trained on them for one epoch."""
-    blocks = params.load(
-        params_file,
-        [
-            f"benchmarks.{BENCHMARK}.backbones",
-            f"benchmarks.{BENCHMARK}.budgets.generator",
-            f"benchmarks.{BENCHMARK}.budgets.synthesis",
-            f"benchmarks.{BENCHMARK}.text_prompt",
-            f"benchmarks.{BENCHMARK}.label_separator",
-            "generators.{generator}",
-            "synthesis",
-        ],
-        benchmark=BENCHMARK,
-        generator="ld_vae",
-    )
-    rng = np.random.default_rng(sub_seed(SEED, "texts"))
-    words = lexicon(rng)
-    lengths = rng.normal(*TEXT_WORDS, sizes.texts).round().clip(1).astype(int)
-    examples = [
-        Example(f"t{number}", text, labels)
-        for number, (text, labels) in enumerate(
-            zip(texts_of(words, lengths, rng), compositions_of(sizes.texts, rng), strict=True)
-        )
-    ]
-    backbones = {}
-    for role in ("encoder", "decoder", "seq2seq"):
-        spec = getattr(blocks["backbones"], role).model_copy(update={"epochs": 1})
-        backbones[role] = folder / role
-        backbones[role].mkdir()
-        prepare(role, spec, [e.text for e in examples], backbones[role], SEED, folder / "work" / role)
-    names = tuple(words[:N_LABELS])
+def setup(folder: Path, params_file: Path, sizes: Mapping) -> SimpleNamespace:
+    """What the variants share: texts of the diagnostic grammar, the small backbones of the benchmark `own`, pre-trained on them for one
+    epoch, its task and its settings of LD-VAE."""
+    settings = params.parse(params_file, BENCHMARK, "tiny")
+    examples, labels = diagnostic.read({"size": sizes["n"]}, SEED)
+    backbones = {role: folder / role for role in ("encoder", "decoder", "seq2seq")}
+    for role, made in backbones.items():
+        spec = getattr(settings.backbones, role).model_copy(update={"epochs": 1})
+        made.mkdir()
+        prepare(role, spec, [e.text for e in examples], made, SEED, folder / "work" / role)
     fixed = {"epochs": 1, "batch_size": BATCH, "max_length": WIDTH, "patience": None, "batch_order": "shuffled"}
-    return Bench(
-        folder,
-        params_file,
-        sizes,
-        Task(Labels(names, names), blocks["text_prompt"], blocks["label_separator"]),
-        examples,
-        backbones,
-        blocks["generator"].model_copy(update=fixed),
-        blocks["synthesis"],
+    return SimpleNamespace(
+        folder=folder,
+        settings=settings,
+        params_file=params_file.resolve(),
+        task=Task(labels, settings.corpus.text_prompt, settings.corpus.label_separator),
+        examples=examples,
+        backbones=backbones,
+        generator=settings.generators["ld_vae"].model_copy(update=fixed),
+        synthesis=settings.synthesis,
+        **sizes,
     )
 
 
-def lexicon(rng: np.random.Generator) -> list[str]:
-    """Pronounceable random words, all different."""
-    syllables = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
-    words: dict[str, None] = {}
-    while len(words) < WORDS:
-        words["".join(rng.choice(syllables, rng.integers(2, 4)))] = None
-    return list(words)
+def first(count: int, values: Iterable) -> list:
+    """So many of them, over and over again."""
+    return list(islice(cycle(values), count))
 
 
-def texts_of(words: Sequence[str], lengths: Sequence[int], rng: np.random.Generator) -> Iterator[str]:
-    """One text per length; the word of rank r has frequency 1 / r."""
-    weights = 1 / np.arange(1, len(words) + 1)
-    vocabulary = np.array(words, dtype=object)
-    for start in range(0, len(lengths), 1000):
-        block = lengths[start : start + 1000]
-        drawn = vocabulary[rng.choice(len(words), sum(block), p=weights / weights.sum())]
-        yield from (" ".join(text) for text in np.split(drawn, np.cumsum(block)[:-1]))
+def words_of(texts: Iterable[str]) -> float:
+    """Mean number of words."""
+    return mean(len(text.split()) for text in texts)
 
 
-def compositions_of(n: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
-    """n draws from a pool of compositions, as many of each size from 1 to 4 labels, a few of them frequent."""
-    pool = []
-    for size in range(1, MOST_LABELS + 1):
-        possible = list(combinations(range(N_LABELS), size))
-        pool += [possible[at] for at in rng.permutation(len(possible))[:N_LABELS]]
-    order = rng.permutation(len(pool))
-    weights = 1 / np.sqrt(np.arange(1, len(pool) + 1))
-    return [pool[order[at]] for at in rng.choice(len(pool), n, p=weights / weights.sum())]
-
-
-def facts(bench: Bench) -> str:
+def facts(bench) -> str:
     """Title, machine and data."""
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "tokenizers", "numpy"))
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
-    machine = (
-        f"{os.cpu_count()} CPU cores ({platform.machine()}), accelerator: {device}, {torch.get_num_threads()} torch "
-        f"threads; {platform.system()}, Python {platform.python_version()}, {versions}."
-    )
-    words = statistics.mean(len(e.text.split()) for e in bench.examples)
-    pairs = statistics.mean(len(e.labels) for e in bench.examples)
+    words, labels = words_of(e.text for e in bench.examples), mean(len(e.labels) for e in bench.examples)
     return f"""# Fast against plain
 
-Written by `python -m stages.bench` (`make bench`). Machine: {machine}
+Written by `python -m stages.bench` (`make bench`). Machine: {os.cpu_count()} CPU cores ({platform.machine()}), accelerator: {device},
+{torch.get_num_threads()} torch threads; {platform.system()}, Python {platform.python_version()}, {versions}.
 
-Data: random texts of {words:.1f} words on average, {N_LABELS} labels, {pairs:.1f} labels a text; backbones and sizes of the
-benchmark `{BENCHMARK}` in `params.yaml` (small models trained on these texts for one epoch). The variants of a comparison ran in turns,
-A B A B ..., {bench.sizes.repeats} times after a warm-up. Rates are texts per second: median (lowest .. highest). A factor is a ratio of
+Data: texts of the diagnostic grammar, {words:.1f} words and {labels:.1f} of {len(bench.task.labels)} labels on average; backbones and sizes of the
+benchmark `{BENCHMARK}` at the scale `tiny` (small models trained on these texts for one epoch). The variants of a comparison ran in turns,
+A B A B ..., {bench.rounds} times after a warm-up. Rates are texts per second: median (lowest .. highest). A factor is a ratio of
 medians. Factors carry over to other machines better than rates do; both change with the size of the models.
 """
 
@@ -222,29 +137,20 @@ class OneByOne(nn.Module):
 
     def __init__(self, joint: Posterior) -> None:
         super().__init__()
-        encoders, _, _, width = joint.w_ih.shape
-        self.grus = nn.ModuleList(
-            nn.GRU(width, joint.hidden, batch_first=True, bidirectional=True) for _ in range(encoders)
-        )
-        self.heads = nn.ModuleList(nn.Linear(joint.head.shape[2], joint.head.shape[1]) for _ in range(encoders))
-        with torch.no_grad():
-            for number, (gru, head) in enumerate(zip(self.grus, self.heads, strict=True)):
-                for direction, suffix in enumerate(("_l0", "_l0_reverse")):
-                    for part in ("w_ih", "w_hh", "b_ih", "b_hh"):
-                        plain = part.replace("w_", "weight_").replace("b_", "bias_") + suffix
-                        getattr(gru, plain).copy_(getattr(joint, part)[number, direction])
-                head.weight.copy_(joint.head[joint.head_of[number]])
-                head.bias.copy_(joint.head_bias[joint.head_of[number]])
+        width = joint.w_ih.shape[-1]
+        weights = {"weight_ih": joint.w_ih, "weight_hh": joint.w_hh, "bias_ih": joint.b_ih, "bias_hh": joint.b_hh}
+        self.grus, self.heads = nn.ModuleList(), nn.ModuleList()
+        for number, head in enumerate(joint.head_of):
+            gru = nn.GRU(width, joint.hidden, batch_first=True, bidirectional=True)
+            for direction, suffix in enumerate(("_l0", "_l0_reverse")):
+                own = {name + suffix: weight[number, direction] for name, weight in weights.items()}
+                gru.load_state_dict(own, strict=False)
+            linear = nn.Linear(joint.head.shape[2], joint.head.shape[1])
+            linear.load_state_dict({"weight": joint.head[head], "bias": joint.head_bias[head]})
+            self.grus.append(gru)
+            self.heads.append(linear)
 
-    def forward(
-        self,
-        states: Tensor,
-        lengths: Tensor,
-        slot_encoder: Tensor,
-        slot_row: Tensor,
-        slot_filled: Tensor,
-        slot_of: Tensor,
-    ) -> tuple[Tensor, Tensor]:
+    def forward(self, states, lengths, slot_encoder, slot_row, slot_filled, slot_of) -> tuple[Tensor, Tensor]:
         """As `Posterior.forward`; the slots are read back into (encoder, row) items."""
         encoder_of = slot_encoder.repeat_interleave(slot_row.shape[1])[slot_of]
         row_of = slot_row.flatten()[slot_of]
@@ -263,12 +169,10 @@ class OneByOne(nn.Module):
 class EveryLogit(prefix.PrefixDecoder):
     """Scores the vocabulary at every position, as GPT2LMHeadModel does, and uses the positions that count."""
 
-    def token_nll(
-        self, prefix: Tensor, *, input_ids: Tensor, predicts: Tensor, targets: Tensor, **masks: Tensor
-    ) -> Tensor:
-        everywhere = torch.arange(input_ids.numel(), device=input_ids.device)
+    def token_nll(self, rows: Tensor, *, predicts: Tensor, targets: Tensor, **inputs: Tensor) -> Tensor:
+        everywhere = torch.arange(inputs["input_ids"].numel(), device=targets.device)
         wanted = torch.full_like(everywhere, -100).index_copy(0, predicts, targets)
-        return super().token_nll(prefix, input_ids=input_ids, predicts=everywhere, targets=wanted, **masks)[predicts]
+        return super().token_nll(rows, predicts=everywhere, targets=wanted, **inputs)[predicts]
 
 
 @dataclass(frozen=True)
@@ -280,43 +184,23 @@ class Variant:
     collate: Callable[[list], dict]
 
     def epoch(self, work_dir: Path) -> int:
-        options = training.FitOptions(epochs=1, batch_size=BATCH, lr=1e-4)
-        training.fit(
-            self.model, self.rows, [], self.collate, options, seed=SEED, work_dir=work_dir, description="bench"
-        )
+        options, more = training.FitOptions(epochs=1, batch_size=BATCH, lr=1e-4), {"seed": SEED, "description": "bench"}
+        training.fit(self.model, self.rows, [], self.collate, options, work_dir=work_dir, **more)
         return len(self.rows)
 
-    def loss(self, ids: Sequence[str]) -> Tensor:
-        """Of the rows with these ids, with the noise of a fixed seed."""
-        by_id = {row["id"]: row for row in self.rows}
+    def loss(self) -> Tensor:
+        """Of the first rows, with the noise of a fixed seed."""
         torch.manual_seed(SEED)
         with torch.no_grad():
-            return self.model(**on_device(self.collate([by_id[i] for i in ids])))["loss"]
-
-    def batches(self) -> Iterator[dict[str, Tensor]]:
-        lengths, groups = ([row.get(key) for row in self.rows] for key in ("length", "group"))
-        for batch in training.batches_by_length(lengths, BATCH, SEED, groups):
-            yield self.collate([self.rows[at] for at in batch])
+            return self.model(**on_device(self.collate(self.rows[:BATCH])))["loss"]
 
     def tokens(self) -> float:
         """Positions of both models' inputs per text, padding included."""
-        sizes = (batch["token_mask"].numel() + len(batch["lengths"]) * width_of(batch) for batch in self.batches())
-        return sum(sizes) / len(self.rows)
-
-    def arithmetic(self) -> float:
-        """Millions of floating-point operations per text in the matrix products of both passes, without the attention's."""
-        texts = 0
-        with FlopCounterMode(display=False) as counter:
-            for batch in islice(self.batches(), COUNTED):
-                self.model(**on_device(batch))["loss"].backward()
-                texts += len(batch["lengths"])
-        self.model.zero_grad(set_to_none=True)
-        return counter.get_total_flops() / texts / 1e6
-
-
-def width_of(batch: Mapping[str, Tensor]) -> int:
-    """Tokens that the encoder's input is padded to."""
-    return batch["states" if "states" in batch else "encoder_ids"].shape[1]
+        lengths, groups = ([row.get(key) for row in self.rows] for key in ("length", "group"))
+        batches = training.batches_by_length(lengths, BATCH, SEED, groups)
+        made = (self.collate([self.rows[at] for at in batch]) for batch in batches)
+        inputs = ("input_ids", "encoder_ids", "states")
+        return sum(batch[name].shape[:2].numel() for batch in made for name in inputs if name in batch) / len(self.rows)
 
 
 def on_device(batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -333,7 +217,7 @@ def pad_to(collate: Callable[[list], dict], width: int, rows: list) -> dict[str,
     return batch
 
 
-def training_variants(bench: Bench) -> dict[str, Variant]:
+def training_variants(bench) -> dict[str, Variant]:
     """The same weights trained in several ways, each with one remedy more; the last is the product."""
     settings, examples, labels = bench.generator, bench.examples, bench.task.labels
     tokenizer, decoder = load_decoder(bench.backbones["decoder"])
@@ -342,24 +226,19 @@ def training_variants(bench: Bench) -> dict[str, Variant]:
     rows = prefix.text_rows(examples, bench.task, tokenizer, settings.max_length, settings.loss_on_prompt)
     centroids, clusters = latents.content_clusters(examples, settings, encoder_tokenizer, encoder)
     rows = [row | {"cluster": cluster} for row, cluster in zip(rows, clusters, strict=True)]
-    with_ids, with_states = [dict(row) for row in rows], [dict(row) for row in rows]
-    latents.add_encoder_inputs(
-        with_ids, examples, settings.model_copy(update={"cache_gib": 0.0}), encoder_tokenizer, encoder
-    )
+    with_ids, with_states = copy.deepcopy(rows), rows
+    no_cache = settings.model_copy(update={"cache_gib": 0.0})
+    latents.add_encoder_inputs(with_ids, examples, no_cache, encoder_tokenizer, encoder)
     latents.add_encoder_inputs(with_states, examples, settings, encoder_tokenizer, encoder)
 
     training.seed_everything(SEED)
     label_vectors = mean_states(encoder, encoder_tokenizer, labels.phrases, WIDTH, latents.ENCODER_BATCH, False)
     joint = Posterior(len(labels), encoder.config.hidden_size, settings.latent)
-    network = latents.LatentPrefix(settings.model_dump(), label_vectors, centroids, decoder.config)
+    one_by_one = OneByOne(joint)
+    network = latents.LatentPrefix(vars(settings), label_vectors, centroids, decoder.config)
     prefix.save(bench.folder / "ld_vae", "ld_vae", bench.task, settings, network, [])
-    collate = partial(
-        latents.collate,
-        n_encoders=len(labels),
-        prefix_length=settings.prefix_length,
-        pad_id=tokenizer.eos_token_id,
-        encoder_pad_id=encoder_tokenizer.pad_token_id,
-    )
+    pads = {"pad_id": tokenizer.eos_token_id, "encoder_pad_id": encoder_tokenizer.pad_token_id}
+    collate = partial(latents.collate, n_encoders=len(labels), prefix_length=settings.prefix_length, **pads)
 
     shipped = copy.deepcopy(decoder)  # GPT-2's activation as the library writes it, in seven operations
     for block in shipped.transformer.h:
@@ -371,14 +250,13 @@ def training_variants(bench: Bench) -> dict[str, Variant]:
             made.decoder = EveryLogit(decoder)
         return made.to(training.device())
 
-    one_by_one = OneByOne(joint)
     plain, padded = model(one_by_one, encoder, every_logit=True), partial(pad_to, collate, WIDTH)
     all_as_long = [row | {"length": WIDTH} for row in with_ids]
     by_composition = [row | {"group": row["labels"]} for row in all_as_long]
     return {
         "plain": Variant(plain, all_as_long, padded),
         "plain, one composition a batch": Variant(plain, by_composition, padded),
-        "+ dynamic padding": Variant(model(one_by_one, encoder, every_logit=True), with_ids, collate),
+        "+ dynamic padding": Variant(plain, with_ids, collate),
         "+ logits that count": Variant(model(one_by_one, encoder), with_ids, collate),
         "+ cached states": Variant(model(one_by_one, None), with_states, collate),
         "+ activation in one kernel": Variant(model(one_by_one, None, decoder), with_states, collate),
@@ -386,24 +264,20 @@ def training_variants(bench: Bench) -> dict[str, Variant]:
     }
 
 
-def training_step(bench: Bench) -> str:
+def training_step(bench) -> str:
     variants = training_variants(bench)
-    ids = [example.id for example in bench.examples[:BATCH]]
-    losses = torch.stack([variant.loss(ids) for variant in variants.values()])
+    losses = torch.stack([variant.loss() for variant in variants.values()])
     if not torch.allclose(losses, losses[0].expand_as(losses), rtol=1e-4):
         raise RuntimeError(f"the variants do not compute the same loss: {losses.tolist()}")
-    work = bench.folder / "work"
-    rates = in_turns({name: partial(v.epoch, work / "fit") for name, v in variants.items()}, bench.sizes.repeats)
-    plain, product = variants["plain"], variants["+ joint encoders"]
-    real = sum(len(row["input_ids"]) + len(row["states"]) for row in product.rows) / len(product.rows)
-    counted = {name: variant.arithmetic() for name, variant in variants.items()}
-    rows = [
-        [name, str(rates[name]), factor(rates[name], rates["plain"]), f"{variant.tokens():.0f}", f"{counted[name]:.0f}"]
-        for name, variant in variants.items()
-    ]
+    work_dir = bench.folder / "work" / "fit"
+    rates = in_turns({name: partial(v.epoch, work_dir) for name, v in variants.items()}, bench.rounds)
+    tokens = {name: variant.tokens() for name, variant in variants.items()}
+    rows = variants["+ joint encoders"].rows
+    real = mean(len(row["input_ids"]) + len(row["states"]) for row in rows)
+    table_rows = [[name, *rated(rates[name], rates["plain"]), f"{tokens[name]:.0f}"] for name in variants]
     return f"""## 1. Training LD-VAE
 
-{table(["variant", "texts/s", "factor", "tokens a text", "MFLOP a text"], rows)}
+{table([*RATED, "tokens a text"], table_rows)}
 
 `plain` does what the reference code does: every text padded to {WIDTH} tokens in encoder and decoder, the vocabulary scored at every
 position, the frozen encoder run at every step, GPT-2's activation in seven operations, one packed `torch.nn.GRU` per label after the other, one head after the
@@ -411,80 +285,76 @@ other. The reference's batches hold one composition each (second line), which sp
 third line on, each adds one remedy; the last is the product's own path. All run `training.fit` on batches of {BATCH} from the same
 weights, and their losses on one batch agree ({losses[0]:.5f}, largest difference {float((losses - losses[0]).abs().max()):.0e}).
 
-A text has {real:.0f} real tokens (encoder and decoder), so leaving out the padding alone would give a factor of
-{plain.tokens() / real:.1f} if time were proportional to tokens. It is not: prefix network and label encoders cost the same with and without
-padding, and weigh more in small models. MFLOP counts the matrix products of both passes without the attention's: by that
-arithmetic the product does {counted["plain"] / counted["+ joint encoders"]:.1f} times less. The one pass of the encoder that fills the cache is not in the rates.
+A text has {real:.0f} real tokens (encoder and decoder), so leaving out the padding alone would give a factor of {tokens["plain"] / real:.1f} if time were
+proportional to tokens. It is not: prefix network and label encoders cost the same with and without padding, and weigh more in small models. The
+one pass of the encoder that fills the cache is not in the rates.
 """
 
 
-# ---------------------------------------------------------------- 2. synthesis, 3. filtering
+# ---------------------------------------------------------------- 2. synthesis, 3. filtering, 4. classifiers
 
 
-def synthesis(bench: Bench) -> str:
-    few, some, many = bench.sizes.requests
-    label_sets = compositions_of(many, np.random.default_rng(sub_seed(SEED, "requests")))
+def synthesis(bench) -> str:
+    (few, many), large = bench.asked, bench.synthesis.batch_size
+    label_sets = first(many, (e.labels for e in bench.examples))
     texts: dict[int, list[str]] = {}
 
     def generate(batch_size: int, count: int) -> int:
-        settings = bench.synthesis.model_copy(update={"batch_size": batch_size})
-        wanted = label_sets[:count]
-        made = ld_vae.generate(bench.folder / "ld_vae", wanted, bench.task, settings, bench.backbones, SEED)
-        texts[batch_size] = [draft.text for draft in made]
+        settings, model = bench.synthesis.model_copy(update={"batch_size": batch_size}), bench.folder / "ld_vae"
+        drafts = ld_vae.generate(model, label_sets[:count], bench.task, settings, bench.backbones, SEED)
+        texts[batch_size] = [draft.text for draft in drafts]
         return count
 
-    large = bench.synthesis.batch_size
-    rates = in_turns(
-        {
-            "one at a time": partial(generate, 1, few),
-            "batches of 10": partial(generate, 10, some),
-            f"mixed batches of {large}": partial(generate, large, many),
-        },
-        bench.sizes.repeats,
-    )
+    some = min(4 * few, many)
+    variants = {"one at a time": (1, few), "batches of 10": (10, some), f"mixed batches of {large}": (large, many)}
+    rates = in_turns({name: partial(generate, *sizes) for name, sizes in variants.items()}, bench.rounds)
     same = sum(a == b for a, b in zip(texts[1], texts[large], strict=False))
-    words = statistics.mean(len(text.split()) for text in texts[large])
     return f"""## 2. Synthesis
 
 {rates_table(rates)}
 
-LD-VAE's own `generate` (prefix, decoding with a cache of keys and values, top-k, top-p, no repeated 2-grams), {words:.0f} words a text; requests
+LD-VAE's own `generate` (prefix, decoding with a cache of keys and values, top-k, top-p, no repeated 2-grams), {words_of(texts[large]):.0f} words a text; requests
 of all compositions share a batch and finished rows leave it. The reference decodes batches of ten of one composition. {few}, {some} and
 {many} texts, loading the models included. A text depends on its request alone: of the first {few}, {same} are the same one at a
 time and in large batches (rounding may part the others).
 """
 
 
-def filtering(bench: Bench) -> str:
-    fewest, few, many = bench.sizes.filtered
-    tokenizer, encoder = load_encoder(bench.backbones["encoder"])
-    settings = params.parse(bench.params_file).classifiers.bert.model_copy(update={"max_length": WIDTH})
-    training.seed_everything(SEED)
-    facts = body.facts_of("bert", bench.examples, bench.task.labels, settings)
-    body.save(bert.build(encoder, facts), tokenizer, facts, bench.folder / "filter")
-    texts = [example.text for example in bench.examples]
-    texts = (texts * (many // len(texts) + 1))[:many]
-    found: dict[str, np.ndarray] = {}
-
-    def predict(name: str, count: int, **batch: int) -> int:
-        found[name] = bert.predict(bench.folder / "filter", texts[:count], **batch)
-        return count
-
+def filtering(bench) -> str:
+    few, many = bench.filtered
+    some, texts = min(4 * few, many), first(many, (e.text for e in bench.examples))
+    train, predict, folder = classifier(bench, "bert")
+    train()
     variants = {
-        "padded, one at a time": partial(predict_padded, bench.folder / "filter", texts[:fewest]),
-        "one at a time": partial(predict, "one", few, batch_size=1),
-        "batches by length": partial(predict, "many", many),
+        "padded, one at a time": lambda: predict_padded(folder, texts[:few]),
+        "one at a time": lambda: len(predict(texts[:some], batch_size=1)),
+        "batches by length": lambda: len(predict(texts)),
     }
-    rates = in_turns(variants, bench.sizes.repeats)
-    difference = float(np.abs(found["one"] - found["many"][:few]).max())
+    rates = in_turns(variants, bench.rounds)
+    difference = abs(predict(texts[:some], batch_size=1) - predict(texts)[:some]).max()
     return f"""## 3. Filtering
 
 {rates_table(rates)}
 
 The reference tokenises one text, pads it to {WIDTH} tokens and classifies it (first line). The other two are the classifier's own
-`predict` with batches of one text and with its default batches; {fewest}, {few} and {many} texts, loading the model included. The
+`predict` with batches of one text and with its default batches; {few}, {some} and {many} texts, loading the model included. The
 probabilities of the last two differ by {difference:.0e} at most.
 """
+
+
+def classifier(bench, name: str) -> tuple[Callable[[], int], Callable, Path]:
+    """Train it for one epoch, predict with it, its folder."""
+    module, folder = classifiers.load(name), bench.folder / name
+    settings = bench.settings.classifiers[name].model_copy(
+        update={"epochs": 1, "max_length": WIDTH, "batch_size": BATCH}
+    )
+    backbone = bench.backbones[module.ROLES[0]]
+
+    def train() -> int:
+        module.train(bench.examples, bench.task.labels, settings, backbone, folder, SEED, "bench", [])
+        return len(bench.examples)
+
+    return train, partial(module.predict, folder), folder
 
 
 @torch.inference_mode()
@@ -496,33 +366,20 @@ def predict_padded(model_dir: Path, texts: Sequence[str]) -> int:
     return len(texts)
 
 
-def classifying(bench: Bench) -> str:
+def classifying(bench) -> str:
     """A row for every classifier: training for one epoch, and answering one text at a time against in batches."""
-    few, many = bench.sizes.classified
-    names, rows = list(params.Classifiers.model_fields), []
-    texts = [example.text for example in bench.examples]
-    texts = (texts * (many // len(texts) + 1))[:many]
-    for name in names:
-        module = classifiers.load(name)
-        keys = ["classifiers.{classifier}", "benchmarks.{benchmark}.budgets.classifier"]
-        settings = params.load(bench.params_file, keys, benchmark=BENCHMARK, classifier=name)["classifier"]
-        settings = settings.model_copy(update={"epochs": 1, "max_length": WIDTH, "batch_size": BATCH})
-        folder, backbone = bench.folder / name, bench.backbones[module.ROLES[0]]
-
-        def train(module=module, settings=settings, folder=folder, backbone=backbone) -> int:
-            module.train(bench.examples, bench.task.labels, settings, backbone, folder, SEED, "bench", [])
-            return len(bench.examples)
-
-        rates = in_turns(
-            {
-                "training": train,
-                "one at a time": lambda m=module, f=folder: len(m.predict(f, texts[:few], batch_size=1)),
-                "in batches": lambda m=module, f=folder: len(m.predict(f, texts)),
-            },
-            bench.sizes.repeats,
-        )
-        shown = [str(rates[variant]) for variant in ("training", "one at a time", "in batches")]
-        rows.append([name, *shown, factor(rates["in batches"], rates["one at a time"])])
+    few, many = bench.classified
+    texts, rows = first(many, (e.text for e in bench.examples)), []
+    for name in BLOCKS:
+        train, predict, _ = classifier(bench, name)
+        variants = {
+            "training": train,
+            "one at a time": lambda predict=predict: len(predict(texts[:few], batch_size=1)),
+            "in batches": lambda predict=predict: len(predict(texts)),
+        }
+        rates = in_turns(variants, bench.rounds)
+        training_rate, one, batched = rates.values()
+        rows.append([name, shown(training_rate), shown(one), *rated(batched, one)])
     header = ["classifier", "training, texts/s", "answering one at a time", "in batches", "factor"]
     return f"""## 4. Classifiers
 
@@ -542,77 +399,71 @@ import json, resource, subprocess, sys, time
 start = time.perf_counter()
 code = subprocess.call(sys.argv[1:])
 usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(json.dumps([time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss]))
+unit = 1 if sys.platform == "darwin" else 1024  # bytes there, KiB on Linux
+print(json.dumps([time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit / 2**30]))
 sys.exit(code)
 """
 
 
-def reading(bench: Bench) -> str:
+def reading(bench) -> str:
     folder = bench.folder / "documents"
     folder.mkdir()
-    write_documents(folder / "documents.jsonl", bench.sizes.documents)
-    raw = yaml.safe_load(bench.params_file.read_text(encoding="utf-8"))
-    raw["benchmarks"][BENCHMARK]["options"] = {"path": "documents.jsonl", "label_column": "labels"}
-    (folder / "params.yaml").write_text(yaml.safe_dump(raw), encoding="utf-8")
+    examples, labels = diagnostic.read({"size": bench.documents}, SEED)
+    texts = [e.text for e in examples]
+    with (folder / "documents.jsonl").open("w", encoding="utf-8") as stream:
+        for at, example in enumerate(examples):
+            row = {"text": " ".join(texts[at : at + TOGETHER]), "labels": [labels.names[y] for y in example.labels]}
+            stream.write(json.dumps(row) + "\n")
+    options = '--set corpus.options={"path":"documents.jsonl","label_column":"labels"}'
     stages = {
-        "raw": ("--out", "raw"),
-        "split": ("--raw", "raw", "--out", "split"),
-        "audit": ("--split", "split", "--out", "audit.json"),
+        "raw": f"--out raw {options}",
+        "split": "--raw raw --out split",
+        "audit": "--split split --out audit.json",
     }
-    measured = {stage: measure(stage, options, folder) for stage, options in stages.items()}
+    measured = {stage: measure(bench, stage, options) for stage, options in stages.items()}
+    wall, cpu, peak = zip(*measured.values(), strict=True)
+    measured["together"] = (sum(wall), sum(cpu), max(peak))
     rows = [[name, f"{wall:.1f}", f"{cpu:.1f}", f"{peak:.2f}"] for name, (wall, cpu, peak) in measured.items()]
-    wall, cpu = (sum(values[at] for values in measured.values()) for at in (0, 1))
-    rows.append(["together", f"{wall:.1f}", f"{cpu:.1f}", f"{max(peak for _, _, peak in measured.values()):.2f}"])
     megabytes = (folder / "documents.jsonl").stat().st_size / 1e6
     return f"""## 5. Reading, splitting, auditing
 
 {table(["stage", "seconds", "CPU seconds", "peak memory, GiB"], rows)}
 
-{bench.sizes.documents:,} random documents of {DOCUMENT_WORDS} words ({megabytes:.0f} MB of JSONL) through the stages as they are, each in a process
+{bench.documents:,} documents of {TOGETHER * words_of(texts):.0f} words ({megabytes:.0f} MB of JSONL) through the stages as they are, each in a process
 of its own, once; start-up of Python included. Meant: less than 60 seconds and 2 GiB for 120,000 documents."""
 
 
-def write_documents(path: Path, count: int) -> None:
-    rng = np.random.default_rng(sub_seed(SEED, "documents"))
-    words = lexicon(rng)
-    compositions = compositions_of(count, rng)
-    texts = texts_of(words, np.full(count, DOCUMENT_WORDS), rng)
-    with path.open("w", encoding="utf-8") as stream:
-        for text, labels in zip(texts, compositions, strict=True):
-            stream.write(json.dumps({"text": text, "labels": [words[label] for label in labels]}) + "\n")
-
-
-def measure(stage: str, options: Sequence[str], folder: Path) -> tuple[float, float, float]:
-    """Seconds, CPU seconds and peak memory (GiB) of a stage run in `folder`; InputError with its message when it fails."""
-    command = [sys.executable, "-m", f"stages.{stage}", "--benchmark", BENCHMARK, *options]
-    source = str(Path(__file__).parents[1])
+def measure(bench, stage: str, options: str) -> tuple[float, float, float]:
+    """Seconds, CPU seconds and peak memory (GiB) of a stage run in the folder `documents`; InputError with its message when it fails."""
+    command = f"-m stages.{stage} --params {bench.params_file} --benchmark {BENCHMARK} {options}".split()
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    whole = [sys.executable, "-c", MEASURE, sys.executable, *command]
     done = subprocess.run(
-        [sys.executable, "-c", MEASURE, *command],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": source},
-        capture_output=True,
-        text=True,
-        check=False,
+        whole, cwd=bench.folder / "documents", env=environment, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        raise InputError(f"the stage {stage} failed on the random documents: {done.stderr.strip()}")
-    wall, cpu, peak = json.loads(done.stdout.splitlines()[-1])
-    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, KiB on Linux
-    return wall, cpu, peak * unit / 2**30
+        raise InputError(f"the stage {stage} failed on the documents: {done.stderr.strip()}")
+    return tuple(json.loads(done.stdout.splitlines()[-1]))
 
 
 # ---------------------------------------------------------------- Markdown
 
 
-def rates_table(rates: Mapping[str, Rates]) -> str:
-    slow = next(iter(rates.values()))
-    return table(
-        ["variant", "texts/s", "factor"], [[name, str(rate), factor(rate, slow)] for name, rate in rates.items()]
-    )
+RATED = ("variant", "texts/s", "factor")
 
 
-def factor(rate: Rates, base: Rates) -> str:
-    return f"{rate.median / base.median:.1f}"
+def shown(rates: Sequence[float]) -> str:
+    return f"{median(rates):,.0f} ({min(rates):,.0f} .. {max(rates):,.0f})"
+
+
+def rated(rates: Sequence[float], base: Sequence[float]) -> tuple[str, str]:
+    """The rate, and the factor over that of `base`."""
+    return shown(rates), f"{median(rates) / median(base):.1f}"
+
+
+def rates_table(rates: Mapping[str, Sequence[float]]) -> str:
+    """A line for each variant, the factor over the first."""
+    return table(RATED, [[name, *rated(values, next(iter(rates.values())))] for name, values in rates.items()])
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -21,10 +21,10 @@ LISTS_PER_BATCH = 256  # label lists sampled at once
 
 
 @dataclass(frozen=True)
-class Prompt:
-    """How a label list is written: `<text> <phrase><separator><phrase>...`, phrases in label-id order."""
+class Listing:
+    """How a label list is written: `<prompt> <phrase><separator><phrase>...`, phrases in label-id order."""
 
-    text: str
+    prompt: str
     separator: str
 
 
@@ -42,7 +42,7 @@ class Draws:
 
 def sample_label_sets(
     options,
-    prompt: Prompt,
+    listing: Listing,
     labels: Labels,
     *,
     train: Sequence[Composition],
@@ -57,14 +57,14 @@ def sample_label_sets(
     `decoder` is a backbone folder. Without support label sets `fine_tuned` is `zero_shot`. Raises InputError for `empirical` then, for a
     separator that occurs in a phrase, and when `max_tries` times the requested number of lists did not suffice.
     """
-    labels.check_separator(prompt.separator)
+    labels.check_separator(listing.separator)
     known = [composition for composition in support if composition]
     mode = "zero_shot" if options.mode == "fine_tuned" and not known else options.mode  # nothing to tune it on
     if mode == "empirical" and not known:
         raise InputError(
             "label_generator.mode empirical needs support label sets and the support set has none; use zero_shot"
         )
-    draws = MODES[mode](options, prompt, labels, train, known, decoder, seed, work_dir)
+    draws = MODES[mode](options, listing, labels, train, known, decoder, seed, work_dir)
     return draws.label_sets, report(draws, labels, train, known)
 
 
@@ -112,17 +112,17 @@ def parse(text: str, labels: Labels, separator: str) -> tuple[Composition, str |
 # ---------------------------------------------------------------- the three modes
 
 
-def _fine_tuned(options, prompt, labels, train, support, decoder, seed, work_dir) -> Draws:
+def _fine_tuned(options, listing, labels, train, support, decoder, seed, work_dir) -> Draws:
     """All weights of the decoder learn one list per support instance (duplicates kept), loss on phrases and end of text."""
     from compaug.pretrained import IGNORED, LanguageModelLoss, load_decoder, pad
     from compaug.training import FitOptions, fit
 
     tokenizer, model = load_decoder(decoder)
-    prompt_ids = tokenizer(prompt.text.strip())["input_ids"]
+    prompt_ids = tokenizer(listing.prompt.strip())["input_ids"]
     _check_room(model, prompt_ids, options.max_tokens)
     rows = []
     for number, composition in enumerate(support):
-        words = tokenizer(f" {labels.phrase(composition, prompt.separator)}")["input_ids"] + [tokenizer.eos_token_id]
+        words = tokenizer(f" {labels.phrase(composition, listing.separator)}")["input_ids"] + [tokenizer.eos_token_id]
         if len(words) > options.max_tokens:
             raise InputError(
                 f"label_generator.max_tokens {options.max_tokens} cannot hold the {len(words)} tokens of "
@@ -156,10 +156,10 @@ def _fine_tuned(options, prompt, labels, train, support, decoder, seed, work_dir
         top_p=options.top_p,
         top_k=options.top_k,
     )
-    return _accept(lists, options, labels, prompt.separator)
+    return _accept(lists, options, labels, listing.separator)
 
 
-def _zero_shot(options, prompt, labels, train, support, decoder, seed, work_dir) -> Draws:
+def _zero_shot(options, listing, labels, train, support, decoder, seed, work_dir) -> Draws:
     """The untouched decoder, allowed to write nothing but lists of distinct known phrases.
 
     Drawn at `temperature` alone: top-k and top-p would only forbid labels that the constraint allows. `max_tokens` does
@@ -171,10 +171,10 @@ def _zero_shot(options, prompt, labels, train, support, decoder, seed, work_dir)
     tokenizer, model = load_decoder(decoder)
     model.to(device())
     phrases = [tuple(tokenizer(f" {phrase.strip()}")["input_ids"]) for phrase in labels.phrases]
-    glue = tuple(tokenizer(prompt.separator.rstrip())["input_ids"])
+    glue = tuple(tokenizer(listing.separator.rstrip())["input_ids"])
     longest = options.max_labels or max((len(composition) for composition in train), default=len(labels))
     allowed = label_list_constraint(phrases, glue, tokenizer.eos_token_id, options.min_labels, longest)
-    prompt_ids = tokenizer(prompt.text.strip())["input_ids"]
+    prompt_ids = tokenizer(listing.prompt.strip())["input_ids"]
     lengths = sorted((len(phrase) + len(glue) for phrase in phrases), reverse=True)
     room = sum(lengths[:longest]) + 1
     _check_room(model, prompt_ids, room)
@@ -189,10 +189,10 @@ def _zero_shot(options, prompt, labels, train, support, decoder, seed, work_dir)
         top_k=0,
         prefix_allowed_tokens_fn=lambda _, ids: allowed(ids[len(prompt_ids) :].tolist()),
     )
-    return _accept(lists, options, labels, prompt.separator)
+    return _accept(lists, options, labels, listing.separator)
 
 
-def _empirical(options, prompt, labels, train, support, decoder, seed, work_dir) -> Draws:
+def _empirical(options, listing, labels, train, support, decoder, seed, work_dir) -> Draws:
     """Support instances drawn with replacement."""
     rng = np.random.default_rng(sub_seed(seed, "label lists"))
     return Draws([support[row] for row in rng.integers(len(support), size=options.requested)])

@@ -17,17 +17,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from compaug.benchmarks.parameters import Backbones, Corpus, Split
-from compaug.blocks import Block, Count, Positive, Seed
+from compaug.benchmarks.parameters import Backbones, Corpus
+from compaug.blocks import Amount, Block, Count, Positive, Seed
 from compaug.classifiers import parameters as classifiers
-from compaug.evaluation.parameters import CompositionPrior, Evaluation
 from compaug.generators import parameters as generators
 from compaug.records import InputError, read_yaml
+from compaug.splits import Split
 
 SCALES, BENCHMARK = "configs/scales.yaml", "configs/benchmarks/{benchmark}.yaml"  # beside params.yaml
 METHODS = {"generators": generators, "classifiers": classifiers}
@@ -54,6 +54,22 @@ class Sizes(Block):
     support_size: Count
     requested: Positive
     k: Count
+
+
+class Evaluation(Block):
+    decoding: Literal["threshold", "tuned_thresholds", "composition_prior"]
+    threshold: Annotated[float, Field(gt=0, lt=1)]
+    empty_both: Literal["one", "reference"]
+
+
+class CompositionPrior(Block):
+    """Label-shift correction at the level of compositions."""
+
+    target: Literal["support", "label_generator", "both"]
+    calibrate: bool
+    back_off: bool
+    weight: Annotated[float, Field(ge=0, lt=1)] | None
+    strength: Amount | None
 
 
 class Settings(Block):

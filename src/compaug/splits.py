@@ -11,11 +11,40 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from compaug.benchmarks.parameters import Split
+from compaug.blocks import Block, Count, Positive, Seed, Share
 from compaug.records import Example, InputError, Labels, digest, sub_seed, text_key
+
+
+class Split(Block):
+    mode: Literal["reference", "generate", "reconstruct"]
+    compositions: Positive
+    support_size: Count
+    seed: Seed
+    min_count: Positive | None = None
+    test_share: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = None
+    known: list[str] | None = None
+    test_total: Positive | None = None
+    seen_test: Positive | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Split:
+        needed = {
+            "reference": (),
+            "generate": ("min_count", "test_share"),
+            "reconstruct": ("min_count", "known", "test_total"),
+        }
+        for key in needed[self.mode]:
+            if getattr(self, key) in (None, []):
+                raise ValueError(f"mode {self.mode} needs `{key}`")
+        if self.test_share is not None and self.test_share[0] >= self.test_share[1]:
+            raise ValueError("test_share must be [lowest, highest]")
+        return self
+
 
 PARTS = ("train", "support", "test")
 LABEL_FLOOR, LABEL_FLOOR_SHARE = 50, 0.005  # training instances that every label keeps, spec section 2

@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug import params
-from compaug.compositions import Prompt, sample_label_sets
+from compaug.compositions import Listing, sample_label_sets
 from compaug.records import Labels, digest, file_digest, iter_jsonl, write_json, write_rows
 from stages import cost_of, parser, run
 
@@ -27,7 +27,7 @@ PARAMS = [
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)
-    options, prompt = blocks["label_generator"], Prompt(blocks["label_prompt"], blocks["label_separator"])
+    options, listing = blocks["label_generator"], Listing(blocks["label_prompt"], blocks["label_separator"])
     labels = Labels.read(args.split / "labels.json")
     train, support = (
         [example.labels for example in iter_jsonl(args.split / f"{name}.jsonl", len(labels))]
@@ -35,8 +35,8 @@ def main(argv: list[str] | None = None) -> None:
     )
     made_of = {
         "options": options.model_dump(),
-        "prompt": prompt.text,
-        "separator": prompt.separator,
+        "prompt": listing.prompt,
+        "separator": listing.separator,
         "seed": args.seed,
         "support": digest(support),
         "decoder": file_digest(args.decoder),
@@ -46,7 +46,7 @@ def main(argv: list[str] | None = None) -> None:
     with cost_of(args.out), checkpoints_kept():
         label_sets, report = sample_label_sets(
             options,
-            prompt,
+            listing,
             labels,
             train=train,
             support=support,

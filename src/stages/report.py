@@ -26,7 +26,6 @@ def main(argv: list[str] | None = None) -> None:
     quality = read_json(args.quality)
     cell = summary.Cell(
         benchmark=args.benchmark,
-        scale=args.scale,
         generator=args.generator,
         classifier=args.classifier,
         seed=args.seed,

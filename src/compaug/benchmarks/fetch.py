@@ -5,20 +5,15 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
-import http.client
 import lzma
 import shutil
 import sys
-import urllib.error
-import urllib.request
 import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urldefrag, urlsplit
-
-from tqdm import tqdm
 
 from compaug.benchmarks.parameters import File
 from compaug.records import InputError, atomic_path, digest, write_text
@@ -60,14 +55,12 @@ def obtain(name: str, file: File, mirror: Path | None, cache_dir: Path) -> Path:
         )
     address, member = urldefrag(file.url)
     path = _cached(cache_dir, file.url, member or urlsplit(address).path)
-    if not path.exists():
-        if member:
-            archive = _cached(cache_dir, address, urlsplit(address).path)
-            if not archive.exists():
-                _download(name, address, archive)
-            _extract(name, archive, member, path)
-        else:
-            _download(name, address, path)
+    if member and not path.exists():
+        archive = _cached(cache_dir, address, urlsplit(address).path)
+        _download(name, address, archive)
+        _extract(name, archive, member, path)
+    elif not member:
+        _download(name, address, path)
     pin = path.with_name(f"{path.name}.sha256")
     known = file.sha256 or (pin.read_text(encoding="utf-8").split()[0] if pin.exists() else None)
     found = _verify(name, path, known)
@@ -98,33 +91,25 @@ def _absence(file: File, mirror: Path | None) -> str:
 
 
 def _download(name: str, url: str, path: Path) -> None:
-    """Stream `url` to `path`, which appears only when complete."""
-    remedy = "check the network, or put the file below COMPAUG_MIRROR"
-    request = urllib.request.Request(url, headers={"User-Agent": "compaug"})
-    try:
-        response = urllib.request.urlopen(request, timeout=TIMEOUT)
-    except urllib.error.HTTPError as error:
-        raise InputError(f"files.{name}: {url} answered {error.code} {error.reason}; check the url") from None
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        reason = getattr(error, "reason", error)
-        raise InputError(f"files.{name}: cannot reach {url} ({reason}); {remedy}") from None
-    expected, received = response.headers.get("Content-Length"), 0
-    with response, atomic_path(path) as temporary, temporary.open("wb") as stream:
-        size = int(expected) if expected else None
-        with tqdm(desc=path.name, total=size, unit="B", unit_scale=True, disable=None) as progress:
-            while block := _next_block(name, url, response, remedy):
-                stream.write(block)
-                received += len(block)
-                progress.update(len(block))
-        if size is not None and received != size:
-            raise InputError(f"files.{name}: {url} broke off after {received:,} of {size:,} bytes; run it again")
+    """Stream `url` to `path` unless that is there; it appears only when complete."""
+    import pooch  # it and requests take half a second, and files of a mirror need neither
+    from requests import ConnectionError, HTTPError, RequestException
 
-
-def _next_block(name: str, url: str, response: http.client.HTTPResponse, remedy: str) -> bytes:
+    pooch.get_logger().setLevel("ERROR")  # what it would say of an unknown hash is said here of the content
+    bar, plain = sys.stderr.isatty(), {"Accept-Encoding": "identity"}
+    downloader = pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT, headers=plain)
     try:
-        return response.read(CHUNK)
-    except (OSError, http.client.HTTPException) as error:
-        raise InputError(f"files.{name}: {url} broke off ({error}); {remedy}") from None
+        pooch.retrieve(url, known_hash=None, fname=path.name, path=path.parent, downloader=downloader)
+    except HTTPError as error:
+        answer = error.response
+        raise InputError(f"files.{name}: {url} answered {answer.status_code} {answer.reason}; check the url") from None
+    except RequestException as error:
+        cause: BaseException = error
+        while cause.__context__ is not None:
+            cause = cause.__context__
+        what = f"cannot reach {url}" if isinstance(error, ConnectionError | ValueError) else f"{url} broke off"
+        remedy = "check the network, or put the file below COMPAUG_MIRROR"
+        raise InputError(f"files.{name}: {what} ({cause}); {remedy}") from None
 
 
 def _extract(name: str, archive: Path, member: str, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Parameters of a corpus, its split and its backbones: configs/benchmarks/<name>.yaml and configs/scales.yaml."""
+"""Parameters of a corpus and its backbones: configs/benchmarks/<name>.yaml and configs/scales.yaml."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from compaug.blocks import Block, Count, Positive, Rate, Seed, Share, Words
+from compaug.blocks import Block, Positive, Rate, Words
 
 
 class File(Block):
@@ -15,32 +15,6 @@ class File(Block):
     url: str | None
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None
     mirror: str | None
-
-
-class Split(Block):
-    mode: Literal["reference", "generate", "reconstruct"]
-    compositions: Positive
-    support_size: Count
-    seed: Seed
-    min_count: Positive | None = None
-    test_share: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = None
-    known: list[str] | None = None
-    test_total: Positive | None = None
-    seen_test: Positive | None = None
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Split:
-        needed = {
-            "reference": (),
-            "generate": ("min_count", "test_share"),
-            "reconstruct": ("min_count", "known", "test_total"),
-        }
-        for key in needed[self.mode]:
-            if getattr(self, key) in (None, []):
-                raise ValueError(f"mode {self.mode} needs `{key}`")
-        if self.test_share is not None and self.test_share[0] >= self.test_share[1]:
-            raise ValueError("test_share must be [lowest, highest]")
-        return self
 
 
 class Backbone(Block):

@@ -79,71 +79,60 @@ def backbones(scale: str, role: str, out: str, *more: str) -> Step:
 
 def train_classifier(name: str, out: str, *more: str) -> Step:
     """Its predictions go to <out>.jsonl.gz."""
-    files = {
-        "labels": "labels.json",
-        "train": "train.jsonl",
-        "support": "support.jsonl",
-        "synthetic": "synthetic.jsonl",
-    }
-    files |= {"test-inputs": "test_inputs.jsonl"}
-    argv = tuple(word for option, file in files.items() for word in (f"--{option}", f"{SPLIT}/{file}"))
-    argv += ("--compositions", REQUESTS, "--predictions", f"{out}.jsonl.gz", "--backbones", BACKBONES, "--seed", SEED)
-    return Step("train_classifier", out, _method("classifier", name) + argv + more)
+    argv = f"""--labels {SPLIT}/labels.json --train {SPLIT}/train.jsonl --support {SPLIT}/support.jsonl --synthetic {SPLIT}/synthetic.jsonl
+        --test-inputs {SPLIT}/test_inputs.jsonl --compositions {REQUESTS} --predictions {out}.jsonl.gz --backbones {BACKBONES}"""
+    return _step("train_classifier", out, f"{_method('classifier', name)} {argv} --seed {SEED}", more)
 
 
 def train_filter(name: str, out: str, *more: str) -> Step:
-    encoder = f"{BACKBONES}/{named.roles_of(classifiers, name)[0]}"
-    argv = ("--split", SPLIT, "--encoder", encoder, "--seed", SEED, *more)
-    return Step("train_filter", out, _method("classifier", name) + argv)
+    argv = f"--split {SPLIT} --encoder {BACKBONES}/{named.roles_of(classifiers, name)[0]} --seed {SEED}"
+    return _step("train_filter", out, f"{_method('classifier', name)} {argv}", more)
 
 
 def label_generator(out: str, *more: str) -> Step:
-    argv = ("--benchmark", "toy", "--split", SPLIT, "--decoder", f"{BACKBONES}/decoder", "--seed", SEED)
-    return Step("label_generator", out, argv + more)
+    argv = f"--benchmark toy --split {SPLIT} --decoder {BACKBONES}/decoder --seed {SEED}"
+    return _step("label_generator", out, argv, more)
 
 
 def train_generator(name: str, out: str, *more: str) -> Step:
-    argv = ("--split", SPLIT, "--backbones", BACKBONES, "--seed", SEED, *more)
-    return Step("train_generator", out, _method("generator", name) + argv)
+    argv = f"--split {SPLIT} --backbones {BACKBONES} --seed {SEED}"
+    return _step("train_generator", out, f"{_method('generator', name)} {argv}", more)
 
 
 def synthesize(name: str, model: str, out: str, *more: str) -> Step:
-    argv = ("--model", model, "--compositions", REQUESTS, "--split", SPLIT, "--backbones", BACKBONES)
-    return Step("synthesize", out, _method("generator", name) + argv + ("--seed", SEED, *more))
+    argv = f"--model {model} --compositions {REQUESTS} --split {SPLIT} --backbones {BACKBONES} --seed {SEED}"
+    return _step("synthesize", out, f"{_method('generator', name)} {argv}", more)
 
 
 def select(model: str, out: str, *more: str) -> Step:
-    argv = ("--synthetic", f"{SPLIT}/synthetic.jsonl", "--filter", model, "--labels", f"{SPLIT}/labels.json")
-    argv += ("--train", f"{SPLIT}/train.jsonl", f"{SPLIT}/support.jsonl", "--seed", SEED)
-    return Step("select", out, _method("classifier", READER) + argv + more)
+    argv = f"""--synthetic {SPLIT}/synthetic.jsonl --filter {model} --labels {SPLIT}/labels.json
+        --train {SPLIT}/train.jsonl {SPLIT}/support.jsonl --seed {SEED}"""
+    return _step("select", out, f"{_method('classifier', READER)} {argv}", more)
 
 
 def quality(out: str) -> Step:
-    rows = f"{SPLIT}/synthetic.jsonl"
-    argv = ("--benchmark", "toy", "--synthetic", rows, "--selected", rows, "--compositions", REQUESTS.removesuffix("l"))
-    return Step("quality", out, argv + ("--split", SPLIT, "--decoder", f"{BACKBONES}/decoder"))
+    argv = f"""--benchmark toy --synthetic {SPLIT}/synthetic.jsonl --selected {SPLIT}/synthetic.jsonl
+        --compositions {REQUESTS.removesuffix("l")} --split {SPLIT} --decoder {BACKBONES}/decoder"""
+    return _step("quality", out, argv)
 
 
 def judge(model: str, out: str) -> Step:
-    argv = ("--labels", f"{SPLIT}/labels.json", "--generator", "ls_pt", "--seed", SEED, "--model", model)
-    argv += (
-        "--predictions",
-        f"{model}.jsonl.gz",
-        "--selected",
-        f"{SPLIT}/synthetic.jsonl",
-        "--test",
-        f"{SPLIT}/test.jsonl",
-    )
-    return Step("judge", out, _method("classifier", READER) + argv)
+    argv = f"""--labels {SPLIT}/labels.json --generator ls_pt --seed {SEED} --model {model} --predictions {model}.jsonl.gz
+        --selected {SPLIT}/synthetic.jsonl --test {SPLIT}/test.jsonl"""
+    return _step("judge", out, f"{_method('classifier', READER)} {argv}")
 
 
 def representations(name: str, model: str, out: str) -> Step:
-    argv = ("--generator", name, "--model", model, "--split", SPLIT, "--backbones", BACKBONES, "--seed", SEED)
-    return Step("representations", out, argv)
+    argv = f"--generator {name} --model {model} --split {SPLIT} --backbones {BACKBONES} --seed {SEED}"
+    return _step("representations", out, argv)
 
 
-def _method(kind: str, name: str) -> tuple[str, ...]:
-    return ("--benchmark", "toy", f"--{kind}", name)
+def _step(stage: str, out: str, argv: str, more: tuple[str, ...] = ()) -> Step:
+    return Step(stage, out, (*argv.split(), *more))
+
+
+def _method(kind: str, name: str) -> str:
+    return f"--benchmark toy --{kind} {name}"
 
 
 # ---------------------------------------------------------------- variants of each stage

@@ -11,10 +11,11 @@ import hashlib
 import json
 import os
 import re
-import threading
+import sys
 from collections.abc import Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import torch
 import yaml
@@ -146,47 +147,14 @@ def _save(folder: Path, tokenizer, architecture, config) -> None:
 
 @contextlib.contextmanager
 def endpoint() -> Iterator[None]:
-    """A chat endpoint on loopback for whoever asks one: its answer to a request is a text that depends on all that was asked."""
+    """A client in place of openai's, so that no server is needed: its answer to a request is a text that depends on all that was asked."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            words = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
-            message = {"role": "assistant", "content": f"<text>answer {words}</text>"}
-            usage = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
-            choice = {"index": 0, "finish_reason": "stop", "message": message}
-            reply = {
-                "id": "0",
-                "object": "chat.completion",
-                "created": 0,
-                "model": "toy",
-                "choices": [choice],
-                "usage": usage,
-            }
-            payload = json.dumps(reply).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(payload)))
-            self.end_headers()
-            self.wfile.write(payload)
+    def create(**asked) -> SimpleNamespace:
+        words = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
+        choice = SimpleNamespace(finish_reason="stop", message=SimpleNamespace(content=f"<text>answer {words}</text>"))
+        return SimpleNamespace(choices=[choice], usage=SimpleNamespace(prompt_tokens=20, completion_tokens=5))
 
-        def log_message(self, *_) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    outside = {
-        name: value
-        for name, value in os.environ.items()
-        if name.startswith("OPENAI_") or name.upper().endswith("_PROXY")
-    }
-    for name in outside:
-        del os.environ[name]
-    os.environ |= {"OPENAI_BASE_URL": f"http://127.0.0.1:{server.server_address[1]}/v1", "OPENAI_API_KEY": "none"}
-    try:
+    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
+    library = SimpleNamespace(OpenAI=lambda **_: client, OpenAIError=OSError)
+    with patch.dict(sys.modules, openai=library), patch.dict(os.environ, OPENAI_API_KEY="none"):
         yield
-    finally:
-        server.shutdown()
-        server.server_close()
-        del os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"]
-        os.environ |= outside

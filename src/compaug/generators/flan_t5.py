@@ -108,17 +108,15 @@ def generate(
     task = task.of_model(read_json(model_dir / FACTS), model_dir)
     tokenizer, model = load_seq2seq(model_dir)
     model = model.to(device()).eval()
-    prompts = [task.source(label_set) for label_set in requests]
-    sources = (
-        [[*ids, tokenizer.eos_token_id] for ids in tokenizer(prompts, add_special_tokens=False)["input_ids"]]
-        if prompts
-        else []
-    )
+    if not requests:
+        return iter(())
+    prompts = tokenizer([task.source(label_set) for label_set in requests], add_special_tokens=False)["input_ids"]
+    sources = [[*ids, tokenizer.eos_token_id] for ids in prompts]
 
     def begin(numbers: list[int]) -> tuple[Seq2SeqStep, list[list[int]]]:
         input_ids, mask = pad([sources[i] for i in numbers], tokenizer.pad_token_id)
         start = [model.config.decoder_start_token_id]
         return Seq2SeqStep(model, input_ids.to(device()), mask.to(device())), [start] * len(numbers)
 
-    texts = sampling.decode(begin, [len(ids) for ids in sources], tokenizer, synthesis, seed)
+    texts = sampling.sample_texts(begin, [len(ids) for ids in sources], tokenizer, synthesis, seed)
     return one_each(requests, texts)

@@ -268,7 +268,7 @@ def train(
 
     seed_everything(sub_seed(seed, latents.name))
     label_vectors = mean_states(encoder, encoder_tokenizer, latents.phrases, params.max_length, ENCODER_BATCH, False)
-    network = LatentPrefix(params.model_dump(), label_vectors, centroids, decoder.config)
+    network = LatentPrefix(vars(params), label_vectors, centroids, decoder.config)
     shared = params.label_heads == "shared"
     posterior = Posterior(latents.n_encoders, width, params.latent, params.label_pool, shared)
     total_steps = params.epochs * -(-len(train_rows) // params.batch_size)
@@ -345,10 +345,10 @@ def generate_per_label(
     """One text per request: latents from the priors, then the decoder. Neither the encoder nor any text is opened."""
     params, task, tensors = prefix.load(model_dir, task)
     prompts = [task.source(label_set) for label_set in requests]
-    return one_each(requests, decode(model_dir, params, tensors, requests, prompts, synthesis, backbones, seed))
+    return one_each(requests, generate_texts(model_dir, params, tensors, requests, prompts, synthesis, backbones, seed))
 
 
-def decode(
+def generate_texts(
     model_dir: Path,
     params: Mapping,
     tensors: Mapping[str, Tensor],
@@ -371,4 +371,4 @@ def decode(
         z_label, z_content = network.sample([parts[request] for request in requests], seeds)
         return network(z_label, z_content[index["pair_row"]])
 
-    return prefix.decode(decoder, tokenizer, rows_of, parts, prompts, params["prefix_length"], synthesis, seed)
+    return prefix.generate_texts(decoder, tokenizer, rows_of, parts, prompts, params["prefix_length"], synthesis, seed)

@@ -14,8 +14,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from statistics import median
 
@@ -36,6 +35,7 @@ from compaug.records import (
 )
 
 TEXT = re.compile(r"<text>(.*?)</text>", re.DOTALL)
+NO_COMPLETION = (IndexError, TypeError, AttributeError, ValueError)  # no choice, no JSON, no object
 FATES = ("parsed", "unparsable", "refused", "cut")
 
 
@@ -167,8 +167,9 @@ def file_of(request: Mapping) -> str:
 
 def fetch(missing: Sequence[dict], params: Mapping, store: Path) -> None:
     """Ask for the missing answers, `concurrency` at a time, and store each as it comes. The client repeats a request after
-    rate limits, server errors, time-outs and broken connections, as the server's Retry-After says or ever later; what still
-    fails then stops the run with one line, after the answers under way have been stored."""
+    rate limits, server errors, time-outs and broken connections, as the server's Retry-After says or ever later; replies that are no
+    completion are asked for again here. What still fails then stops the run with one line, after the answers under way have been stored."""
+    import tenacity as retry
     from openai import OpenAI, OpenAIError
 
     if not (params["base_url"] or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_KEY")):
@@ -182,62 +183,55 @@ def fetch(missing: Sequence[dict], params: Mapping, store: Path) -> None:
         timeout=params["timeout"],
         max_retries=params["max_retries"],
     )
-    stop = threading.Event()
-    bar = tqdm(total=len(missing), desc="answers", unit="answer", leave=False, disable=not sys.stderr.isatty())
-    pool = ThreadPoolExecutor(params["concurrency"])
-    try:
-        futures = [pool.submit(partial(_answer, client, request, params, store, stop, bar)) for request in missing]
-        done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-        stop.set()
-        failed = next((future.exception() for future in done if future.exception()), None)
-    finally:
-        stop.set()
-        pool.shutdown(wait=True, cancel_futures=True)
-        bar.close()
+    stop, failed = threading.Event(), None
+    until_completed = retry.Retrying(
+        retry=retry.retry_if_exception_type(NO_COMPLETION),
+        wait=retry.wait_exponential(params["retry_seconds"], max=30),
+        stop=retry.stop_after_attempt(params["max_retries"] + 1) | retry.stop_when_event_set(stop),
+        sleep=retry.sleep_using_event(stop),
+    )
+
+    def answer(request: dict) -> None:
+        """Whoever fails stops the others before their next request."""
+        if stop.is_set():
+            return
+        try:
+            found = until_completed(ask, client, request)
+        except BaseException:
+            stop.set()
+            raise
+        path = store / file_of(request)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, found | {"request": request})  # atomic: an interrupted run leaves no half answer
+
+    with ThreadPoolExecutor(params["concurrency"]) as pool:
+        futures = [pool.submit(answer, request) for request in missing]
+        done, shown = as_completed(futures), sys.stderr.isatty()
+        try:
+            for future in tqdm(done, "answers", len(missing), leave=False, unit="answer", disable=not shown):
+                future.result()
+        except (OpenAIError, retry.RetryError) as error:
+            failed = error
+        finally:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
     if failed is not None:
-        if not isinstance(failed, (OpenAIError, _NoAnswer)):
-            raise failed
         left = sum(not (store / file_of(request)).exists() for request in missing)
-        reason = " ".join(str(failed).split())[:200]
+        if isinstance(failed, retry.RetryError):
+            reason = f"the reply is not a chat completion ({failed.last_attempt.exception()})"
+        else:
+            reason = f"{type(failed).__name__}: {failed}"
         raise InputError(
-            f"{client.base_url}: {type(failed).__name__.lstrip('_')}: {reason}; {len(missing) - left} of {len(missing)} answers "
+            f"{client.base_url}: {' '.join(reason.split())[:200]}; {len(missing) - left} of {len(missing)} answers "
             f"are safe in {store}; mend the endpoint and run again to ask for the other {left}"
         ) from failed
 
 
-class _NoAnswer(Exception):
-    """The endpoint replied, but not with a completion."""
-
-
-def _answer(client, request: dict, params: Mapping, store: Path, stop: threading.Event, bar) -> None:
-    """Ask for one answer and store it; whoever fails stops the others before their next request."""
-    if stop.is_set():
-        return
-    try:
-        answer = _ask(client, request, params, stop)
-    except BaseException:
-        stop.set()
-        raise
-    path = store / file_of(request)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_json(path, answer | {"request": request})  # atomic: an interrupted run leaves no half answer
-    bar.update()
-
-
-def _ask(client, request: dict, params: Mapping, stop: threading.Event) -> dict:
-    """Repeat until the reply is a completion: the client sees to what HTTP calls a failure, this loop to the rest."""
-    for attempt in range(params["max_retries"] + 1):
-        try:
-            reply = client.chat.completions.create(**request)
-            choice = reply.choices[0]
-            usage = {name: getattr(reply.usage, name, None) for name in ("prompt_tokens", "completion_tokens")}
-            return {
-                "content": choice.message.content,
-                "refusal": getattr(choice.message, "refusal", None),
-                "finish_reason": choice.finish_reason,
-                "usage": usage,
-            }
-        except (IndexError, TypeError, AttributeError, ValueError) as error:  # no choice, no JSON, no completion
-            problem = error
-        stop.wait(min(2.0**attempt * params["retry_seconds"], 30))
-    raise _NoAnswer(f"the reply is not a chat completion ({problem})") from problem
+def ask(client, request: dict) -> dict:
+    """What is kept of the reply; one of NO_COMPLETION when it is none."""
+    reply = client.chat.completions.create(**request)
+    choice = reply.choices[0]
+    usage = {name: getattr(reply.usage, name, None) for name in ("prompt_tokens", "completion_tokens")}
+    refusal = getattr(choice.message, "refusal", None)
+    kept = {"content": choice.message.content, "refusal": refusal, "finish_reason": choice.finish_reason}
+    return kept | {"usage": usage}

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from compaug.generators import sampling
 from compaug.generators.examples import check_prompts, one_each, training_examples
-from compaug.pretrained import DynamicCache, PreTrainedModel, load_decoder, load_tensors
+from compaug.pretrained import DynamicCache, PreTrainedModel, load_decoder, load_tensors, pad
 from compaug.records import (
     Draft,
     Example,
@@ -99,11 +99,7 @@ def check_positions(decoder, label_sets: Sequence[LabelSet], prefix_length: int,
 
 
 def text_rows(
-    examples: Sequence[Example],
-    task,
-    tokenizer,
-    max_length: int,
-    loss_on_prompt: bool = False,
+    examples: Sequence[Example], task, tokenizer, max_length: int, loss_on_prompt: bool = False
 ) -> list[dict]:
     """Rows for `training.fit`: tokens of P(y), a space, the text and EOS, cut at `max_length` tokens.
 
@@ -126,21 +122,16 @@ def text_rows(
     ]
 
 
-def collate(rows: Sequence[Mapping], prefix_length: int, pad: int) -> dict[str, Tensor]:
+def collate(rows: Sequence[Mapping], prefix_length: int, pad_id: int) -> dict[str, Tensor]:
     """Batch of `text_rows`, padded on the right.
 
     input_ids, token_mask: [B, T]; predicts: positions (flat in B x T) whose next token counts; targets: those tokens.
     """
-    width = max(len(row["input_ids"]) for row in rows)
-    input_ids = torch.full((len(rows), width), pad)
-    token_mask = torch.zeros_like(input_ids)
+    input_ids, token_mask = pad([row["input_ids"] for row in rows], pad_id)
     predicts, targets = [], []
-    for at, row in enumerate(rows):
-        ids, first = row["input_ids"], row["first"]
-        input_ids[at, : len(ids)] = torch.tensor(ids)
-        token_mask[at, : len(ids)] = 1
-        predicts += range(at * width + first - 1, at * width + len(ids) - 1)
-        targets += ids[first:]
+    for start, row in zip(range(0, input_ids.numel(), input_ids.shape[1]), rows, strict=True):
+        predicts += range(start + row["first"] - 1, start + len(row["input_ids"]) - 1)
+        targets += row["input_ids"][row["first"] :]
     return {
         "input_ids": input_ids,
         "token_mask": token_mask,
@@ -235,7 +226,7 @@ def train_prefix(
         PrefixModel(network, decoder),
         train_rows,
         valid_rows,
-        partial(collate, prefix_length=params.prefix_length, pad=tokenizer.eos_token_id),
+        partial(collate, prefix_length=params.prefix_length, pad_id=tokenizer.eos_token_id),
         FitOptions(params.epochs, params.batch_size, params.lr, warmup=params.warmup, patience=params.patience),
         seed=seed,
         work_dir=work_dir_for(out_dir, generator, params, task, decoder_digest, digest(examples), seed),
@@ -244,7 +235,7 @@ def train_prefix(
     save(out_dir, generator, task, params, network, history)
 
 
-# ---------------------------------------------------------------- decoding
+# ---------------------------------------------------------------- generation
 
 
 class PrefixStep:
@@ -270,7 +261,7 @@ class PrefixStep:
         self.prefix_mask = self.prefix_mask[rows]
 
 
-def decode(
+def generate_texts(
     decoder: PreTrainedModel,
     tokenizer,
     rows_of: Callable[[list[int], Mapping[str, Tensor]], Tensor],
@@ -298,7 +289,7 @@ def decode(
         return PrefixStep(decoder, prefix, index["prefix_mask"]), [prompt_ids[i] for i in requests]
 
     lengths = [len(labels) * prefix_length + len(ids) for labels, ids in zip(label_sets, prompt_ids, strict=True)]
-    return sampling.decode(begin, lengths, tokenizer, synthesis, seed)
+    return sampling.sample_texts(begin, lengths, tokenizer, synthesis, seed)
 
 
 def generate_prefix(
@@ -315,7 +306,7 @@ def generate_prefix(
     params, task, tensors = load(model_dir, task)
     tokenizer, decoder = load_decoder(backbones["decoder"])
     network = load_into(network_of(SimpleNamespace(**params), task.labels, decoder.config), tensors, model_dir)
-    texts = decode(
+    texts = generate_texts(
         decoder,
         tokenizer,
         lambda numbers, index: network(index["pair_label"]),
@@ -332,24 +323,17 @@ def generate_prefix(
 
 
 def save(
-    out_dir: Path,
-    generator: str,
-    task,
-    params,
-    network: nn.Module,
-    history: list[dict],
-    **records: object,
+    out_dir: Path, generator: str, task, params, network: nn.Module, history: list[dict], **records: object
 ) -> None:
     """config.json, model.safetensors (what generation needs besides the frozen decoder), history.json, <record>.json."""
     if not PartialState().is_main_process:
         return
     with atomic_dir(out_dir) as folder:
-        write_json(folder / "config.json", {"generator": generator, **task.facts(), "params": params.model_dump()})
+        write_json(folder / "config.json", {"generator": generator, **task.facts(), "params": vars(params)})
         for name, record in {"history": {"epochs": history}, **records}.items():
             write_json(folder / f"{name}.json", record)
-        save_file(
-            {k: v.detach().cpu().contiguous() for k, v in network.state_dict().items()}, folder / "model.safetensors"
-        )
+        tensors = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
+        save_file(tensors, folder / "model.safetensors")
 
 
 def load(model_dir: Path, task) -> tuple[dict, object, dict[str, Tensor]]:

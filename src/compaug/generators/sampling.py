@@ -33,17 +33,13 @@ class Step(Protocol):
         """Forget all rows of the batch but these."""
 
 
-def decode(
-    begin: Callable[[list[int]], tuple[Step, list[list[int]]]],
-    lengths: Sequence[int],
-    tokenizer,
-    synthesis,
-    seed: int,
+def sample_texts(
+    begin: Callable[[list[int]], tuple[Step, list[list[int]]]], lengths: Sequence[int], tokenizer, synthesis, seed: int
 ) -> list[str]:
     """One text per request, without prompt and newlines; requests with different compositions share batches.
 
     `begin(requests)` gives the step and the first tokens of a batch of request numbers; `lengths` [n] sort the requests
-    into batches. Under several processes each decodes its share and all get all texts.
+    into batches. Under several processes each samples its share and all get all texts.
     """
     where, state = device(), PartialState()
     batches = batches_by_length(lengths, synthesis.batch_size)[state.process_index :: state.num_processes]
@@ -54,13 +50,15 @@ def decode(
             step, prompts = begin(requests)
             noise = [np.random.default_rng(sub_seed(seed, "tokens", i)).random(synthesis.max_length) for i in requests]
             uniforms = torch.tensor(np.stack(noise), dtype=torch.float32, device=where)
-            tokens = sample(step, prompts, uniforms, tokenizer.eos_token_id, synthesis)
+            tokens = sample_tokens(step, prompts, uniforms, tokenizer.eos_token_id, synthesis)
             texts += zip(requests, tokenizer.batch_decode(tokens, skip_special_tokens=True), strict=True)
     by_request = dict(gather_object(texts))
     return [" ".join(by_request[i].split()) for i in range(len(lengths))]
 
 
-def sample(step: Step, prompts: Sequence[Sequence[int]], uniforms: Tensor, eos: int, synthesis) -> list[list[int]]:
+def sample_tokens(
+    step: Step, prompts: Sequence[Sequence[int]], uniforms: Tensor, eos: int, synthesis
+) -> list[list[int]]:
     """Continue the prompts until EOS or `synthesis.max_length` tokens with prompt.
 
     `uniforms` [B, >= steps] are the random numbers of the rows, one per token. Returns the new tokens, without EOS.

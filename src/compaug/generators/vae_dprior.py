@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import torch
 from torch import Tensor
 
 from compaug.generators import latents, prefix
 from compaug.generators.examples import one_each
-from compaug.generators.parameters import LdVae
 from compaug.pretrained import load_encoder, mean_states
 from compaug.records import Draft, Example
 
 ROLES = ("encoder", "decoder")
-SAME_AS_LD_VAE = {  # what is left open there and settled here
+LD_VAE = {  # LD-VAE's options, as VAE-DPrior has them
     "prior": "conditional",
     "label_pool": "mean",
     "label_heads": "per_label",
@@ -52,7 +52,7 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
         n_encoders=1,
         kl_forms=KL_FORMS,
     )
-    settings = LdVae.model_construct(**params.model_dump(), **SAME_AS_LD_VAE)
+    settings = SimpleNamespace(**vars(params), **LD_VAE)
     latents.train(whole, examples, task, settings, backbones, out_dir, seed)
 
 
@@ -69,5 +69,5 @@ def generate(
     tensors = dict(tensors) | {"label_vectors": vectors if compositions else torch.zeros(0, encoder.config.hidden_size)}
     parts = [(number[tuple(label_set)],) for label_set in requests]
     prompts = [task.source(label_set) for label_set in requests]
-    texts = latents.decode(model_dir, params, tensors, parts, prompts, synthesis, backbones, seed)
+    texts = latents.generate_texts(model_dir, params, tensors, parts, prompts, synthesis, backbones, seed)
     return one_each(requests, texts)
