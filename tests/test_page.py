@@ -13,7 +13,7 @@ from longtables import gain, lines
 from PIL import Image
 
 from compaug.records import InputError, write_json
-from compaug.reports import contents, page
+from compaug.reports import contents, page, rendering
 from compaug.reports.longtable import pick
 from stages import page as page_stage
 from stages import tables as tables_stage
@@ -143,7 +143,7 @@ def test_the_page_needs_nothing_from_elsewhere_and_text_cannot_break_out(reports
     assert links == ["https://arxiv.org/abs/2312.11276"]
     assert "</script><i>" not in shown and "<b>mine" not in shown
     assert "text \\u003c/script\\u003e\\u003ci\\u003e2" in shown and "&lt;b&gt;mine&lt;/b&gt;" in shown
-    assert page._code("`a<b` & `c`") == "<code>a&lt;b</code> &amp; <code>c</code>"
+    assert rendering.code("`a<b` & `c`") == "<code>a&lt;b</code> &amp; <code>c</code>"
 
 
 def test_the_page_has_the_same_bytes_from_everywhere(reports, tmp_path, monkeypatch):

@@ -28,7 +28,7 @@ def main(argv: list[str] | None = None) -> None:
         read_json(path) if (path := folder / "provenance.json").exists() else {}
         for folder in (args.reports, args.reports / "archive")
     ]
-    shown = page.render(results, args.reports / "tables/figures", quality, page.provenance(results, *costs))
+    shown = page.page(results, args.reports / "tables/figures", quality, page.provenance(results, *costs))
     if (size := len(shown.encode())) > LIMIT:
         raise InputError(f"{args.out}: the page has {size:,} bytes, more than {LIMIT:,}; show fewer texts or figures")
     write_text(args.out, shown)

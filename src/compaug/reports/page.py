@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import base64
 import io
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
 from PIL import Image
 
 from compaug.evaluation.results import COLUMNS
@@ -18,6 +15,7 @@ from compaug.records import InputError, digest
 from compaug.reports import contents, number
 from compaug.reports.cells import LEVEL, gain
 from compaug.reports.longtable import FIRST, Results, pick, summaries
+from compaug.reports.rendering import render
 
 
 def verdicts(results: Results) -> list[dict]:
@@ -161,26 +159,13 @@ def data_uri(path: Path) -> str:
     return f"data:image/png;base64,{base64.b64encode(small.getvalue()).decode()}"
 
 
-def render(results: Results, figures: Path, quality: Mapping[str, Mapping], provenance: list[dict]) -> str:
+def page(results: Results, figures: Path, quality: Mapping[str, Mapping], provenance: list[dict]) -> str:
     """One self-contained page: no file, font or script from elsewhere."""
-    environment = Environment(
-        loader=PackageLoader("compaug.reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["code"] = _code
-    return environment.get_template("index.html").render(
+    return render(
+        "page.html",
         verdicts=verdicts(results),
         corrected=corrected(results),
         sections=sections(results, figures),
         samples=samples(quality),
         provenance=provenance,
-        number=number,
     )
-
-
-def _code(text: str) -> Markup:
-    """What stands between backticks, as code; everything escaped."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
