@@ -12,9 +12,9 @@ from graph import ROOT
 from longtables import gain, lines
 from PIL import Image
 
+from compaug.evaluation.longtable import digest_of, pick
 from compaug.records import InputError, write_json
 from compaug.reports import contents, page, rendering
-from compaug.reports.longtable import pick
 from stages import page as page_stage
 from stages import tables as tables_stage
 
@@ -115,7 +115,7 @@ def test_every_query_has_its_section_and_what_is_missing_names_its_command(repor
 
 def test_provenance_counts_only_for_the_very_same_numbers(reports):
     results = longtables.load(reports)
-    digest = page.digest_of(results.frame)
+    digest = digest_of(results.frame)
     cost = {"commit": "abc1234", "digest": digest, "seconds": 9000, "hardware": ["2 cores, cpu"]}
     write_json(reports / "provenance.json", {"paper": cost})
     shown = build(reports)
@@ -125,12 +125,12 @@ def test_provenance_counts_only_for_the_very_same_numbers(reports):
 
 
 def test_the_digest_of_an_experiment_does_not_depend_on_the_others(reports):
-    before = page.digest_of(pick(longtables.load(reports).frame, experiment="paper"))
+    before = digest_of(pick(longtables.load(reports).frame, experiment="paper"))
     longtables.reports(reports, [*lines("acc", (1.0, 2.0, 3.0), experiment="mine"), *longtables.paper_rows()])
-    assert page.digest_of(pick(longtables.load(reports).frame, experiment="paper")) == before
+    assert digest_of(pick(longtables.load(reports).frame, experiment="paper")) == before
     changed = [row | {"value": row["value"] + 1} for row in longtables.paper_rows()]
     longtables.reports(reports, changed)
-    assert page.digest_of(longtables.load(reports).frame) != before
+    assert digest_of(longtables.load(reports).frame) != before
 
 
 # ---------------------------------------------------------------- self-contained

@@ -312,7 +312,7 @@ def test_a_figure_says_what_it_leaves_out_and_leaves_no_generator_out(tmp_path, 
 def test_every_column_of_figure_4_has_its_numbers_below_its_last_panel(panels, tmp_path, monkeypatch):
     shown = []
     monkeypatch.setattr(figures, "save", lambda figure, path: shown.append(figure))
-    curve = [(size, Summary(3, 10.0 + size / 50, 1.0, 2.0)) for size in (0, 100, 200)]
+    curve = {size: Summary(3, 10.0 + size / 50, 1.0, 2.0) for size in (0, 100, 200)}
     figures.accuracy_by_size("toy", {f"generator {n}": curve for n in range(panels)}, tmp_path / "sizes")
     shown[0].canvas.draw()
     grid = [panel for panel in shown[0].axes if panel.get_visible()]

@@ -20,10 +20,10 @@ LIMIT = 1_000_000  # bytes of the page
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    from compaug.reports import longtable, page  # after the cheap checks: pandas and matplotlib are slow to import
+    from compaug.reports import page, queries  # after the cheap checks: pandas and matplotlib are slow to import
 
-    results = longtable.load(args.reports, **params.load(args.params, PARAMS))
-    quality = longtable.read_all(args.reports / "quality")
+    results = queries.load(args.reports, **params.load(args.params, PARAMS))
+    quality = queries.read_all(args.reports / "quality")
     costs = [
         read_json(path) if (path := folder / "provenance.json").exists() else {}
         for folder in (args.reports, args.reports / "archive")

@@ -10,11 +10,11 @@ from pathlib import Path
 import pandas as pd
 from PIL import Image
 
-from compaug.evaluation.results import COLUMNS
-from compaug.records import InputError, digest
+from compaug.evaluation.longtable import digest_of, pick, rows_by, summaries
+from compaug.records import InputError
 from compaug.reports import contents, number
-from compaug.reports.cells import LEVEL, gain
-from compaug.reports.longtable import FIRST, Results, pick, summaries
+from compaug.reports.entries import LEVEL, gain
+from compaug.reports.queries import FIRST, Results
 from compaug.reports.rendering import render
 
 
@@ -26,10 +26,7 @@ def verdicts(results: Results) -> list[dict]:
     for experiment, benchmark, rows in results.of(*shown):
         acc = pick(rows, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
         found = summaries(pick(acc, split=("iid", "unseen")), "split", "generator")
-        own = {
-            (row["generator"], row["over"]): row
-            for _, row in pick(gains, experiment=experiment, benchmark=benchmark).iterrows()
-        }
+        own = rows_by(pick(gains, experiment=experiment, benchmark=benchmark), "generator", "over")
         others = [name for name, over in own if over == "none" and name not in FIRST and ("unseen", name) in found]
         if not others:
             continue
@@ -112,7 +109,7 @@ def sections(results: Results, figures: Path) -> list[dict]:
         section = {
             "anchor": name,
             "title": query.TITLE,
-            "intro": contents.intro(name),
+            "intro": query.INTRO,
             "tables": tables,
             "figures": shown,
         }
@@ -139,11 +136,6 @@ def provenance(results: Results, costs: Mapping[str, Mapping], archived: Mapping
             }
         )
     return made
-
-
-def digest_of(rows: pd.DataFrame) -> str:
-    """Of an experiment's numbers, whatever else the long table holds."""
-    return digest(rows[[*COLUMNS]].to_csv(index=False))
 
 
 def data_uri(path: Path) -> str:
