@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from compaug.evaluation import gold, predictions, root_cell
-from compaug.evaluation.metrics import evaluate, label_matrix
+from compaug.evaluation.metrics import label_matrix
+from compaug.evaluation.root_cell import evaluate
 from compaug.evaluation.statistics import Summary
 from compaug.params import Backbone, Backbones
 from compaug.records import Example, InputError, Labels, read_json, write_json

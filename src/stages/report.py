@@ -10,8 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug import classifiers, generators, params
+from compaug.evaluation import plots
 from compaug.records import read_json, write_text
-from compaug.reports import backbone_names, plots, summary
+from compaug.reports import backbone_names, summary
 from compaug.reports.paper import read_paper_values
 from stages import parser, run
 
