@@ -11,7 +11,7 @@ from graph import ROOT
 from compaug import params
 from compaug.evaluation import gains, results
 from compaug.records import write_json
-from compaug.reports import longtable
+from compaug.reports import queries
 
 SEEDS = (13, 21, 42)
 METRICS = ("jacc", "acc", "corr", "comp")
@@ -87,5 +87,5 @@ def reports(folder: Path, rows: Sequence[dict], gained: Sequence[dict] = (), arc
     return folder
 
 
-def load(folder: Path) -> longtable.Results:
-    return longtable.load(folder, params.every(ROOT / "params.yaml"))
+def load(folder: Path) -> queries.Results:
+    return queries.load(folder, params.every(ROOT / "params.yaml"))

@@ -12,9 +12,9 @@ from graph import ROOT
 from longtables import gain, lines
 from PIL import Image
 
+from compaug.evaluation.longtable import digest_of, pick
 from compaug.records import InputError, write_json
-from compaug.reports import contents, page
-from compaug.reports.longtable import pick
+from compaug.reports import contents, page, rendering
 from stages import page as page_stage
 from stages import tables as tables_stage
 
@@ -113,7 +113,7 @@ def test_every_query_has_its_section_and_what_is_missing_names_its_command(repor
 
 def test_provenance_counts_only_for_the_very_same_numbers(reports):
     results = longtables.load(reports)
-    digest = page.digest_of(results.frame)
+    digest = digest_of(results.frame)
     cost = {"commit": "abc1234", "digest": digest, "seconds": 9000, "hardware": ["2 cores, cpu"]}
     write_json(reports / "provenance.json", {"paper": cost})
     shown = build(reports)
@@ -123,12 +123,12 @@ def test_provenance_counts_only_for_the_very_same_numbers(reports):
 
 
 def test_the_digest_of_an_experiment_does_not_depend_on_the_others(reports):
-    before = page.digest_of(pick(longtables.load(reports).frame, experiment="paper"))
+    before = digest_of(pick(longtables.load(reports).frame, experiment="paper"))
     longtables.reports(reports, [*lines("acc", (1.0, 2.0, 3.0), experiment="mine"), *longtables.paper_rows()])
-    assert page.digest_of(pick(longtables.load(reports).frame, experiment="paper")) == before
+    assert digest_of(pick(longtables.load(reports).frame, experiment="paper")) == before
     changed = [row | {"value": row["value"] + 1} for row in longtables.paper_rows()]
     longtables.reports(reports, changed)
-    assert page.digest_of(longtables.load(reports).frame) != before
+    assert digest_of(longtables.load(reports).frame) != before
 
 
 # ---------------------------------------------------------------- self-contained
@@ -141,7 +141,7 @@ def test_the_page_needs_nothing_from_elsewhere_and_text_cannot_break_out(reports
     assert links == ["https://arxiv.org/abs/2312.11276"]
     assert "</script><i>" not in shown and "<b>mine" not in shown
     assert "text \\u003c/script\\u003e\\u003ci\\u003e2" in shown and "&lt;b&gt;mine&lt;/b&gt;" in shown
-    assert page._code("`a<b` & `c`") == "<code>a&lt;b</code> &amp; <code>c</code>"
+    assert rendering.code("`a<b` & `c`") == "<code>a&lt;b</code> &amp; <code>c</code>"
 
 
 def test_the_page_has_the_same_bytes_from_everywhere(reports, tmp_path, monkeypatch):

@@ -8,12 +8,13 @@ import pytest
 
 from compaug.benchmarks.parameters import Backbone, Backbones
 from compaug.evaluation import gold, predictions, root_cell
-from compaug.evaluation.metrics import evaluate, label_matrix
+from compaug.evaluation.metrics import label_matrix
+from compaug.evaluation.root_cell import evaluate
 from compaug.evaluation.statistics import Summary
 from compaug.records import Example, InputError, Labels, read_json, write_json
 from compaug.reports import backbone_names, figures, markdown_table
 from compaug.reports.paper import printed, read_paper_values
-from compaug.reports.summary import Cell, main_table, page
+from compaug.reports.summary import page
 from stages import evaluate as evaluate_stage
 from stages import report as report_stage
 
@@ -66,9 +67,11 @@ def toy_cell(generator="ld_vae", **changes):
         "metrics": root_cell.summary(results, SIDE_CAR),
         "details": details,
         "selection": SIDE_CAR,
+        "label_generator": {},
         "paper": PAPER,
+        "paper_column": None,
     }
-    return Cell(**{**values, **changes})
+    return values | changes
 
 
 def test_the_summary_holds_the_gain_the_gap_and_the_selection_counts():
@@ -94,7 +97,7 @@ def test_the_gap_has_no_ratio_when_the_cg_accuracy_is_zero_and_is_absent_without
 
 
 def test_the_interval_of_the_accuracy_gain_contains_the_gain():
-    gain = toy_cell().details["acc_gain"]
+    gain = toy_cell()["details"]["acc_gain"]
     assert gain["mean"] == 60 and gain["n"] == 10
     assert gain["low"] < 60 < gain["high"]
     assert gain["p_value"] == round(2 * (1 + 8) / 2**8, 4)  # 7 rows won, 1 lost: as far from even in 18 of 256 patterns
@@ -118,7 +121,7 @@ def test_the_page_shows_samples_and_what_the_oracle_reads_in_them():
         {"text": "happy | dear", "requested": "joy+love", "faithful": True, "readings": ["joy+love"]},
         {"text": "happy", "requested": "joy+love", "faithful": False, "readings": ["joy"]},
     ]
-    shown = page(toy_cell(details={**toy_cell().details, "samples": samples, "fidelity": 66.6667}))
+    shown = page(toy_cell(details={**toy_cell()["details"], "samples": samples, "fidelity": 66.6667}))
     assert "no: joy" in shown and "happy \\| dear" in shown and "66.67 % of the kept texts" in shown
 
 
@@ -137,7 +140,7 @@ def test_the_page_starts_with_the_answer_and_shows_every_composition():
 
 
 def test_the_page_claims_nothing_when_the_interval_includes_zero_and_says_so_when_it_hurt():
-    details = toy_cell().details
+    details = toy_cell()["details"]
     unsure = {**details, "acc_gain": {**details["acc_gain"], "low": -1.0}}
     worse = {**details, "acc_gain": {**details["acc_gain"], "mean": -5.0, "low": -7.0, "high": -3.0}}
     assert "made no difference that can be claimed" in page(toy_cell(details=unsure))
@@ -147,15 +150,14 @@ def test_the_page_claims_nothing_when_the_interval_includes_zero_and_says_so_whe
 def test_a_cell_without_augmentation_makes_sense_on_the_page():
     shown = page(toy_cell("none", selection={}))
     assert "No augmentation in this cell" in shown and "real rows alone" in shown
-    assert "augmented" not in main_table(toy_cell("none")) and "helped" not in shown
-    assert "Acc augmented" not in shown
+    assert "augmented" not in shown and "helped" not in shown
 
 
 def test_the_papers_rows_stand_beside_ours_where_the_benchmark_declares_a_column():
-    table = main_table(toy_cell(paper_column="SemEval"))
-    assert "| paper (SemEval): ld_vae, CG" in table and " 8.44 " in table
-    assert "| paper (SemEval): none, iid" in table and "27.31" in table
-    assert "bert-base-uncased" in page(toy_cell(paper_column="SemEval"))
+    shown = page(toy_cell(paper_column="SemEval"))
+    rows = {line.split("|")[1].strip(): line for line in shown.splitlines() if line.startswith("|")}
+    assert " 8.44 " in rows["paper (SemEval): ld_vae, CG"] and "27.31" in rows["paper (SemEval): none, iid"]
+    assert "bert-base-uncased" in shown
 
 
 def test_printed_values_come_from_the_table_that_reports_the_cell():
@@ -311,7 +313,7 @@ def test_a_figure_says_what_it_leaves_out_and_leaves_no_generator_out(tmp_path, 
 def test_every_column_of_figure_4_has_its_numbers_below_its_last_panel(panels, tmp_path, monkeypatch):
     shown = []
     monkeypatch.setattr(figures, "save", lambda figure, path: shown.append(figure))
-    curve = [(size, Summary(3, 10.0 + size / 50, 1.0, 2.0)) for size in (0, 100, 200)]
+    curve = {size: Summary(3, 10.0 + size / 50, 1.0, 2.0) for size in (0, 100, 200)}
     figures.accuracy_by_size("toy", {f"generator {n}": curve for n in range(panels)}, tmp_path / "sizes")
     shown[0].canvas.draw()
     grid = [panel for panel in shown[0].axes if panel.get_visible()]

@@ -10,11 +10,12 @@ import test_results
 from graph import ROOT
 from longtables import gain, lines
 
+from compaug.evaluation import longtable
 from compaug.evaluation import results as long
 from compaug.evaluation.statistics import summarise
 from compaug.records import InputError, write_json
-from compaug.reports import cells, contents, figures, kinds_of_errors, longtable, table_2, table_3
-from compaug.reports.cells import Cell, Table
+from compaug.reports import contents, entries, figures, kinds_of_errors, table_2, table_3
+from compaug.reports.entries import Entry, Table
 from stages import tables as tables_stage
 
 BEFORE = "Numbers of commit 0ld5ha1, from before the arithmetic was made the same on every CPU"
@@ -84,7 +85,7 @@ def test_table_2_has_metrics_gains_with_tests_and_the_papers_numbers(reports):
     assert theirs["llm"]["texts"] == "no endpoint" and theirs["gpt2_pt"]["texts"] == "not run yet"
     found = next(t for t in contents.tables("table_2", longtables.load(reports)) if t.title == "semeval")
     acc = next(row for row in found.rows if row[0] == "ld_vae")[3]
-    assert acc.printed == "8.44 (-0.44)" and "8.44 (-0.44)" in cells.markdown(found)
+    assert acc.printed == "8.44 (-0.44)" and "8.44 (-0.44)" in entries.markdown(found)
 
 
 def test_the_claim_says_no_more_than_the_tests_allow(reports):
@@ -410,22 +411,22 @@ def test_the_committed_results_make_every_table(tmp_path):
 
 
 def test_agreement_is_where_the_papers_number_lies():
-    assert [Cell(8.0, 1.0, paper).agreement for paper in (8.44, 9.5, 6.0, None)] == ["inside", "above", "below", ""]
-    assert Cell(8.0, None, 8.44).agreement == "above"  # one seed has no interval
-    assert str(Cell(8.0, 1.0, 8.44)) == "8.00 [7.00, 9.00]" and Cell(8.0, 1.0, 8.44).printed == "8.44 (-0.44)"
-    assert Cell(words="not run", paper=1.0).shown == "not run"
-    elsewhere = Cell(8.0, 1.0, 8.44, other_corpus=True)
+    assert [Entry(8.0, 1.0, paper).agreement for paper in (8.44, 9.5, 6.0, None)] == ["inside", "above", "below", ""]
+    assert Entry(8.0, None, 8.44).agreement == "above"  # one seed has no interval
+    assert str(Entry(8.0, 1.0, 8.44)) == "8.00 [7.00, 9.00]" and Entry(8.0, 1.0, 8.44).printed == "8.44 (-0.44)"
+    assert Entry(words="not run", paper=1.0).shown == "not run"
+    elsewhere = Entry(8.0, 1.0, 8.44, other_corpus=True)
     assert (elsewhere.printed, elsewhere.agreement) == ("8.44", "")
-    assert Cell(1403, paper=1403).printed == "1,403 (0)"
+    assert Entry(1403, paper=1403).printed == "1,403 (0)"
 
 
 def test_names_and_signs_are_escaped_in_every_format():
-    table = Table("a_b", "", ["name", "5 %"], [["<b>|x_y", Cell(1.5, 0.25, 2.0)], ["", Cell(words="< 0.001")]])
-    assert "| \\<b>\\|x_y | 1.50 [1.25, 1.75] | 2.00 (-0.50) |" in cells.markdown(table)
-    assert "| \\< 0.001 |" in " ".join(cells.markdown(table).split())
-    tex = cells.latex([table])
+    table = Table("a_b", "", ["name", "5 %"], [["<b>|x_y", Entry(1.5, 0.25, 2.0)], ["", Entry(words="< 0.001")]])
+    assert "| \\<b>\\|x_y | 1.50 [1.25, 1.75] | 2.00 (-0.50) |" in entries.markdown(table)
+    assert "| \\< 0.001 |" in " ".join(entries.markdown(table).split())
+    tex = entries.latex([table])
     assert "$<$b>|x\\_y & 1.50 {\\scriptsize [1.25, 1.75]} \\\\" in tex and "5 \\% \\\\" in tex and "$<$ 0.001" in tex
-    assert list(csv.reader(cells.comma_separated([table]).splitlines()))[1] == [
+    assert list(csv.reader(entries.comma_separated([table]).splitlines()))[1] == [
         "a_b",
         "<b>|x_y",
         "5 %",

@@ -9,17 +9,13 @@ Spec sections 3 and 9; an arm is named by the file of its predictions: augmented
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from compaug import params
 from compaug.evaluation import gold as golds
-from compaug.evaluation import predictions, root_cell
+from compaug.evaluation import plots, predictions, root_cell
 from compaug.evaluation.decoding import DECODINGS, PART_OF_SPLIT, Case
-from compaug.evaluation.gold import Gold
-from compaug.evaluation.metrics import evaluate
 from compaug.records import InputError, read_json, write_json
-from compaug.reports import plots
 from stages import parser, run
 
 PARAMS = ["evaluation", "composition_prior"]
@@ -38,37 +34,33 @@ def main(argv: list[str] | None = None) -> None:
         found.check_covers(ids)
         case = Case(found, gold, {split: ids}, (), blocks["composition_prior"], evaluation.threshold)
         truth[arm], predicted[arm] = case.truth[split], DECODINGS[evaluation.decoding](case).sets[split]
-        arms[arm] = evaluate(truth[arm], predicted[arm], gold.labels, evaluation.empty_both)
+        arms[arm] = root_cell.evaluate(truth[arm], predicted[arm], gold.labels, evaluation.empty_both)
 
     side_car, fidelity = quality["selection"], quality.get("fidelity")
-    details = {
-        "acc_gain": root_cell.accuracy_gain(truth["augmented"], predicted["augmented"], predicted["baseline"]),
-        "per_composition": {arm: result["per_composition"] for arm, result in arms.items()},
-        "coverage": _coverage(side_car, gold),
+    requested = {key: row.get("requested", 0) for key, row in side_car.get("per_composition", {}).items()}
+    gain = {
+        over: root_cell.accuracy_gain(truth["augmented"], predicted["augmented"], predicted[over])
+        for over in ("baseline", "oversample")
+        if over in arms
     }
-    if "oversample" in arms:
-        gain = root_cell.accuracy_gain(truth["augmented"], predicted["augmented"], predicted["oversample"])
-        details["acc_gain_over_oversample"] = gain
-    if written := {arm: _unparsed(found.unparsed) for arm, found in trained.items() if found.unparsed is not None}:
-        details["unparsed"] = written
+    details = {
+        "acc_gain": gain["baseline"],
+        "per_composition": {arm: result["per_composition"] for arm, result in arms.items()},
+        "coverage": root_cell.coverage(requested, gold.compositions("train"), gold.compositions("test")),
+    }
+    if "oversample" in gain:
+        details["acc_gain_over_oversample"] = gain["oversample"]
+    if written := {arm: found.unparsed for arm, found in trained.items() if found.unparsed is not None}:
+        counted = {arm: {"rows": int((n > 0).sum()), "pieces": int(n.sum())} for arm, n in written.items()}
+        details["unparsed"] = counted
     if bayes := gold.facts.get("bayes"):
-        unseen = bayes["unseen"]
         details["bayes"] = {"iid": bayes["iid"]["training_prior"]}
-        details["bayes"] |= {f"cg_{prior}": unseen[prior] for prior in ("training_prior", "target_prior")}
+        details["bayes"] |= {f"cg_{prior}": bayes["unseen"][prior] for prior in ("training_prior", "target_prior")}
     if fidelity:
         details |= {"fidelity": fidelity["kept"], "samples": quality["samples"]}
     plots.write(args.plots, {arm: found.losses for arm, found in trained.items()}, arms, gold, side_car)
     write_json(args.out, root_cell.summary(arms, side_car))
     write_json(args.details, details)
-
-
-def _unparsed(pieces) -> dict[str, int]:
-    return {"rows": int((pieces > 0).sum()), "pieces": int(pieces.sum())}
-
-
-def _coverage(side_car: Mapping, gold: Gold) -> dict:
-    requested = {key: row.get("requested", 0) for key, row in side_car.get("per_composition", {}).items()}
-    return root_cell.coverage(requested, gold.compositions("train"), gold.compositions("test"))
 
 
 def _paths_by_arm(paths: list[Path]) -> dict[str, Path]:

@@ -20,15 +20,15 @@ LIMIT = 1_000_000  # bytes of the page
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    from compaug.reports import longtable, page  # after the cheap checks: pandas and matplotlib are slow to import
+    from compaug.reports import page, queries  # after the cheap checks: pandas and matplotlib are slow to import
 
-    results = longtable.load(args.reports, params.every(args.params))
-    quality = longtable.read_all(args.reports / "quality")
+    results = queries.load(args.reports, params.every(args.params))
+    quality = queries.read_all(args.reports / "quality")
     costs = [
         read_json(path) if (path := folder / "provenance.json").exists() else {}
         for folder in (args.reports, args.reports / "archive")
     ]
-    shown = page.render(results, args.reports / "tables/figures", quality, page.provenance(results, *costs))
+    shown = page.page(results, args.reports / "tables/figures", quality, page.provenance(results, *costs))
     if (size := len(shown.encode())) > LIMIT:
         raise InputError(f"{args.out}: the page has {size:,} bytes, more than {LIMIT:,}; show fewer texts or figures")
     write_text(args.out, shown)

@@ -20,7 +20,7 @@ from stages import COSTS, cost_file, parser, read_cost, run
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    from compaug.reports import longtable, page  # after the cheap checks: pandas and matplotlib are slow to import
+    from compaug.evaluation import longtable  # after the cheap checks: pandas is slow to import
 
     kept = read_json(args.out) if args.out.exists() else {}
     outputs = outputs_of(sorted(args.grid.glob("*/dvc.lock")))
@@ -28,7 +28,7 @@ def main(argv: list[str] | None = None) -> None:
     every = experiments.read(args.experiments)
     made = {}
     for name, rows in longtable.pick(frame, commit="").groupby("experiment"):
-        before, digest = kept.get(name, {}), page.digest_of(rows)
+        before, digest = kept.get(name, {}), longtable.digest_of(rows)
         commit = before["commit"] if before.get("digest") == digest else commit_of(args.reports / "results.csv")
         steps = plan.plan([every[name]]) if name in every else {}
         stages = [

@@ -10,9 +10,11 @@ not see. `python -m stages.ratings` reads filled sheets back.
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 
 from compaug.evaluation import ratings
-from compaug.records import InputError, Labels, atomic_dir, read_jsonl, write_json, write_text
+from compaug.records import InputError, Labels, atomic_dir, digest, read_jsonl, write_json, write_text
+from compaug.reports.rendering import render
 from stages import parser, run
 
 
@@ -35,13 +37,23 @@ def main(argv: list[str] | None = None) -> None:
             writer = csv.DictWriter(stream, ratings.COLUMNS)
             writer.writeheader()
             writer.writerows(ratings.sheet_rows(items, labels))
-        write_text(
-            folder / "sheet.html",
-            ratings.sheet_page(items, labels, "Which labels does each text express?"),
-        )
+        write_text(folder / "sheet.html", form(items, labels))
         write_json(folder / "key.json", ratings.key_of(items, labels))
     print(
         f"{len(items)} texts: send {args.out / 'sheet.html'} or {args.out / 'sheet.csv'} to the raters and keep key.json"
+    )
+
+
+def form(items: Sequence[ratings.Item], labels: Labels) -> str:
+    """For a browser, one file, no network: ticks are kept in the browser; a button saves them as the CSV that `ratings.read` takes."""
+    return render(
+        "rating_sheet.html",
+        items=items,
+        texts={item.text_id: item.text for item in items},
+        boxes=[*zip(labels.names, labels.phrases, strict=True), (ratings.NOTHING, "none of these")],
+        nothing=ratings.NOTHING,
+        separator=ratings.SEPARATOR,
+        key=f"ratings-{digest([labels.names, [item.text for item in items]])}",  # of the ticks in the browser's storage
     )
 
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug import classifiers, generators, params
+from compaug.evaluation import plots
 from compaug.records import read_json, write_text
-from compaug.reports import backbone_names, plots, summary
+from compaug.reports import backbone_names, summary
 from compaug.reports.paper import read_paper_values
 from stages import parser, run
 
 PARAMS = [*params.scaled("backbones"), *params.corpus("paper_column")]
+BELOW = "\n- "  # what is printed of the page ends before its first list: the answer and the table
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -24,27 +26,18 @@ def main(argv: list[str] | None = None) -> None:
 
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)
     quality = read_json(args.quality)
-    cell = summary.Cell(
-        benchmark=args.benchmark,
-        generator=args.generator,
-        classifier=args.classifier,
-        seed=args.seed,
-        backbones=backbone_names(
-            blocks["backbones"], {*generators.roles_of(args.generator), *classifiers.roles_of(args.classifier)}
-        ),
-        metrics=read_json(args.metrics),
-        details=read_json(args.details),
-        selection=quality["selection"],
-        label_generator=quality.get("label_generator", {}),
-        paper=read_paper_values(args.paper_values),
-        paper_column=blocks["paper_column"],
-    )
+    roles = {*generators.roles_of(args.generator), *classifiers.roles_of(args.classifier)}
+    cell = {name: getattr(args, name) for name in ("benchmark", "generator", "classifier", "seed")}
+    cell |= {"metrics": read_json(args.metrics), "details": read_json(args.details), "selection": quality["selection"]}
+    cell |= {"label_generator": quality.get("label_generator", {}), "paper": read_paper_values(args.paper_values)}
+    cell |= {"backbones": backbone_names(blocks["backbones"], roles), "paper_column": blocks["paper_column"]}
     figures.before_and_after(plots.read(args.plots / "compositions.csv"), args.figures / "accuracy")
     figures.composition_counts(plots.read(args.plots / "counts.csv"), args.figures / "compositions")
-    if cell.selection.get("histogram"):
-        figures.filter_scores(cell.selection["histogram"], args.figures / "filter")
-    write_text(args.out, summary.page(cell))
-    print(f"\n{summary.main_table(cell)}\n\n{summary.headline(cell)}\n\nThe whole page: {args.out}")
+    if histogram := quality["selection"].get("histogram"):
+        figures.filter_scores(histogram, args.figures / "filter")
+    page = summary.page(cell)
+    write_text(args.out, page)
+    print(f"{page.partition(BELOW)[0]}\nThe whole page: {args.out}")
 
 
 def _parser():

@@ -21,12 +21,12 @@ LATEX = ("table_2",)
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     from compaug.reports import (
-        cells,
         contents,
-        longtable,
+        entries,
+        queries,
     )  # after the cheap checks: pandas and matplotlib are slow to import
 
-    results = longtable.load(args.reports, params.every(args.params))
+    results = queries.load(args.reports, params.every(args.params))
     with atomic_dir(args.out) as folder:
         (folder / "figures").mkdir(parents=True)
         for name, query in contents.TABLES.items():
@@ -34,12 +34,12 @@ def main(argv: list[str] | None = None) -> None:
             for figure in figures:
                 figure.draw(folder / "figures" / figure.name)
             shown = [f"![{figure.caption}](figures/{figure.name}.png)" for figure in figures]
-            parts = [f"# {query.TITLE}", contents.intro(name), *map(cells.markdown, tables), *shown]
+            parts = [f"# {query.TITLE}", query.INTRO, *map(entries.markdown, tables), *shown]
             parts += [] if tables else [contents.missing(name)]
             write_text(folder / f"{name}.md", "\n\n".join(part for part in parts if part) + "\n")
-            write_text(folder / f"{name}.csv", cells.comma_separated(tables))
+            write_text(folder / f"{name}.csv", entries.comma_separated(tables))
             if name in LATEX:
-                write_text(folder / f"{name}.tex", cells.latex(tables))
+                write_text(folder / f"{name}.tex", entries.latex(tables))
     print(f"{args.out}: {len(contents.TABLES)} tables, {len(set(results.frame['experiment']))} experiments")
 
 

@@ -55,9 +55,28 @@ def among(matrix: np.ndarray, compositions: Collection[tuple[int, ...]]) -> np.n
     return np.array([bytes(row) in known for row in np.packbits(matrix, axis=1)], dtype=bool)
 
 
+def compositions(matrix: np.ndarray, labels: Labels) -> list[str]:
+    """The key of every row's label set."""
+    return [labels.key(np.flatnonzero(row).tolist()) for row in matrix]
+
+
 def confusions(gold: np.ndarray, predicted: np.ndarray, labels: Labels) -> Counter[tuple[str, str]]:
     """Wrong rows by the keys of their gold and their predicted composition."""
-    wrong = ~(gold == predicted).all(1)
-    pairs, counts = np.unique(np.stack([gold[wrong], predicted[wrong]], axis=1), axis=0, return_counts=True)
-    keys = ([labels.key(np.flatnonzero(row).tolist()) for row in pair] for pair in pairs)
-    return Counter({tuple(pair): int(n) for pair, n in zip(keys, counts, strict=True)})
+    wrong = (gold != predicted).any(1)
+    return Counter(zip(compositions(gold[wrong], labels), compositions(predicted[wrong], labels), strict=True))
+
+
+def per_composition(gold: np.ndarray, predicted: np.ndarray, labels: Labels) -> dict[str, dict]:
+    """{gold composition: n, acc, its most frequent wrong prediction `wrong` and how often it is made, `n_wrong`}; of equally frequent ones
+    the first in alphabetical order, None when nothing is wrong."""
+    confused, made = confusions(gold, predicted, labels), {}
+    for key, n in sorted(Counter(compositions(gold, labels)).items()):
+        wrong = Counter({other: count for (own, other), count in confused.items() if own == key})
+        worst = min(wrong, key=lambda other: (-wrong[other], other), default=None)
+        made[key] = {
+            "n": n,
+            "acc": percent((n - wrong.total()) / n),
+            "wrong": worst,
+            "n_wrong": wrong.get(worst, 0),
+        }
+    return made

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from compaug.records import InputError, Labels
+from compaug.records import InputError
 
 DECIMALS = 4
 
@@ -75,37 +75,6 @@ def rates(gold: np.ndarray, predicted: np.ndarray, empty_both: str = "one") -> d
     return {name: percent(rate) for name, rate in found.items()} | {"n": len(gold)}
 
 
-def evaluate(gold: np.ndarray, predicted: np.ndarray, labels: Labels, empty_both: str = "one") -> dict:
-    """`rates`, and `per_composition`: every gold composition with its n, its acc, and its most frequent wrong
-    prediction with its count (ties: the first key in alphabetical order; null when nothing is wrong). Keys sorted."""
-    result = rates(gold, predicted, empty_both) | {"per_composition": per_composition(gold, predicted, labels)}
-    return dict(sorted(result.items()))
-
-
-def per_composition(gold: np.ndarray, predicted: np.ndarray, labels: Labels) -> dict[str, dict]:
-    """{gold composition: {"n", "acc", "wrong", "n_wrong"}}, see `evaluate`."""
-    gold_keys, gold_of = _compositions(gold, labels)
-    predicted_keys, predicted_of = _compositions(predicted, labels)
-    exact = (gold == predicted).all(axis=1)  # [n]
-    n = np.bincount(gold_of, minlength=len(gold_keys))
-    n_exact = np.bincount(gold_of[exact], minlength=len(gold_keys))
-    pairs, counts = np.unique(np.stack([gold_of, predicted_of], axis=1)[~exact], axis=0, return_counts=True)
-    most_frequent: dict[int, tuple[int, str]] = {}
-    for (g, p), count in zip(pairs.tolist(), counts.tolist(), strict=False):
-        candidate = (-count, predicted_keys[p])
-        most_frequent[g] = min(most_frequent.get(g, candidate), candidate)
-    rows = {}
-    for g, key in enumerate(gold_keys):
-        negative_count, wrong = most_frequent.get(g, (0, None))
-        rows[key] = {
-            "n": int(n[g]),
-            "acc": percent(n_exact[g] / n[g]),
-            "wrong": wrong,
-            "n_wrong": -negative_count,
-        }
-    return dict(sorted(rows.items()))
-
-
 def percent(rate: float) -> float:
     """A rate in [0, 1] as a rounded percentage."""
     return round(100 * float(rate), DECIMALS)
@@ -114,12 +83,6 @@ def percent(rate: float) -> float:
 def _f1(true_positive: np.ndarray, wrong: np.ndarray) -> np.ndarray:
     """F1 = 2 TP / (2 TP + FP + FN), 0 where nothing is gold or predicted."""
     return 2 * true_positive / np.maximum(2 * true_positive + wrong, 1)
-
-
-def _compositions(matrix: np.ndarray, labels: Labels) -> tuple[list[str], np.ndarray]:
-    """Keys of the distinct rows, and the index of every row's key [n]."""
-    distinct, index = np.unique(matrix, axis=0, return_inverse=True)
-    return [labels.key(np.flatnonzero(row).tolist()) for row in distinct], index.reshape(-1)
 
 
 def _check_shapes(gold: np.ndarray, predicted: np.ndarray) -> None:

@@ -10,14 +10,20 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from compaug.evaluation.metrics import DECIMALS, instance_scores, percent
+from compaug.evaluation.errors import per_composition
+from compaug.evaluation.metrics import DECIMALS, instance_scores, percent, rates
 from compaug.evaluation.statistics import paired_bootstrap, sign_flip_test
-from compaug.records import sub_seed
+from compaug.records import Labels, sub_seed
 
 SPLIT_OF_ARM = {"augmented": "unseen", "baseline": "unseen", "oversample": "unseen", "iid": "iid"}
 GAINS = ("jacc", "acc", "corr", "corr_set", "comp", "micro_f1", "macro_f1")
 SELECTION = ("requested", "produced", "kept")
 SELECTION_QUALITY = ("mean_filter_jacc", "share_jacc_1", "total_variation")
+
+
+def evaluate(gold: np.ndarray, predicted: np.ndarray, labels: Labels, empty_both: str = "one") -> dict:
+    """Of one arm: `metrics.rates`, and `errors.per_composition` under that name."""
+    return rates(gold, predicted, empty_both) | {"per_composition": per_composition(gold, predicted, labels)}
 
 
 def summary(arms: Mapping[str, dict], side_car: Mapping) -> dict:

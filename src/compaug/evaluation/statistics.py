@@ -10,8 +10,6 @@ from functools import cache
 import numpy as np
 import scipy  # its parts are loaded when they are first used: half a second
 
-CHUNK = 2**21  # numbers held at once by a resampling loop (16 MiB)
-
 
 @dataclass(frozen=True)
 class Summary:
@@ -50,12 +48,8 @@ def paired_bootstrap(
     """
     values, counts = np.unique(np.asarray(differences, dtype=float), return_counts=True)  # [k]
     n = int(counts.sum())
-    rng = np.random.default_rng(seed)
-    means = [
-        rng.multinomial(n, counts / n, size=size) @ values / n  # [size, k] @ [k]
-        for size in _chunks(n_resamples, width=len(values))
-    ]
-    low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
+    means = np.random.default_rng(seed).multinomial(n, counts / n, size=n_resamples) @ values / n  # [resamples]
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
@@ -89,11 +83,8 @@ def sign_flip_test(differences: Sequence[float], seed: int, n_resamples: int = 1
         signs = np.array(list(itertools.product([-1, 1], repeat=len(values))))  # [2^n, n]
         return float((np.abs(signs @ values) >= observed).mean())
     sizes, counts = np.unique(np.abs(values), return_counts=True)  # [k]
-    rng = np.random.default_rng(seed)
-    hits = 0
-    for size in _chunks(n_resamples, width=len(sizes)):
-        signs = 2 * rng.binomial(counts, 0.5, size=(size, len(sizes))) - counts  # sum of the signs [size, k]
-        hits += int((np.abs(signs @ sizes) >= observed).sum())
+    signs = 2 * np.random.default_rng(seed).binomial(counts, 0.5, size=(n_resamples, len(sizes))) - counts  # their sums
+    hits = int((np.abs(signs @ sizes) >= observed).sum())
     return (hits + 1) / (n_resamples + 1)
 
 
@@ -110,14 +101,6 @@ def paired_t_test(differences: Sequence[float]) -> float | None:
 def holm(p_values: Mapping[Hashable, float | None]) -> dict[Hashable, float | None]:
     """Holm's correction of a family of p values by name; None (no test) stays None and does not count."""
     tested = sorted((p, name) for name, p in p_values.items() if p is not None)
-    corrected, highest = dict.fromkeys(p_values), 0.0
-    for rank, (p, name) in enumerate(tested):
-        highest = max(highest, min(1.0, (len(tested) - rank) * p))  # never below that of a smaller one
-        corrected[name] = highest
-    return corrected
-
-
-def _chunks(total: int, width: int) -> list[int]:
-    """Split `total` rows of `width` numbers into blocks of at most CHUNK numbers."""
-    size = max(1, CHUNK // width)
-    return [min(size, total - start) for start in range(0, total, size)]
+    scaled = (min(1.0, (len(tested) - rank) * p) for rank, (p, _) in enumerate(tested))
+    raised = itertools.accumulate(scaled, max)  # never below that of a smaller one
+    return dict.fromkeys(p_values) | {name: p for (_, name), p in zip(tested, raised, strict=True)}

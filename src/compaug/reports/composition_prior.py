@@ -6,9 +6,10 @@ from functools import partial
 
 import pandas as pd
 
+from compaug.evaluation.longtable import difference, pick, rows_by, summaries
 from compaug.reports import figures
-from compaug.reports.cells import LEVEL, Cell, Figure, Table, cell, gain
-from compaug.reports.longtable import Results, difference, pick, summaries
+from compaug.reports.entries import LEVEL, Entry, Figure, Table, entry, gain
+from compaug.reports.queries import Results
 
 TITLE = "Composition prior: seen against unseen compositions"
 EXPERIMENT = "prior"
@@ -76,12 +77,12 @@ def tables(results: Results) -> list[Table]:
             _scores(results, f"{benchmark}: other classifiers, without augmentation", others, "classifier"),
             _ceilings(results, benchmark, rows),
         ]
-    return [table for table in made if table.rows]
+    return made
 
 
 def _scores(results: Results, title: str, rows: pd.DataFrame, column: str, note: str = "") -> Table:
-    lines = [[*key, *cells] for key, cells in results.cells(rows, [column, "decoding"], SCORES).items()]
-    return Table(title, f"{results.setting(rows)} {note}" if lines else "", [column, "decoding", *SCORES], lines)
+    lines = results.lines(rows, [column, "decoding"], SCORES)
+    return Table(title, f"{results.setting(rows)} {note}", [column, "decoding", *SCORES], lines)
 
 
 def _gains(results: Results, benchmark: str) -> list[Table]:
@@ -89,7 +90,7 @@ def _gains(results: Results, benchmark: str) -> list[Table]:
     known = pick(known, selection="top_k", classifier="bert")
     made = []
     for over, words in GAINS.items():
-        of = {(row["generator"], row["decoding"]): row for _, row in pick(known, over=over).iterrows()}
+        of = rows_by(pick(known, over=over), "generator", "decoding")
         lines = [[*key, *gain(of[key])[:3]] for key in sorted(of, key=lambda key: [*map(results.rank, key)])]
         note = claim(pick(known, over=over), results.ordered(name for name, _ in of)) if over == PAIR[0] and of else ""
         header = ["generator", "decoding", "gain in H", "over rows", "p, seeds"]
@@ -119,7 +120,7 @@ def _chosen(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
         found = summaries(pick(own, metric=("held_out", "known"), decoding=("composition_prior", "any")), "metric")
         if len(pairs):
             words = ", ".join(f"({row.weight:g}, {row.strength:g})" for row in pairs.itertuples())
-            lines.append([name, words, *(cell(found.get(metric)) for metric in ("held_out", "known"))])
+            lines.append([name, words, *(entry(found.get(metric)) for metric in ("held_out", "known"))])
     header = ["generator", "chosen (weight, strength)", "best H on held-out rows", "unseen rows in reach"]
     return Table(f"{benchmark}: the correction that was chosen", CHOSEN_NOTE, header, lines)
 
@@ -128,19 +129,19 @@ def _posterior(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
     ways, lines = ("top_k", "score=posterior"), []
     for name in results.ordered(pick(rows, selection=ways[1])["generator"]):
         for decoding in PAIR:
-            line: list[str | Cell] = [name, decoding]
+            line: list[str | Entry] = [name, decoding]
             for split, metric in (SCORES["unseen"], SCORES["H"]):
                 some = pick(rows, generator=name, decoding=decoding, split=split, metric=metric)
                 found = summaries(some, "selection")
                 moved = difference(pick(some, selection=ways[1]), pick(some, selection=ways[0]))
-                line += [*(cell(found.get(way)) for way in ways), cell(moved, sign=True)]
+                line += [*(entry(found.get(way)) for way in ways), entry(moved, sign=True)]
             lines.append(line)
     header = [f"{metric}{what}" for metric in ("unseen", "H") for what in (", Jaccard", ", posterior", ", gain")]
     return Table(f"{benchmark}: selection by the posterior", POSTERIOR_NOTE, ["generator", "decoding", *header], lines)
 
 
 def _ceilings(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
-    found = results.cells(pick(rows, generator=("real_texts", "bayes")), ["generator", "decoding"], SCORES)
+    found = results.entries(pick(rows, generator=("real_texts", "bayes")), ["generator", "decoding"], SCORES)
     lines = [[words, *found[which]] for which, words in CEILINGS.items() if which in found]
     return Table(f"{benchmark}: ceilings", CEILING_NOTE, ["ceiling", *SCORES], lines)
 
@@ -159,7 +160,6 @@ def figures_of(results: Results) -> list[Figure]:
         if not points:
             continue
         draw = partial(figures.seen_against_unseen, benchmark, points, ["thresholds", "composition prior"])
-        made.append(
-            Figure(f"seen-unseen-{benchmark}", f"Seen against unseen accuracy under two decodings, {benchmark}", draw)
-        )
+        caption = f"Seen against unseen accuracy under two decodings, {benchmark}"
+        made.append(Figure(f"seen-unseen-{benchmark}", caption, draw))
     return made

@@ -1,60 +1,39 @@
 """Every table and figure, in the order of the paper: name of its files, and the query that makes it.
 
-A query is a module with TITLE, EXPERIMENT (which `make grid` makes), maybe INTRO, `tables(results)`, and maybe `figures_of(results)`.
+A query is a module of that name with TITLE, EXPERIMENT (which `make grid` makes), INTRO, `tables(results)`, whose tables without rows are left
+out, and maybe `figures_of(results)`.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import ModuleType
 
-from compaug.reports import (
-    composition_prior,
-    departures,
-    figure_4,
-    figures_2_5,
-    kinds_of_errors,
-    other_experiments,
-    table_1,
-    table_2,
-    table_3,
-    table_4_7,
-    table_5,
-    table_6,
-    table_8,
-    table_10,
+from compaug.reports.entries import Figure, Table
+from compaug.reports.queries import Results
+
+NAMES = (
+    "table_1",
+    "table_2",
+    "table_3",
+    "table_4_7",
+    "table_5",
+    "table_6",
+    "table_8",
+    "table_10",
+    "figure_4",
+    "figures_2_5",
 )
-from compaug.reports.cells import Figure, Table
-from compaug.reports.longtable import Results
-
-TABLES: dict[str, ModuleType] = {
-    "table_1": table_1,
-    "table_2": table_2,
-    "table_3": table_3,
-    "table_4_7": table_4_7,
-    "table_5": table_5,
-    "table_6": table_6,
-    "table_8": table_8,
-    "table_10": table_10,
-    "figure_4": figure_4,
-    "figures_2_5": figures_2_5,
-    "kinds_of_errors": kinds_of_errors,
-    "composition_prior": composition_prior,
-    "departures": departures,
-    "other_experiments": other_experiments,
-}
-
-
-def intro(name: str) -> str:
-    return getattr(TABLES[name], "INTRO", "")
+NAMES += ("kinds_of_errors", "composition_prior", "departures", "other_experiments")
+TABLES: dict[str, ModuleType] = {name: import_module(f"compaug.reports.{name}") for name in NAMES}
 
 
 def tables(name: str, results: Results) -> list[Table]:
-    return TABLES[name].tables(results)
+    return [table for table in TABLES[name].tables(results) if table.rows]
 
 
 def figures(name: str, results: Results) -> list[Figure]:
-    made = getattr(TABLES[name], "figures_of", None)
-    return made(results) if made else []
+    return TABLES[name].figures_of(results) if hasattr(TABLES[name], "figures_of") else []
 
 
 def missing(name: str) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from compaug.evaluation.longtable import difference, pick
 from compaug.reports import METRICS
-from compaug.reports.cells import Table, cell
-from compaug.reports.longtable import UNSEEN, Results, difference, pick
+from compaug.reports.entries import Table, entry
+from compaug.reports.queries import UNSEEN, Results
 
 TITLE = "Departures from the reference code, one at a time"
 EXPERIMENT = "ablations"
@@ -28,9 +29,9 @@ def tables(results: Results) -> list[Table]:
             own = pick(rows, **{kept: DEFAULT[kept]})
             own = own[(own[varied] == default) | (varied == "selection") | own[varied].str.startswith(f"{default}+")]
             lines = []
-            for (name,), cells in results.cells(own, [varied], UNSEEN).items():
+            for name, *entries in results.lines(own, [varied], UNSEEN):
                 acc = [pick(own, metric="acc", **{varied: which}) for which in (name, default)]
-                lines.append([name, *cells, cell(difference(*acc) if name != default else None, sign=True)])
+                lines.append([name, *entries, entry(difference(*acc) if name != default else None, sign=True)])
             lines.sort(key=lambda line: line[0] != default)
             if len(lines) > 1:
                 header = [varied, *UNSEEN, f"Acc over {default}"]

@@ -6,10 +6,11 @@ from functools import partial
 
 import pandas as pd
 
+from compaug.evaluation.longtable import pick, summaries
 from compaug.evaluation.statistics import Summary
 from compaug.reports import figures, number
-from compaug.reports.cells import Figure, Table, cell
-from compaug.reports.longtable import Results, pick, summaries
+from compaug.reports.entries import Figure, Table, entry
+from compaug.reports.queries import Results
 
 TITLE = "Figure 4: accuracy by number of synthetic texts"
 EXPERIMENT = "ablations"
@@ -21,7 +22,7 @@ def tables(results: Results) -> list[Table]:
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         if curves := _curves(results, rows):
             sizes = sorted({size for curve in curves.values() for size in curve})
-            lines = [[name, *(cell(curve.get(size)) for size in sizes)] for name, curve in curves.items()]
+            lines = [[name, *(entry(curve.get(size)) for size in sizes)] for name, curve in curves.items()]
             note = f"{results.setting(pick(rows, generator=['none', *curves]))} {_printed(results)}"
             made.append(Table(benchmark, note, ["generator", *(f"{size}" for size in sizes)], lines))
     return made
@@ -29,12 +30,8 @@ def tables(results: Results) -> list[Table]:
 
 def _curves(results: Results, rows: pd.DataFrame) -> dict[str, dict[int, Summary]]:
     """{generator: {number of texts: Acc}} of those with more than one number; every curve starts from no augmentation."""
-    found = summaries(
-        pick(rows, split="unseen", metric=("acc", "n_aug"), decoding=("threshold", "any")),
-        "generator",
-        "selection",
-        "metric",
-    )
+    rows = pick(rows, split="unseen", metric=("acc", "n_aug"), decoding=("threshold", "any"))
+    found = summaries(rows, "generator", "selection", "metric")
     start = found.get(("none", "top_k", "acc"))
     curves: dict[str, dict[int, Summary]] = {}
     for (name, selection, metric), acc in found.items():
@@ -43,9 +40,8 @@ def _curves(results: Results, rows: pd.DataFrame) -> dict[str, dict[int, Summary
             size = f"{found[name, selection, 'n_aug'].mean:.0f}"
         if metric == "acc" and name != "none" and size.isdigit():
             curves.setdefault(name, {0: start} if start else {})[int(size)] = acc
-    return {
-        name: dict(sorted(curves[name].items())) for name in results.ordered(curves) if len(set(curves[name]) - {0}) > 1
-    }
+    several = [name for name in results.ordered(curves) if len(set(curves[name]) - {0}) > 1]
+    return {name: dict(sorted(curves[name].items())) for name in several}
 
 
 def _printed(results: Results) -> str:
@@ -63,10 +59,8 @@ def figures_of(results: Results) -> list[Figure]:
     made = []
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         if curves := _curves(results, rows):
-            draw = partial(
-                figures.accuracy_by_size, benchmark, {name: [*curve.items()] for name, curve in curves.items()}
-            )
+            caption = f"Accuracy by number of synthetic texts, {benchmark}"
             made.append(
-                Figure(f"synthetic-size-{benchmark}", f"Accuracy by number of synthetic texts, {benchmark}", draw)
+                Figure(f"synthetic-size-{benchmark}", caption, partial(figures.accuracy_by_size, benchmark, curves))
             )
     return made

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import matplotlib
@@ -34,6 +35,15 @@ KINDS = {  # kind: words, colour, hatch; the lightness alone tells them apart
 }
 
 
+@contextlib.contextmanager
+def drawn(path: Path, *grid: int, **more) -> Iterator[tuple]:
+    """A figure and its axes in the project's style; what was drawn is saved afterwards. Arguments as those of `plt.subplots`."""
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(*grid, **more)
+        yield figure, axes
+        save(figure, path)
+
+
 def save(figure, path: Path) -> None:
     """`path`.png and `path`.svg, without dates or versions in them."""
     for suffix, metadata in ((".png", {"Software": None}), (".svg", {"Date": None, "Creator": None})):
@@ -44,43 +54,31 @@ def save(figure, path: Path) -> None:
 
 def kinds_of_answers(benchmark: str, arms: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> None:
     """Stacked bars: {classifier: {arm in words: {kind of answer: its share}}}."""
-    with plt.rc_context(STYLE):
-        n_bars = sum(len(rows) for rows in arms.values())
-        figure, axes = plt.subplots(figsize=(7.2, 0.27 * n_bars + 0.22 * len(arms) + 1.3))
-        at, ticks, names = 0.0, [], []
+    n_bars = sum(len(rows) for rows in arms.values())
+    outline = {"height": 0.86, "edgecolor": "#444444", "linewidth": 0.4}
+    with drawn(path, figsize=(7.2, 0.27 * n_bars + 0.22 * len(arms) + 1.3)) as (_, axes):
+        at, ticks = 0.0, {}
         for classifier, rows in arms.items():
             axes.text(0.6, at - 0.72, classifier, ha="left", va="center", fontweight="bold")
             for arm, shares in rows.items():
                 left = 0.0
                 for kind, share in shares.items():
                     words, colour, hatch = KINDS[kind]
-                    axes.barh(
-                        at,
-                        share,
-                        left=left,
-                        height=0.86,
-                        color=colour,
-                        hatch=hatch,
-                        edgecolor="#444444",
-                        linewidth=0.4,
-                        label=words if not ticks else None,
-                    )
+                    label = None if ticks else words  # once in the legend
+                    axes.barh(at, share, left=left, color=colour, hatch=hatch, label=label, **outline)
                     if kind == "exact" and share >= 4:
                         axes.text(left + share / 2, at, f"{share:.0f}", ha="center", va="center", color="white")
                     left += share
-                ticks.append(at)
-                names.append(arm)
+                ticks[at] = arm
                 at += 1
             at += 0.8
-        axes.set_yticks(ticks, names)
+        axes.set_yticks([*ticks], ticks.values())
         axes.set_ylim(at - 1.1, -1.1)
         axes.set_xlim(0, 100)
         axes.set_xlabel("% of the test texts")
         axes.set_title(f"{benchmark}: what the classifiers answer", loc="left", pad=44)
-        axes.legend(
-            ncols=3, loc="lower left", bbox_to_anchor=(0, 1.0), frameon=False, handlelength=1.4, columnspacing=1.2
-        )
-        save(figure, path)
+        above = {"loc": "lower left", "bbox_to_anchor": (0, 1.0)}
+        axes.legend(ncols=3, frameon=False, handlelength=1.4, columnspacing=1.2, **above)
 
 
 def seen_against_unseen(
@@ -89,8 +87,8 @@ def seen_against_unseen(
     """The plane of seen and unseen accuracy: for every generator an arrow from the first of its two decodings to the second, over
     curves of equal harmonic mean. `words`: the two decodings in words."""
     markers = itertools.product(("#17415e", "#b5651d"), "osD^vP*X")  # a second colour from the ninth generator on
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(5.6, 4.6))
+    head = {"arrowstyle": "->", "color": "#666666", "shrinkA": 5, "shrinkB": 5}
+    with drawn(path, figsize=(5.6, 4.6)) as (_, axes):
         every = np.array([pair for arrows in points.values() for pair in arrows.values()])
         limits = 1.15 * every.max(axis=0) + 2
         grid = np.meshgrid(*(np.linspace(0.1, limit, 200) for limit in limits))
@@ -99,9 +97,7 @@ def seen_against_unseen(
         axes.clabel(lines, fmt="H = %.0f", fontsize=7)
         for (generator, arrow), (colour, marker) in zip(points.items(), itertools.cycle(markers), strict=False):
             start, end = arrow.values()
-            axes.annotate(
-                "", end, start, arrowprops={"arrowstyle": "->", "color": "#666666", "shrinkA": 5, "shrinkB": 5}
-            )
+            axes.annotate("", end, start, arrowprops=head)
             axes.plot(*start, marker, color="white", markeredgecolor=colour, markersize=7)
             axes.plot(*end, marker, color=colour, markersize=7, label=generator, linestyle="none")
         axes.set(xlim=(0, limits[0]), ylim=(0, limits[1]))
@@ -109,25 +105,22 @@ def seen_against_unseen(
         axes.set_ylabel("accuracy on unseen compositions, %")
         axes.set_title(f"{benchmark}: hollow {words[0]}, filled {words[1]}", loc="left")
         axes.legend(frameon=False)
-        save(figure, path)
 
 
-def accuracy_by_size(benchmark: str, curves: Mapping[str, Sequence[tuple[int, Summary]]], path: Path) -> None:
+def accuracy_by_size(benchmark: str, curves: Mapping[str, Mapping[int, Summary]], path: Path) -> None:
     """Figure 4: accuracy against the number of synthetic texts, a small panel for every generator with the others in grey behind it;
     the band is the 95 % t interval over seeds."""
     columns = min(4, len(curves))
     rows = -(-len(curves) // columns)
-    with plt.rc_context(STYLE):
-        figure, grid = plt.subplots(
-            rows, columns, figsize=(1.9 * columns + 0.6, 1.7 * rows + 0.6), sharex=True, sharey=True, squeeze=False
-        )
+    size = (1.9 * columns + 0.6, 1.7 * rows + 0.6)
+    with drawn(path, rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False) as (figure, grid):
         for panel in grid.flat[len(curves) :]:
             panel.set_visible(False)
         for panel, (generator, curve) in zip(grid.flat, curves.items(), strict=False):
             for other in curves.values():
-                panel.plot([n for n, _ in other], [s.mean for _, s in other], color="#d5d5d5", linewidth=0.8)
-            sizes, means = [n for n, _ in curve], np.array([s.mean for _, s in curve])
-            half = np.array([s.ci95 or 0.0 for _, s in curve])
+                panel.plot([*other], [s.mean for s in other.values()], color="#d5d5d5", linewidth=0.8)
+            sizes, means = [*curve], np.array([s.mean for s in curve.values()])
+            half = np.array([s.ci95 or 0.0 for s in curve.values()])
             panel.fill_between(sizes, means - half, means + half, color="#8fbfdc", alpha=0.5, linewidth=0)
             panel.plot(sizes, means, "o-", color="#17415e", markersize=3.5, linewidth=1.3)
             panel.set_title(generator, fontsize=9)
@@ -138,51 +131,38 @@ def accuracy_by_size(benchmark: str, curves: Mapping[str, Sequence[tuple[int, Su
         grid.flat[0].set_ylim(bottom=0)  # shared, so only when every band is drawn: it fixes the top as well
         figure.supxlabel("synthetic texts", fontsize=9)
         figure.supylabel("accuracy on unseen compositions, %", fontsize=9)
-        figure.suptitle(
-            f"{benchmark}: mean and 95 % interval over seeds; grey: the other generators", fontsize=9, x=0.02, ha="left"
-        )
+        title = f"{benchmark}: mean and 95 % interval over seeds; grey: the other generators"
+        figure.suptitle(title, fontsize=9, x=0.02, ha="left")
         figure.tight_layout()
-        save(figure, path)
 
 
 def representations(benchmark: str, generators: Mapping[str, Mapping], path: Path) -> None:
     """Figures 2 and 5: t-SNE of the labels' representations in many compositions; the label's initial stands for it, so that the figure
     reads in grey."""
-    names = {"latent": "latent", "state": "decoder state"}
-    with plt.rc_context(STYLE):
-        figure, grid = plt.subplots(2, len(generators), figsize=(2.1 * len(generators), 4.6), squeeze=False)
+    names, centred = {"latent": "latent", "state": "decoder state"}, {"ha": "center", "va": "center"}
+    with drawn(path, 2, len(generators), figsize=(2.1 * len(generators), 4.6), squeeze=False) as (figure, grid):
         for column, (generator, first) in enumerate(generators.items()):
             marks = initials(first["labels"])
-            few = len(marks) <= 10
-            colours = (
-                plt.get_cmap("tab10")(range(len(marks)))
-                if few
-                else plt.get_cmap("turbo")(np.linspace(0, 1, len(marks)))
-            )
+            if len(marks) <= 10:
+                colours = plt.get_cmap("tab10")(range(len(marks)))
+            else:
+                colours = plt.get_cmap("turbo")(np.linspace(0, 1, len(marks)))
             for panel, view in zip(grid[:, column], names, strict=True):
                 panel.set(xticks=[], yticks=[], xlim=(-0.05, 1.05), ylim=(-0.05, 1.05))
                 for spine in panel.spines.values():
                     spine.set_visible(view in first["views"])
                 if view not in first["views"]:
-                    panel.text(
-                        0.5,
-                        0.5,
-                        "no decoder state:\nencoder-decoder",
-                        ha="center",
-                        va="center",
-                        fontsize=7,
-                        color="#666666",
-                    )
+                    why = "no decoder state:\nencoder-decoder"
+                    panel.text(0.5, 0.5, why, fontsize=7, color="#666666", **centred)
                     continue
                 for (x, y), label in zip(first["views"][view]["points"], first["pair_labels"], strict=True):
-                    panel.text(x, y, marks[label], color=colours[label], fontsize=6, ha="center", va="center")
+                    panel.text(x, y, marks[label], color=colours[label], fontsize=6, **centred)
                 score = first["views"][view]["silhouette"]
                 said = "" if score is None else f", silhouette {number(score)}"
                 panel.set_title(f"{generator}: {names[view]}{said}", fontsize=7)
         key = ", ".join(f"{mark} {label}" for mark, label in zip(marks, first["labels"], strict=True))
         figure.text(0.01, -0.01, key, fontsize=7, wrap=True)
         figure.tight_layout()
-        save(figure, path)
 
 
 def initials(labels: Sequence[str]) -> list[str]:
@@ -198,51 +178,46 @@ def initials(labels: Sequence[str]) -> list[str]:
 # ---------------------------------------------------------------- the root cell
 
 SHOWN = 20  # compositions in a figure
+PARTS = {  # words, marker, filled; of training, which should have none, the title gives the number
+    "support": ("support", "|", True),
+    "requested": ("asked for", "o", False),
+    "kept": ("kept", "o", True),
+    "test": ("test", "D", False),
+}
 
 
-def _left_out(rows: Sequence[Mapping]) -> str:
-    return f"\nthe {SHOWN} of {len(rows)} compositions with the most test texts" if len(rows) > SHOWN else ""
+@contextlib.contextmanager
+def _by_composition(rows: Sequence[Mapping], xlabel: str, n: int, path: Path) -> Iterator:
+    """A row for each of n compositions, the first at the top."""
+    more = f"\nthe {SHOWN} of {n} compositions with the most test texts" if n > SHOWN else ""
+    with drawn(path, figsize=(6.6, 0.28 * len(rows) + 1.2)) as (_, axes):
+        yield axes
+        axes.invert_yaxis()
+        axes.grid(axis="x", color="#eeeeee")
+        axes.set_axisbelow(True)
+        axes.set_xlabel(f"{xlabel}{more}")
 
 
 def composition_counts(rows: Sequence[Mapping], path: Path) -> None:
     """Which compositions support, requests, kept texts and D_test have, each as a share of its own texts; `rows` come with the most test
     texts first."""
-    parts = {  # part: words, marker, filled; of training, which should have none, the title gives the number
-        "support": ("support", "|", True),
-        "requested": ("asked for", "o", False),
-        "kept": ("kept", "o", True),
-        "test": ("test", "D", False),
-    }
-    with plt.rc_context(STYLE):
-        some = rows[:SHOWN]
-        figure, axes = plt.subplots(figsize=(6.6, 0.28 * len(some) + 1.2))
-        for part, (words, marker, filled) in parts.items():
-            if not (total := sum(row[part] for row in rows)):
-                continue
-            shares = [100 * row[part] / total for row in some]
-            face = "#17415e" if filled else "white"
-            axes.plot(
-                shares, range(len(some)), marker, color="#17415e", markerfacecolor=face, markersize=7, label=words
-            )
+    some = rows[:SHOWN]
+    with _by_composition(some, "share of the part's texts, %", len(rows), path) as axes:
+        for part, (words, marker, filled) in PARTS.items():
+            if total := sum(row[part] for row in rows):
+                shares = [100 * row[part] / total for row in some]
+                style = {"color": "#17415e", "markerfacecolor": "#17415e" if filled else "white", "markersize": 7}
+                axes.plot(shares, range(len(some)), marker, label=words, **style)
         axes.set_yticks(range(len(some)), [row["composition"] for row in some])
-        axes.invert_yaxis()
-        axes.grid(axis="x", color="#eeeeee")
-        axes.set_axisbelow(True)
-        axes.set_xlabel(f"share of the part's texts, %{_left_out(rows)}")
         in_train = int(sum(row["train"] for row in some))
-        axes.set_title(
-            f"Compositions wanted, written and tested ({in_train} training texts have one of them)",
-            loc="left",
-            fontsize=9,
-        )
+        title = f"Compositions wanted, written and tested ({in_train} training texts have one of them)"
+        axes.set_title(title, loc="left", fontsize=9)
         axes.legend(frameon=False)
-        save(figure, path)
 
 
 def filter_scores(histogram: Mapping[str, Mapping[str, int]], path: Path) -> None:
     """How the filter scored all texts and those that were kept."""
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(5.2, 2.6))
+    with drawn(path, figsize=(5.2, 2.6)) as (_, axes):
         bins = list(histogram["before"])
         for name, colour, width in (("before", "#c9dbe8", 0.85), ("kept", "#17415e", 0.5)):
             axes.bar(range(len(bins)), [histogram[name][key] for key in bins], width, color=colour, label=name)
@@ -250,23 +225,16 @@ def filter_scores(histogram: Mapping[str, Mapping[str, int]], path: Path) -> Non
         axes.set_xlabel("Jaccard index of the filter's label set and the requested one (tenths; 1.0: equal)")
         axes.set_ylabel("texts")
         axes.legend(frameon=False)
-        save(figure, path)
 
 
 def before_and_after(rows: Sequence[Mapping], path: Path) -> None:
     """Accuracy on the compositions of D_test without and with synthetic texts; of more than SHOWN those with the most test texts."""
-    with plt.rc_context(STYLE):
-        some = sorted(sorted(rows, key=lambda row: -row["texts"])[:SHOWN], key=lambda row: -row["augmented"])
-        figure, axes = plt.subplots(figsize=(6.6, 0.28 * len(some) + 1.2))
+    some = sorted(sorted(rows, key=lambda row: -row["texts"])[:SHOWN], key=lambda row: -row["augmented"])
+    with _by_composition(some, "accuracy, % (in brackets: test texts)", len(rows), path) as axes:
         for at, row in enumerate(some):
             axes.plot([row["baseline"], row["augmented"]], [at, at], color="#8fbfdc", linewidth=2, zorder=1)
         places = range(len(some))
         axes.plot([r["baseline"] for r in some], places, "o", color="#17415e", markerfacecolor="white", label="without")
         axes.plot([r["augmented"] for r in some], places, "o", color="#17415e", label="with synthetic texts")
         axes.set_yticks(places, [f"{row['composition']} ({row['texts']:.0f})" for row in some])
-        axes.invert_yaxis()
-        axes.grid(axis="x", color="#eeeeee")
-        axes.set_axisbelow(True)
-        axes.set_xlabel(f"accuracy, % (in brackets: test texts){_left_out(rows)}")
         axes.legend(frameon=False, loc="lower right")
-        save(figure, path)

@@ -6,9 +6,10 @@ import shutil
 from functools import partial
 from pathlib import Path
 
+from compaug.evaluation.longtable import pick
 from compaug.reports import figures
-from compaug.reports.cells import Figure, Table
-from compaug.reports.longtable import Results, pick
+from compaug.reports.entries import Figure, Table
+from compaug.reports.queries import Results
 
 TITLE = "Figures 2 and 5: label representations"
 EXPERIMENT = "ablations"
@@ -24,8 +25,8 @@ def tables(results: Results) -> list[Table]:
     made = []
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert", selection="top_k"):
         rows = pick(rows, decoding="any", metric=[metric for _, metric in VIEWS.values()])
-        lines = [[name, *cells] for (name,), cells in results.cells(rows, ["generator"], VIEWS).items()]
-        made += [Table(benchmark, results.setting(rows), ["generator", *VIEWS], lines)] if lines else []
+        lines = results.lines(rows, ["generator"], VIEWS)
+        made.append(Table(benchmark, results.setting(rows), ["generator", *VIEWS], lines))
     return made
 
 

@@ -6,9 +6,10 @@ from functools import partial
 
 import pandas as pd
 
+from compaug.evaluation.longtable import pick
 from compaug.reports import figures
-from compaug.reports.cells import Cell, Figure, Table
-from compaug.reports.longtable import Results, pick
+from compaug.reports.entries import Entry, Figure, Table
+from compaug.reports.queries import Results
 
 TITLE = "Kinds of errors"
 EXPERIMENT = "classifiers"
@@ -28,22 +29,21 @@ def tables(results: Results) -> list[Table]:
     for _, benchmark, rows in results.of(EXPERIMENT, selection="top_k"):
         answers = pick(rows, decoding="threshold", split=SPLITS)
         unread = {"answers": "unparsed_rows", "pieces": "unparsed_pieces"}
+        title = f"{benchmark}: answers that could not be read"
         made += [
             _table(results, f"{benchmark}: kinds of answers", results.setting(answers), answers, KINDS),
             _table(results, f"{benchmark}: Acc by where", "", pick(answers, split="unseen"), _where(answers)),
             _confusions(results, benchmark),
-            _table(
-                results, f"{benchmark}: answers that could not be read", UNPARSED, pick(rows, decoding="any"), unread
-            ),
+            _table(results, title, UNPARSED, pick(rows, decoding="any"), unread),
         ]
-    return [table for table in made if table.rows]
+    return made
 
 
 def _table(results: Results, title: str, note: str, rows: pd.DataFrame, columns: dict[str, str]) -> Table:
     lines = []
     for split in SPLITS:
         which = {words: (split, metric) for words, metric in columns.items()}
-        lines += [[*key, *cells] for key, cells in results.cells(rows, BY, which).items()]
+        lines += results.lines(rows, BY, which)
     lines.sort(key=lambda line: results.rank(line[0]))
     return Table(title, note, [BY[0], "test", BY[2], *columns], lines)
 
@@ -53,26 +53,16 @@ def _where(rows: pd.DataFrame) -> dict[str, str]:
     counts = pick(rows, split="unseen").drop_duplicates("metric").set_index("metric")["value"]
     sizes = sorted(int(name.removeprefix("n_size_")) for name in counts.index if name.startswith("n_size_"))
     parts = {f"size_{size}": f"{size} label{'s' * (size != 1)}" for size in sizes}
-    parts |= {"in_support": "in support", "not_in_support": "not in support"}
-    return {
-        f"{words} ({round(counts[f'n_{part}'])} rows)": f"acc_{part}"
-        for part, words in parts.items()
-        if f"n_{part}" in counts
-    }
+    parts |= {part: part.replace("_", " ") for part in ("in_support", "not_in_support") if f"n_{part}" in counts}
+    return {f"{words} ({round(counts[f'n_{part}'])} rows)": f"acc_{part}" for part, words in parts.items()}
 
 
 def _confusions(results: Results, benchmark: str) -> Table:
     """The most frequent wrong answers without augmentation, over all seeds."""
-    rows = pick(
-        results.confusions,
-        experiment=EXPERIMENT,
-        benchmark=benchmark,
-        generator="none",
-        split="unseen",
-        decoding="threshold",
-    )
+    which = {"experiment": EXPERIMENT, "benchmark": benchmark, "split": "unseen", "decoding": "threshold"}
+    rows = pick(results.confusions, generator="none", **which)
     lines = [
-        [name, row["composition"], row["predicted"], Cell(int(row["rows"]))]
+        [name, row["composition"], row["predicted"], Entry(int(row["rows"]))]
         for name in results.ordered(rows["classifier"])
         for _, row in pick(rows, classifier=name).nlargest(CONFUSIONS, "rows").iterrows()
     ]
@@ -86,7 +76,7 @@ def figures_of(results: Results) -> list[Figure]:
         found: dict[str, dict[str, dict[str, float]]] = {}
         for row in _table(results, "", "", pick(rows, decoding="threshold"), KINDS).rows:
             arm = "iid" if row[1] == "iid" else "CG" if row[2] == "none" else f"CG + {row[2]}"
-            shares = {kind: cell.ours for kind, cell in zip(figures.KINDS, row[3:], strict=True)}
+            shares = {kind: entry.ours for kind, entry in zip(figures.KINDS, row[3:], strict=True)}
             found.setdefault(row[0], {})[arm] = shares
         if found:
             draw = partial(figures.kinds_of_answers, benchmark, found)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from compaug.evaluation.longtable import pick, rows_by
 from compaug.reports import METRICS
-from compaug.reports.cells import Table, gain
-from compaug.reports.longtable import SPLITS, UNSEEN, Results, pick
+from compaug.reports.entries import Table, gain
+from compaug.reports.queries import SPLITS, UNSEEN, Results
 
 TITLE = "Other experiments"
 EXPERIMENT = "small"
@@ -21,14 +22,14 @@ def tables(results: Results) -> list[Table]:
     for experiment, benchmark, rows in results.of(*sorted(set(results.frame["experiment"]) - set(ELSEWHERE))):
         rows = pick(rows, metric=METRICS)
         gains = pick(results.gains, experiment=experiment, benchmark=benchmark, over="none", metric="acc")
-        of = {("unseen", *(row[name] for name in VARIED[1:])): row for _, row in gains.iterrows()}
+        of = rows_by(gains, *VARIED)
         told = [name for name in VARIED if name in ("split", "generator") or rows[name].nunique() > 1]
         lines = []
         for split in SPLITS:
             columns = {words: (split, metric) for metric, words in METRICS.items()}
-            for key, cells in results.cells(rows, VARIED, columns).items():
+            for key, entries in results.entries(rows, VARIED, columns).items():
                 words = [word for name, word in zip(VARIED, key, strict=True) if name in told]
-                lines.append([*words, *cells, *(gain(of.get(key)) if of else [])])
+                lines.append([*words, *entries, *(gain(of.get(key)) if of else [])])
         more = ["Acc over none", "over rows", "p, seeds", "p, rows"] if of else []
         header = ["test", *told[1:], *UNSEEN, *more]
         made.append(Table(f"{experiment}: {benchmark}", results.setting(rows), header, lines))

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import base64
 import io
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
 from PIL import Image
 
-from compaug.evaluation.results import COLUMNS
-from compaug.records import InputError, digest
+from compaug.evaluation.longtable import digest_of, pick, rows_by, summaries
+from compaug.records import InputError
 from compaug.reports import contents, number
-from compaug.reports.cells import LEVEL, gain
-from compaug.reports.longtable import FIRST, Results, pick, summaries
+from compaug.reports.entries import LEVEL, gain
+from compaug.reports.queries import FIRST, Results
+from compaug.reports.rendering import render
 
 
 def verdicts(results: Results) -> list[dict]:
@@ -28,10 +26,7 @@ def verdicts(results: Results) -> list[dict]:
     for experiment, benchmark, rows in results.of(*shown):
         acc = pick(rows, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
         found = summaries(pick(acc, split=("iid", "unseen")), "split", "generator")
-        own = {
-            (row["generator"], row["over"]): row
-            for _, row in pick(gains, experiment=experiment, benchmark=benchmark).iterrows()
-        }
+        own = rows_by(pick(gains, experiment=experiment, benchmark=benchmark), "generator", "over")
         others = [name for name, over in own if over == "none" and name not in FIRST and ("unseen", name) in found]
         if not others:
             continue
@@ -114,7 +109,7 @@ def sections(results: Results, figures: Path) -> list[dict]:
         section = {
             "anchor": name,
             "title": query.TITLE,
-            "intro": contents.intro(name),
+            "intro": query.INTRO,
             "tables": tables,
             "figures": shown,
         }
@@ -143,11 +138,6 @@ def provenance(results: Results, costs: Mapping[str, Mapping], archived: Mapping
     return made
 
 
-def digest_of(rows: pd.DataFrame) -> str:
-    """Of an experiment's numbers, whatever else the long table holds."""
-    return digest(rows[[*COLUMNS]].to_csv(index=False))
-
-
 def data_uri(path: Path) -> str:
     """A figure with a palette of 64 colours, which is a third of its bytes; InputError for a file that is no whole image."""
     small = io.BytesIO()
@@ -161,26 +151,13 @@ def data_uri(path: Path) -> str:
     return f"data:image/png;base64,{base64.b64encode(small.getvalue()).decode()}"
 
 
-def render(results: Results, figures: Path, quality: Mapping[str, Mapping], provenance: list[dict]) -> str:
+def page(results: Results, figures: Path, quality: Mapping[str, Mapping], provenance: list[dict]) -> str:
     """One self-contained page: no file, font or script from elsewhere."""
-    environment = Environment(
-        loader=PackageLoader("compaug.reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["code"] = _code
-    return environment.get_template("index.html").render(
+    return render(
+        "page.html",
         verdicts=verdicts(results),
         corrected=corrected(results),
         sections=sections(results, figures),
         samples=samples(quality),
         provenance=provenance,
-        number=number,
     )
-
-
-def _code(text: str) -> Markup:
-    """What stands between backticks, as code; everything escaped."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from compaug.reports.cells import Cell, Table, cell, printed_only
-from compaug.reports.longtable import Results, difference, pick
+from dataclasses import replace
+
+from compaug.evaluation.longtable import difference, pick
+from compaug.reports.entries import Entry, Table, entry
+from compaug.reports.queries import Results
 
 TITLE = "Table 1: six classifiers, iid and compositional split"
 EXPERIMENT = "classifiers"
@@ -15,20 +18,19 @@ COLUMNS = {"iid Acc": ("iid", "acc"), "CG Acc": ("unseen", "acc")}
 
 
 def tables(results: Results) -> list[Table]:
-    printed, names = results.paper["tables"]["table_1"]["rows"], results.paper["row_of_classifier"]
     made = []
     for _, benchmark, rows in results.of(EXPERIMENT):
         acc = pick(rows, generator="none", decoding="threshold", metric="acc", split=("iid", "unseen"))
         lines = []
-        for (name,), cells in results.cells(acc, ["classifier"], COLUMNS).items():
-            theirs = printed.get(names.get(name), {}).get(results.column(benchmark), {})
+        for (name,), (iid, cg) in results.entries(acc, ["classifier"], COLUMNS).items():
+            theirs = results.printed("table_1", name).get(results.column(benchmark), {})
             own = pick(acc, classifier=name)
-            gap = difference(pick(own, split="iid"), pick(own, split="unseen"))
-            lines.append([name, cells[0].beside(theirs.get("iid")), cells[1].beside(theirs.get("cg")), cell(gap)])
+            gap = entry(difference(pick(own, split="iid"), pick(own, split="unseen")))
+            lines.append([name, replace(iid, paper=theirs.get("iid")), replace(cg, paper=theirs.get("cg")), gap])
         made.append(Table(benchmark, results.setting(acc), ["classifier", *COLUMNS, "gap"], lines))
-    for corpus in results.not_run(EXPERIMENT):
-        lines = [
-            [name, *(Cell(paper=printed[row][corpus][key]) for key in ("iid", "cg"))] for name, row in names.items()
-        ]
-        made.append(printed_only(corpus, ["classifier", *COLUMNS], lines))
-    return made
+
+    def theirs(corpus: str) -> list:
+        printed = {name: results.printed("table_1", name)[corpus] for name in results.paper["row_of_classifier"]}
+        return [[name, Entry(paper=acc["iid"]), Entry(paper=acc["cg"])] for name, acc in printed.items()]
+
+    return made + results.printed_only(EXPERIMENT, ["classifier", *COLUMNS], theirs)

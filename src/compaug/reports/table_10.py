@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from compaug.evaluation.longtable import pick
 from compaug.reports import number
-from compaug.reports.cells import Cell, Table
-from compaug.reports.longtable import Results, pick
+from compaug.reports.entries import Entry, Table
+from compaug.reports.queries import Results
 
 TITLE = "Table 10: human evaluation, by proxies"
 EXPERIMENT = "ablations"
@@ -25,16 +26,14 @@ def tables(results: Results) -> list[Table]:
     made = []
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         rows = pick(rows, decoding="any", selection="top_k")
-        lines = [[name, *cells] for (name,), cells in results.cells(rows, ["generator"], COLUMNS).items()]
         own = pick(rows, metric="reader_acc")["value"]
         note = f"The classifier is itself right on {number(own.mean())} % of the real texts of these compositions. "
         note = (note if len(own) else "") + results.setting(rows)
-        made += [Table(benchmark, note, ["generator", *COLUMNS], lines)] if lines else []
-    printed = results.paper["tables"]["table_10"]["rows"]
-    names = {name: row for name, row in results.paper["row_of_generator"].items() if row in printed}
-    for corpus in next(iter(printed.values())):
+        made.append(Table(benchmark, note, ["generator", *COLUMNS], results.lines(rows, ["generator"], COLUMNS)))
+    printed = {name: results.printed("table_10", name) for name in results.paper["row_of_generator"]}
+    for corpus in printed["ld_vae"]:
         keys = {**ASKED, "avg_rank": "mean rank"}
-        lines = [[name, *(Cell(paper=printed[row][corpus][key]) for key in keys)] for name, row in names.items()]
+        lines = [[name, *(Entry(paper=own[corpus][key]) for key in keys)] for name, own in printed.items() if own]
         note = "Three students, 50 texts; no people have rated ours."
         made.append(Table(corpus, note, ["generator", *keys.values()], lines))
     return made

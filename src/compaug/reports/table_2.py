@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 
 import pandas as pd
 
+from compaug.evaluation.longtable import pick, rows_by
 from compaug.reports import METRICS
-from compaug.reports.cells import LEVEL, Cell, Table, gain, printed_only
-from compaug.reports.longtable import UNSEEN, Results, pick
+from compaug.reports.entries import LEVEL, Entry, Table, gain
+from compaug.reports.queries import UNSEEN, Results
 
 TITLE = "Table 2: generators compared"
 EXPERIMENT = "paper"
@@ -59,46 +60,51 @@ def tables(results: Results) -> list[Table]:
             _gains(results, benchmark, pick(results.gains, **own, decoding="threshold", metric="acc")),
             _quality(results, benchmark, pick(rows, selection="top_k", decoding="any")),
         ]
-    for corpus in results.not_run(EXPERIMENT):
-        printed = {name: _printed(results, corpus, name) for name in results.paper["row_of_generator"]}
-        lines = [[name, *(Cell(paper=theirs.get(metric)) for metric in METRICS)] for name, theirs in printed.items()]
-        made.append(printed_only(corpus, ["generator", *UNSEEN], lines))
-    return [table for table in made if table.rows]
+
+    def theirs(corpus: str) -> list:
+        return [[name, *_printed(results, corpus, name)] for name in results.paper["row_of_generator"]]
+
+    return made + results.printed_only(EXPERIMENT, ["generator", *UNSEEN], theirs)
+
+
+def _printed(results: Results, column: str | None, generator: str) -> list[Entry]:
+    """The paper's numbers alone."""
+    theirs = results.printed("table_2", generator).get(column) or {}
+    return [Entry(paper=theirs.get(metric)) for metric in METRICS]
 
 
 def _generators(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
     """Of a benchmark that the paper has, also the paper's generators without a result."""
     column, own = results.column(benchmark), pick(rows, selection="top_k")
     facts = {words: which for words, which in FACTS.items() if which[1] in set(own["metric"])}
-    none = [Cell()] * len(facts)
-    known = results.cells(pick(own, decoding="any"), ["generator"], facts)
-    ours = results.cells(pick(own, decoding="threshold"), ["generator"], UNSEEN, partial(_printed, results, column))
-    shown = {name: [*known.get((name,), none), *cells] for (name,), cells in ours.items()}
+    none = [Entry()] * len(facts)
+    known = results.entries(pick(own, decoding="any"), ["generator"], facts)
+    shown = {}
+    for (name,), entries in results.entries(pick(own, decoding="threshold"), ["generator"], UNSEEN).items():
+        pairs = zip(entries, _printed(results, column, name), strict=True)
+        shown[name] = [*known.get((name,), none), *(replace(ours, paper=theirs.paper) for ours, theirs in pairs)]
     for name in results.paper["row_of_generator"] if column else ():
-        why = Cell(words="no endpoint" if name == "llm" else "not run yet")
-        theirs = [Cell(paper=_printed(results, column, name).get(metric)) for metric in METRICS]
-        shown.setdefault(name, [why, *none[1:], *theirs])
+        why = Entry(words="no endpoint" if name == "llm" else "not run yet")
+        shown.setdefault(name, [why, *none[1:], *_printed(results, column, name)])
     lines = [[name, *shown[name]] for name in results.ordered(shown)]
-    iid = results.paper["tables"]["table_1"]["rows"]["BERT"].get(column, {}).get("iid")
+    iid = results.printed("table_1", "bert").get(column, {}).get("iid")
     for words, (generator, decoding, split) in REFERENCES.items():
-        some = pick(rows, generator=generator, decoding=decoding)
         columns = {name: (split, metric) for metric, name in METRICS.items()}
         printed = {"acc": iid} if generator == "none" else {}
-        for cells in results.cells(some, ["generator"], columns, lambda _, printed=printed: printed).values():
-            lines.append([words, *none, *cells])
+        some = pick(rows, generator=generator, decoding=decoding)
+        found = results.lines(some, ["generator"], columns, lambda _, printed=printed: printed)
+        lines += [[words, *none, *entries] for _, *entries in found]
     return Table(benchmark, results.setting(own), ["generator", *facts, *UNSEEN], lines)
 
 
 def _gains(results: Results, benchmark: str, gains: pd.DataFrame) -> Table:
-    of = {(row["generator"], row["over"]): row for _, row in gains.iterrows()}
-    names = results.ordered(gains["generator"])
-    shown = [control for control in CONTROLS if any((name, control) in of for name in names)]
+    of, names = rows_by(gains, "generator", "over"), results.ordered(gains["generator"])
+    shown = [control for control in CONTROLS if control in set(gains["over"])]
     lines = [[name, *(part for control in shown for part in gain(of.get((name, control))))] for name in names]
     columns = ("Acc over {}", "{}: over rows", "{}: p, seeds", "{}: p, rows")
     note = " ".join(claim(pick(gains, over=control), control, names) for control in shown)
-    return Table(
-        f"{benchmark}: gains", note, ["generator", *(c.format(name) for name in shown for c in columns)], lines
-    )
+    header = ["generator", *(column.format(control) for control in shown for column in columns)]
+    return Table(f"{benchmark}: gains", note, header, lines)
 
 
 def claim(gains: pd.DataFrame, control: str, names: list[str]) -> str:
@@ -107,12 +113,8 @@ def claim(gains: pd.DataFrame, control: str, names: list[str]) -> str:
         return f"One seed has no interval, so no generator can be said to beat `{control}`."
     groups: dict[str, list[str]] = {}
     for _, row in sorted(gains.iterrows(), key=lambda pair: names.index(pair[1]["generator"])):
-        which = {
-            (True, True): "both tests",
-            (True, False): "the test over seeds alone",
-            (False, True): "the test over rows alone",
-        }
-        by = which.get((bool(row["p_seeds"] < LEVEL), bool(row["p_rows"] < LEVEL)))
+        passed = [test for test in ("seeds", "rows") if row[f"p_{test}"] < LEVEL]
+        by = "both tests" if len(passed) == 2 else f"the test over {passed[0]} alone" if passed else ""
         way = "higher" if row["mean"] > 0 else "lower"
         groups.setdefault(f"{way} by {by}" if by else "not shown to differ", []).append(f"`{row['generator']}`")
     said = "; ".join(f"{key} for {', '.join(those)}" for key, those in sorted(groups.items()))
@@ -123,11 +125,6 @@ def _quality(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
     factors = {f"quality_{metric}": factor for metric, factor in QUALITY.values()}
     rows = rows.assign(value=rows["value"] * rows["metric"].map(factors).fillna(1))
     columns = {words: ("unseen", f"quality_{metric}") for words, (metric, _) in QUALITY.items()}
-    found = results.cells(rows, ["generator"], columns)
-    lines = [[name, *(cell.mean for cell in cells)] for (name,), cells in found.items()]
+    found = results.lines(rows, ["generator"], columns)
+    lines = [[name, *(replace(value, ci95=None) for value in entries)] for name, *entries in found]
     return Table(f"{benchmark}: the kept texts", QUALITY_NOTE, ["texts of", *QUALITY], lines)
-
-
-def _printed(results: Results, column: str | None, generator: str) -> dict:
-    row = results.paper["tables"]["table_2"]["rows"].get(results.paper["row_of_generator"].get(generator), {})
-    return row.get(column) or {}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 
 import pandas as pd
 
+from compaug.evaluation.longtable import difference, pick, rows_by
 from compaug.evaluation.statistics import Summary
 from compaug.reports import METRICS
-from compaug.reports.cells import Cell, Table, cell, gain, printed_only
-from compaug.reports.longtable import UNSEEN, Results, difference, pick
+from compaug.reports.entries import Entry, Table, entry, gain
+from compaug.reports.queries import UNSEEN, Results
 
 TITLE = "Table 3: classifiers with and without augmentation"
 EXPERIMENT = "classifiers"
@@ -27,32 +29,29 @@ TUNED = (
 
 
 def tables(results: Results) -> list[Table]:
-    made, dataset = [], results.paper["tables"]["table_3"]["dataset"]
+    made = []
     for _, benchmark, rows in results.of(EXPERIMENT, selection="top_k"):
         made += [_arms(results, benchmark, rows), _observations(benchmark, rows), _tuned(results, benchmark, rows)]
-    if dataset in results.not_run(EXPERIMENT):
-        keys = [(classifier, arm) for classifier in results.paper["row_of_classifier"] for arm in ARMS]
-        theirs = {key: _printed(results, dataset, *key) for key in keys}
-        lines = [[*key, *(Cell(paper=own[metric]) for metric in METRICS)] for key, own in theirs.items() if own]
-        made.append(printed_only(dataset, ["classifier", "generator", *UNSEEN], lines))
-    return [table for table in made if table.rows]
+
+    def theirs(corpus: str) -> list:
+        printed = {key: _printed(results, corpus, *key) for key in product(results.paper["row_of_classifier"], ARMS)}
+        return [[*key, *(Entry(paper=own[metric]) for metric in METRICS)] for key, own in printed.items() if own]
+
+    return made + results.printed_only(EXPERIMENT, ["classifier", "generator", *UNSEEN], theirs)
 
 
 def _printed(results: Results, column: str | None, classifier: str, generator: str) -> dict:
-    printed = results.paper["tables"]["table_3"]
-    row = printed["rows"].get(results.paper["row_of_classifier"].get(classifier), {})
-    return row.get(ARMS.get(generator), {}) if column == printed["dataset"] else {}
+    own = column == results.paper["tables"]["table_3"]["dataset"]
+    return results.printed("table_3", classifier).get(ARMS.get(generator), {}) if own else {}
 
 
 def _arms(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
-    rows = pick(rows, split="unseen", decoding="threshold", metric=METRICS)
-    gains = pick(
-        results.gains, experiment=EXPERIMENT, benchmark=benchmark, decoding="threshold", metric="acc", selection="top_k"
-    )
-    of = {(row["classifier"], row["generator"]): row for _, row in pick(gains, over="none").iterrows()}
+    own = {"decoding": "threshold", "selection": "top_k", "split": "unseen"}
+    gains = pick(results.gains, experiment=EXPERIMENT, benchmark=benchmark, metric="acc", over="none", **own)
+    rows, of = pick(rows, metric=METRICS, **own), rows_by(gains, "classifier", "generator")
     printed = partial(_printed, results, results.column(benchmark))
-    found = results.cells(rows, ["classifier", "generator"], UNSEEN, printed)
-    lines = [[*key, *cells, *gain(of.get(key))] for key, cells in found.items()]
+    found = results.entries(rows, ["classifier", "generator"], UNSEEN, printed)
+    lines = [[*key, *entries, *gain(of.get(key))] for key, entries in found.items()]
     header = ["classifier", "generator", *UNSEEN, "Acc over none", "over rows", "p, seeds", "p, rows"]
     return Table(benchmark, results.setting(rows), header, lines)
 
@@ -71,7 +70,7 @@ def _observations(benchmark: str, rows: pd.DataFrame) -> Table:
     ]
     seen.append((f"{LOWEST}: lowest CG Acc (against {lowest}, the lowest other)", acc, LOWEST, lowest, -1))
     lines = [
-        [words, cell(found, sign=True), verdict(found, sign)]
+        [words, entry(found, sign=True), verdict(found, sign)]
         for words, some, name, other, sign in seen
         if (found := difference(pick(some, classifier=name), pick(some, classifier=other)))
     ]
@@ -89,10 +88,10 @@ def _tuned(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
     by, lines = ["classifier", "split", "generator"], []
     for split in ("iid", "unseen"):
         columns = {words: (split, metric) for metric, words in METRICS.items()}
-        for key, cells in results.cells(pick(rows, decoding="tuned_thresholds"), by, columns).items():
+        for key, entries in results.entries(pick(rows, decoding="tuned_thresholds"), by, columns).items():
             acc = pick(rows, metric="acc", **dict(zip(by, key, strict=True)))
             moved = difference(*(pick(acc, decoding=name) for name in ("tuned_thresholds", "threshold")))
-            lines.append([*key, *cells, cell(moved, sign=True)])
+            lines.append([*key, *entries, entry(moved, sign=True)])
     lines.sort(key=lambda line: results.rank(line[0]))
     header = ["classifier", "test", "generator", *UNSEEN, "Acc over 0.5"]
     return Table(f"{benchmark}: thresholds tuned per label", TUNED, header, lines)

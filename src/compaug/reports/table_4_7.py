@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from compaug.evaluation.longtable import difference, pick
 from compaug.reports import METRICS
-from compaug.reports.cells import Table, cell
-from compaug.reports.longtable import UNSEEN, Results, difference, pick
+from compaug.reports.entries import Table, entry
+from compaug.reports.queries import UNSEEN, Results
 
 TITLE = "Tables 4 and 7: size of the support set"
 EXPERIMENT = "support"
@@ -43,10 +44,10 @@ def _lines(results: Results, rows: pd.DataFrame, default: int, other: bool) -> l
         sizes = {int(name.removeprefix(start)): name for name in rows[column] if name.startswith(start)}
         sizes |= {default: usual[column]}
         cells += [(words, module, f"{size}", usual | {column: name}) for size, name in sorted(sizes.items())]
-    lines = []
+    printed, lines = results.paper["tables"]["table_7"]["rows"], []
     for words, module, size, which in cells:
-        printed = results.paper["tables"]["table_7"]["rows"].get(size, {}).get(module, {})
-        found = results.cells(pick(rows, **which), ["generator"], UNSEEN, lambda _, p=printed: p, other)
+        theirs = printed.get(size, {}).get(module, {})
+        found = results.lines(pick(rows, **which), ["generator"], UNSEEN, lambda _, theirs=theirs: theirs, other)
         moved = difference(*(pick(rows, metric="acc", **some) for some in (which, usual))) if which != usual else None
-        lines += [[words, size, *own, cell(moved, sign=True)] for own in found.values()]
+        lines += [[words, size, *entries, entry(moved, sign=True)] for _, *entries in found]
     return lines

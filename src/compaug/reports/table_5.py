@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from compaug.reports.cells import Cell, Table, cell, printed_only
-from compaug.reports.longtable import Results, difference, pick
+from dataclasses import replace
+
+from compaug.evaluation.longtable import difference, pick
+from compaug.reports.entries import Entry, Table, entry
+from compaug.reports.queries import Results
 
 TITLE = "Table 5: filter against random selection"
 EXPERIMENT = "paper"
@@ -16,23 +19,23 @@ HEADER = ["generator", "Acc, top K", "Acc, random", "gain", "fidelity, top K", "
 
 
 def tables(results: Results) -> list[Table]:
-    printed, names = results.paper["tables"]["table_5"]["rows"], results.paper["row_of_generator"]
     made = []
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         rows = pick(rows, generator=set(pick(rows, selection="mode=random")["generator"]), split="unseen")
         rows = pick(rows, decoding=("threshold", "any"), metric=("acc", "fidelity_kept"), selection=RULES)
         columns = {"acc": ("unseen", "acc"), "fidelity": ("unseen", "fidelity_kept")}
-        found = results.cells(rows.assign(decoding=""), ["generator", "selection"], columns)
+        found = results.entries(rows.assign(decoding=""), ["generator", "selection"], columns)
         lines = []
         for name in results.ordered(rows["generator"]):
-            theirs = printed.get(names.get(name), {}).get(results.column(benchmark), {})
-            pair = [(found.get((name, rule), [Cell()] * 2), theirs.get(key)) for rule, key in RULES.items()]
-            acc = [pick(rows, generator=name, metric="acc", selection=rule) for rule in RULES]
-            own = [cells[0].beside(paper) for cells, paper in pair]
-            lines.append([name, *own, cell(difference(*acc), sign=True), *(cells[1] for cells, _ in pair)])
-        made += [Table(benchmark, results.setting(rows), HEADER, lines)] if lines else []
-    for corpus in results.not_run(EXPERIMENT):
-        theirs = {name: printed[row].get(corpus) for name, row in names.items() if row in printed}
-        lines = [[name, *(Cell(paper=both[key]) for key in RULES.values())] for name, both in theirs.items() if both]
-        made += [printed_only(corpus, HEADER[:3], lines)] if lines else []
-    return made
+            theirs = results.printed("table_5", name).get(results.column(benchmark), {})
+            acc, fidelity = zip(*(found.get((name, rule), [Entry()] * 2) for rule in RULES), strict=True)
+            ours = [replace(value, paper=theirs.get(key)) for value, key in zip(acc, RULES.values(), strict=True)]
+            moved = difference(*(pick(rows, generator=name, metric="acc", selection=rule) for rule in RULES))
+            lines.append([name, *ours, entry(moved, sign=True), *fidelity])
+        made.append(Table(benchmark, results.setting(rows), HEADER, lines))
+
+    def theirs(corpus: str) -> list:
+        printed = {name: results.printed("table_5", name).get(corpus) for name in results.paper["row_of_generator"]}
+        return [[name, *(Entry(paper=acc[key]) for key in RULES.values())] for name, acc in printed.items() if acc]
+
+    return made + results.printed_only(EXPERIMENT, HEADER[:3], theirs)

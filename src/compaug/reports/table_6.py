@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from compaug.reports.cells import Cell, Table
-from compaug.reports.longtable import Results
+from compaug.reports import NOT_REPORTED
+from compaug.reports.entries import Entry, Table
+from compaug.reports.queries import Results
 
 TITLE = "Table 6: the splits"
 EXPERIMENT = "paper"
@@ -12,17 +13,16 @@ INTRO = "Counts of our splits; SemEval's are the authors' own files."
 
 def tables(results: Results) -> list[Table]:
     printed = results.paper["tables"]["table_6"]["rows"]
-    ours = {f"{name} ({column})" if (column := results.column(name)) else name: name for name in results.counts}
-    corpora = [corpus for corpus in printed if corpus not in map(results.column, results.counts)]
+    columns = {name: results.column(name) for name in results.counts}
+    others = [corpus for corpus in printed if corpus not in columns.values()]
     lines = []
     for key in next(iter(printed.values())):
-        line: list[str | Cell] = [key.replace("_", " ")]
-        for name in ours.values():
-            theirs = printed.get(results.column(name), {}).get(key)
-            value = results.counts[name].get(key)
-            value = (
-                round(value, 1) if isinstance(value, float) and theirs is not None else value
-            )  # as the paper prints it
-            line.append(Cell(value, paper=theirs, words="" if value is not None else "–"))
-        lines.append([*line, *(Cell(words="–", paper=printed[corpus][key]) for corpus in corpora)])
-    return [Table("", "", ["", *ours, *corpora], lines)] if ours else []
+        line: list[str | Entry] = [key.replace("_", " ")]
+        for name, column in columns.items():
+            value, theirs = results.counts[name].get(key), printed.get(column, {}).get(key)
+            if isinstance(value, float) and theirs is not None:
+                value = round(value, 1)  # as the paper prints it
+            line.append(Entry(value, paper=theirs, words="" if value is not None else NOT_REPORTED))
+        lines.append([*line, *(Entry(words=NOT_REPORTED, paper=printed[corpus][key]) for corpus in others)])
+    ours = [f"{name} ({column})" if column else name for name, column in columns.items()]
+    return [Table("", "", ["", *ours, *others], lines)] if ours else []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from compaug.evaluation.longtable import difference, pick
 from compaug.reports import METRICS
-from compaug.reports.cells import Table, cell
-from compaug.reports.longtable import UNSEEN, Results, difference, pick
+from compaug.reports.entries import Table, entry
+from compaug.reports.queries import UNSEEN, Results
 
 TITLE = "Table 8: conditional against standard priors"
 EXPERIMENT = "paper"
+INTRO = ""
 PRINTED = {"ld_vae": "LD-VAE", "vae": "VAE"}
 
 
@@ -17,10 +19,8 @@ def tables(results: Results) -> list[Table]:
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         rows = pick(rows, split="unseen", decoding="threshold", selection="top_k", metric=METRICS, generator=PRINTED)
         other = results.column(benchmark) != dataset
-        found = results.cells(rows, ["generator"], UNSEEN, lambda name: printed[PRINTED[name]], other)
-        lines = [[name, *cells] for (name,), cells in found.items()]
+        lines = results.lines(rows, ["generator"], UNSEEN, lambda name: printed[PRINTED[name]], other)
         pairs = [[pick(rows, generator=name, metric=metric) for name in PRINTED] for metric in METRICS]
-        lines.append(["ld_vae over vae", *(cell(difference(*pair), sign=True) for pair in pairs)])
-        if found:
-            made.append(Table(f"{benchmark} (paper: {dataset})", results.setting(rows), ["prior", *UNSEEN], lines))
+        lines += [["ld_vae over vae", *(entry(difference(*pair), sign=True) for pair in pairs)]] if lines else []
+        made.append(Table(f"{benchmark} (paper: {dataset})", results.setting(rows), ["prior", *UNSEEN], lines))
     return made

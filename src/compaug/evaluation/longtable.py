@@ -1,0 +1,129 @@
+"""The long table (reports/results.csv), gains.csv and confusions.csv read again, and what every question to them is made of.
+
+What an experiment had before it ran in this form stands in reports/archive/, in the same columns. Its rows count for as long as results.csv has
+none of that experiment and benchmark, and carry the commit that made them.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from compaug.evaluation import gains, results
+from compaug.evaluation.statistics import Summary, summarise
+from compaug.records import InputError, digest, read_json
+
+FILES = {"results.csv": results.COLUMNS, "gains.csv": gains.COLUMNS, "confusions.csv": results.CONFUSION_COLUMNS}
+KINDS = {"seed": int, "seeds": int, "rows": int, "value": float} | dict.fromkeys(
+    gains.TESTS, float
+)  # other columns: words
+MEASURED = (
+    "value",
+    "seeds",
+    "rows",
+)  # the first column that says something of a cell; those before it say of which one
+OPTIONAL = gains.TESTS[1:]  # one seed has no spread, and not every gain has both tests
+
+
+def read(reports: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Long table, gains and confusions, each with the column `commit`, "" for current rows. InputError names the file and line that is
+    wrong."""
+    archive = reports / "archive"
+    kept = read_json(path) if (path := archive / "provenance.json").exists() else {}
+    known, made = None, []
+    for name, columns in FILES.items():
+        new, old = (_read(folder / name, columns) for folder in (reports, archive))
+        known = pd.MultiIndex.from_frame(new[["experiment", "benchmark"]]) if known is None else known
+        old = old[~pd.MultiIndex.from_frame(old[["experiment", "benchmark"]]).isin(known)]
+        if missing := set(old["experiment"]) - set(kept):
+            raise InputError(f"{path}: names no commit for {min(missing)}, of which {archive / name} has rows")
+        old = old.assign(commit=[kept[experiment]["commit"] for experiment in old["experiment"]])
+        made.append(pd.concat([new.assign(commit=""), old], ignore_index=True))
+    return _folded(made[0]), made[1], made[2]
+
+
+def _folded(frame: pd.DataFrame) -> pd.DataFrame:
+    """Where the seeds' own numbers were not kept (seed 0), the archive has `acc_std` and `acc_ci95` beside the mean `acc`: columns here."""
+    for name in ("std", "ci95"):
+        spread = frame["metric"].str.endswith(f"_{name}") & (frame["seed"] == 0)
+        values = frame[spread].assign(metric=frame["metric"].str.removesuffix(f"_{name}"))
+        keys = [*results.COLUMNS[:-1], "commit"]
+        frame = frame[~spread].merge(values.rename(columns={"value": name})[[*keys, name]], "left", keys)
+    return frame
+
+
+def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """A strict CSV: these columns, whole numbers for seeds, finite numbers elsewhere, no row twice. A file that is not there has no rows."""
+    rows, keys = {}, next(at for at, name in enumerate(columns) if name in MEASURED)
+    if path.exists():
+        with path.open(encoding="utf-8", newline="") as stream:
+            reader = csv.reader(stream, strict=True)
+            try:
+                if (header := next(reader, [])) != list(columns):
+                    raise ValueError(f"the columns are {','.join(header) or 'missing'}, not {','.join(columns)}")
+                for row in reader:
+                    if len(row) != len(columns):
+                        raise ValueError(f"{len(row)} fields, not {len(columns)}")
+                    values = [_parsed(name, text) for name, text in zip(columns, row, strict=True)]
+                    if rows.setdefault(tuple(values[:keys]), values) is not values:
+                        raise ValueError("says the same of the same cell as a line before it")
+            except (ValueError, csv.Error) as error:  # ValueError: also bytes that are no UTF-8
+                line = max(reader.line_num, 1)
+                raise InputError(f"{path}: line {line}: {error}; `make tables` writes it again") from None
+    frame = pd.DataFrame(rows.values(), columns=list(columns))
+    return frame.astype({name: KINDS.get(name, str) for name in columns})
+
+
+def _parsed(name: str, text: str) -> str | float:
+    if not text and name in OPTIONAL:
+        return math.nan
+    value = KINDS.get(name, str)(text)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name}: {text} is no finite number")
+    return value
+
+
+# ---------------------------------------------------------------- queries
+
+
+def pick(frame: pd.DataFrame, **wanted: str | Collection[str]) -> pd.DataFrame:
+    """The rows whose columns have these values, or one of these."""
+    keep = pd.Series(True, index=frame.index)
+    for column, value in wanted.items():
+        keep &= frame[column].isin([value] if isinstance(value, str) else list(value))
+    return frame[keep]
+
+
+def rows_by(frame: pd.DataFrame, *columns: str) -> dict[tuple, pd.Series]:
+    """{values of these columns: the row}."""
+    return {tuple(row[list(columns)]): row for _, row in frame.iterrows()}
+
+
+def summaries(rows: pd.DataFrame, *by: str) -> dict:
+    """{value of `by`, a tuple of several: mean and interval over seeds}. Rows that `by` does not tell apart are a mistake of the query."""
+    twice = rows.duplicated([*by, "seed"])
+    if twice.any():
+        raise ValueError(f"{', '.join(by)} and seed do not tell these rows apart:\n{rows[twice].head()}")
+    return {key: _summary(group) for key, group in rows.groupby(by[0] if len(by) == 1 else list(by), sort=False)}
+
+
+def _summary(rows: pd.DataFrame) -> Summary:
+    first = rows.iloc[0]
+    known = len(rows) == 1 and math.isfinite(first["ci95"])
+    return Summary(1, first["value"], first["std"], first["ci95"]) if known else summarise(rows["value"])
+
+
+def difference(rows: pd.DataFrame, others: pd.DataFrame) -> Summary | None:
+    """Of one metric of two cells, paired by the seeds that both have."""
+    own, other = (some.set_index("seed", verify_integrity=True)["value"] for some in (rows, others))
+    apart = (own - other).dropna()
+    return summarise(apart) if len(apart) else None
+
+
+def digest_of(rows: pd.DataFrame) -> str:
+    """Of an experiment's numbers, whatever else the long table holds."""
+    return digest(rows[[*results.COLUMNS]].to_csv(index=False))

@@ -1,0 +1,163 @@
+"""One number beside the paper's, and tables of them as Markdown, CSV and LaTeX; the page shows the same tables as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from compaug.evaluation.statistics import Summary
+from compaug.reports import NOT_REPORTED, STORED, markdown_table, number
+
+LEVEL = 0.05  # of a test
+CSV = ("table", "row", "column", "value", "ci95", "paper", "shown")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Ours with the half width of its 95 % interval, and the paper's; or words in the place of ours. Counts are integers."""
+
+    ours: float | None = None
+    ci95: float | None = None
+    paper: float | None = None
+    words: str = ""
+    sign: bool = False
+    other_corpus: bool = False  # the paper's number is of another: levels cannot be compared
+
+    @property
+    def agreement(self) -> str:
+        """Where the paper's number lies: inside our interval (or at our number), above or below; "" without one of the two."""
+        if not self.comparable:
+            return ""
+        if abs(self.paper - self.ours) <= (self.ci95 or 0):
+            return "inside"
+        return "above" if self.paper > self.ours else "below"
+
+    @property
+    def comparable(self) -> bool:
+        return self.ours is not None and self.paper is not None and not self.other_corpus
+
+    @property
+    def shown(self) -> str:
+        return self.words or quantity(self.ours, self.sign)
+
+    @property
+    def interval(self) -> str:
+        if self.ours is None or self.ci95 is None or self.words:
+            return ""
+        return bounds(self.ours - self.ci95, self.ours + self.ci95, self.sign)
+
+    @property
+    def printed(self) -> str:
+        """The paper's number, in brackets ours minus it."""
+        if self.paper is None:
+            return ""
+        apart = f" ({quantity(self.ours - self.paper, True)})" if self.comparable else ""
+        return f"{quantity(self.paper)}{apart}"
+
+    def __str__(self) -> str:
+        return f"{self.shown} {self.interval}".strip()
+
+
+@dataclass(frozen=True)
+class Table:
+    title: str
+    note: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str | Entry]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """`draw` writes it as a PNG and an SVG of the path that it gets, which has no suffix."""
+
+    name: str
+    caption: str
+    draw: Callable[[Path], None]
+
+
+def entry(summary: Summary | None, paper: float | None = None, sign: bool = False, other_corpus: bool = False) -> Entry:
+    if summary is None:
+        return Entry(words=NOT_REPORTED, paper=paper)
+    return Entry(summary.mean, summary.ci95, paper, sign=sign, other_corpus=other_corpus)
+
+
+def gain(row: pd.Series | None) -> list[Entry]:
+    """A row of gains.csv: the gain with its interval over seeds, that over test rows, the p values of both tests."""
+    if row is None:
+        return [Entry(words=NOT_REPORTED)] * 4
+    names = ("ci95", "low_rows", "high_rows", "p_seeds", "p_rows")
+    ci95, low, high, *tests = (None if pd.isna(row[name]) else row[name] for name in names)
+    over_rows = Entry(low, words=NOT_REPORTED if low is None else bounds(low, high, sign=True))
+    return [Entry(row["mean"], ci95, sign=True), over_rows, *(Entry(p, words=p_value(p)) for p in tests)]
+
+
+def quantity(value: float | None, sign: bool = False) -> str:
+    """A count as it is, any other number with two decimals; zero has no sign."""
+    return f"{value:{'+' if sign and value else ''},}" if isinstance(value, int) else number(value, sign)
+
+
+def bounds(low: float, high: float, sign: bool = False) -> str:
+    return f"[{number(low, sign)}, {number(high, sign)}]"
+
+
+def p_value(value: float | None) -> str:
+    return "< 0.001" if value is not None and value < 0.001 else number(value, digits=3)
+
+
+# ---------------------------------------------------------------- formats
+
+
+def markdown(table: Table) -> str:
+    """A column in which the paper has numbers is followed by one with them."""
+    columns, left = [], []
+    for name, *entries in zip(table.header, *table.rows, strict=True):
+        if all(isinstance(value, str) for value in entries):
+            left.append(len(columns))
+        columns.append([name, *entries])
+        printed = [getattr(value, "printed", "") for value in entries]
+        if any(printed):
+            columns.append(["paper", *(value or NOT_REPORTED for value in printed)])
+    header, *rows = zip(*columns, strict=True)
+    parts = [f"## {table.title}" if table.title else "", table.note, markdown_table(header, rows, left)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def comma_separated(tables: Sequence[Table]) -> str:
+    """One line for each number: table, row (the row's words), column, value, ci95, paper, and what the table shows."""
+    lines = [
+        [table.title, ", ".join(part for part in row if isinstance(part, str)), column]
+        + [*map(_stored, (value.ours, value.ci95, value.paper)), str(value)]
+        for table in tables
+        for row in table.rows
+        for column, value in zip(table.header, row, strict=True)
+        if isinstance(value, Entry)
+    ]
+    return pd.DataFrame(lines, columns=CSV, dtype=object).to_csv(index=False)
+
+
+def _stored(value: float | None) -> float | None:
+    """Counts stay whole; `+ 0.0` takes the sign from a negative zero."""
+    return value if value is None or isinstance(value, int) else round(float(value), STORED) + 0.0
+
+
+def latex(tables: Sequence[Table]) -> str:
+    """For `booktabs`: ours with its interval in small type, below it the paper's numbers."""
+    parts = ["% needs \\usepackage{booktabs}\n"]
+    for table in tables:
+        lines = []
+        for name, *row in table.rows:
+            lines.append([name, *(f"{v.shown} {{\\scriptsize {v.interval}}}" if v.interval else v.shown for v in row)])
+            if any(value.printed for value in row):
+                lines.append(["\\quad paper", *(value.printed or NOT_REPORTED for value in row)])
+        body = pd.DataFrame([map(_latex, line) for line in lines], columns=[*map(_latex, table.header)])
+        parts += [f"% {table.title}\n", body.to_latex(index=False, column_format="l" + "r" * (len(table.header) - 1))]
+    return "".join(parts)
+
+
+def _latex(text: str) -> str:
+    for character, written in {"_": "\\_", "%": "\\%", "–": "--", "<": "$<$", "≥": "$\\geq$"}.items():
+        text = text.replace(character, written)
+    return text

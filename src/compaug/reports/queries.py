@@ -1,0 +1,134 @@
+"""What tables are made of: the long table, the paper's numbers, facts about splits; and the few queries that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from compaug.evaluation import longtable
+from compaug.evaluation.decoding import DECODINGS
+from compaug.evaluation.longtable import pick, summaries
+from compaug.evaluation.statistics import Summary
+from compaug.params import Settings
+from compaug.records import InputError, read_json
+from compaug.reports import METRICS, backbone_names
+from compaug.reports.entries import Entry, Table, entry
+from compaug.reports.paper import read_paper_values
+
+BEFORE = "Numbers of commit {}, from before the arithmetic was made the same on every CPU; kept until this experiment runs again."
+FIRST = ("none", "oversample", "shuffled")  # the controls
+COUNTS = ("n_", "unparsed_")  # metrics that begin so
+SPLITS = ("iid", "seen", "unseen")
+UNSEEN = {words: ("unseen", metric) for metric, words in METRICS.items()}  # columns of most tables
+
+
+@dataclass(frozen=True)
+class Results:
+    """frame, gains, confusions: see `longtable.read`; paper: reports/paper_values.yaml; settings: by benchmark and scale; counts: of
+    every benchmark's split, reports/gold/<benchmark>.json; representations: by <benchmark>-<generator>-<seed>; archive: folder of what
+    experiments had before they ran in this form."""
+
+    frame: pd.DataFrame
+    gains: pd.DataFrame
+    confusions: pd.DataFrame
+    paper: Mapping
+    settings: Mapping[tuple[str, str], Settings]
+    counts: Mapping[str, Mapping]
+    representations: Mapping[str, Mapping]
+    archive: Path
+
+    def of(self, *experiments: str, **wanted: str | Collection[str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
+        """(experiment, benchmark, rows with the wanted values) of those that have any."""
+        for experiment in experiments:
+            for benchmark, rows in pick(self.frame, experiment=experiment, **wanted).groupby("benchmark"):
+                yield experiment, benchmark, rows
+
+    def column(self, benchmark: str) -> str | None:
+        """Where the paper's tables have this benchmark."""
+        name = benchmark.partition("+")[0]  # what follows is how it differs
+        return next((some.corpus.paper_column for (corpus, _), some in self.settings.items() if corpus == name), None)
+
+    def printed(self, table: str, name: str) -> Mapping:
+        """What the paper's table says of one of our generators or classifiers; {} where it does not have it."""
+        row = {**self.paper["row_of_generator"], **self.paper["row_of_classifier"]}.get(name)
+        return self.paper["tables"][table]["rows"].get(row, {})
+
+    def printed_only(self, experiment: str, header: Sequence[str], lines_of: Callable[[str], list]) -> list[Table]:
+        """The paper's numbers of those of its corpora of which an experiment that has results has none: `lines_of` makes their rows."""
+        ours = {self.column(benchmark) for _, benchmark, _ in self.of(experiment)}
+        corpora = [corpus for corpus in self.paper["tables"]["table_6"]["rows"] if ours and corpus not in ours]
+        note = "Not run here: BERT-base and GPT-2 need a GPU and a model hub."
+        return [Table(corpus, note, header, lines_of(corpus)) for corpus in corpora]
+
+    def setting(self, rows: pd.DataFrame) -> str:
+        """Of rows of one benchmark: seeds, sizes of the backbones, and the commit of numbers from the archive."""
+        if rows.empty:
+            return ""
+        own = rows[
+            rows["seed"] != 0
+        ]  # 0: the Bayes classifier has none, and of some means the seeds were not kept apart
+        seeds = sorted(set(own["seed"]))
+        words = f"Seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}" if seeds else "Means over seeds"
+        if own.groupby(["generator", "selection", "classifier", "split"])["seed"].nunique().nunique() > 1:
+            words += ", but not in every cell"
+        scale = rows["scale"].iloc[0]
+        if found := self.settings.get((rows["benchmark"].iloc[0].partition("+")[0], scale)):
+            roles: dict[str, list[str]] = {}
+            for role, name in backbone_names(found.backbones, ("seq2seq",)).items():
+                roles.setdefault(name, []).append(role)
+            named = ", ".join(f"{', '.join(some)} `{name}`" for name, some in roles.items())
+            words += f"; scale {scale}: {named}"
+        return " ".join([f"{words}.", *(BEFORE.format(commit) for commit in sorted(set(rows["commit"]) - {""}))])
+
+    def rank(self, word: object) -> tuple:
+        """Sorts controls first, then the paper's methods in its order, then all others by name."""
+        known = [*FIRST, *self.paper["row_of_generator"], *self.paper["row_of_classifier"], *SPLITS, *DECODINGS]
+        return known.index(word) if word in known else len(known), word
+
+    def ordered(self, names: Iterable[str]) -> list[str]:
+        return sorted(set(names), key=self.rank)
+
+    def entries(
+        self,
+        rows: pd.DataFrame,
+        by: Sequence[str],
+        columns: Mapping[str, tuple[str, str]],
+        paper: Callable[..., Mapping] = lambda *key: {},
+        other_corpus: bool = False,
+    ) -> dict[tuple, list[Entry]]:
+        """The body of a table: {values of `by`: an entry for each of `columns`, which are splits and metrics}, in the usual order. `paper`
+        gives the paper's numbers for such values by metric."""
+        wanted = pd.MultiIndex.from_frame(rows[["split", "metric"]]).isin(set(columns.values()))
+        found = summaries(rows[wanted], *by, "split", "metric")
+
+        def made(key: tuple, split: str, metric: str) -> Entry:
+            summary: Summary | None = found.get((*key, split, metric))
+            if summary and metric.startswith(COUNTS):
+                return Entry(round(summary.mean))
+            return entry(summary, paper(*key).get(metric), other_corpus=other_corpus)
+
+        keys = sorted({key[:-2] for key in found}, key=lambda key: [*map(self.rank, key)])
+        return {key: [made(key, *column) for column in columns.values()] for key in keys}
+
+    def lines(self, *query, **more) -> list[list[str | Entry]]:
+        """`entries` as the rows of a table: the values of `by` stand first."""
+        return [[*key, *entries] for key, entries in self.entries(*query, **more).items()]
+
+
+def load(reports: Path, settings: Mapping[tuple[str, str], Settings]) -> Results:
+    """Everything that tables are made of, from the folder `reports`; `settings`: `params.every`."""
+    frame, gains, confusions = longtable.read(reports)
+    if frame.empty:
+        raise InputError(f"{reports / 'results.csv'}: no result; `make grid EXPERIMENT=small` makes the first")
+    archive, current = reports / "archive", read_all(reports / "gold")
+    counts = read_all(archive / "splits") | {name: facts.get("counts", {}) for name, facts in current.items()}
+    counts = {name: counted for name, counted in counts.items() if name in set(frame["benchmark"])}
+    paper, representations = read_paper_values(reports / "paper_values.yaml"), read_all(reports / "representations")
+    return Results(frame, gains, confusions, paper, settings, counts, representations, archive)
+
+
+def read_all(folder: Path) -> dict[str, dict]:
+    return {path.stem: read_json(path) for path in sorted(folder.glob("*.json"))}

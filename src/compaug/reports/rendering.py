@@ -1,0 +1,29 @@
+"""Pages from the templates of this package: Markdown as it is, HTML with everything escaped."""
+
+from __future__ import annotations
+
+import re
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup, escape
+
+from compaug.reports import markdown_table, number
+
+
+def render(template: str, **values: object) -> str:
+    """A value that the template needs and nobody gave is an error."""
+    environment = Environment(
+        loader=PackageLoader("compaug.reports"),
+        autoescape=select_autoescape(),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"code": code}
+    environment.globals |= {"number": number, "table": markdown_table}
+    return environment.get_template(template).render(values)
+
+
+def code(text: str) -> Markup:
+    """What stands between backticks, as code; everything escaped."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
