@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compaug import experiments, plan
+from compaug import experiments, steps
 from compaug.experiments import Cell
 from compaug.records import InputError
 from stages import plan as plan_stage
@@ -47,19 +47,21 @@ def test_a_cell_of_two_products_or_experiments_exists_once(tmp_path):
     again = {"title": "Again", "axes": TWO, "cells": [{"generator": ["none", "ls_pt"]}]}
     found = experiments.read(written(tmp_path, first=again | {"cells": [{}, {}]}, second=again))
     assert len(found["first"].cells) == 2
-    steps = plan.plan(found.values())
-    assert len(steps["train_classifier"]) == 4 and len(steps["train_filter"]) == len(steps["train_generator"]) == 2
-    assert set(steps["raw"]) == {"diagnostic"}
+    planned = steps.plan(found.values())
+    assert (
+        len(planned["train_classifier"]) == 4 and len(planned["train_filter"]) == len(planned["train_generator"]) == 2
+    )
+    assert set(planned["raw"]) == {"diagnostic"}
 
 
 def test_only_the_backbones_that_something_opens_are_made(tmp_path):
-    steps = plan.plan([one(tmp_path, cells=[{"generator": "ls_pt"}])])
-    assert set(steps["backbones"]) == {
+    planned = steps.plan([one(tmp_path, cells=[{"generator": "ls_pt"}])])
+    assert set(planned["backbones"]) == {
         "diagnostic-encoder",
         "diagnostic-decoder",
     }  # the filter's, the label generator's
-    steps = plan.plan([one(tmp_path, cells=[{"generator": "flan_t5"}])])
-    assert "diagnostic-seq2seq" in steps["backbones"]
+    planned = steps.plan([one(tmp_path, cells=[{"generator": "flan_t5"}])])
+    assert "diagnostic-seq2seq" in planned["backbones"]
 
 
 NAMES = {
@@ -123,12 +125,13 @@ def test_the_long_tables_words_tell_variants_apart():
 def test_scale_and_split_are_axes_that_names_and_stages_tell_apart(tmp_path):
     axes = {"scale": "paper", "split_options": "seen_test=9", "generator": "ls_pt", "seed": 13}
     made = one(tmp_path, axes={"benchmark": "semeval"}, cells=[axes])
-    steps = plan.plan([made])
-    assert set(steps["raw"]) == {"semeval"} and made.cells[0].columns()["benchmark"] == "semeval+seen_test=9+paper"
-    assert steps["split"]["semeval+seen_test=9"]["set"] == "--set split.seen_test=9"
-    assert steps["train_filter"]["semeval+seen_test=9+paper-13"]["scale"] == "paper"
+    planned = steps.plan([made])
+    assert set(planned["raw"]) == {"semeval"} and made.cells[0].columns()["benchmark"] == "semeval+seen_test=9+paper"
+    assert planned["split"]["semeval+seen_test=9"]["set"] == "--set split.seen_test=9"
+    assert planned["train_filter"]["semeval+seen_test=9+paper-13"]["scale"] == "paper"
     assert (
-        next(iter(steps["train_classifier"].values()))["inputs"] == "data/splits/semeval+seen_test=9/both_inputs.jsonl"
+        next(iter(planned["train_classifier"].values()))["inputs"]
+        == "data/splits/semeval+seen_test=9/both_inputs.jsonl"
     )
 
 
@@ -139,14 +142,14 @@ def test_an_axis_may_have_a_value_for_each_benchmark(tmp_path):
 
 
 def test_the_largest_support_set_holds_the_others(tmp_path):
-    steps = plan.plan([one(tmp_path, cells=[{"support": [0, 250]}, {"support": 100}])])
-    assert steps["supports"]["diagnostic"] == {
+    planned = steps.plan([one(tmp_path, cells=[{"support": [0, 250]}, {"support": 100}])])
+    assert planned["supports"]["diagnostic"] == {
         "benchmark": "diagnostic",
         "corpus": "diagnostic",
         "larger": "diagnostic+support_size=250",
         "sizes": "0 100 250",
     }
-    assert steps["split"]["diagnostic+support_size=250"]["set"] == "--set sizes.support_size=250"
+    assert planned["split"]["diagnostic+support_size=250"]["set"] == "--set sizes.support_size=250"
 
 
 def test_a_new_experiment_is_a_few_lines_of_one_file(tmp_path, capsys):
@@ -174,11 +177,11 @@ def test_a_new_experiment_is_a_few_lines_of_one_file(tmp_path, capsys):
 
 def test_targets_are_stages_of_the_graph():
     for experiment in experiments.read(ROOT / experiments.FILE).values():
-        steps = plan.plan([experiment])
-        for target in plan.targets(experiment):
+        planned = steps.plan([experiment])
+        for target in steps.targets(experiment):
             file, _, stage = target.partition(":")
             kind, _, name = stage.partition("@")
-            assert name in steps[kind] and file == f"grid/{plan.FOLDER[kind]}/dvc.yaml"
+            assert name in planned[kind] and file == f"grid/{steps.FOLDER[kind]}/dvc.yaml"
             assert kind in yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"]
 
 

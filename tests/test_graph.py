@@ -17,7 +17,7 @@ import yaml
 from graph import ROOT, SRC, Stage, code_of, declared_params, stages
 from importlinter.cli import lint_imports
 
-from compaug import experiments, plan
+from compaug import experiments, steps
 from compaug.records import Labels, write_json, write_rows
 from stages import plan as plan_stage
 
@@ -68,13 +68,13 @@ def test_each_kind_of_stage_stands_once_in_the_root_cell_and_once_in_the_grid():
     assert all(times == 1 for times in Counter((where, script) for (where, _), script in scripts.items()).values())
     for file in FILES[1:-1]:
         for kind, stage in definitions[file].items():
-            assert (file, stage["foreach"]) == (f"grid/{plan.FOLDER[kind]}/dvc.yaml", f"${{{kind}}}")
+            assert (file, stage["foreach"]) == (f"grid/{steps.FOLDER[kind]}/dvc.yaml", f"${{{kind}}}")
 
 
 def test_the_grid_runs_over_what_the_experiments_ask_for():
-    wanted = plan.plan(experiments.read(ROOT / experiments.FILE).values())
-    for folder in dict.fromkeys(plan.FOLDER.values()):
-        kinds = {kind: wanted[kind] for kind, of in plan.FOLDER.items() if of == folder}
+    wanted = steps.plan(experiments.read(ROOT / experiments.FILE).values())
+    for folder in dict.fromkeys(steps.FOLDER.values()):
+        kinds = {kind: wanted[kind] for kind, of in steps.FOLDER.items() if of == folder}
         path = ROOT / "grid" / folder / "cells.yaml"
         assert path.read_text(encoding="utf-8") == plan_stage.written(kinds), "run `python -m stages.plan`"
 

@@ -1,7 +1,7 @@
 """Experiments as products of axes: configs/experiments.yaml.
 
 A *cell* is one trained classifier. Experiments share cells: what two of them ask for exists once, because everything is named after what it
-was made from and after nothing else. `compaug.plan` has the stages that make a cell.
+was made from and after nothing else. `compaug.steps` has the stages that make a cell.
 """
 
 from __future__ import annotations

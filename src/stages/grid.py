@@ -18,10 +18,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from compaug import engine, experiments
+from compaug import engine, experiments, steps
 from compaug.engine import clones, clusters, locks
 from compaug.engine.progress import Progress
-from compaug.plan import targets
+
 from compaug.records import InputError
 from stages import run
 
@@ -29,7 +29,7 @@ from stages import run
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     known = experiments.read() if experiments.FILE.exists() else {}
-    named = [targets(known[target]) if target in known else [target] for target in args.targets]
+    named = [steps.targets(known[target]) if target in known else [target] for target in args.targets]
     targets = list(dict.fromkeys(itertools.chain.from_iterable(named)))
     if args.serial:
         sys.exit(subprocess.run([sys.executable, "-m", "dvc", "repro", *targets], check=False).returncode)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from compaug import experiments, plan
+from compaug import experiments, steps
 from compaug.records import write_text
 from stages import parser, run
 
@@ -22,9 +22,9 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     wanted = experiments.read(args.experiments).values()
     experiments.check(wanted, args.params)
-    steps = plan.plan(wanted)
-    for folder in dict.fromkeys(plan.FOLDER.values()):
-        kinds = {kind: steps[kind] for kind, of in plan.FOLDER.items() if of == folder}
+    planned = steps.plan(wanted)
+    for folder in dict.fromkeys(steps.FOLDER.values()):
+        kinds = {kind: planned[kind] for kind, of in steps.FOLDER.items() if of == folder}
         path = args.out / folder / "cells.yaml"
         if not path.exists() or path.read_text(encoding="utf-8") != written(kinds):
             write_text(path, written(kinds))

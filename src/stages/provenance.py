@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from compaug import experiments, plan
+from compaug import experiments, steps
 from compaug.records import InputError, read_json, read_yaml, write_json
 from stages import COSTS, cost_file, parser, read_cost, run
 
@@ -30,9 +30,9 @@ def main(argv: list[str] | None = None) -> None:
     for name, rows in longtable.pick(frame, commit="").groupby("experiment"):
         before, digest = kept.get(name, {}), longtable.digest_of(rows)
         commit = before["commit"] if before.get("digest") == digest else commit_of(args.reports / "results.csv")
-        steps = plan.plan([every[name]]) if name in every else {}
+        made_by = steps.plan([every[name]]) if name in every else {}
         stages = [
-            outputs[stage] for kind, keys in steps.items() for key in keys if (stage := f"{kind}@{key}") in outputs
+            outputs[stage] for kind, keys in made_by.items() for key in keys if (stage := f"{kind}@{key}") in outputs
         ]
         made[name] = before | cost_of_outputs(stages, args.costs) | {"commit": commit, "digest": digest}
     if not made:
