@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from functools import cache
+from functools import cache, reduce
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from importlinter.cli import lint_imports
 from compaug import experiments, steps
 from compaug.records import Labels, write_json, write_rows
 from stages import plan as plan_stage
+from stages import readme
 
 SOURCES = sorted(SRC.rglob("*.py"))
 SCRIPTS = sorted(path.stem for path in (SRC / "stages").glob("*.py") if path.stem != "__init__")
@@ -367,11 +368,41 @@ def test_every_phony_target_has_a_rule_and_runs_scripts_that_exist():
             assert script in SCRIPTS, f"make {name}: stages/{script}.py"
 
 
-def test_every_command_in_the_readme_exists():
-    readme = ROOT / "README.md"
-    if not readme.exists():
-        pytest.skip("README.md is not written yet")
-    text = readme.read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_file_and_key_on_a_page_exists(page):
+    text = page.read_text(encoding="utf-8")
     assert set(re.findall(r"(?:^|`|\$ )make ([a-z]\w*)", text, re.MULTILINE)) <= set(make_targets())
     assert set(re.findall(r"-m stages\.(\w+)", text)) <= set(SCRIPTS)
-    assert set(re.findall(r"\b(?:[\w-]+/)*dvc\.yaml\b", text)) <= set(FILES)
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        assert (page.parent / link).exists(), link
+    tree = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    for key in re.findall(r"-S (\w[\w.]*)=", text):
+        block, _, name = key.rpartition(".")
+        assert name in reduce(lambda inner, word: inner[word], block.split("."), tree), key
+
+
+def test_pages_show_what_the_stages_wrote():
+    for page in PAGES:
+        for file, whole, shown in re.findall(
+            r"<!-- ([\w/.+-]+)( all)? -->\n(.*?)<!-- end -->", page.read_text(encoding="utf-8"), re.DOTALL
+        ):
+            assert shown == f"\n{readme.shown(ROOT / file, bool(whole))}\n", f"{page}: python -m stages.readme"
+
+
+def test_the_map_of_the_architecture_names_what_exists():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| ([^|]+) \|$", text.partition("## The house")[0], re.MULTILINE)
+    assert len(rows) > 10
+    for files, names in rows[1:]:
+        if not (paths := re.findall(r"`([\w/]+\.py)`", files)):
+            continue  # the rule below the head
+        folder = Path(paths[0]).parent
+        sources = [SRC / "compaug" / (path if "/" in path else folder / path) for path in paths]
+        code = "\n".join(source.read_text(encoding="utf-8") for source in sources)
+        for name in re.findall(r"`(\w+)`", names):
+            assert re.search(
+                rf"^(?:def|class) {name}\b|^{name} =|import .*\b{name}\b|^    {name},$", code, re.MULTILINE
+            ), name

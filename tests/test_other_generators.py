@@ -278,8 +278,8 @@ def test_a_name_without_a_file_and_a_file_without_a_generator_are_refused():
         generators.load("../params")
 
 
-def test_the_example_in_the_readme_is_a_generator(tmp_path):
-    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+def test_the_example_in_the_guide_is_a_generator(tmp_path):
+    readme = (Path(__file__).parents[1] / "docs" / "guide.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     (tmp_path / "nearest.py").write_text(code)
     spec = importlib.util.spec_from_file_location("nearest", tmp_path / "nearest.py")

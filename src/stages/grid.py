@@ -21,7 +21,6 @@ from pathlib import Path
 from compaug import engine, experiments, steps
 from compaug.engine import clones, clusters, locks
 from compaug.engine.progress import Progress
-
 from compaug.records import InputError
 from stages import run
 

@@ -1,0 +1,48 @@
+"""Copy what other stages wrote into pages that people read: between `<!-- FILE -->` and `<!-- end -->` stands the table of that file.
+
+python -m stages.readme [README.md ...]
+
+A file's table is its first Markdown table; `FILE all` takes all that follows its title. Run by `make repro` and `make tables`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from compaug.records import InputError, write_text
+from stages import parser, run
+
+PARAMS: list[str] = []
+PLACE = re.compile(r"(<!-- ([\w/.+-]+)( all)? -->\n).*?(<!-- end -->)", re.DOTALL)
+TABLE = re.compile(r"^(?:\|.*\n)+", re.MULTILINE)
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    for page in args.pages:
+        before = page.read_text(encoding="utf-8")
+        after = PLACE.sub(lambda place: f"{place[1]}\n{shown(Path(place[2]), bool(place[3]))}\n{place[4]}", before)
+        if after != before:
+            write_text(page, after)
+            print(f"{page}: renewed")
+
+
+def shown(file: Path, whole: bool) -> str:
+    """Its table. InputError where there is none."""
+    text = file.read_text(encoding="utf-8")
+    if whole:
+        return text.partition("\n")[2].strip() + "\n"
+    if not (table := TABLE.search(text)):
+        raise InputError(f"{file}: has no table")
+    return table[0]
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("pages", nargs="*", type=Path, default=[Path("README.md")], help="pages (default: README.md)")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)
