@@ -20,6 +20,20 @@ def mirror() -> Path:
 
 
 @pytest.fixture
+def in_a_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkpoints and relative paths go there."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The backbones of the toys by role; nobody writes to them."""
+    from toys import backbones  # torch and transformers take seconds
+
+    return backbones(tmp_path_factory.mktemp("backbones"))
+
+
+@pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     """No connection leaves the test."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from parameters import written
-from toys import LABELS, TASK, backbones, examples, ls_pt_params, synthesis, texts
+from toys import LABELS, TASK, examples, ls_pt_params, synthesis, texts
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from compaug import generators, selection
@@ -21,14 +21,11 @@ from compaug.tasks.multi_label import Task
 from compaug.training import FitOptions, fit
 from stages import synthesize, train_generator
 
+pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
+
 ROOT = Path(__file__).parents[1]
 LABELED = [e for e in examples() if e.labels]
 ONE_WAY = LABELED[::2]  # one text per composition
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    return backbones(tmp_path_factory.mktemp("backbones"))
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +35,6 @@ def trained(folders, tmp_path_factory):
     params = ls_pt_params(epochs=60, validation=0.0)
     ls_pt.train([e for e in ONE_WAY if len(e.labels) < 4] * 2, TASK, params, folders, folder, 13)
     return folder
-
-
-@pytest.fixture(autouse=True)
-def checkpoints_go_to_a_temporary_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 def texts_of(folder, folders, label_sets, seed=3, **changes):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 from torch.distributions import Normal, kl_divergence
-from toys import TASK, backbones, examples, ld_vae_params, synthesis, texts
+from toys import TASK, examples, ld_vae_params, synthesis, texts
 from transformers import GPT2Config
 
 from compaug.generators import latents, ld_vae, prefix
@@ -20,20 +20,12 @@ from compaug.pretrained import load_decoder, load_encoder
 from compaug.records import Example, InputError, file_digest
 from compaug.training import FitOptions, fit
 
+pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
+
 LABELED = [e for e in examples() if e.labels]
 ONE_WAY = LABELED[::2]  # one text per composition
 LABEL_SETS = [(0, 2), (1,), (0, 1, 2), (2,), (0,)]
 LENGTHS = torch.tensor([5, 3, 7, 1, 4])
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    return backbones(tmp_path_factory.mktemp("backbones"))
-
-
-@pytest.fixture(autouse=True)
-def checkpoints_go_to_a_temporary_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(scope="module")

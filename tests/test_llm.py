@@ -15,6 +15,8 @@ from compaug.generators import llm
 from compaug.generators.parameters import Llm
 from compaug.records import InputError, read_json
 
+pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
+
 REQUESTS = [(0, 1), (0, 1), (2,), (1, 3), (0, 1, 2, 3), (2, 3)]
 SECRET = "sk-never-in-a-file"
 
@@ -115,11 +117,6 @@ def endpoint(monkeypatch):
     yield start
     for one in started:
         one.close()
-
-
-@pytest.fixture(autouse=True)
-def in_a_temporary_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 def params(url, **changes) -> Llm:

@@ -28,6 +28,8 @@ from compaug.pretrained import load_decoder, load_seq2seq
 from compaug.records import Example, InputError, Labels, file_digest, read_json
 from compaug.tasks.multi_label import Task
 
+pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
+
 LABELED = [e for e in examples() if e.labels]
 KNOWN = [e for e in LABELED[::2] if len(e.labels) < 4]  # one text per composition, all but the largest
 REQUESTS = [e.labels for e in LABELED]  # the largest composition is new to a model trained on KNOWN
@@ -59,11 +61,6 @@ def model_of(folders, tmp_path_factory):
         return made[name]
 
     return train
-
-
-@pytest.fixture(autouse=True)
-def checkpoints_go_to_a_temporary_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 def texts_of(name, model, folders, requests, seed=3, **changes):

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from toys import LABELS, TASK, backbones, examples, synthesis
+from toys import LABELS, TASK, examples, synthesis
 
 from compaug.generators import prefix, sampling
 from compaug.pretrained import load_decoder
@@ -17,8 +17,8 @@ LENGTH = 3
 
 
 @pytest.fixture(scope="module")
-def decoder(tmp_path_factory):
-    return load_decoder(backbones(tmp_path_factory.mktemp("backbones"))["decoder"])
+def decoder(folders):
+    return load_decoder(folders["decoder"])
 
 
 @pytest.fixture(scope="module")

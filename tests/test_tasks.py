@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from parameters import written
-from toys import LABELS, TASK, backbones, examples, flan_t5_params, ls_pt_params, synthesis, vae_dprior_params
+from toys import LABELS, TASK, examples, flan_t5_params, ls_pt_params, synthesis, vae_dprior_params
 
 from compaug import classifiers, generators
 from compaug.classifiers import body
@@ -20,22 +20,14 @@ from compaug.tasks import TASKS
 from compaug.tasks.multi_label import Task
 from stages import select, synthesize, train_classifier
 
+pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
+
 REQUESTS = [(0, 1), (2,), (0, 2, 3), (1,)]
 PARAMS = {
-    "flan_t5": flan_t5_params(epochs=120),
+    "flan_t5": flan_t5_params(epochs=60),
     "ls_pt": ls_pt_params(epochs=2),
     "vae_dprior": vae_dprior_params(epochs=2),
 }
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    return backbones(tmp_path_factory.mktemp("backbones"))
-
-
-@pytest.fixture(autouse=True)
-def in_a_temporary_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 # ---------------------------------------------------------------- tasks

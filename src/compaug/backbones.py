@@ -237,15 +237,21 @@ def _byte_level_bpe(texts: Sequence[str], spec) -> GPT2Tokenizer:
     )
 
 
+def _shape(tokenizer, spec) -> dict[str, int | None]:
+    """What the configurations of all architectures have, by the names that they share."""
+    return {
+        "vocab_size": len(tokenizer),
+        "hidden_size": spec.hidden,
+        "num_hidden_layers": spec.layers,
+        "num_attention_heads": spec.heads,
+        "pad_token_id": tokenizer.pad_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+    }
+
+
 def _masked_language_model(tokenizer: BertTokenizer, texts: Sequence[str], spec) -> _Objective:
     config = BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=spec.hidden,
-        num_hidden_layers=spec.layers,
-        num_attention_heads=spec.heads,
-        intermediate_size=4 * spec.hidden,
-        max_position_embeddings=spec.max_positions,
-        pad_token_id=tokenizer.pad_token_id,
+        **_shape(tokenizer, spec), intermediate_size=4 * spec.hidden, max_position_embeddings=spec.max_positions
     )
     encoded = tokenizer(list(texts), truncation=True, max_length=spec.max_positions)["input_ids"]
     rows = [
@@ -279,15 +285,7 @@ def _causal_language_model(tokenizer: GPT2Tokenizer, texts: Sequence[str], spec)
     were never trained would be noise there.
     """
     end = tokenizer.eos_token_id
-    config = GPT2Config(
-        vocab_size=len(tokenizer),
-        n_embd=spec.hidden,
-        n_layer=spec.layers,
-        n_head=spec.heads,
-        n_positions=spec.max_positions,
-        bos_token_id=end,
-        eos_token_id=end,
-    )
+    config = GPT2Config(**_shape(tokenizer, spec), n_positions=spec.max_positions, bos_token_id=end)
     encoded = tokenizer([f" {text}" for text in texts])["input_ids"]
     rows = []
     for number, ids in enumerate(encoded):
@@ -323,14 +321,10 @@ def _byte_level_bpe_with_sentinels(texts: Sequence[str], spec) -> GPT2Tokenizer:
 def _span_corruption(tokenizer: GPT2Tokenizer, texts: Sequence[str], spec) -> _Objective:
     """T5: spans of a text are replaced by marks, the target holds the marks and the spans."""
     config = T5Config(
-        vocab_size=len(tokenizer),
-        d_model=spec.hidden,
+        **_shape(tokenizer, spec),
+        num_decoder_layers=spec.layers,
         d_kv=spec.hidden // spec.heads,
         d_ff=4 * spec.hidden,
-        num_layers=spec.layers,
-        num_heads=spec.heads,
-        pad_token_id=tokenizer.pad_token_id,
-        eos_token_id=tokenizer.eos_token_id,
         decoder_start_token_id=tokenizer.pad_token_id,
     )
     end = tokenizer.eos_token_id

@@ -20,8 +20,7 @@ from pathlib import Path
 
 from compaug import engine, experiments, steps
 from compaug.engine import clones, clusters, locks
-from compaug.engine.progress import Progress
-from compaug.records import InputError
+from compaug.engine.progress import COMPUTED, FAILED, UNCHANGED, Progress
 from stages import run
 
 
@@ -54,7 +53,8 @@ def status(plan: engine.Plan) -> str:
 def build(plan: engine.Plan, args) -> None:
     config = clusters.read(args.config) if args.config.exists() or args.cluster != "local" else clusters.Config()
     in_clones = args.clones or args.cluster != "local"
-    place = _place(plan, config) if in_clones else clones.Place(Path.cwd(), clusters.environment(config))
+    environment = clusters.environment(config)
+    place = clones.Place.of(plan, environment, config.clones) if in_clones else clones.Place(Path.cwd(), environment)
     progress = Progress(plan)
     try:
         with clusters.connected(args.cluster, config, args.workers) as client:
@@ -64,47 +64,17 @@ def build(plan: engine.Plan, args) -> None:
         raise
     finally:
         progress.close()
-    if in_clones:
-        lost = locks.restore(address for address in plan.stale if address in progress.finished)
-    else:
-        lost = []
+    lost = locks.restore(progress.which(COMPUTED, UNCHANGED)) if in_clones else []
+    if not in_clones:
         locks.sort_locks(plan)
-    print(summary(progress))
-    for address, log in progress.failures.items():
-        print(f"failed: {address} ({log})", file=sys.stderr)
+    print(progress.summary())
+    failed = progress.which(FAILED)
+    for address in failed:
+        print(f"failed: {address} ({engine.log_file(address)})", file=sys.stderr)
     for address in lost:
-        print(
-            f"built, but not in the cache here: {address}; is {place.cache} the same folder for all?", file=sys.stderr
-        )
-    if progress.failures or lost:
+        print(f"built, but not in the cache here: {address}; is {place.cache} one folder for all?", file=sys.stderr)
+    if failed or lost:
         sys.exit(1)
-
-
-def _place(plan: engine.Plan, config: clusters.Config) -> clones.Place:
-    """What clones are made from. InputError for what would not reach them, or would not come back."""
-    head = Path.cwd()
-    if changed := clones.uncommitted(head, plan.outputs):
-        raise InputError(
-            f"{changed[0]}: not committed, so clones would not have it; commit or stash it ({len(changed)} files)"
-        )
-    return clones.Place(
-        head,
-        clusters.environment(config),
-        clones=head / config.clones,
-        commit=clones.commit(head),
-        cache=clones.cache_folder(),
-        sources=plan.sources,
-        carried=clones.ignored(head, plan.sources),
-    )
-
-
-def summary(progress: Progress) -> str:
-    """One line: what was built, and what was not."""
-    computed, finished = len(progress.computed), len(progress.finished)
-    parts = [f"{computed} stages built, {finished - computed} restored or unchanged"]
-    parts += [f"{len(progress.failures)} failed"] if progress.failures else []
-    parts += [f"{len(progress.skips)} skipped behind them"] if progress.skips else []
-    return ", ".join([*parts, progress.cells()])
 
 
 def _workers(text: str) -> int:

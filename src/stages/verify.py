@@ -35,19 +35,9 @@ def main(argv: list[str] | None = None) -> None:
         raise InputError("grid/*/dvc.lock: no stage that takes long has been built yet; there is nothing to compare")
     random.Random(args.seed).shuffle(candidates)
     plan = engine.plan(candidates)
-    if changed := clones.uncommitted(head, plan.outputs):
-        raise InputError(f"{changed[0]}: not committed, so a clone would not have it; commit or stash it")
     engine.GRID.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=engine.GRID, prefix="verify-") as scratch:
-        place = clones.Place(
-            head,
-            clusters.environment(clusters.Config()),
-            clones=Path(scratch).absolute(),
-            commit=clones.commit(head),
-            cache=clones.cache_folder(),
-            sources=plan.sources,
-            carried=clones.ignored(head, plan.sources),
-        )
+        place = clones.Place.of(plan, clusters.environment(clusters.Config()), scratch)
         equal, wrong = verify(candidates, args.n, plan, place)
     print(f"{equal} equal, {wrong} not")
     if wrong or not equal:
@@ -122,9 +112,8 @@ def _repro(place: clones.Place, folder: Path, addresses: Iterable[str], *options
         "--single-item",
         *addresses,
     ]
-    done = subprocess.run(
-        command, cwd=folder, env=place.surroundings(folder), capture_output=True, text=True, check=False
-    )
+    environment = place.surroundings(folder)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else next(reversed(done.stderr.strip().splitlines()), f"exit {done.returncode}")
 
 

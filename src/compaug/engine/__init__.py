@@ -31,7 +31,7 @@ WAITS = (0.5, 1, 2, 4, 8, *[15] * 40)
 
 
 class StageFailed(Exception):
-    """StageFailed(address, log, last lines): the tasks of the stages behind it end with the same exception, which still names it."""
+    """StageFailed(address, last lines of its log): the tasks of the stages behind it end with the same exception, which still names it."""
 
 
 def kind(address: str) -> str:
@@ -172,7 +172,7 @@ def make(
         if wait is None or not any(sign in said for sign in LOCKED):
             break
         time.sleep(wait)
-    raise StageFailed(address, str(log_file(address)), "\n".join(said.splitlines()[-TAIL:]))
+    raise StageFailed(address, "\n".join(said.splitlines()[-TAIL:]))
 
 
 def stop() -> None:

@@ -35,6 +35,16 @@ class Place:
     sources: tuple[str, ...] = ()  # files and folders that stages read and none writes ...
     carried: tuple[str, ...] = ()  # ... and the files among them that Git ignores
 
+    @classmethod
+    def of(cls, plan, environment: tuple[tuple[str, str], ...], folder: str) -> Place:
+        """Clones of this commit below `folder`, for that plan. InputError for what would not reach them, or would not come back."""
+        head = Path.cwd()
+        if changed := uncommitted(head, plan.outputs):
+            more = f" ({len(changed)} files)" if len(changed) > 1 else ""
+            raise InputError(f"{changed[0]}: not committed, so clones would not have it; commit or stash it{more}")
+        carried = ignored(head, plan.sources)
+        return cls(head, environment, head / folder, commit(head), cache_folder(), plan.sources, carried)
+
     def settle(self) -> tuple[Path, int]:
         """The working tree of this worker and an open file whose lock is held as long as anything is built there."""
         return _settle(self)

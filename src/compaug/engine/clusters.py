@@ -15,11 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from compaug.records import InputError
 
 FILE = Path("configs/cluster.yaml")
-PREFIXES = ("COMPAUG_", "MALLOC_")  # environment variables that always go to the workers
+ALWAYS = ("COMPAUG_", "MALLOC_")  # begin the names of environment variables that go to the workers in any case
 QUIET = {
     "dashboard": False,
     "dashboard_address": "127.0.0.1:0",
-}  # of the scheduler: no page, and its own port for every run
+}  # the scheduler has no page, and a port of its own at every run
 
 
 class Block(BaseModel):
@@ -66,9 +66,7 @@ def read(path: Path) -> Config:
 
 def environment(config: Config) -> tuple[tuple[str, str], ...]:
     """What stages on the workers find in their environment: the same as here, and paths that hold in any folder."""
-    found = {
-        name: value for name, value in os.environ.items() if name.startswith(PREFIXES) or name in config.environment
-    }
+    found = {name: value for name, value in os.environ.items() if name.startswith(ALWAYS) or name in config.environment}
     if mirror := found.get("COMPAUG_MIRROR"):
         found["COMPAUG_MIRROR"] = os.path.abspath(mirror)
     return tuple(sorted(found.items()))
@@ -95,21 +93,13 @@ def ssh(config: Config, workers: int | None):
     """Workers on hosts that are reached by SSH, and the scheduler on the first one if nothing else is said."""
     from distributed import SSHCluster
 
-    if config.ssh is None:
-        raise InputError(
-            "--cluster ssh: the configuration has no block `ssh`; see the comments in configs/cluster.yaml"
-        )
-    options = config.ssh
+    options = _described("ssh", config.ssh)
+    one_thread = {"nthreads": 1, "n_workers": options.workers_per_host, "memory_limit": 0}
     return SSHCluster(
         hosts=[options.scheduler or options.hosts[0], *options.hosts],
         connect_options=options.connect,
-        scheduler_options={**QUIET, **options.scheduler_options},
-        worker_options={
-            "nthreads": 1,
-            "n_workers": options.workers_per_host,
-            "memory_limit": 0,
-            **options.worker_options,
-        },
+        scheduler_options=QUIET | options.scheduler_options,
+        worker_options=one_thread | options.worker_options,
         remote_python=options.python,
     )
 
@@ -118,17 +108,20 @@ def slurm(config: Config, workers: int | None):
     """Jobs of a Slurm cluster, each with the workers that `options` gives it (dask_jobqueue.SLURMCluster)."""
     from dask_jobqueue import SLURMCluster
 
-    if config.slurm is None:
-        raise InputError(
-            "--cluster slurm: the configuration has no block `slurm`; see the comments in configs/cluster.yaml"
-        )
+    asked = _described("slurm", config.slurm)
+    scheduler = {"scheduler_options": QUIET | asked.options.get("scheduler_options", {})}
     try:
-        scheduler = {**QUIET, **config.slurm.options.get("scheduler_options", {})}
-        cluster = SLURMCluster(**{**config.slurm.options, "scheduler_options": scheduler})
+        cluster = SLURMCluster(**asked.options | scheduler)
     except (TypeError, ValueError) as error:
         raise InputError(f"slurm.options: {' '.join(str(error).split())}") from None
-    cluster.scale(jobs=config.slurm.jobs)
+    cluster.scale(jobs=asked.jobs)
     return cluster
+
+
+def _described(kind: str, block: Block | None) -> Block:
+    if block is None:
+        raise InputError(f"--cluster {kind}: the configuration has no block `{kind}`; see the comments in {FILE}")
+    return block
 
 
 KINDS = {"local": local, "ssh": ssh, "slurm": slurm}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import statistics
 import sys
 from collections import Counter
@@ -12,6 +11,8 @@ from tqdm import tqdm
 
 from compaug.engine import Plan, StageFailed, kind, log_file
 
+COMPUTED, UNCHANGED, FAILED, SKIPPED = "done", "restored or unchanged", "failed", "skipped: a stage before it failed"
+
 
 @dataclass
 class Progress:
@@ -19,63 +20,63 @@ class Progress:
 
     plan: Plan
     workers: int = 1  # at work now
+    ended: dict[str, str] = field(default_factory=dict)  # address -> what became of it, one of the four above
     seconds: dict[str, list[float]] = field(default_factory=dict)  # of the stages done, by kind
-    left: Counter = field(init=False)
-    computed: list[str] = field(default_factory=list)
-    finished: list[str] = field(default_factory=list)
-    failures: dict[str, str] = field(default_factory=dict)  # address -> log file
-    skips: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.left = Counter(map(kind, self.plan.stale))
         self.bar = tqdm(total=len(self.plan.stale), unit="stage", disable=not sys.stderr.isatty(), dynamic_ncols=True)
         self.bar.bar_format = "{n_fmt}/{total_fmt} stages |{bar}| {elapsed}{postfix}"
         self.bar.set_postfix_str(self.standing())
 
     def done(self, address: str, seconds: float, computed: bool) -> None:
         self.seconds.setdefault(kind(address), []).append(seconds)
-        self.finished.append(address)
-        if computed:
-            self.computed.append(address)
-        self._over(address, f"{'done' if computed else 'restored or unchanged'} in {seconds:.0f} s")
+        self._over(address, COMPUTED if computed else UNCHANGED, f" in {seconds:.0f} s")
 
     def failed(self, address: str, error: BaseException) -> None:
-        _, log, tail = error.args if isinstance(error, StageFailed) else (address, str(log_file(address)), str(error))
-        self.failures[address] = log
-        tqdm.write(f"\n{address} failed ({log}):\n{tail}\n", file=sys.stderr)
-        self._over(address, "failed")
+        tail = error.args[-1] if isinstance(error, StageFailed) else error
+        tqdm.write(f"\n{address} failed ({log_file(address)}):\n{tail}\n", file=sys.stderr)
+        self._over(address, FAILED)
 
     def skipped(self, address: str) -> None:
-        self.skips.append(address)
-        self._over(address, "skipped: a stage before it failed")
+        self._over(address, SKIPPED)
 
-    def _over(self, address: str, what: str) -> None:
-        self.left[kind(address)] -= 1
+    def _over(self, address: str, what: str, more: str = "") -> None:
+        self.ended[address] = what
         self.bar.set_postfix_str(self.standing(), refresh=False)
         self.bar.update()
         if self.bar.disable:
-            over = len(self.plan.stale) - self.left.total()
-            print(f"[{over}/{len(self.plan.stale)}] {address}: {what}", flush=True)
+            print(f"[{len(self.ended)}/{len(self.plan.stale)}] {address}: {what}{more}", flush=True)
+
+    def which(self, *ends: str) -> list[str]:
+        """The stages that ended so, in the order of the plan."""
+        return [address for address in self.plan.stale if self.ended.get(address) in ends]
 
     def seconds_left(self) -> float | None:
         """From the stages of the same kind that are done; those of a kind that none is done of count as the mean of all."""
         if not self.seconds:
             return None
         means = {name: statistics.fmean(values) for name, values in self.seconds.items()}
-        usual = statistics.fmean(itertools.chain.from_iterable(self.seconds.values()))
-        return sum(means.get(name, usual) * count for name, count in self.left.items()) / self.workers
+        usual = statistics.fmean(second for values in self.seconds.values() for second in values)
+        left = Counter(kind(address) for address in self.plan.stale.keys() - self.ended.keys())
+        return sum(means.get(name, usual) * count for name, count in left.items()) / self.workers
 
     def cells(self) -> str:
         """Of the stages that were asked for and were stale."""
         asked = self.plan.cells & self.plan.stale.keys()
-        return f"cells: {len(asked.intersection(self.finished))} done, {len(asked.difference(self.finished))} left"
+        done = asked.intersection(self.which(COMPUTED, UNCHANGED))
+        return f"cells: {len(done)} done, {len(asked - done)} left"
 
     def standing(self) -> str:
-        left = self.seconds_left()
-        parts = [self.cells()]
-        parts += [f"{len(self.failures)} failed"] if self.failures else []
+        failed, left = len(self.which(FAILED)), self.seconds_left()
+        parts = [self.cells(), f"{failed} failed" if failed else ""]
         parts += [f"about {tqdm.format_interval(left)} left"] if left is not None else []
-        return ", ".join(parts)
+        return ", ".join(filter(None, parts))
+
+    def summary(self) -> str:
+        """One line: what was built, and what was not."""
+        computed, unchanged, failed, skipped = (len(self.which(end)) for end in (COMPUTED, UNCHANGED, FAILED, SKIPPED))
+        parts = [f"{computed} stages built, {unchanged} restored or unchanged", f"{failed} failed" if failed else ""]
+        return ", ".join(filter(None, [*parts, f"{skipped} skipped behind them" if skipped else "", self.cells()]))
 
     def close(self) -> None:
         self.bar.close()

@@ -94,15 +94,9 @@ def backbones(folder: Path) -> None:
     words = {word for text in [*texts, *LABELS] for word in re.findall(r"\w+|[^\w\s]", text.lower())}
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *sorted(words)]
     tokenizer = BertTokenizer(vocab={token: at for at, token in enumerate(tokens)})
-    config = BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=WIDTH,
-        num_hidden_layers=LAYERS,
-        num_attention_heads=HEADS,
-        intermediate_size=2 * WIDTH,
-        max_position_embeddings=64,
-        initializer_range=STD,
-    )
+    shape = {"hidden_size": WIDTH, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS}
+    size = {"vocab_size": len(tokenizer), "max_position_embeddings": 64, "intermediate_size": 2 * WIDTH}
+    config = BertConfig(**shape, **size, initializer_range=STD)
     _save(folder / "encoder", tokenizer, BertModel, config)
 
     tokenizer = GPT2Tokenizer(vocab={"<|endoftext|>": 0}).train_new_from_iterator(
@@ -111,30 +105,14 @@ def backbones(folder: Path) -> None:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    config = GPT2Config(
-        vocab_size=len(tokenizer),
-        n_embd=WIDTH,
-        n_layer=LAYERS,
-        n_head=HEADS,
-        n_positions=128,
-        bos_token_id=0,
-        eos_token_id=0,
-        initializer_range=STD,
-    )
+    size = {"vocab_size": len(tokenizer), "max_position_embeddings": 128}
+    config = GPT2Config(**shape, **size, bos_token_id=0, eos_token_id=0, initializer_range=STD)
     _save(folder / "decoder", tokenizer, GPT2LMHeadModel, config)
 
     tokenizer.add_special_tokens({"pad_token": "<pad>"})
-    config = T5Config(
-        vocab_size=len(tokenizer),
-        d_model=WIDTH,
-        d_kv=WIDTH // HEADS,
-        d_ff=2 * WIDTH,
-        num_layers=LAYERS,
-        num_heads=HEADS,
-        pad_token_id=tokenizer.pad_token_id,
-        eos_token_id=0,
-        decoder_start_token_id=tokenizer.pad_token_id,
-    )
+    size = {"vocab_size": len(tokenizer), "num_decoder_layers": LAYERS, "d_kv": WIDTH // HEADS, "d_ff": 2 * WIDTH}
+    pad = tokenizer.pad_token_id
+    config = T5Config(**shape, **size, pad_token_id=pad, eos_token_id=0, decoder_start_token_id=pad)
     _save(folder / "seq2seq", tokenizer, T5ForConditionalGeneration, config)
 
 
