@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compaug.benchmarks import diagnostic as grammar
-from compaug.benchmarks import diagnostic_phrases as bank
+from compaug.benchmarks.diagnostic import bank
 from compaug.records import InputError, text_key
 
 JOY, LOVE, OPTIMISM = (grammar.LABELS.index(name) for name in ("joy", "love", "optimism"))
@@ -35,14 +35,14 @@ def test_every_label_has_twenty_five_explicit_phrasings_in_several_frames():
     assert len(grammar.LABELS) >= 8
     for label, name in enumerate(grammar.LABELS.names):
         assert len(set(grammar.CUES[label])) >= 25, name
-        assert len(bank.CLAUSES[name]) >= 10, name
-    assert len(bank.ADJECTIVE_FRAMES + bank.NOUN_FRAMES) >= 4
+        assert len(bank.clauses[name]) >= 10, name
+    assert len(bank.adjective_frames + bank.noun_frames) >= 4
 
 
 def test_every_group_is_shared_by_two_or_three_labels_and_has_six_phrasings():
-    assert set(bank.GROUPS) == set(bank.AMBIGUOUS_CLAUSES)
-    for group, members in bank.GROUPS.items():
-        assert 2 <= len(set(members) & set(bank.LABELS)) == len(members) <= 3, group
+    assert set(bank.groups) == set(bank.ambiguous_clauses)
+    for group, members in bank.groups.items():
+        assert 2 <= len(set(members) & set(bank.labels)) == len(members) <= 3, group
         assert len(set(grammar.CUES[group])) >= 6, group
     assert all(len(groups) >= 2 for groups in grammar.GROUPS_OF)
 
@@ -58,7 +58,7 @@ def test_joiners_never_start_a_phrase_so_that_no_phrase_is_read_across_a_seam():
     first_words = {
         grammar.words(phrase)[0] for phrases in (*grammar.CUES.values(), *grammar.TOPICS.values()) for phrase in phrases
     }
-    joiners = [grammar.words(joiner) for joiner in bank.JOINERS]
+    joiners = [grammar.words(joiner) for joiner in bank.joiners]
     assert not {joiner[0] for joiner in joiners if joiner} & (first_words - {"at"})
 
 

@@ -22,14 +22,16 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
 
-from compaug.benchmarks import diagnostic_phrases as bank
-from compaug.records import Example, InputError, Labels, sub_seed, text_key
+from compaug.records import Example, InputError, Labels, read_yaml, sub_seed, text_key
 
 Composition = tuple[int, ...]
 Outcome = tuple[frozenset[int], frozenset[str]]  # explicit labels, groups used
 
-LABELS = Labels(bank.LABELS, bank.LABELS)
+bank = SimpleNamespace(**read_yaml(Path(__file__).with_suffix(".yaml")))  # its words: lists of phrases, and P(y)
+LABELS = Labels(tuple(bank.labels), tuple(bank.labels))
 MAX_LABELS = 4  # of a composition
 AMBIGUITY = 0.4  # p; calibrated together with P(y), see tests/test_diagnostic.py
 MAX_REPEATS = 1_000  # draws of one text before the corpus counts as exhausted
@@ -94,9 +96,9 @@ def compose(composition: Composition, ambiguity: float, rng: random.Random) -> s
         clauses.append(rng.choice(GROUPS_OF[label]) if rng.random() < ambiguity else label)
     clauses = [rng.choice(CUES[cue]) for cue in dict.fromkeys(clauses)]
     rng.shuffle(clauses)
-    body = clauses[0] + "".join(rng.choice(bank.JOINERS) + clause for clause in clauses[1:])
+    body = clauses[0] + "".join(rng.choice(bank.joiners) + clause for clause in clauses[1:])
     topics = {name: rng.choice(phrases) for name, phrases in TOPICS.items()}
-    text = rng.choice(bank.FORMS[min(len(clauses), max(bank.FORMS))]).format(body=body, **topics)
+    text = rng.choice(bank.forms[min(len(clauses), max(bank.forms))]).format(body=body, **topics)
     return re.sub(r"(?:^|(?<=\. ))[a-z]", lambda start: start[0].upper(), text)
 
 
@@ -117,20 +119,20 @@ def _prior(weights: Mapping[str, int]) -> dict[Composition, float]:
 
 def _explicit_phrases(label: str) -> tuple[str, ...]:
     """Every explicit phrasing of a label: its free clauses and the shared frames with its own words."""
-    framed = [frame.format(word) for frame in bank.ADJECTIVE_FRAMES for word in bank.ADJECTIVES[label]]
-    framed += [frame.format(word) for frame in bank.NOUN_FRAMES for word in bank.NOUNS[label]]
-    return (*bank.CLAUSES[label], *framed)
+    framed = [frame.format(word) for frame in bank.adjective_frames for word in bank.adjectives[label]]
+    framed += [frame.format(word) for frame in bank.noun_frames for word in bank.nouns[label]]
+    return (*bank.clauses[label], *framed)
 
 
-PRIOR = _prior(bank.COMPOSITIONS)
+PRIOR = _prior({**bank.frequent, **dict.fromkeys(bank.uncommon, 31), **dict.fromkeys(bank.rare, 10)})
 CUES: dict[int | str, tuple[str, ...]] = {  # label id or group name -> its phrases
-    **{label: _explicit_phrases(name) for label, name in enumerate(bank.LABELS)},
-    **bank.AMBIGUOUS_CLAUSES,
+    **{label: _explicit_phrases(name) for label, name in enumerate(bank.labels)},
+    **bank.ambiguous_clauses,
 }
 GROUPS_OF = tuple(  # label id -> groups that contain it
-    tuple(group for group, members in bank.GROUPS.items() if name in members) for name in bank.LABELS
+    tuple(group for group, members in bank.groups.items() if name in members) for name in bank.labels
 )
-TOPICS = {"time": bank.TIMES, "place": bank.PLACES, "company": bank.COMPANY, "scene": bank.SCENES}
+TOPICS = {"time": bank.times, "place": bank.places, "company": bank.company, "scene": bank.scenes}
 
 
 # ---------------------------------------------------------------- likelihood and Bayes classifier
@@ -263,7 +265,7 @@ _END = ""  # key of a trie node where a phrase ends; no word is empty
 @cache
 def _trie() -> dict:
     """Words of all phrases as nested dicts; a phrase's end holds its label id, its group, or None for a filler."""
-    fillers = (*itertools.chain(*TOPICS.values()), *filter(words, bank.JOINERS))
+    fillers = (*itertools.chain(*TOPICS.values()), *filter(words, bank.joiners))
     phrases = [(phrase, cue) for cue, own in CUES.items() for phrase in own] + [(filler, None) for filler in fillers]
     root: dict = {}
     for phrase, cue in phrases:
