@@ -12,22 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from compaug.evaluation.composition_prior import (
-    STRENGTHS,
-    WEIGHTS,
-    Calibration,
-    Fold,
-    Prior,
-    Weights,
-    ausuc,
-    calibrate,
-    choose,
-    decode,
-    em_target,
-    prior_of,
-    seen_unseen_scores,
-    target_of,
-)
+from compaug.evaluation import composition_prior
+from compaug.evaluation.composition_prior import Fold, Prior, Weights, best_label_sets, calibrate, target_of
 from compaug.evaluation.gold import Gold
 from compaug.evaluation.predictions import Predictions
 from compaug.records import InputError
@@ -100,17 +86,17 @@ class Case:
             return Weights(weight, strength)
         folds = [fold_of(fold, self.gold, calibrated) for fold in self.folds]
         weights, strengths = (
-            (WEIGHTS if weight is None else (weight,)),
-            (STRENGTHS if strength is None else (strength,)),
+            (composition_prior.WEIGHTS if weight is None else (weight,)),
+            (composition_prior.STRENGTHS if strength is None else (strength,)),
         )
-        return choose(folds, weights, strengths, self.options.back_off)
+        return composition_prior.choose(folds, weights, strengths, self.options.back_off)
 
 
 PART_OF_SPLIT = {"unseen": "test", "seen": "seen_test", "iid": "iid_test"}
 
 
 def _prior(learner: Predictions, target: Mapping) -> Prior:
-    return prior_of(learner.learned, target, learner.test.shape[1], learner.support, learner.train)
+    return composition_prior.prior_of(learner.learned, target, learner.test.shape[1], learner.support, learner.train)
 
 
 # ---------------------------------------------------------------- the decodings
@@ -131,10 +117,12 @@ class Decoded:
         """Area under the seen-unseen curve, in [0, 1]."""
         prior = self.prior or case.prior
         scores = (
-            seen_unseen_scores(self.probabilities[split], prior, case.truth[split], self.weight, self.strength)
+            composition_prior.seen_unseen_scores(
+                self.probabilities[split], prior, case.truth[split], self.weight, self.strength
+            )
             for split in ("seen", "unseen")
         )
-        return ausuc(*scores)[0]
+        return composition_prior.ausuc(*scores)[0]
 
 
 def _threshold(case: Case) -> Decoded:
@@ -150,7 +138,9 @@ def _tuned_thresholds(case: Case) -> Decoded:
 
 def _joint(case: Case) -> Decoded:
     """The best known composition, uncorrected."""
-    return Decoded({split: decode(p, case.prior, 0.0, 0.0, back_off=False) for split, p in case.raw.items()}, case.raw)
+    return Decoded(
+        {split: best_label_sets(p, case.prior, 0.0, 0.0, back_off=False) for split, p in case.raw.items()}, case.raw
+    )
 
 
 def _composition_prior(case: Case) -> Decoded:
@@ -166,13 +156,15 @@ def _uncalibrated(case: Case) -> Decoded:
 def _em(case: Case) -> Decoded:
     """P_t estimated again from the texts of all test sets, not from their labels: transductive."""
     prior, everything = case.prior, np.concatenate(list(case.calibrated.values()))
-    moved = Prior(prior.candidates, prior.train, em_target(everything, prior), prior.seen)
+    moved = Prior(prior.candidates, prior.train, composition_prior.em_target(everything, prior), prior.seen)
     return _corrected(case, case.calibrated, moved, case.weights)
 
 
 def _corrected(case: Case, probabilities: Mapping[str, np.ndarray], prior: Prior, chosen: Weights) -> Decoded:
     weight, strength = chosen.weight, chosen.strength
-    sets = {split: decode(p, prior, weight, strength, case.options.back_off) for split, p in probabilities.items()}
+    sets = {
+        split: best_label_sets(p, prior, weight, strength, case.options.back_off) for split, p in probabilities.items()
+    }
     return Decoded(sets, probabilities, prior, weight, strength, chosen)
 
 
@@ -228,6 +220,6 @@ def cross_calibrated(probabilities: np.ndarray, gold: np.ndarray, parts: int = 5
     made = probabilities.astype(np.float64)
     for at in range(parts):
         own = part == at
-        adjust: Calibration = calibrate(probabilities[~own], gold[~own])
+        adjust = calibrate(probabilities[~own], gold[~own])
         made[own] = adjust(probabilities[own])
     return made
