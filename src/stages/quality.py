@@ -22,17 +22,9 @@ from stages import cost_of, parser, run
 
 PARAMS = ["benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options"]
 DECIMALS = 4
-SELECTION = (  # of the side-car of the kept texts: counts and shares, no text
-    "requested",
-    "produced",
-    "dropped",
-    "kept",
-    "per_composition",
-    "histogram",
-    "mean_filter_jacc",
-    "share_jacc_1",
-    "total_variation",
-)
+# Of the side-car of the kept texts: counts and shares, no text.
+SELECTION = ("requested", "produced", "dropped", "kept", "per_composition", "histogram")
+SELECTION += ("mean_filter_jacc", "share_jacc_1", "total_variation")
 LABEL_GENERATOR = ("requested", "rejected", "rejection_rate")
 
 
@@ -72,9 +64,7 @@ def _parser():
     made.add_argument("--selected", type=Path, required=True, help="kept rows, side-car .json beside them")
     made.add_argument("--compositions", type=Path, help="side-car of the label generator's requests")
     made.add_argument("--split", type=Path, required=True, help="folder of the benchmark's split")
-    made.add_argument(
-        "--decoder", type=Path, required=True, help="decoder backbone that judges how fluent the texts are"
-    )
+    made.add_argument("--decoder", type=Path, required=True, help="decoder backbone that judges their fluency")
     made.add_argument("--out", type=Path, required=True, help="JSON of measures to write")
     return made
 
