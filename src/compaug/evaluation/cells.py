@@ -100,11 +100,9 @@ class Evaluator:
                 continue
             evaluated.add(benchmark)
             self._benchmark(found, there)
-        measured = [
-            (m, cell) for m, cells in experiment.measures.items() for cell in cells if cell.benchmark in evaluated
-        ]
-        paths = dict.fromkeys(self.folders.measured(*some) for some in measured)
-        found.missing += [path for path in paths if not path.exists()]
+        for measure, cells in experiment.measures.items():
+            paths = (self.folders.measured(measure, cell) for cell in cells if cell.benchmark in evaluated)
+            found.missing += [path for path in dict.fromkeys(paths) if not path.exists()]
         return found
 
     def _benchmark(self, found: Found, cells: Sequence[Cell]) -> None:
@@ -183,11 +181,12 @@ class Evaluator:
             right[split] = (truth == sets).all(axis=1)
         first = next(iter(metrics))  # iid, or unseen
         if "seen" in right:
-            accuracies = (float(right[split].mean()) for split in ("seen", "unseen"))
-            metrics["unseen"]["harmonic"] = percent(harmonic_mean(*accuracies))
+            metrics["unseen"]["harmonic"] = percent(
+                harmonic_mean(*(right[split].mean() for split in ("seen", "unseen")))
+            )
             metrics["unseen"]["ausuc"] = percent(decoded.ausuc(case))
         if decoded.chosen:
-            metrics[first] |= {"weight": decoded.weight, "strength": decoded.strength}
+            metrics[first] |= {"weight": decoded.chosen.weight, "strength": decoded.chosen.strength}
             if decoded.chosen.harmonic is not None:
                 metrics[first]["held_out"] = percent(decoded.chosen.harmonic)
         threshold = decoding == "threshold"
@@ -243,8 +242,8 @@ def _mean(cell: Cell, outcomes: Sequence[Outcome]) -> Outcome:
     """Of both halves; what one of them has no number for is left out."""
     first, second = (outcome.metrics for outcome in outcomes)
     metrics = {
-        split: {name: (first[split][name] + second[split][name]) / 2 for name in first[split].keys() & second[split]}
-        for split in first
+        split: {name: (value + second[split][name]) / 2 for name, value in values.items() if name in second[split]}
+        for split, values in first.items()
     }
     return Outcome(cell, outcomes[0].decoding, metrics)
 

@@ -59,10 +59,8 @@ class Case:
             raise InputError(
                 f"{self.final.path}: composition_prior.target is {source}, but the requests were not given; train with --compositions"
             )
-        target = (
-            target_of(self.final.support, self.final.drawn or {}, source) if self.final.support else self.final.train
-        )
-        return _prior(self.final, target)
+        support = target_of(self.final.support, self.final.drawn or {}, source) if self.final.support else None
+        return _prior(self.final, support or self.final.train)
 
     @cached_property
     def weights(self) -> Weights:
@@ -85,10 +83,8 @@ class Case:
                 )
             return Weights(weight, strength)
         folds = [fold_of(fold, self.gold, calibrated) for fold in self.folds]
-        weights, strengths = (
-            (composition_prior.WEIGHTS if weight is None else (weight,)),
-            (composition_prior.STRENGTHS if strength is None else (strength,)),
-        )
+        weights = composition_prior.WEIGHTS if weight is None else (weight,)
+        strengths = composition_prior.STRENGTHS if strength is None else (strength,)
         return composition_prior.choose(folds, weights, strengths, self.options.back_off)
 
 
@@ -104,25 +100,22 @@ def _prior(learner: Predictions, target: Mapping) -> Prior:
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """Label sets {split: bool [n, n_labels]}; how they were scored, for the seen-unseen curve; weights that were chosen."""
+    """Label sets {split: bool [n, n_labels]}; how they were scored, for the seen-unseen curve: without `chosen`, uncorrected."""
 
     sets: Mapping[str, np.ndarray]
     probabilities: Mapping[str, np.ndarray]
     prior: Prior | None = None  # None: that of the case
-    weight: float = 0.0
-    strength: float = 0.0
     chosen: Weights | None = None
 
     def ausuc(self, case: Case) -> float:
         """Area under the seen-unseen curve, in [0, 1]."""
-        prior = self.prior or case.prior
-        scores = (
-            composition_prior.seen_unseen_scores(
-                self.probabilities[split], prior, case.truth[split], self.weight, self.strength
-            )
-            for split in ("seen", "unseen")
-        )
-        return composition_prior.ausuc(*scores)[0]
+        prior, chosen = self.prior or case.prior, self.chosen or Weights(0.0, 0.0)
+        how = chosen.weight, chosen.strength
+        ranked = {
+            s: composition_prior.seen_unseen_scores(p, prior, case.truth[s], *how)
+            for s, p in self.probabilities.items()
+        }
+        return composition_prior.ausuc(ranked["seen"], ranked["unseen"])[0]
 
 
 def _threshold(case: Case) -> Decoded:
@@ -138,9 +131,8 @@ def _tuned_thresholds(case: Case) -> Decoded:
 
 def _joint(case: Case) -> Decoded:
     """The best known composition, uncorrected."""
-    return Decoded(
-        {split: best_label_sets(p, case.prior, 0.0, 0.0, back_off=False) for split, p in case.raw.items()}, case.raw
-    )
+    sets = {split: best_label_sets(p, case.prior, 0.0, 0.0, back_off=False) for split, p in case.raw.items()}
+    return Decoded(sets, case.raw)
 
 
 def _composition_prior(case: Case) -> Decoded:
@@ -161,11 +153,9 @@ def _em(case: Case) -> Decoded:
 
 
 def _corrected(case: Case, probabilities: Mapping[str, np.ndarray], prior: Prior, chosen: Weights) -> Decoded:
-    weight, strength = chosen.weight, chosen.strength
-    sets = {
-        split: best_label_sets(p, prior, weight, strength, case.options.back_off) for split, p in probabilities.items()
-    }
-    return Decoded(sets, probabilities, prior, weight, strength, chosen)
+    how = chosen.weight, chosen.strength, case.options.back_off
+    sets = {split: best_label_sets(p, prior, *how) for split, p in probabilities.items()}
+    return Decoded(sets, probabilities, prior, chosen)
 
 
 DECODINGS: dict[str, Callable[[Case], Decoded]] = {

@@ -100,9 +100,8 @@ def read(path: Path, items: Sequence[Item], labels: Labels) -> dict[str, tuple[i
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; give the sheets that the raters sent back") from None
     except (UnicodeDecodeError, csv.Error):
-        raise InputError(
-            f"{path}: not a CSV in UTF-8; save the sheet again as 'CSV UTF-8', separated by commas"
-        ) from None
+        said = "not a CSV in UTF-8; save the sheet again as 'CSV UTF-8', separated by commas"
+        raise InputError(f"{path}: {said}") from None
 
 
 def _read(path: Path, known: Collection[str], labels: Labels) -> dict[str, tuple[int, ...]]:
@@ -177,7 +176,7 @@ def alpha(ratings: np.ndarray) -> float | None:
 def shares(asked: np.ndarray, read: np.ndarray) -> dict[str, float]:
     """acc, corr and comp (percent) of what a reader finds, bool [n, n_labels], against what was asked."""
     found = instance_scores(asked, read)
-    return {name: percent(float(found[name].mean())) for name in METRICS}
+    return {name: percent(found[name].mean()) for name in METRICS}
 
 
 def oracle_shares(
@@ -188,7 +187,5 @@ def oracle_shares(
     found = []
     for example in examples:
         asked, readings = set(example.requested_labels), [set(reading) for reading in oracle(example.text)]
-        found.append(
-            [any(r == asked for r in readings), any(r <= asked for r in readings), any(r >= asked for r in readings)]
-        )
-    return {name: percent(float(value)) for name, value in zip(METRICS, np.mean(found, axis=0), strict=True)}
+        found.append([any(fits(read, asked) for read in readings) for fits in (set.__eq__, set.__le__, set.__ge__)])
+    return dict(zip(METRICS, map(percent, np.mean(found, axis=0)), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -105,6 +105,14 @@ def bounds(low: float, high: float, sign: bool = False) -> str:
 
 def p_value(value: float | None) -> str:
     return "< 0.001" if value is not None and value < 0.001 else number(value, digits=3)
+
+
+def grouped(verdicts: Iterable[tuple[str, str]]) -> str:
+    """ "<verdict> for `a`, `b`; ..." of (name, verdict)."""
+    groups: dict[str, list[str]] = {}
+    for name, verdict in verdicts:
+        groups.setdefault(verdict, []).append(f"`{name}`")
+    return "; ".join(f"{verdict} for {', '.join(names)}" for verdict, names in groups.items())
 
 
 # ---------------------------------------------------------------- formats
