@@ -16,12 +16,12 @@ from pathlib import Path
 from compaug import params
 from compaug.benchmarks import oracle_for
 from compaug.evaluation import grammar
+from compaug.evaluation.metrics import DECIMALS
 from compaug.evaluation.quality import measure
 from compaug.records import Labels, iter_jsonl, read_json, read_jsonl, write_json
 from stages import cost_of, parser, run
 
 PARAMS = ["benchmarks.{benchmark}.reader", "benchmarks.{benchmark}.options"]
-DECIMALS = 4
 # Of the side-car of the kept texts: counts and shares, no text.
 SELECTION = ("requested", "produced", "dropped", "kept", "per_composition", "histogram")
 SELECTION += ("mean_filter_jacc", "share_jacc_1", "total_variation")

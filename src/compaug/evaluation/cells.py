@@ -139,10 +139,11 @@ class Evaluator:
         test = self.gold(varied[0].benchmark).parts["test"]
         if not first.ids or not set(first.ids) <= test.keys():
             raise InputError(f"{first.path}: its rows are not those of the gold file; predict again on this split")
+        ids = set(first.ids)
         for other in others:
-            if set(other.ids) != set(first.ids):
+            if set(other.ids) != ids:
                 raise InputError(f"{other.path}: its rows are not those of {first.path}; predict again on this split")
-        return tuple(row_id for row_id in test if row_id in set(first.ids))
+        return tuple(row_id for row_id in test if row_id in ids)
 
     def _half(self, cell: Cell) -> tuple[str, ...]:
         """Ids of the test rows that one half of the ceiling was not given."""

@@ -10,8 +10,6 @@ import numpy as np
 from compaug.evaluation.metrics import label_matrix, percent, rows_among
 from compaug.records import Labels
 
-KINDS = ("exact", "subset", "empty", "superset", "overlap", "disjoint")  # they add up to all rows
-
 
 def analyse(gold: np.ndarray, predicted: np.ndarray, supported: np.ndarray | None = None) -> dict[str, float]:
     """Metrics of one test set by name, rates in percent; gold and predicted are boolean [n, n_labels].

@@ -17,7 +17,8 @@ CSV = ("table", "row", "column", "value", "ci95", "paper", "shown")
 
 @dataclass(frozen=True)
 class Entry:
-    """Ours with the half width of its 95 % interval, and the paper's; or words in the place of ours. Counts are integers."""
+    """One number of a table: ours, with the half width of its 95 % interval, and the paper's; or words in the place of ours. Counts are
+    integers, everything else is a float."""
 
     ours: float | None = None
     ci95: float | None = None
