@@ -63,9 +63,7 @@ def prior_of(
     candidates, n = label_matrix(known, n_labels), counts.total()
     times, weights = (np.array([of.get(c, 0) for c in known], dtype=float) for of in (counts, target))  # [K]
     if not weights.sum() > 0:
-        raise InputError(
-            "composition prior: there is no target composition; give a support set or label generator samples"
-        )
+        raise InputError("composition prior: no target composition; give a support set or label generator samples")
     share = (times @ candidates / max(n, 1)).clip(SMALLEST, 1 - SMALLEST)  # of rows with the label [n_labels]
     independent = np.exp(candidates @ np.log(share) + ~candidates @ np.log1p(-share))
     smoothed = (times + SMOOTHING * independent) / (n + SMOOTHING)
@@ -268,7 +266,7 @@ def choose(
     n_seen, n_unseen = (sum(len(getattr(fold, name)) for fold in folds) for name in ("seen", "unseen"))
     if not n_seen or not n_unseen:
         raise InputError(
-            "composition prior: no held-out rows to choose its weights on; the folds lack validation or support rows"
+            "composition prior: no held-out rows to choose weights on; folds lack validation or support rows"
         )
     held = {"seen": [], "unseen": []}
     for fold in folds:

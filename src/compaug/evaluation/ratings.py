@@ -41,9 +41,7 @@ def draw(selected: Mapping[str, Sequence[Example]], n: int, seed: int) -> list[I
         if len(examples) < n:
             raise InputError(f"{generator}: {n} texts are to be rated but it has {len(examples)}; lower --texts")
         if not all(example.requested_labels for example in examples):
-            raise InputError(
-                f"{generator}: a row without `requested_labels`; give the kept texts, data/selected/*.jsonl"
-            )
+            raise InputError(f"{generator}: a row without `requested_labels`; give kept texts, data/selected/*.jsonl")
         rng = np.random.default_rng(sub_seed(seed, "ratings", generator))
         drawn += [(generator, examples[row]) for row in rng.choice(len(examples), size=n, replace=False)]
     order = np.random.default_rng(sub_seed(seed, "ratings")).permutation(len(drawn))
@@ -61,9 +59,7 @@ def sheet_rows(items: Sequence[Item], labels: Labels) -> list[dict[str, str]]:
     """Rows of the CSV. InputError for a label whose name could not be written there."""
     for name in labels.names:
         if SEPARATOR in name or name.casefold() == NOTHING:
-            raise InputError(
-                f"label {name!r}: a rating sheet separates labels by {SEPARATOR!r} and has {NOTHING!r}; rename it"
-            )
+            raise InputError(f"label {name!r}: rating sheets use {SEPARATOR!r} and {NOTHING!r} themselves; rename it")
     return [{"text_id": item.text_id, "text": _plain(item.text), "labels": ""} for item in items]
 
 

@@ -31,9 +31,7 @@ def printed(paper: dict, column: str | None, generator: str, classifier: str) ->
     tables = {name: table["rows"] for name, table in paper["tables"].items()}
     if column not in tables["table_6"]:
         columns = ", ".join(tables["table_6"])
-        raise InputError(
-            f"paper_column: {column!r} is no column of the paper's tables; use {columns}, or null for none"
-        )
+        raise InputError(f"paper_column: {column!r} is no column of the paper's; use {columns}, or null for none")
     if generator == IID:
         return {"acc": tables["table_1"][model][column]["iid"]}
     if model == "BERT":
