@@ -21,9 +21,11 @@ def module_file(name: str) -> Path | None:
 
 @cache
 def imports_of(file: Path) -> frozenset[Path]:
-    """Files of this repository that `file` imports anywhere, functions included."""
+    """Files of this repository that `file` imports anywhere, functions included, and templates that it renders."""
     found: set[Path] = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8") if file.suffix == ".py" else "")):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "render":
+            found.add(SRC / "compaug/reports/templates" / ast.literal_eval(node.args[0]))
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:

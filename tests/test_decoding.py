@@ -130,7 +130,7 @@ def test_weights_that_params_set_are_not_searched(case):
 
 def test_without_folds_weight_and_strength_come_from_the_parameters(case):
     found = DECODINGS["composition_prior"](case(folds=[], weight=0.5, strength=1.0))
-    assert (found.weight, found.strength, found.chosen.harmonic) == (0.5, 1.0, None)
+    assert (found.chosen.weight, found.chosen.strength, found.chosen.harmonic) == (0.5, 1.0, None)
     with pytest.raises(InputError, match="final.jsonl.gz: no folds to choose the composition prior's weights on"):
         DECODINGS["composition_prior"](case(folds=[], weight=0.5))
 

@@ -6,6 +6,7 @@ The record schema is section 1 of the specification and is documented for reader
 from __future__ import annotations
 
 import contextlib
+import csv
 import hashlib
 import json
 import math
@@ -291,6 +292,11 @@ def _disk_error(path: Path, error: OSError) -> Exception:
 def write_text(path: Path | str, text: str) -> None:
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def write_csv(path: Path | str, columns: Sequence[str], rows: Iterable[Sequence]) -> None:
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator="\n").writerows([columns, *rows])
 
 
 def write_json(path: Path | str, value: object) -> None:

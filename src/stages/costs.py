@@ -22,21 +22,15 @@ def main(argv: list[str] | None = None) -> None:
     print(markdown_table(["output", "seconds", "epochs", "parameters trained", "device", "cores"], rows(files)))
 
 
-def rows(files: list[Path]) -> list[list[str]]:
+def rows(files: list[Path]) -> list[list]:
     """One line per output, the dearest first, and their sum."""
-    costs = {file.stem: read_cost(file) for file in files}
-    made = [
-        [
-            name,
-            f"{cost['seconds']:,.1f}",
-            str(cost.get("epochs", NOT_REPORTED)),
-            f"{cost['trained_parameters']:,}" if "trained_parameters" in cost else NOT_REPORTED,
-            cost["device"],
-            str(cost["cores"]),
-        ]
-        for name, cost in sorted(costs.items(), key=lambda item: -item[1]["seconds"])
-    ]
-    total = sum(cost["seconds"] for cost in costs.values())
+    costs = sorted(((file.stem, read_cost(file)) for file in files), key=lambda item: -item[1]["seconds"])
+    made = []
+    for name, cost in costs:
+        trained = f"{cost['trained_parameters']:,}" if "trained_parameters" in cost else NOT_REPORTED
+        epochs = cost.get("epochs", NOT_REPORTED)
+        made.append([name, f"{cost['seconds']:,.1f}", epochs, trained, cost["device"], cost["cores"]])
+    total = sum(cost["seconds"] for _, cost in costs)
     return [*made, ["all", f"{total:,.1f}", *[NOT_REPORTED] * 4]]
 
 

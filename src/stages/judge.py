@@ -62,12 +62,10 @@ def _parser():
     )
     made.add_argument("--selected", type=Path, required=True, help="kept texts of the cell")
     made.add_argument(
-        "--model", type=Path, required=True, help="model folder of a classifier that saw every composition"
+        "--model", type=Path, required=True, help="model folder of the judge, which saw every composition"
     )
-    made.add_argument("--predictions", type=Path, required=True, help="predictions of that classifier on its test set")
-    made.add_argument(
-        "--test", type=Path, required=True, help="test set of that classifier: iid_test.jsonl of the split"
-    )
+    made.add_argument("--predictions", type=Path, required=True, help="predictions of the judge on its test set")
+    made.add_argument("--test", type=Path, required=True, help="that test set: iid_test.jsonl of the split")
     return made
 
 

@@ -37,9 +37,7 @@ def main(argv: list[str] | None = None) -> None:
 
 def _parser():
     made = parser(__doc__, out=".html")
-    made.add_argument(
-        "--reports", type=Path, default=Path("reports"), help="folder with results.csv, tables/figures and quality"
-    )
+    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results, tables and quality")
     made.add_argument("--out", type=Path, required=True, help="page to write")
     return made
 

@@ -10,7 +10,7 @@ differ at every run, so its file is committed as it is.
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from compaug import experiments, steps
@@ -31,10 +31,9 @@ def main(argv: list[str] | None = None) -> None:
         before, digest = kept.get(name, {}), longtable.digest_of(rows)
         commit = before["commit"] if before.get("digest") == digest else commit_of(args.reports / "results.csv")
         made_by = steps.plan([every[name]]) if name in every else {}
-        stages = [
-            outputs[stage] for kind, keys in made_by.items() for key in keys if (stage := f"{kind}@{key}") in outputs
-        ]
-        made[name] = before | cost_of_outputs(stages, args.costs) | {"commit": commit, "digest": digest}
+        stages = [f"{kind}@{key}" for kind, keys in made_by.items() for key in keys]
+        cost = cost_of_outputs([outputs[stage] for stage in stages if stage in outputs], args.costs)
+        made[name] = before | cost | {"commit": commit, "digest": digest}
     if not made:
         raise InputError(f"{args.reports / 'results.csv'}: no result; `make grid EXPERIMENT=small` makes the first")
     write_json(args.out, made)
@@ -55,21 +54,12 @@ def outputs_of(locks: Sequence[Path]) -> dict[str, tuple[str, ...]]:
 
 def cost_of_outputs(outputs: Sequence[Sequence[str]], costs: Path) -> dict:
     """Number of stages and of those with a recorded cost, their seconds and machines; {} if there is none."""
-    files = [file for outs in outputs if (file := _first(costs / cost_file(out) for out in outs))]
-    if not files:
+    recorded = ([file for out in outs if (file := costs / cost_file(out)).exists()] for outs in outputs)
+    found = [read_cost(files[0]) for files in recorded if files]
+    if not found:
         return {}
-    costs = [read_cost(file) for file in files]
-    seconds = round(sum(cost["seconds"] for cost in costs))
-    return {
-        "stages": len(outputs),
-        "timed": len(files),
-        "seconds": seconds,
-        "hardware": sorted({_machine(cost) for cost in costs}),
-    }
-
-
-def _first(paths: Iterable[Path]) -> Path | None:
-    return next((path for path in paths if path.exists()), None)
+    seconds, machines = round(sum(cost["seconds"] for cost in found)), {_machine(cost) for cost in found}
+    return {"stages": len(outputs), "timed": len(found), "seconds": seconds, "hardware": sorted(machines)}
 
 
 def _machine(cost: Mapping) -> str:
@@ -78,21 +68,18 @@ def _machine(cost: Mapping) -> str:
 
 def commit_of(path: Path) -> str:
     """The commit that last changed a file; "" outside a repository, or while the change is not committed."""
-    changed, commit = (
-        subprocess.run(
-            ["git", *command, "--", path.name], cwd=path.parent, capture_output=True, text=True, check=False
-        ).stdout.strip()
-        for command in (["status", "--porcelain"], ["log", "-1", "--format=%h"])
-    )
-    return "" if changed else commit
+
+    def git(*command: str) -> str:
+        words = ["git", "-C", str(path.parent), *command, "--", path.name]
+        return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+
+    return "" if git("status", "--porcelain") else git("log", "-1", "--format=%h")
 
 
 def _parser():
     made = parser(__doc__, out=".json")
     made.add_argument("--experiments", type=Path, default=experiments.FILE, help="the products of axes")
-    made.add_argument(
-        "--reports", type=Path, default=Path("reports"), help="folder with results.csv (default: reports)"
-    )
+    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results.csv")
     made.add_argument("--grid", type=Path, default=Path("grid"), help="folder of the lock files (default: grid)")
     made.add_argument("--costs", type=Path, default=COSTS, help=f"folder of the recorded costs (default: {COSTS})")
     made.add_argument("--out", type=Path, required=True, help="JSON to write; what has not run here keeps its cost")

@@ -16,23 +16,15 @@ from pathlib import Path
 from compaug import params
 from compaug.benchmarks import oracle_for
 from compaug.evaluation import grammar
+from compaug.evaluation.metrics import DECIMALS
 from compaug.evaluation.quality import measure
 from compaug.records import Labels, iter_jsonl, read_json, read_jsonl, write_json
 from stages import cost_of, parser, run
 
 PARAMS = params.corpus("reader", "options")
-DECIMALS = 4
-SELECTION = (  # of the side-car of the kept texts: counts and shares, no text
-    "requested",
-    "produced",
-    "dropped",
-    "kept",
-    "per_composition",
-    "histogram",
-    "mean_filter_jacc",
-    "share_jacc_1",
-    "total_variation",
-)
+# Of the side-car of the kept texts: counts and shares, no text.
+SELECTION = ("requested", "produced", "dropped", "kept", "per_composition", "histogram")
+SELECTION += ("mean_filter_jacc", "share_jacc_1", "total_variation")
 LABEL_GENERATOR = ("requested", "rejected", "rejection_rate")
 
 
@@ -70,9 +62,7 @@ def _parser():
     made.add_argument("--synthetic", type=Path, required=True, help="all synthetic rows")
     made.add_argument("--selected", type=Path, required=True, help="kept rows, side-car .json beside them")
     made.add_argument("--compositions", type=Path, help="side-car of the label generator's requests")
-    made.add_argument(
-        "--decoder", type=Path, required=True, help="decoder backbone that judges how fluent the texts are"
-    )
+    made.add_argument("--decoder", type=Path, required=True, help="decoder backbone that judges their fluency")
     return made
 
 

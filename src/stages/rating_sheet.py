@@ -59,9 +59,7 @@ def form(items: Sequence[ratings.Item], labels: Labels) -> str:
 
 def _parser():
     made = parser(__doc__, "labels", out="folder", writes="folder to write")
-    made.add_argument(
-        "--selected", nargs="+", required=True, metavar="GENERATOR=FILE", help="kept texts of each generator"
-    )
+    made.add_argument("--selected", nargs="+", required=True, metavar="GENERATOR=FILE", help="each one's kept texts")
     made.add_argument("--texts", type=int, default=50, help="texts of each generator (default: 50, as in the paper)")
     made.add_argument("--seed", type=int, required=True, help="which texts are drawn, and their order")
     return made

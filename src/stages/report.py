@@ -49,9 +49,8 @@ def _parser():
     made.add_argument("--quality", type=Path, required=True, help="measures of the cell's texts")
     made.add_argument("--plots", type=Path, required=True, help="folder that the evaluate stage wrote for `dvc plots`")
     made.add_argument("--figures", type=Path, required=True, help="folder for the figures")
-    made.add_argument(
-        "--paper-values", type=Path, default=Path("reports/paper_values.yaml"), help="the paper's numbers"
-    )
+    paper = Path("reports/paper_values.yaml")
+    made.add_argument("--paper-values", type=Path, default=paper, help="the paper's numbers")
     return made
 
 

@@ -27,27 +27,20 @@ def main(argv: list[str] | None = None) -> None:
     backbones = {role: args.backbones / role for role in ROLES}
     task = TASKS["multi_label"](labels)  # the model's folder has the prompt
     pairs = [label for composition in compositions for label in composition]
-    from compaug.evaluation.representations import (  # after the cheap checks: torch is slow to import
+    from compaug.evaluation.representations import (
         flat,
         silhouette,
         views,
-    )
+    )  # after the cheap checks: torch is slow to import
 
     with cost_of(args.out):
         found = views(args.generator, args.model, compositions, task, backbones, args.seed)
-        write_json(
-            args.out,
-            {
-                "generator": args.generator,
-                "seed": args.seed,
-                "labels": list(labels.names),
-                "pair_labels": pairs,
-                "views": {
-                    name: {"silhouette": silhouette(vectors, pairs), "points": flat(vectors, args.seed)}
-                    for name, vectors in found.items()
-                },
-            },
-        )
+        measured = {
+            name: {"silhouette": silhouette(vectors, pairs), "points": flat(vectors, args.seed)}
+            for name, vectors in found.items()
+        }
+        of = {"generator": args.generator, "seed": args.seed, "labels": list(labels.names), "pair_labels": pairs}
+        write_json(args.out, of | {"views": measured})
 
 
 def _parser():

@@ -52,15 +52,10 @@ def _parser():
     made.add_argument("--predictions", type=Path, required=True, help="folder of the cells' predictions")
     made.add_argument("--gold", type=Path, required=True, help="folder of the benchmarks' gold label sets")
     made.add_argument("--quality", type=Path, required=True, help="folder of the measures of the texts")
-    made.add_argument(
-        "--judged", type=Path, default=reports / "judged", help="folder of what readers found in the texts"
-    )
+    made.add_argument("--judged", type=Path, default=reports / "judged", help="folder of what readers found in them")
     made.add_argument("--representations", type=Path, default=reports / "representations", help="folder of silhouettes")
-    made.add_argument(
-        "--partial",
-        action="store_true",
-        help="also the cells that are there of a benchmark whose other cells are missing",
-    )
+    partial = "also the cells that are there of a benchmark whose other cells are missing"
+    made.add_argument("--partial", action="store_true", help=partial)
     made.add_argument("--out", type=Path, required=True, help="the long table to write")
     made.add_argument("--gains", type=Path, required=True, help="paired gains to write")
     made.add_argument("--confusions", type=Path, default=reports / "confusions.csv", help="confusions to write")

@@ -45,9 +45,7 @@ def main(argv: list[str] | None = None) -> None:
 
 def _parser():
     made = parser(__doc__, out="folder")
-    made.add_argument(
-        "--reports", type=Path, default=Path("reports"), help="folder with results.csv (default: reports)"
-    )
+    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results.csv")
     made.add_argument("--out", type=Path, required=True, help="folder to write")
     return made
 

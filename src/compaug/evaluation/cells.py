@@ -100,9 +100,9 @@ class Evaluator:
                 continue
             evaluated.add(benchmark)
             self._benchmark(found, there)
-        measured = [(m, cell) for m, cells in experiment.measures.items() for cell in cells if cell.models in evaluated]
-        paths = dict.fromkeys(self.folders.measured(*some) for some in measured)
-        found.missing += [path for path in paths if not path.exists()]
+        for measure, cells in experiment.measures.items():
+            paths = (self.folders.measured(measure, cell) for cell in cells if cell.models in evaluated)
+            found.missing += [path for path in dict.fromkeys(paths) if not path.exists()]
         return found
 
     def _benchmark(self, found: Found, cells: Sequence[Cell]) -> None:
@@ -139,10 +139,11 @@ class Evaluator:
         test = self.gold(varied[0].corpus).parts["test"]
         if not first.ids or not set(first.ids) <= test.keys():
             raise InputError(f"{first.path}: its rows are not those of the gold file; predict again on this split")
+        ids = set(first.ids)
         for other in others:
-            if set(other.ids) != set(first.ids):
+            if set(other.ids) != ids:
                 raise InputError(f"{other.path}: its rows are not those of {first.path}; predict again on this split")
-        return tuple(row_id for row_id in test if row_id in set(first.ids))
+        return tuple(row_id for row_id in test if row_id in ids)
 
     def _half(self, cell: Cell) -> tuple[str, ...]:
         """Ids of the test rows that one half of the ceiling was not given."""
@@ -181,11 +182,12 @@ class Evaluator:
             right[split] = (truth == sets).all(axis=1)
         first = next(iter(metrics))  # iid, or unseen
         if "seen" in right:
-            accuracies = (float(right[split].mean()) for split in ("seen", "unseen"))
-            metrics["unseen"]["harmonic"] = percent(harmonic_mean(*accuracies))
+            metrics["unseen"]["harmonic"] = percent(
+                harmonic_mean(*(right[split].mean() for split in ("seen", "unseen")))
+            )
             metrics["unseen"]["ausuc"] = percent(decoded.ausuc(case))
         if decoded.chosen:
-            metrics[first] |= {"weight": decoded.weight, "strength": decoded.strength}
+            metrics[first] |= {"weight": decoded.chosen.weight, "strength": decoded.chosen.strength}
             if decoded.chosen.harmonic is not None:
                 metrics[first]["held_out"] = percent(decoded.chosen.harmonic)
         threshold = decoding == "threshold"
@@ -241,8 +243,8 @@ def _mean(cell: Cell, outcomes: Sequence[Outcome]) -> Outcome:
     """Of both halves; what one of them has no number for is left out."""
     first, second = (outcome.metrics for outcome in outcomes)
     metrics = {
-        split: {name: (first[split][name] + second[split][name]) / 2 for name in first[split].keys() & second[split]}
-        for split in first
+        split: {name: (value + second[split][name]) / 2 for name, value in values.items() if name in second[split]}
+        for split, values in first.items()
     }
     return Outcome(cell, outcomes[0].decoding, metrics)
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # its parts are loaded when they are first used: half a second
 
+from compaug.evaluation.metrics import label_matrix, rows_among
 from compaug.records import InputError
 
 Composition = tuple[int, ...]
@@ -58,28 +59,16 @@ def prior_of(
     further candidates; `seen` are the compositions that count as seen, those of `train` unless told otherwise (synthetic rows
     show compositions that D_train lacks). InputError when `target` is empty or has no weight."""
     counts = Counter(train)
-    known = sorted(set(counts) | set(target) | set(extra))
-    candidates = np.zeros((len(known), n_labels), dtype=bool)
-    for row, composition in enumerate(known):
-        candidates[row, list(composition)] = True
-    n = counts.total()
-    share = (
-        np.array([counts[c] for c in known], dtype=float) @ candidates / max(n, 1)
-    )  # of rows with the label [n_labels]
-    share = share.clip(SMALLEST, 1 - SMALLEST)
-    independent = np.exp(candidates @ np.log(share) + ~candidates @ np.log1p(-share))
-    smoothed = (np.array([counts[c] for c in known]) + SMOOTHING * independent) / (n + SMOOTHING)
-    weights = np.array([target.get(c, 0.0) for c in known], dtype=float)
+    known = sorted({*counts, *target, *extra})
+    candidates, n = label_matrix(known, n_labels), counts.total()
+    times, weights = (np.array([of.get(c, 0) for c in known], dtype=float) for of in (counts, target))  # [K]
     if not weights.sum() > 0:
-        raise InputError(
-            "composition prior: there is no target composition; give a support set or label generator samples"
-        )
-    return Prior(
-        candidates,
-        smoothed,
-        weights / weights.sum(),
-        np.array([c in (counts if seen is None else seen) for c in known]),
-    )
+        raise InputError("composition prior: no target composition; give a support set or label generator samples")
+    share = (times @ candidates / max(n, 1)).clip(SMALLEST, 1 - SMALLEST)  # of rows with the label [n_labels]
+    independent = np.exp(candidates @ np.log(share) + ~candidates @ np.log1p(-share))
+    smoothed = (times + SMOOTHING * independent) / (n + SMOOTHING)
+    shown = counts if seen is None else seen
+    return Prior(candidates, smoothed, weights / weights.sum(), np.array([c in shown for c in known]))
 
 
 def target_of(support: Counted, drawn: Counted, source: str) -> dict[Composition, float]:
@@ -105,26 +94,49 @@ def log_joint(probabilities: np.ndarray, candidates: np.ndarray) -> np.ndarray:
     return (np.log(p) - absent) @ candidates.T.astype(p.dtype) + absent.sum(1, keepdims=True)
 
 
-def decode(
+def corrected(
+    probabilities: np.ndarray, prior: Prior, weight: float, strength: float
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Rows, a block at a time, and the corrected scores of all candidates for them.  # [block, K]"""
+    correction = strength * prior.correction(weight)
+    for rows in _blocks(len(probabilities)):
+        yield rows, log_joint(probabilities[rows].astype(np.float64), prior.candidates) + correction
+
+
+def best_label_sets(
     probabilities: np.ndarray, prior: Prior, weight: float, strength: float, back_off: bool = True
 ) -> np.ndarray:
     """Label sets [n, n_labels] of the best score; ties go to the first candidate. See the module for the formula."""
     predicted = np.zeros(probabilities.shape, dtype=bool)
-    correction = strength * prior.correction(weight)
-    known = set(map(bytes, np.packbits(prior.candidates, axis=1)))
     for rows in _blocks(len(probabilities)):
-        block = probabilities[rows].astype(np.float64)
-        scores = log_joint(block, prior.candidates) + correction
-        best = scores.argmax(1)
-        chosen, top = prior.candidates[best], scores[np.arange(len(block)), best]
-        if back_off:
-            own = block > 0.5
-            p = block.clip(SMALLEST, 1 - SMALLEST)
-            alone = np.log(np.maximum(p, 1 - p)).sum(1) + strength * np.log1p(-weight)
-            unknown = np.array([bytes(row) not in known for row in np.packbits(own, axis=1)])
-            chosen = np.where((unknown & (alone > top))[:, None], own, chosen)
-        predicted[rows] = chosen
+        predicted[rows] = reader(probabilities[rows], prior)(weight, strength, back_off)
     return predicted
+
+
+def reader(probabilities: np.ndarray, prior: Prior) -> Callable[[float, float, bool], np.ndarray]:
+    """`best_label_sets` of these rows as a function of weight, strength and back-off. What does not depend on these is computed once: the
+    correction of candidates that P_t does not have is one constant, so that of these only the best one matters."""
+    p = probabilities.astype(np.float64)
+    scores, own = log_joint(p, prior.candidates), p > 0.5
+    p, rows = p.clip(SMALLEST, 1 - SMALLEST), np.arange(len(p))
+    alone = np.log(np.maximum(p, 1 - p)).sum(1)  # of the independent label decisions [n]
+    unknown = ~rows_among(own, prior.candidates)
+    columns = np.tile(np.flatnonzero(prior.target > 0), (len(p), 1))
+    if len(rest := np.flatnonzero(prior.target == 0)):
+        best_of_rest = rest[scores[:, rest].argmax(1)]
+        columns = np.sort(np.column_stack([columns, best_of_rest]), axis=1)  # [n, 1 + |P_t|]: candidates that can win
+    scores = np.take_along_axis(scores, columns, axis=1)
+
+    def best(weight: float, strength: float, back_off: bool) -> np.ndarray:
+        found = scores + (strength * prior.correction(weight))[columns]
+        place = found.argmax(1)
+        chosen = prior.candidates[columns[rows, place]]
+        if back_off:
+            better = unknown & (alone + strength * np.log1p(-weight) > found[rows, place])
+            chosen = np.where(better[:, None], own, chosen)
+        return chosen
+
+    return best
 
 
 def posteriors(
@@ -133,10 +145,8 @@ def posteriors(
     """Corrected probability of each row's own composition `asked` among all candidates, one of which it must be.  # [n]"""
     place = {tuple(np.flatnonzero(row)): at for at, row in enumerate(prior.candidates)}
     wanted = np.array([place[tuple(sorted(composition))] for composition in asked], dtype=int)
-    correction = strength * prior.correction(weight)
     made = np.zeros(len(probabilities))
-    for rows in _blocks(len(probabilities)):
-        scores = log_joint(probabilities[rows].astype(np.float64), prior.candidates) + correction
+    for rows, scores in corrected(probabilities, prior, weight, strength):
         own = scores[np.arange(len(scores)), wanted[rows]]
         made[rows] = np.exp(own - scipy.special.logsumexp(scores, axis=1))
     return made
@@ -147,22 +157,15 @@ def seen_unseen_scores(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For every row: how much the best unseen candidate would have to be raised to be chosen (score of the best seen one minus
     its own), and whether the best seen and the best unseen candidate are right.  # [n] each"""
-    correction = strength * prior.correction(weight)
-    margins, seen_right, unseen_right = [], [], []
-    for rows in _blocks(len(probabilities)):
-        scores = log_joint(probabilities[rows].astype(np.float64), prior.candidates) + correction
-        tops = []
-        for part, right in ((prior.seen, seen_right), (~prior.seen, unseen_right)):
-            where = np.flatnonzero(part)
-            if not len(where):
-                tops.append(np.full(scores.shape[0], -np.inf))
-                right.append(np.zeros(scores.shape[0], dtype=bool))
-                continue
-            best = where[scores[:, where].argmax(1)]
-            tops.append(scores[np.arange(len(best)), best])
-            right.append((prior.candidates[best] == gold[rows]).all(1))
-        margins.append(tops[0] - tops[1])
-    return np.concatenate(margins), np.concatenate(seen_right), np.concatenate(unseen_right)
+    n = len(probabilities)
+    top, right = np.full((2, n), -np.inf), np.zeros((2, n), dtype=bool)
+    for rows, scores in corrected(probabilities, prior, weight, strength):
+        for which, part in enumerate((prior.seen, ~prior.seen)):
+            if part.any():
+                best = np.flatnonzero(part)[scores[:, part].argmax(1)]
+                top[which, rows] = scores[np.arange(len(best)), best]
+                right[which, rows] = (prior.candidates[best] == gold[rows]).all(1)
+    return top[0] - top[1], *right
 
 
 def ausuc(
@@ -181,12 +184,12 @@ def ausuc(
     on_seen = (len(left) - np.searchsorted(left, constants, side="right")) / max(len(seen_right), 1)
     on_unseen = np.searchsorted(gained, constants, side="right") / max(len(unseen_right), 1)
     curve = np.stack([on_seen, on_unseen], axis=1)[::-1]  # accuracy on seen rows ascends
-    area = float(np.sum((curve[1:, 0] - curve[:-1, 0]) * (curve[1:, 1] + curve[:-1, 1]) / 2))
-    return area, curve
+    return float(np.trapezoid(curve[:, 1], curve[:, 0])), curve
 
 
-def harmonic_mean(a: float, b: float) -> float:
-    return 2 * a * b / (a + b) if a + b else 0.0
+def harmonic_mean(a: np.ndarray | float, b: np.ndarray | float) -> np.ndarray | float:
+    """0 where both are 0."""
+    return 2 * a * b / np.maximum(a + b, 1e-12)
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -263,66 +266,36 @@ def choose(
     n_seen, n_unseen = (sum(len(getattr(fold, name)) for fold in folds) for name in ("seen", "unseen"))
     if not n_seen or not n_unseen:
         raise InputError(
-            "composition prior: no held-out rows to choose its weights on; the folds lack validation or support rows"
+            "composition prior: no held-out rows to choose weights on; folds lack validation or support rows"
         )
-    rights = [
-        [_rights(p, gold, fold.prior) for fold in folds for p, gold in [pair(fold)] if len(p)]
-        for pair in (lambda fold: (fold.seen, fold.seen_gold), lambda fold: (fold.unseen, fold.unseen_gold))
+    held = {"seen": [], "unseen": []}
+    for fold in folds:
+        held["seen"].append((reader(fold.seen, fold.prior), fold.seen_gold))
+        held["unseen"].append((reader(fold.unseen, fold.prior), fold.unseen_gold))
+
+    def right(weight: float, strength: float, name: str) -> int:
+        return sum(int((read(weight, strength, back_off) == gold).all(1).sum()) for read, gold in held[name])
+
+    found = [
+        Weights(
+            weight, strength, right(weight, strength, "seen") / n_seen, right(weight, strength, "unseen") / n_unseen
+        )
+        for strength in strengths
+        for weight in weights
     ]
-    found = []
-    for strength in strengths:
-        for weight in weights:
-            seen, unseen = (sum(right(weight, strength, back_off) for right in some) for some in rights)
-            found.append(Weights(weight, strength, seen / n_seen, unseen / n_unseen))
     return max(found, key=lambda w: (round(w.harmonic, 12), -w.strength, -w.weight))
-
-
-def _rights(probabilities: np.ndarray, gold: np.ndarray, prior: Prior) -> Callable[[float, float, bool], int]:
-    """How many rows `decode` gets right, as a function of weight, strength and back-off. What does not depend on these is computed once:
-    the correction of candidates that P_t does not have is one constant, so that of these only the best one matters."""
-    p = probabilities.astype(np.float64)
-    scores, own = log_joint(p, prior.candidates), p > 0.5
-    p = p.clip(SMALLEST, 1 - SMALLEST)
-    alone = np.log(np.maximum(p, 1 - p)).sum(1)
-    known = set(map(bytes, np.packbits(prior.candidates, axis=1)))
-    unknown = np.array([bytes(row) not in known for row in np.packbits(own, axis=1)])
-    own_right = (own == gold).all(1)
-    columns, rest = np.flatnonzero(prior.target > 0), np.flatnonzero(prior.target == 0)
-    if len(rest):
-        best = rest[scores[:, rest].argmax(1)]  # [n]
-        columns = np.concatenate([np.tile(columns, (len(best), 1)), best[:, None]], axis=1)
-    else:
-        columns = np.tile(columns, (len(scores), 1))  # [n, 1 + |P_t|]: candidates that can win
-    reduced = np.take_along_axis(scores, columns, axis=1)
-    right = np.stack([(prior.candidates[column] == gold).all(1) for column in columns.T], axis=1)
-
-    def count(weight: float, strength: float, back_off: bool) -> int:
-        corrected = reduced + (strength * prior.correction(weight))[columns]
-        chosen = corrected.argmax(1)
-        rows = np.arange(len(chosen))
-        made = right[rows, chosen]
-        if back_off:
-            better = unknown & (alone + strength * np.log1p(-weight) > corrected[rows, chosen])
-            made = np.where(better, own_right, made)
-        return int(made.sum())
-
-    return count
 
 
 def em_target(probabilities: np.ndarray, prior: Prior, rounds: int = 50, tolerance: float = 1e-6) -> np.ndarray:
     """P_t re-estimated from the predictions on unlabelled target texts (Saerens et al. 2002): transductive, it looks at the test
     texts, not at their labels. Starts from P_t mixed with P_train.  # [K]"""
-    log_likelihood = np.concatenate(
-        [log_joint(probabilities[rows].astype(np.float64), prior.candidates) for rows in _blocks(len(probabilities))]
-    ) - np.log(prior.train)
+    scores = [scores for _, scores in corrected(probabilities, prior, 0.0, 0.0)]
+    log_likelihood = np.concatenate(scores) - np.log(prior.train)
     target = (prior.train / prior.train.sum() + prior.target) / 2
     for _ in range(rounds):
         with np.errstate(divide="ignore"):
-            scores = log_likelihood + np.log(target)
-        posterior = np.exp(scores - scores.max(1, keepdims=True))
-        posterior /= posterior.sum(1, keepdims=True)
-        new = posterior.mean(0)
-        if np.abs(new - target).sum() < tolerance:
-            return new
-        target = new
+            posterior = scipy.special.softmax(log_likelihood + np.log(target), axis=1)
+        last, target = target, posterior.mean(0)
+        if np.abs(target - last).sum() < tolerance:
+            break
     return target

@@ -12,22 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from compaug.evaluation.composition_prior import (
-    STRENGTHS,
-    WEIGHTS,
-    Calibration,
-    Fold,
-    Prior,
-    Weights,
-    ausuc,
-    calibrate,
-    choose,
-    decode,
-    em_target,
-    prior_of,
-    seen_unseen_scores,
-    target_of,
-)
+from compaug.evaluation import composition_prior
+from compaug.evaluation.composition_prior import Fold, Prior, Weights, best_label_sets, calibrate, target_of
 from compaug.evaluation.gold import Gold
 from compaug.evaluation.predictions import Predictions
 from compaug.records import InputError
@@ -73,10 +59,8 @@ class Case:
             raise InputError(
                 f"{self.final.path}: composition_prior.target is {source}, but the requests were not given; train with --compositions"
             )
-        target = (
-            target_of(self.final.support, self.final.drawn or {}, source) if self.final.support else self.final.train
-        )
-        return _prior(self.final, target)
+        support = target_of(self.final.support, self.final.drawn or {}, source) if self.final.support else None
+        return _prior(self.final, support or self.final.train)
 
     @cached_property
     def weights(self) -> Weights:
@@ -99,18 +83,16 @@ class Case:
                 )
             return Weights(weight, strength)
         folds = [fold_of(fold, self.gold, calibrated) for fold in self.folds]
-        weights, strengths = (
-            (WEIGHTS if weight is None else (weight,)),
-            (STRENGTHS if strength is None else (strength,)),
-        )
-        return choose(folds, weights, strengths, self.options.back_off)
+        weights = composition_prior.WEIGHTS if weight is None else (weight,)
+        strengths = composition_prior.STRENGTHS if strength is None else (strength,)
+        return composition_prior.choose(folds, weights, strengths, self.options.back_off)
 
 
 PART_OF_SPLIT = {"unseen": "test", "seen": "seen_test", "iid": "iid_test"}
 
 
 def _prior(learner: Predictions, target: Mapping) -> Prior:
-    return prior_of(learner.learned, target, learner.test.shape[1], learner.support, learner.train)
+    return composition_prior.prior_of(learner.learned, target, learner.test.shape[1], learner.support, learner.train)
 
 
 # ---------------------------------------------------------------- the decodings
@@ -118,23 +100,22 @@ def _prior(learner: Predictions, target: Mapping) -> Prior:
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """Label sets {split: bool [n, n_labels]}; how they were scored, for the seen-unseen curve; weights that were chosen."""
+    """Label sets {split: bool [n, n_labels]}; how they were scored, for the seen-unseen curve: without `chosen`, uncorrected."""
 
     sets: Mapping[str, np.ndarray]
     probabilities: Mapping[str, np.ndarray]
     prior: Prior | None = None  # None: that of the case
-    weight: float = 0.0
-    strength: float = 0.0
     chosen: Weights | None = None
 
     def ausuc(self, case: Case) -> float:
         """Area under the seen-unseen curve, in [0, 1]."""
-        prior = self.prior or case.prior
-        scores = (
-            seen_unseen_scores(self.probabilities[split], prior, case.truth[split], self.weight, self.strength)
-            for split in ("seen", "unseen")
-        )
-        return ausuc(*scores)[0]
+        prior, chosen = self.prior or case.prior, self.chosen or Weights(0.0, 0.0)
+        how = chosen.weight, chosen.strength
+        ranked = {
+            s: composition_prior.seen_unseen_scores(p, prior, case.truth[s], *how)
+            for s, p in self.probabilities.items()
+        }
+        return composition_prior.ausuc(ranked["seen"], ranked["unseen"])[0]
 
 
 def _threshold(case: Case) -> Decoded:
@@ -150,7 +131,8 @@ def _tuned_thresholds(case: Case) -> Decoded:
 
 def _joint(case: Case) -> Decoded:
     """The best known composition, uncorrected."""
-    return Decoded({split: decode(p, case.prior, 0.0, 0.0, back_off=False) for split, p in case.raw.items()}, case.raw)
+    sets = {split: best_label_sets(p, case.prior, 0.0, 0.0, back_off=False) for split, p in case.raw.items()}
+    return Decoded(sets, case.raw)
 
 
 def _composition_prior(case: Case) -> Decoded:
@@ -166,14 +148,14 @@ def _uncalibrated(case: Case) -> Decoded:
 def _em(case: Case) -> Decoded:
     """P_t estimated again from the texts of all test sets, not from their labels: transductive."""
     prior, everything = case.prior, np.concatenate(list(case.calibrated.values()))
-    moved = Prior(prior.candidates, prior.train, em_target(everything, prior), prior.seen)
+    moved = Prior(prior.candidates, prior.train, composition_prior.em_target(everything, prior), prior.seen)
     return _corrected(case, case.calibrated, moved, case.weights)
 
 
 def _corrected(case: Case, probabilities: Mapping[str, np.ndarray], prior: Prior, chosen: Weights) -> Decoded:
-    weight, strength = chosen.weight, chosen.strength
-    sets = {split: decode(p, prior, weight, strength, case.options.back_off) for split, p in probabilities.items()}
-    return Decoded(sets, probabilities, prior, weight, strength, chosen)
+    how = chosen.weight, chosen.strength, case.options.back_off
+    sets = {split: best_label_sets(p, prior, *how) for split, p in probabilities.items()}
+    return Decoded(sets, probabilities, prior, chosen)
 
 
 DECODINGS: dict[str, Callable[[Case], Decoded]] = {
@@ -228,6 +210,6 @@ def cross_calibrated(probabilities: np.ndarray, gold: np.ndarray, parts: int = 5
     made = probabilities.astype(np.float64)
     for at in range(parts):
         own = part == at
-        adjust: Calibration = calibrate(probabilities[~own], gold[~own])
+        adjust = calibrate(probabilities[~own], gold[~own])
         made[own] = adjust(probabilities[own])
     return made

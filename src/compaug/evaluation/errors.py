@@ -7,10 +7,8 @@ from collections.abc import Collection
 
 import numpy as np
 
-from compaug.evaluation.metrics import percent
+from compaug.evaluation.metrics import label_matrix, percent, rows_among
 from compaug.records import Labels
-
-KINDS = ("exact", "subset", "empty", "superset", "overlap", "disjoint")  # they add up to all rows
 
 
 def analyse(gold: np.ndarray, predicted: np.ndarray, supported: np.ndarray | None = None) -> dict[str, float]:
@@ -48,11 +46,7 @@ def kinds(gold: np.ndarray, predicted: np.ndarray) -> dict[str, np.ndarray]:
 
 def among(matrix: np.ndarray, compositions: Collection[tuple[int, ...]]) -> np.ndarray:
     """Which rows [n, n_labels] are one of the compositions.  # bool [n]"""
-    wanted = np.zeros((len(compositions), matrix.shape[1]), dtype=bool)
-    for row, composition in enumerate(compositions):
-        wanted[row, list(composition)] = True
-    known = set(map(bytes, np.packbits(wanted, axis=1)))
-    return np.array([bytes(row) in known for row in np.packbits(matrix, axis=1)], dtype=bool)
+    return rows_among(matrix, label_matrix(list(compositions), matrix.shape[1]))
 
 
 def compositions(matrix: np.ndarray, labels: Labels) -> list[str]:

@@ -23,14 +23,9 @@ from dataclasses import replace
 import numpy as np
 
 from compaug.evaluation.cells import Found, Outcome
+from compaug.evaluation.composition_prior import harmonic_mean
 from compaug.evaluation.results import CELL_COLUMNS, Row
-from compaug.evaluation.statistics import (
-    holm,
-    paired_t_test,
-    resampled_means,
-    sign_flip_test,
-    summarise,
-)
+from compaug.evaluation.statistics import holm, paired_t_test, resampled_means, sign_flip_test, summarise
 from compaug.experiments import NONE, Cell
 from compaug.records import sub_seed
 
@@ -107,8 +102,8 @@ def accuracy_gain(pairs: Pairs) -> dict[str, float | None]:
 def harmonic_gain(pairs: Pairs) -> dict[str, float | None]:
     """In the harmonic mean of seen and unseen Acc, in points; seen and unseen rows are drawn again separately."""
     seen, unseen = (np.array([[own[s].mean(), other[s].mean()] for own, other in pairs]) for s in ("seen", "unseen"))
-    by_seed = _harmonic(seen, unseen) @ [1, -1]
-    return _line(by_seed, _differences(_harmonic(_drawn(pairs, "seen"), _drawn(pairs, "unseen"))), None)
+    by_seed = harmonic_mean(seen, unseen) @ [1, -1]
+    return _line(by_seed, _differences(harmonic_mean(_drawn(pairs, "seen"), _drawn(pairs, "unseen"))), None)
 
 
 def _drawn(pairs: Pairs, split: str) -> np.ndarray:
@@ -120,10 +115,6 @@ def _drawn(pairs: Pairs, split: str) -> np.ndarray:
 def _differences(drawn: np.ndarray) -> np.ndarray:
     """Gains averaged over seeds.  # [resamples]"""
     return (drawn[:, ::2] - drawn[:, 1::2]).mean(axis=1)
-
-
-def _harmonic(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return 2 * a * b / np.maximum(a + b, 1e-12)
 
 
 def _line(by_seed: np.ndarray, drawn: np.ndarray, p_rows: float | None) -> dict[str, float | None]:

@@ -22,6 +22,12 @@ def label_matrix(label_sets: Sequence[Iterable[int]], n_labels: int) -> np.ndarr
     return matrix
 
 
+def rows_among(matrix: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Which rows [n, n_labels] are also rows of `others` [m, n_labels].  # bool [n]"""
+    known = set(map(bytes, np.packbits(others, axis=1)))
+    return np.array([bytes(row) in known for row in np.packbits(matrix, axis=1)], dtype=bool)
+
+
 def instance_scores(gold: np.ndarray, predicted: np.ndarray, empty_both: str = "one") -> dict[str, np.ndarray]:
     """Scores of every instance in [0, 1], each an array [n], for gold g and prediction p.
 

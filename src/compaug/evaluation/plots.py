@@ -10,7 +10,7 @@ from pathlib import Path
 
 from compaug.evaluation.gold import Gold
 from compaug.evaluation.metrics import DECIMALS
-from compaug.evaluation.results import write_csv
+from compaug.records import write_csv
 
 PARTS = ("train", "support", "requested", "kept", "test")
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,37 +118,50 @@ def read(path: Path | str, n_labels: int) -> Predictions:
     """InputError, one line that names file and line, unless every row is a prediction for n_labels labels."""
     lines = read_lines(path, REMEDY)
     header = _header(f"{path}:1", next(lines, (1, {}))[1], n_labels)
-    rows: dict[str, dict[str, tuple[int, dict]]] = {split: {} for split in FIELDS}  # split -> id -> line and row
+    rows: dict[str, dict[str, dict]] = {split: {} for split in FIELDS}  # split -> id -> row
     for number, row in lines:
-        split, row_id = row.get("split"), row.get("id")
+        where, split, row_id = f"{path}:{number}", row.get("split"), row.get("id")
         if split not in FIELDS or not FIELDS[split] <= row.keys() <= FIELDS[split] | {"unparsed"}:
             fields = ", ".join(sorted(FIELDS.get(split, FIELDS["test"])))
-            raise InputError(f"{path}:{number}: not a prediction; expected the fields {fields}; {REMEDY}")
+            raise InputError(f"{where}: not a prediction; expected the fields {fields}; {REMEDY}")
         if not isinstance(row_id, str):
-            raise InputError(f"{path}:{number}: not a prediction; its id is no word; {REMEDY}")
+            raise InputError(f"{where}: not a prediction; its id is no word; {REMEDY}")
         if row_id in rows[split]:
-            raise InputError(f"{path}:{number}: id {row_id!r} is predicted twice; {REMEDY}")
-        rows[split][row_id] = number, row
-    held, test = rows["validation"], rows["test"]
-    gold = [_labels(f"{path}:{number}", row["labels"], n_labels) for number, row in held.values()]
-    unparsed = [row["unparsed"] for _, row in test.values() if "unparsed" in row]
+            raise InputError(f"{where}: id {row_id!r} is predicted twice; {REMEDY}")
+        if not isinstance(row["probabilities"], list) or len(row["probabilities"]) != n_labels:
+            raise InputError(f"{where}: not a list of {n_labels} probabilities, one for each label; {REMEDY}")
+        if not all(
+            isinstance(value, int | float) and 0 <= value <= 1 for value in row["probabilities"]
+        ):  # NaN: neither
+            raise InputError(f"{where}: a probability is not a finite number in [0, 1]; {REMEDY}")
+        if "labels" in row:
+            row["labels"] = _labels(where, row["labels"], n_labels)
+        rows[split][row_id] = row
+    held, test = rows["validation"].values(), rows["test"].values()
+    unparsed = [row["unparsed"] for row in test if "unparsed" in row]
+    validation, tested = (
+        np.array([row["probabilities"] for row in some], dtype=float).reshape(-1, n_labels) for some in (held, test)
+    )
     return Predictions(
         path=Path(path),
         **header,
-        validation=_probabilities(path, held.values(), n_labels),
-        validation_gold=label_matrix(gold, n_labels),
-        source=np.array([row["source"] for _, row in held.values()], dtype=str),
-        ids=tuple(test),
-        test=_probabilities(path, test.values(), n_labels),
+        validation=validation,
+        validation_gold=label_matrix([row["labels"] for row in held], n_labels),
+        source=np.array([row["source"] for row in held], dtype=str),
+        ids=tuple(rows["test"]),
+        test=tested,
         unparsed=np.array(unparsed) if unparsed else None,
     )
 
 
 def _header(where: str, header: Mapping, n_labels: int) -> dict:
+    def counted(name: str) -> Counter[Composition]:
+        sets = {key: [int(label) for label in key.split(",") if label] for key in header[name]}
+        return Counter({_labels(where, sets[key], n_labels): int(n) for key, n in header[name].items()})
+
     try:
-        made = {name: _counts(where, header[name], n_labels) for name in COUNTS}
-        made["drawn"] = _counts(where, header["drawn"], n_labels) if "drawn" in header else None
-        made |= {name: int(header[name]) for name in NUMBERS}
+        made = {name: counted(name) for name in COUNTS} | {name: int(header[name]) for name in NUMBERS}
+        made["drawn"] = counted("drawn") if "drawn" in header else None
         return made | {"losses": tuple(map(float, header.get("losses", ())))}
     except InputError:
         raise
@@ -156,34 +169,8 @@ def _header(where: str, header: Mapping, n_labels: int) -> dict:
         raise InputError(f"{where}: not the header of a predictions file ({error}); {REMEDY}") from None
 
 
-def _counts(where: str, found: Mapping[str, int], n_labels: int) -> Counter[Composition]:
-    return Counter(
-        {
-            _labels(where, [int(label) for label in key.split(",") if label], n_labels): int(n)
-            for key, n in found.items()
-        }
-    )
-
-
 def _labels(where: str, values: Sequence[object], n_labels: int) -> Composition:
     try:
         return label_ids(values, n_labels)
     except (InputError, TypeError) as error:
         raise InputError(f"{where}: {error}; {REMEDY}") from None
-
-
-def _probabilities(path: Path | str, rows: Collection[tuple[int, dict]], n_labels: int) -> np.ndarray:
-    """[rows, n_labels]. The rows are checked together, which is fast, and one by one only to name the line that is wrong."""
-    try:
-        matrix = np.array([row["probabilities"] for _, row in rows], dtype=float).reshape(len(rows), n_labels)
-        if ((matrix >= 0) & (matrix <= 1)).all():  # NaN fails both comparisons
-            return matrix
-    except (TypeError, ValueError):
-        pass
-    for number, row in rows:
-        values = row["probabilities"]
-        if not isinstance(values, list) or len(values) != n_labels:
-            raise InputError(f"{path}:{number}: not a list of {n_labels} probabilities, one for each label; {REMEDY}")
-        if not all(isinstance(value, int | float) and 0 <= value <= 1 for value in values):
-            raise InputError(f"{path}:{number}: a probability is not a finite number in [0, 1]; {REMEDY}")
-    raise AssertionError("every row is right but all of them together are not")

@@ -6,6 +6,7 @@ of texts are compared on equal numbers and memory does not grow with them; the c
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -66,12 +67,8 @@ def copied(texts: Sequence[str], corpus: Iterable[str]) -> dict[str, float | Non
             for number, start in places.get(gram, ()):
                 if start and at and words[number][start - 1] == real_words[at - 1]:
                     continue  # this run was grown from an earlier word
-                length = SEED_WORDS
-                ours, theirs = words[number][start + length :], real_words[at + length :]
-                for own, other in zip(ours, theirs, strict=False):
-                    if own != other:
-                        break
-                    length += 1
+                pairs = zip(words[number][start:], real_words[at:], strict=False)
+                length = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
                 longest[number] = max(longest[number], length)
     if not texts:
         return {"exact": None, "mean_run": None, "long_run": None}

@@ -41,9 +41,7 @@ def draw(selected: Mapping[str, Sequence[Example]], n: int, seed: int) -> list[I
         if len(examples) < n:
             raise InputError(f"{generator}: {n} texts are to be rated but it has {len(examples)}; lower --texts")
         if not all(example.requested_labels for example in examples):
-            raise InputError(
-                f"{generator}: a row without `requested_labels`; give the kept texts, data/selected/*.jsonl"
-            )
+            raise InputError(f"{generator}: a row without `requested_labels`; give kept texts, data/selected/*.jsonl")
         rng = np.random.default_rng(sub_seed(seed, "ratings", generator))
         drawn += [(generator, examples[row]) for row in rng.choice(len(examples), size=n, replace=False)]
     order = np.random.default_rng(sub_seed(seed, "ratings")).permutation(len(drawn))
@@ -61,9 +59,7 @@ def sheet_rows(items: Sequence[Item], labels: Labels) -> list[dict[str, str]]:
     """Rows of the CSV. InputError for a label whose name could not be written there."""
     for name in labels.names:
         if SEPARATOR in name or name.casefold() == NOTHING:
-            raise InputError(
-                f"label {name!r}: a rating sheet separates labels by {SEPARATOR!r} and has {NOTHING!r}; rename it"
-            )
+            raise InputError(f"label {name!r}: rating sheets use {SEPARATOR!r} and {NOTHING!r} themselves; rename it")
     return [{"text_id": item.text_id, "text": _plain(item.text), "labels": ""} for item in items]
 
 
@@ -100,9 +96,8 @@ def read(path: Path, items: Sequence[Item], labels: Labels) -> dict[str, tuple[i
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; give the sheets that the raters sent back") from None
     except (UnicodeDecodeError, csv.Error):
-        raise InputError(
-            f"{path}: not a CSV in UTF-8; save the sheet again as 'CSV UTF-8', separated by commas"
-        ) from None
+        said = "not a CSV in UTF-8; save the sheet again as 'CSV UTF-8', separated by commas"
+        raise InputError(f"{path}: {said}") from None
 
 
 def _read(path: Path, known: Collection[str], labels: Labels) -> dict[str, tuple[int, ...]]:
@@ -177,7 +172,7 @@ def alpha(ratings: np.ndarray) -> float | None:
 def shares(asked: np.ndarray, read: np.ndarray) -> dict[str, float]:
     """acc, corr and comp (percent) of what a reader finds, bool [n, n_labels], against what was asked."""
     found = instance_scores(asked, read)
-    return {name: percent(float(found[name].mean())) for name in METRICS}
+    return {name: percent(found[name].mean()) for name in METRICS}
 
 
 def oracle_shares(
@@ -188,7 +183,5 @@ def oracle_shares(
     found = []
     for example in examples:
         asked, readings = set(example.requested_labels), [set(reading) for reading in oracle(example.text)]
-        found.append(
-            [any(r == asked for r in readings), any(r <= asked for r in readings), any(r >= asked for r in readings)]
-        )
-    return {name: percent(float(value)) for name, value in zip(METRICS, np.mean(found, axis=0), strict=True)}
+        found.append([any(fits(read, asked) for read in readings) for fits in (set.__eq__, set.__le__, set.__ge__)])
+    return dict(zip(METRICS, map(percent, np.mean(found, axis=0)), strict=True))

@@ -67,15 +67,8 @@ def _prefix_tuned(network_of, parts_of, latent_of):
         tokenizer, decoder = load_decoder(backbones["decoder"])
         network = network_of(SimpleNamespace(**settings), task.labels, decoder.config)
         network = prefix.load_into(network, tensors, model_dir)
-        state = decoder_states(
-            decoder,
-            tokenizer,
-            lambda some, index: network(index["pair_label"]),
-            parts_of,
-            compositions,
-            task,
-            settings["prefix_length"],
-        )
+        prompts = compositions, task, settings["prefix_length"]
+        state = decoder_states(decoder, tokenizer, lambda _, index: network(index["pair_label"]), parts_of, *prompts)
         if latent_of is None:
             return {"latent": state, "state": state}
         pairs = torch.tensor([label for composition in compositions for label in composition], device=device())
@@ -96,9 +89,7 @@ def _ld_vae(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndar
         z_label, z_content = network.sample(some, [seeds[composition] for composition in some])
         return network(z_label, z_content[index["pair_row"]])
 
-    z_label, _ = network.sample(
-        compositions, [seeds[composition] for composition in compositions]
-    )  # [N, 1 or L, latent]
+    z_label, _ = network.sample(compositions, [seeds[c] for c in compositions])  # [N, 1 or L, latent]
     state = decoder_states(decoder, tokenizer, rows_of, tuple, compositions, task, settings["prefix_length"])
     return {"latent": z_label.mean(1).cpu().numpy(), "state": state}
 
@@ -127,10 +118,8 @@ def decoder_states(
     decoder = decoder.to(device()).eval()
 
     def states(sources: list[list[int]], some: Sequence[Composition]) -> Tensor:
-        index = {
-            name: tensor.to(device())
-            for name, tensor in prefix.pairs([parts_of(composition) for composition in some], prefix_length).items()
-        }
+        places = prefix.pairs([parts_of(composition) for composition in some], prefix_length)
+        index = {name: tensor.to(device()) for name, tensor in places.items()}
         rows = prefix.place(rows_of(some, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
         input_ids, mask = (tensor.to(device()) for tensor in pad(sources, tokenizer.eos_token_id))
         mask = torch.cat([index["prefix_mask"], mask], dim=1)
@@ -155,11 +144,8 @@ def phrase_states(
     found = []
     for start in range(0, len(compositions), BATCH):
         some = compositions[start : start + BATCH]
-        encoded = tokenizer(
-            [task.source(composition) for composition in some],
-            add_special_tokens=False,
-            return_offsets_mapping=True,
-        )
+        prompts = [task.source(composition) for composition in some]
+        encoded = tokenizer(prompts, add_special_tokens=False, return_offsets_mapping=True)
         last = states(encoded["input_ids"], some)
         for row, composition in enumerate(some):
             for first, end in phrase_spans(task, composition):

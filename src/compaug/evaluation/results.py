@@ -44,14 +44,13 @@ predictions of every cell under threshold, in rows over all seeds.
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from compaug.evaluation.cells import Found
 from compaug.evaluation.metrics import DECIMALS
-from compaug.records import atomic_path
+from compaug.records import write_csv
 
 CELL_COLUMNS = ("experiment", "benchmark", "scale", "generator", "selection", "classifier")
 COLUMNS = (*CELL_COLUMNS, "decoding", "seed", "split", "metric", "value")
@@ -85,11 +84,6 @@ def confusions(found: Found) -> Iterator[Row]:
 def write_table(path: Path | str, columns: Sequence[str], rows: Iterable[Sequence[str | int | float | None]]) -> None:
     """A CSV of sorted rows; None is an empty field, a float has at most four decimals and no negative zero."""
     write_csv(path, columns, sorted([shown(value) for value in row] for row in rows))
-
-
-def write_csv(path: Path | str, columns: Sequence[str], rows: Iterable[Sequence]) -> None:
-    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-        csv.writer(stream, lineterminator="\n").writerows([columns, *rows])
 
 
 def shown(value: str | float | None) -> str:

@@ -36,10 +36,9 @@ def summary(arms: Mapping[str, dict], side_car: Mapping) -> dict:
         blocks["gap"] = {"iid_acc": iid_acc, "cg_acc": cg_acc}
         if cg_acc:
             blocks["gap"]["ratio"] = round(iid_acc / cg_acc, DECIMALS)
-    blocks["selection"] = {f"n_{name}": side_car[name] for name in SELECTION if name in side_car}
-    blocks["selection"] |= {
-        name: round(side_car[name], DECIMALS) for name in SELECTION_QUALITY if side_car.get(name) is not None
-    }
+    counts = {f"n_{name}": side_car[name] for name in SELECTION if name in side_car}
+    measured = {name: side_car[name] for name in SELECTION_QUALITY if side_car.get(name) is not None}
+    blocks["selection"] = counts | {name: round(value, DECIMALS) for name, value in measured.items()}
     return blocks
 
 
@@ -59,15 +58,12 @@ def accuracy_gain(gold: np.ndarray, augmented: np.ndarray, baseline: np.ndarray,
 def coverage(requested: Mapping[str, int], train: Collection[str], test: Collection[str]) -> dict:
     """How well the requested compositions (key -> times) meet the test compositions. Never used upstream."""
     asked, test = {key for key, times in requested.items() if times}, set(test)
-    in_test = asked & test
-    n_requests = sum(requested.values())
+    in_test, n_requests = asked & test, sum(requested.values())
     return {
         "requested_compositions": len(asked),
         "in_test": len(in_test),
         "unseen_in_training": len(asked - set(train)),
         "test_compositions": len(test),
         "test_never_requested": sorted(test - asked),
-        "share_of_requests_in_test": percent(sum(requested[key] for key in in_test) / n_requests)
-        if n_requests
-        else 0.0,
+        "share_of_requests_in_test": percent(sum(requested[key] for key in in_test) / max(n_requests, 1)),
     }

@@ -41,20 +41,16 @@ def backbone_names(backbones: Backbones, roles: Collection[str]) -> dict[str, st
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]], left: Collection[int] = (0,)) -> str:
     """A pipe table, padded to read as plain text too; the columns in `left` hold words, not numbers."""
-    cells = [[_escape(cell) for cell in row] for row in (header, *rows)]
-    widths = [max(3, *(len(row[column]) for row in cells)) for column in range(len(header))]
-    cells.insert(1, ["-" * (width - 1) + ("-" if column in left else ":") for column, width in enumerate(widths)])
-
-    def line(row: list[str]) -> str:
-        padded = [
-            cell.ljust(width) if column in left else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=False))
-        ]
-        return f"| {' | '.join(padded)} |"
-
-    return "\n".join(line(row) for row in cells)
+    columns = []
+    for at, column in enumerate(zip(header, *rows, strict=True)):
+        texts = [_escape(text) for text in column]
+        width, align = max(3, *map(len, texts)), str.ljust if at in left else str.rjust
+        rule = "-" * (width - 1) + ("-" if at in left else ":")
+        name, *below = (align(text, width) for text in texts)
+        columns.append([name, rule, *below])
+    return "\n".join(f"| {' | '.join(row)} |" for row in zip(*columns, strict=True))
 
 
-def _escape(cell: object) -> str:
-    """One line in which no bar ends the cell and no `<none>` passes for an HTML tag."""
-    return " ".join(str(cell).split()).replace("|", "\\|").replace("<", "\\<")
+def _escape(text: object) -> str:
+    """One line in which no bar ends the column and no `<none>` passes for an HTML tag."""
+    return " ".join(str(text).split()).replace("|", "\\|").replace("<", "\\<")

@@ -8,7 +8,7 @@ import pandas as pd
 
 from compaug.evaluation.longtable import difference, pick, rows_by, summaries
 from compaug.reports import figures
-from compaug.reports.entries import LEVEL, Entry, Figure, Table, entry, gain
+from compaug.reports.entries import LEVEL, Entry, Figure, Table, entry, gain, grouped
 from compaug.reports.queries import Results
 
 TITLE = "Composition prior: seen against unseen compositions"
@@ -100,15 +100,15 @@ def _gains(results: Results, benchmark: str) -> list[Table]:
 
 def claim(gains: pd.DataFrame, names: list[str]) -> str:
     """For which generators the correction moves H: by the corrected test over seeds, and by the interval over rows."""
-    groups: dict[str, list[str]] = {}
+    verdicts = []
     for name in names:
         row = pick(gains, generator=name).iloc[0]
         sure = row["p_seeds"] < LEVEL
         up, down = sure and row["low_rows"] > 0 < row["mean"], sure and row["high_rows"] < 0 > row["mean"]
-        way = "raises H" if up else "lowers H" if down else "cannot be shown to move H"
-        groups.setdefault(way, []).append(f"`{name}`")
-    said = "; ".join(f"{way} for {', '.join(some)}" for way, some in groups.items())
-    return f"By the test over seeds and the interval over test rows together, the composition prior {said}."
+        verdicts.append((name, "raises H" if up else "lowers H" if down else "cannot be shown to move H"))
+    return (
+        f"By the test over seeds and the interval over test rows together, the composition prior {grouped(verdicts)}."
+    )
 
 
 def _chosen(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,8 @@ CSV = ("table", "row", "column", "value", "ci95", "paper", "shown")
 
 @dataclass(frozen=True)
 class Entry:
-    """Ours with the half width of its 95 % interval, and the paper's; or words in the place of ours. Counts are integers."""
+    """One number of a table: ours, with the half width of its 95 % interval, and the paper's; or words in the place of ours. Counts are
+    integers, everything else is a float."""
 
     ours: float | None = None
     ci95: float | None = None
@@ -105,6 +106,14 @@ def bounds(low: float, high: float, sign: bool = False) -> str:
 
 def p_value(value: float | None) -> str:
     return "< 0.001" if value is not None and value < 0.001 else number(value, digits=3)
+
+
+def grouped(verdicts: Iterable[tuple[str, str]]) -> str:
+    """ "<verdict> for `a`, `b`; ..." of (name, verdict)."""
+    groups: dict[str, list[str]] = {}
+    for name, verdict in verdicts:
+        groups.setdefault(verdict, []).append(f"`{name}`")
+    return "; ".join(f"{verdict} for {', '.join(names)}" for verdict, names in groups.items())
 
 
 # ---------------------------------------------------------------- formats

@@ -16,7 +16,7 @@ EXPERIMENT = "classifiers"
 INTRO = "Percent of the test texts, mean and 95 % t interval over seeds: what the classifiers answer, and where they are right."
 SPLITS = ("iid", "unseen")
 BY = ["classifier", "split", "generator"]
-KINDS = {words: f"kind_{kind}" for kind, (words, *_) in figures.KINDS.items()}
+KINDS = {f"kind_{kind}": words for kind, (words, *_) in figures.KINDS.items()}
 CONFUSIONS = 3  # pairs of each classifier
 UNPARSED = (
     "Answers with a piece that is no sentence about a label, which is skipped, and such pieces, a seed (`sgm` chooses among the labels and the "
@@ -28,7 +28,7 @@ def tables(results: Results) -> list[Table]:
     made = []
     for _, benchmark, rows in results.of(EXPERIMENT, selection="top_k"):
         answers = pick(rows, decoding="threshold", split=SPLITS)
-        unread = {"answers": "unparsed_rows", "pieces": "unparsed_pieces"}
+        unread = {"unparsed_rows": "answers", "unparsed_pieces": "pieces"}
         title = f"{benchmark}: answers that could not be read"
         made += [
             _table(results, f"{benchmark}: kinds of answers", results.setting(answers), answers, KINDS),
@@ -40,12 +40,8 @@ def tables(results: Results) -> list[Table]:
 
 
 def _table(results: Results, title: str, note: str, rows: pd.DataFrame, columns: dict[str, str]) -> Table:
-    lines = []
-    for split in SPLITS:
-        which = {words: (split, metric) for words, metric in columns.items()}
-        lines += results.lines(rows, BY, which)
-    lines.sort(key=lambda line: results.rank(line[0]))
-    return Table(title, note, [BY[0], "test", BY[2], *columns], lines)
+    lines = sorted(results.by_split(rows, BY, columns, SPLITS), key=lambda line: results.rank(line[0]))
+    return Table(title, note, [BY[0], "test", BY[2], *columns.values()], lines)
 
 
 def _where(rows: pd.DataFrame) -> dict[str, str]:
@@ -54,7 +50,7 @@ def _where(rows: pd.DataFrame) -> dict[str, str]:
     sizes = sorted(int(name.removeprefix("n_size_")) for name in counts.index if name.startswith("n_size_"))
     parts = {f"size_{size}": f"{size} label{'s' * (size != 1)}" for size in sizes}
     parts |= {part: part.replace("_", " ") for part in ("in_support", "not_in_support") if f"n_{part}" in counts}
-    return {f"{words} ({round(counts[f'n_{part}'])} rows)": f"acc_{part}" for part, words in parts.items()}
+    return {f"acc_{part}": f"{words} ({round(counts[f'n_{part}'])} rows)" for part, words in parts.items()}
 
 
 def _confusions(results: Results, benchmark: str) -> Table:

@@ -25,11 +25,10 @@ def tables(results: Results) -> list[Table]:
         of = rows_by(gains, *VARIED)
         told = [name for name in VARIED if name in ("split", "generator") or rows[name].nunique() > 1]
         lines = []
-        for split in SPLITS:
-            columns = {words: (split, metric) for metric, words in METRICS.items()}
-            for key, entries in results.entries(rows, VARIED, columns).items():
-                words = [word for name, word in zip(VARIED, key, strict=True) if name in told]
-                lines.append([*words, *entries, *(gain(of.get(key)) if of else [])])
+        for line in results.by_split(rows, VARIED, METRICS, SPLITS):
+            key, entries = tuple(line[: len(VARIED)]), line[len(VARIED) :]
+            words = [word for name, word in zip(VARIED, key, strict=True) if name in told]
+            lines.append([*words, *entries, *(gain(of.get(key)) if of else [])])
         more = ["Acc over none", "over rows", "p, seeds", "p, rows"] if of else []
         header = ["test", *told[1:], *UNSEEN, *more]
         made.append(Table(f"{experiment}: {benchmark}", results.setting(rows), header, lines))

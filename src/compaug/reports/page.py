@@ -12,7 +12,7 @@ from PIL import Image
 
 from compaug.evaluation.longtable import digest_of, pick, rows_by, summaries
 from compaug.records import InputError
-from compaug.reports import contents, number
+from compaug.reports import NOT_REPORTED, contents, number
 from compaug.reports.entries import LEVEL, gain
 from compaug.reports.queries import FIRST, Results
 from compaug.reports.rendering import render
@@ -32,44 +32,26 @@ def verdicts(results: Results) -> list[dict]:
             continue
         best = max(others, key=lambda name: found["unseen", name].mean)
         over_none, over_repeating = own[best, "none"], own.get((best, "oversample"))
-        made.append(
-            {
-                "benchmark": benchmark,
-                "best": best,
-                "none": found["unseen", "none"].mean,
-                "acc": found["unseen", best].mean,
-                "iid": found["iid", "none"].mean if ("iid", "none") in found else None,
-                "gain": gain(over_none),
-                "helped": sure(over_none),
-                "over": None if over_repeating is None else gain(over_repeating),
-                "beats": "" if over_repeating is None else sure(over_repeating),
-                "commit": over_none["commit"],
-            }
-        )
+        none, acc = found["unseen", "none"].mean, found["unseen", best].mean
+        iid = found["iid", "none"].mean if ("iid", "none") in found else None
+        verdict = {"benchmark": benchmark, "best": best, "none": none, "acc": acc, "iid": iid}
+        verdict |= {"gain": gain(over_none), "helped": sure(over_none), "commit": over_none["commit"], "over": None}
+        if over_repeating is not None:
+            verdict |= {"over": gain(over_repeating), "beats": sure(over_repeating)}
+        made.append(verdict)
     return made
 
 
 def corrected(results: Results) -> list[dict]:
     """For every benchmark of the generalised protocol: what the composition prior does for the classifier without augmentation."""
-    made = []
-    for experiment, benchmark, rows in results.of("prior"):
-        gains = pick(
-            results.gains,
-            experiment=experiment,
-            benchmark=benchmark,
-            metric="harmonic",
-            generator="none",
-            selection="top_k",
-            classifier="bert",
-            decoding="composition_prior",
-            over="threshold",
-        )
-        rows = pick(rows, generator="none", classifier="bert", selection="top_k", metric=("acc", "harmonic"))
+    made, cell = [], {"generator": "none", "classifier": "bert", "selection": "top_k"}
+    keys = {"harmonic": ("unseen", "harmonic"), "seen": ("seen", "acc"), "unseen": ("unseen", "acc")}
+    gains = pick(results.gains, experiment="prior", metric="harmonic", over="threshold", decoding="composition_prior")
+    for _, benchmark, rows in results.of("prior", **cell, metric=("acc", "harmonic")):
         found = summaries(rows, "decoding", "split", "metric")
-        keys = {"harmonic": ("unseen", "harmonic"), "seen": ("seen", "acc"), "unseen": ("unseen", "acc")}
-        for _, row in gains.iterrows():
+        for _, row in pick(gains, benchmark=benchmark, **cell).iterrows():
             pairs = {
-                name: f"{number(found['threshold', *key].mean)} to {number(found[row['decoding'], *key].mean)}"
+                name: " to ".join(number(found[decoding, *key].mean) for decoding in (row["over"], row["decoding"]))
                 for name, key in keys.items()
             }
             made.append(pairs | {"benchmark": benchmark, "gain": gain(row), "commit": row["commit"]})
@@ -78,17 +60,15 @@ def corrected(results: Results) -> list[dict]:
 
 def sure(row: pd.Series) -> str:
     """In words, what the two tests allow. Their p values are Holm-corrected over the generators: the best of many was picked."""
-    up = row["mean"] > 0
     by_rows, by_seeds = (
-        bool(up and row[name] < LEVEL) for name in ("p_rows", "p_seeds")
-    )  # a test that is missing is not passed
+        row["mean"] > 0 and row[name] < LEVEL for name in ("p_rows", "p_seeds")
+    )  # a missing test is not passed
     if pd.isna(row["p_seeds"]):
         return f"{'yes, by the test over test rows' if by_rows else 'not shown'}; one seed, so no test over seeds"
     if by_rows and by_seeds:
         return "yes, by the tests over test rows and over seeds"
-    if by_rows or by_seeds:
-        return f"yes by the test over {'test rows' if by_rows else 'seeds'}, not by that over {'seeds' if by_rows else 'test rows'}"
-    return "not shown"
+    passed, failed = ("test rows", "seeds") if by_rows else ("seeds", "test rows")
+    return f"yes by the test over {passed}, not by that over {failed}" if by_rows or by_seeds else "not shown"
 
 
 def samples(quality: Mapping[str, Mapping]) -> dict | None:
@@ -106,13 +86,7 @@ def sections(results: Results, figures: Path) -> list[dict]:
     for name, query in contents.TABLES.items():
         tables = contents.tables(name, results)
         shown = [(one.caption, data_uri(figures / f"{one.name}.png")) for one in contents.figures(name, results)]
-        section = {
-            "anchor": name,
-            "title": query.TITLE,
-            "intro": query.INTRO,
-            "tables": tables,
-            "figures": shown,
-        }
+        section = {"anchor": name, "title": query.TITLE, "intro": query.INTRO, "tables": tables, "figures": shown}
         made.append(section | {"missing": "" if tables else contents.missing(name)})
     return made
 
@@ -121,20 +95,16 @@ def provenance(results: Results, costs: Mapping[str, Mapping], archived: Mapping
     """A row for every experiment. `costs`: of reports/provenance.json, which count only for the very same numbers; `archived`: of the archive."""
     made = []
     for (experiment, commit), rows in results.frame.groupby(["experiment", "commit"]):
-        known = (archived if commit else costs).get(experiment, {})
-        if not commit and known.get("digest") != digest_of(rows):
+        known, digest = (archived if commit else costs).get(experiment, {}), digest_of(rows)
+        if not commit and known.get("digest") != digest:
             known = {}
-        made.append(
-            {
-                "experiment": experiment,
-                "settings": [f"{benchmark}: {results.setting(some)}" for benchmark, some in rows.groupby("benchmark")],
-                "commit": known.get("commit", commit),
-                "digest": digest_of(rows)[:12],
-                "seconds": known.get("seconds", ""),
-                "cost": f"{number(known['seconds'] / 3600)} h" if "seconds" in known else "–",
-                "hardware": "; ".join(known.get("hardware", [])) or "–",
-            }
-        )
+        row = {"experiment": experiment, "commit": known.get("commit", commit), "digest": digest[:12]}
+        row["settings"] = [f"{benchmark}: {results.setting(some)}" for benchmark, some in rows.groupby("benchmark")]
+        row["hardware"] = "; ".join(known.get("hardware", [])) or NOT_REPORTED
+        row["seconds"], row["cost"] = known.get("seconds", ""), NOT_REPORTED
+        if row["seconds"]:
+            row["cost"] = f"{number(row['seconds'] / 3600)} h"
+        made.append(row)
     return made
 
 

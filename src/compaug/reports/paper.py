@@ -9,6 +9,7 @@ import yaml
 from compaug.records import InputError
 
 IID = "iid"  # stands for a generator in file names and tables: no augmentation, iid split
+ARMS = {"No Aug.": "without_aug", "LD-VAE": "with_aug"}  # row of Table 2: column of Table 3
 
 
 def read_paper_values(path: Path | str) -> dict:
@@ -27,17 +28,14 @@ def printed(paper: dict, column: str | None, generator: str, classifier: str) ->
     row, model = paper["row_of_generator"].get(generator), paper["row_of_classifier"].get(classifier)
     if column is None or model is None:
         return {}
-    if column not in paper["tables"]["table_6"]["rows"]:
-        columns = ", ".join(paper["tables"]["table_6"]["rows"])
-        raise InputError(
-            f"paper_column: {column!r} is no column of the paper's tables; use {columns}, or null for none"
-        )
     tables = {name: table["rows"] for name, table in paper["tables"].items()}
+    if column not in tables["table_6"]:
+        columns = ", ".join(tables["table_6"])
+        raise InputError(f"paper_column: {column!r} is no column of the paper's; use {columns}, or null for none")
     if generator == IID:
         return {"acc": tables["table_1"][model][column]["iid"]}
     if model == "BERT":
         return tables["table_2"].get(row, {}).get(column, {})
-    arm = {"No Aug.": "without_aug", "LD-VAE": "with_aug"}.get(row)
-    if arm and column == paper["tables"]["table_3"]["dataset"]:
-        return tables["table_3"][model][arm]
+    if column == paper["tables"]["table_3"]["dataset"] and row in ARMS:
+        return tables["table_3"][model][ARMS[row]]
     return {"acc": tables["table_1"][model][column]["cg"]} if row == "No Aug." else {}

@@ -117,6 +117,13 @@ class Results:
         """`entries` as the rows of a table: the values of `by` stand first."""
         return [[*key, *entries] for key, entries in self.entries(*query, **more).items()]
 
+    def by_split(
+        self, rows: pd.DataFrame, by: Sequence[str], metrics: Mapping[str, str], splits: Sequence[str]
+    ) -> list:
+        """`lines` of one test set below those of another; columns {metric: words}."""
+        columns = ({words: (split, metric) for metric, words in metrics.items()} for split in splits)
+        return [line for which in columns for line in self.lines(rows, by, which)]
+
 
 def load(reports: Path, settings: Mapping[tuple[str, str], Settings]) -> Results:
     """Everything that tables are made of, from the folder `reports`; `settings`: `params.every`."""

@@ -8,7 +8,7 @@ import pandas as pd
 
 from compaug.evaluation.longtable import pick, rows_by
 from compaug.reports import METRICS
-from compaug.reports.entries import LEVEL, Entry, Table, gain
+from compaug.reports.entries import LEVEL, Entry, Table, gain, grouped
 from compaug.reports.queries import UNSEEN, Results
 
 TITLE = "Table 2: generators compared"
@@ -111,14 +111,14 @@ def claim(gains: pd.DataFrame, control: str, names: list[str]) -> str:
     """What the tests allow to say: which generators beat the control, which lose, which do neither."""
     if gains["p_seeds"].isna().any():
         return f"One seed has no interval, so no generator can be said to beat `{control}`."
-    groups: dict[str, list[str]] = {}
-    for _, row in sorted(gains.iterrows(), key=lambda pair: names.index(pair[1]["generator"])):
+    verdicts = []
+    for _, row in gains.iterrows():
         passed = [test for test in ("seeds", "rows") if row[f"p_{test}"] < LEVEL]
         by = "both tests" if len(passed) == 2 else f"the test over {passed[0]} alone" if passed else ""
         way = "higher" if row["mean"] > 0 else "lower"
-        groups.setdefault(f"{way} by {by}" if by else "not shown to differ", []).append(f"`{row['generator']}`")
-    said = "; ".join(f"{key} for {', '.join(those)}" for key, those in sorted(groups.items()))
-    return f"Against `{control}`, Acc is {said}."
+        verdicts.append((row["generator"], f"{way} by {by}" if by else "not shown to differ"))
+    verdicts.sort(key=lambda pair: (pair[1], names.index(pair[0])))
+    return f"Against `{control}`, Acc is {grouped(verdicts)}."
 
 
 def _quality(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:

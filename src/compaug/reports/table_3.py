@@ -85,13 +85,12 @@ def verdict(found: Summary, sign: int) -> str:
 
 
 def _tuned(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
-    by, lines = ["classifier", "split", "generator"], []
-    for split in ("iid", "unseen"):
-        columns = {words: (split, metric) for metric, words in METRICS.items()}
-        for key, entries in results.entries(pick(rows, decoding="tuned_thresholds"), by, columns).items():
-            acc = pick(rows, metric="acc", **dict(zip(by, key, strict=True)))
-            moved = difference(*(pick(acc, decoding=name) for name in ("tuned_thresholds", "threshold")))
-            lines.append([*key, *entries, entry(moved, sign=True)])
+    by = ["classifier", "split", "generator"]
+    lines = results.by_split(pick(rows, decoding="tuned_thresholds"), by, METRICS, ("iid", "unseen"))
+    for line in lines:
+        acc = pick(rows, metric="acc", **dict(zip(by, line, strict=False)))
+        moved = difference(*(pick(acc, decoding=name) for name in ("tuned_thresholds", "threshold")))
+        line.append(entry(moved, sign=True))
     lines.sort(key=lambda line: results.rank(line[0]))
     header = ["classifier", "test", "generator", *UNSEEN, "Acc over 0.5"]
     return Table(f"{benchmark}: thresholds tuned per label", TUNED, header, lines)
