@@ -11,7 +11,7 @@ import math
 import random
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 import torch
 from accelerate import Accelerator, DistributedDataParallelKwargs
+from accelerate.utils import send_to_device
 from tqdm import tqdm
 
 from compaug.records import InputError, atomic_path, digest, sub_seed
@@ -114,6 +115,24 @@ def work_dir_for(out_dir: Path | str, *identity: object) -> Path:
     return CHECKPOINTS / f"{'-'.join(Path(out_dir).parts[-3:])}-{digest([repr(part) for part in identity])}"
 
 
+def fit_and_validate(
+    name: str,
+    model: torch.nn.Module,
+    rows: Sequence[Mapping],
+    collate: Callable[[list], dict],
+    params,
+    out_dir: Path,
+    seed: int,
+    *data,
+) -> list[dict]:
+    """`fit` with the settings that the trained generators share, `params.validation` of the rows being held out. The checkpoint is of
+    these `params`, this seed and this `data`, what else the training depends on."""
+    train_rows, valid_rows = holdout(rows, params.validation, seed)
+    options = FitOptions(params.epochs, params.batch_size, params.lr, warmup=params.warmup, patience=params.patience)
+    work_dir = work_dir_for(out_dir, name, params, seed, *data)
+    return fit(model, train_rows, valid_rows, collate, options, seed=seed, work_dir=work_dir, description=name)
+
+
 @contextlib.contextmanager
 def checkpoints_kept() -> Iterator[None]:
     """Until the block ends well `fit` leaves its checkpoint, so that a stage that is killed, or runs out of disk, while it writes its
@@ -207,18 +226,9 @@ def fit(
                 f"{description}: epoch {epoch + 1} has no batch, or an empty one; mend the order of batches"
             )
         order = order + order[: -len(order) % world]  # every process takes as many steps
-        means = _epoch(
-            wrapped,
-            order[rank::world],
-            train_rows,
-            collate,
-            accelerator,
-            optimizer,
-            schedule,
-            options,
-            f"{description}, epoch {epoch + 1}/{options.epochs}",
-        )
-        entry = {"epoch": epoch + 1, "trained_parameters": n_trained, "train": means}
+        title, given = f"{description}, epoch {epoch + 1}/{options.epochs}", order[rank::world]
+        steps = _epoch(wrapped, given, train_rows, collate, accelerator, optimizer, schedule, options, title)
+        entry = {"epoch": epoch + 1, "trained_parameters": n_trained, "train": _means(steps)}
         if valid_rows:
             entry["valid"] = validate(wrapped, valid_rows, collate, options.batch_size, seed)
         history.append(entry)
@@ -247,17 +257,16 @@ def fit(
     return history
 
 
-def _epoch(model, batches, rows, collate, accelerator, optimizer, schedule, options, title) -> dict[str, float]:
-    """One pass; means of the logged parts over rows."""
+def _epoch(
+    model, batches, rows, collate, accelerator, optimizer, schedule, options, title
+) -> Iterator[tuple[dict, int]]:
+    """One pass: the logged parts and the size of every batch."""
     model.train()
     check_every = FINITE_CHECK_EVERY if accelerator.device.type == "cuda" else 1
-    sums: dict[str, torch.Tensor] = {}
     unchecked: list[tuple[int, list[int], torch.Tensor]] = []
     bar = tqdm(batches, desc=title, unit="batch", leave=False, disable=not sys.stderr.isatty())
     for step, batch_rows in enumerate(bar, start=1):
-        batch = collate([rows[i] for i in batch_rows])
-        batch = {k: v.to(accelerator.device, non_blocking=True) if torch.is_tensor(v) else v for k, v in batch.items()}
-        parts = model(**batch)
+        parts = model(**send_to_device(collate([rows[i] for i in batch_rows]), accelerator.device, non_blocking=True))
         unchecked.append((step, batch_rows, parts["loss"].detach()))
         if step % check_every == 0 or step == len(batches):
             _raise_if_not_finite(unchecked, rows, title)
@@ -268,9 +277,16 @@ def _epoch(model, batches, rows, collate, accelerator, optimizer, schedule, opti
         optimizer.step()
         schedule.step()
         optimizer.zero_grad(set_to_none=True)
+        yield parts, len(batch_rows)
+
+
+def _means(batches: Iterable[tuple[Mapping[str, torch.Tensor], int]]) -> dict[str, float]:
+    """Means over rows of the logged parts of batches; they are added up where they were computed, so that no step waits for the host."""
+    sums, count = {}, 0
+    for parts, rows in batches:
+        count += rows
         for name, value in parts.items():
-            sums[name] = sums.get(name, 0.0) + value.detach().float() * len(batch_rows)
-    count = sum(len(batch_rows) for batch_rows in batches)
+            sums[name] = sums.get(name, 0.0) + value.detach().float() * rows
     return {name: round(float(value) / count, 6) for name, value in sums.items()}
 
 
@@ -288,16 +304,12 @@ def validate(model, rows, collate, batch_size: int, seed: int) -> dict[str, floa
     """Mean losses over `rows` in evaluation mode; the noise of latent variables is the same at every call."""
     model.eval()
     where = next(model.parameters()).device
-    sums: dict[str, torch.Tensor] = {}
     with torch.no_grad(), torch.random.fork_rng(devices=[where] if where.type == "cuda" else []):
         torch.manual_seed(sub_seed(seed, "validate"))
         groups = [row["group"] for row in rows] if "group" in rows[0] else None
-        for batch_rows in batches_by_length([row["length"] for row in rows], batch_size, groups=groups):
-            batch = collate([rows[i] for i in batch_rows])
-            batch = {k: v.to(where) if torch.is_tensor(v) else v for k, v in batch.items()}
-            for name, value in model(**batch).items():
-                sums[name] = sums.get(name, 0.0) + value.detach().float() * len(batch_rows)
-    return {name: round(float(value) / len(rows), 6) for name, value in sums.items()}
+        batches = batches_by_length([row["length"] for row in rows], batch_size, groups=groups)
+        given = ([rows[i] for i in batch_rows] for batch_rows in batches)
+        return _means((model(**send_to_device(collate(batch), where)), len(batch)) for batch in given)
 
 
 class _Progress:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from accelerate import PartialState
@@ -22,7 +23,7 @@ from compaug.pretrained import (
     save,
 )
 from compaug.records import Draft, Example, atomic_dir, digest, file_digest, read_json, sub_seed, write_json
-from compaug.training import FitOptions, device, fit, holdout, seed_everything, work_dir_for
+from compaug.training import device, fit_and_validate, seed_everything
 
 ROLES = ("seq2seq",)
 FACTS = "generator.json"
@@ -58,19 +59,10 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
     examples = training_examples(examples, params.generator_data)
     tokenizer, model = load_seq2seq(backbones["seq2seq"])
     rows = text_rows(examples, task, tokenizer, params.max_length)
-    train_rows, valid_rows = holdout(rows, params.validation, seed)
     seed_everything(sub_seed(seed, "flan_t5"))
-    backbone = file_digest(backbones["seq2seq"])
-    history = fit(
-        Seq2SeqLoss(model),
-        train_rows,
-        valid_rows,
-        lambda batch: collate(batch, tokenizer.pad_token_id),
-        FitOptions(params.epochs, params.batch_size, params.lr, warmup=params.warmup, patience=params.patience),
-        seed=seed,
-        work_dir=work_dir_for(out_dir, "flan_t5", params, task, backbone, digest(examples), seed),
-        description="flan_t5",
-    )
+    batch = partial(collate, pad_id=tokenizer.pad_token_id)
+    data = (task, file_digest(backbones["seq2seq"]), digest(examples))
+    history = fit_and_validate("flan_t5", Seq2SeqLoss(model), rows, batch, params, out_dir, seed, *data)
     if not PartialState().is_main_process:
         return
     with atomic_dir(out_dir) as folder:

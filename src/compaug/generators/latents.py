@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from compaug.generators.examples import one_each, training_examples
 from compaug.generators.posterior import Posterior, slots
 from compaug.pretrained import encode_states, load_decoder, load_encoder, mean_states, pad
 from compaug.records import Draft, Example, InputError, digest, file_digest, sub_seed
-from compaug.training import FitOptions, device, fit, holdout, seed_everything, work_dir_for
+from compaug.training import device, fit_and_validate, holdout, seed_everything
 
 ENCODER_BATCH = 64  # rows per pass of the frozen encoder
 LabelSet = Sequence[int]
@@ -264,29 +265,19 @@ def train(
         if params.batch_order == "reference":  # one composition per batch (spec 13, row 11); without its dummy rows
             row["group"] = groups[row["labels"]]
         row["labels"] = own
-    train_rows, valid_rows = holdout(rows, params.validation, seed)
 
     seed_everything(sub_seed(seed, latents.name))
     label_vectors = mean_states(encoder, encoder_tokenizer, latents.phrases, params.max_length, ENCODER_BATCH, False)
     network = LatentPrefix(vars(params), label_vectors, centroids, decoder.config)
     shared = params.label_heads == "shared"
     posterior = Posterior(latents.n_encoders, width, params.latent, params.label_pool, shared)
-    total_steps = params.epochs * -(-len(train_rows) // params.batch_size)
-    backbone_digests = [file_digest(backbones[role]) for role in ("decoder", "encoder")]
-    identity = (params, task, backbone_digests, digest(examples), seed)
-    encoder = None if cached else encoder
-    history = fit(
-        LdVae(params, network, posterior, decoder, encoder, total_steps, latents.kl_forms[params.kl_form]),
-        train_rows,
-        valid_rows,
-        lambda batch: collate(
-            batch, latents.n_encoders, params.prefix_length, tokenizer.eos_token_id, encoder_tokenizer.pad_token_id
-        ),
-        FitOptions(params.epochs, params.batch_size, params.lr, warmup=params.warmup, patience=params.patience),
-        seed=seed,
-        work_dir=work_dir_for(out_dir, latents.name, *identity),
-        description=latents.name,
-    )
+    total_steps = params.epochs * -(-len(holdout(rows, params.validation, seed)[0]) // params.batch_size)
+    divergence = latents.kl_forms[params.kl_form]
+    model = LdVae(params, network, posterior, decoder, None if cached else encoder, total_steps, divergence)
+    pads = {"pad_id": tokenizer.eos_token_id, "encoder_pad_id": encoder_tokenizer.pad_token_id}
+    batch = partial(collate, n_encoders=latents.n_encoders, prefix_length=params.prefix_length, **pads)
+    data = (task, *(file_digest(backbones[role]) for role in ("decoder", "encoder")), digest(examples))
+    history = fit_and_validate(latents.name, model, rows, batch, params, out_dir, seed, *data)
     assignment = {example.id: cluster for example, cluster in zip(examples, clusters, strict=True)}
     prefix.save(out_dir, latents.name, task, params, network, history, clusters=assignment)
 

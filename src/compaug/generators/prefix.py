@@ -33,7 +33,7 @@ from compaug.records import (
     sub_seed,
     write_json,
 )
-from compaug.training import FitOptions, device, fit, holdout, seed_everything, work_dir_for
+from compaug.training import device, fit_and_validate, seed_everything
 
 LabelSet = Sequence[int]
 NetworkOf = Callable[[object, Labels, object], nn.Module]
@@ -218,20 +218,12 @@ def train_prefix(
     check_positions(decoder.config, [parts_of(e.labels) for e in examples], params.prefix_length, params.max_length)
     rows = text_rows(examples, task, tokenizer, params.max_length, params.loss_on_prompt)
     rows = [row | {"labels": parts_of(row["labels"])} for row in rows]
-    train_rows, valid_rows = holdout(rows, params.validation, seed)
     seed_everything(sub_seed(seed, generator))
     network = network_of(params, task.labels, decoder.config)
-    decoder_digest = file_digest(backbones["decoder"])
-    history = fit(
-        PrefixModel(network, decoder),
-        train_rows,
-        valid_rows,
-        partial(collate, prefix_length=params.prefix_length, pad_id=tokenizer.eos_token_id),
-        FitOptions(params.epochs, params.batch_size, params.lr, warmup=params.warmup, patience=params.patience),
-        seed=seed,
-        work_dir=work_dir_for(out_dir, generator, params, task, decoder_digest, digest(examples), seed),
-        description=generator,
-    )
+    model = PrefixModel(network, decoder)
+    batch = partial(collate, prefix_length=params.prefix_length, pad_id=tokenizer.eos_token_id)
+    data = (task, file_digest(backbones["decoder"]), digest(examples))
+    history = fit_and_validate(generator, model, rows, batch, params, out_dir, seed, *data)
     save(out_dir, generator, task, params, network, history)
 
 
