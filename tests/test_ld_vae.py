@@ -398,9 +398,8 @@ def test_every_option_trains_and_generates(folders, tmp_path, changes):
 def test_one_composition_per_batch_when_the_order_of_the_reference_is_asked_for(folders, tmp_path, monkeypatch):
     seen = []
     collate = latents.collate
-    monkeypatch.setattr(
-        latents, "collate", lambda rows, *rest: seen.append({r["labels"] for r in rows}) or collate(rows, *rest)
-    )
+    noted = lambda rows, **rest: seen.append({row["labels"] for row in rows}) or collate(rows, **rest)
+    monkeypatch.setattr(latents, "collate", noted)
     train(folders, tmp_path / "g", batch_order="reference", epochs=1)
     assert seen and all(len(compositions) == 1 for compositions in seen)
 

@@ -12,17 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from compaug.records import (
-    Example,
-    InputError,
-    Labels,
-    digest,
-    iter_jsonl,
-    iter_rows,
-    read_json,
-    read_jsonl,
-    text_key,
-)
+from compaug.records import Example, InputError, Labels, digest, iter_jsonl, iter_rows, read_json, read_jsonl, text_key
 
 
 @dataclass(frozen=True)

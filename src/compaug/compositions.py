@@ -146,16 +146,8 @@ def _fine_tuned(options, listing, labels, train, support, decoder, seed, work_di
         work_dir=work_dir,
         description="label generator",
     )
-    lists = _sample_lists(
-        model,
-        tokenizer,
-        prompt_ids,
-        sub_seed(seed, "label lists"),
-        max_new_tokens=options.max_tokens,
-        temperature=options.temperature,
-        top_p=options.top_p,
-        top_k=options.top_k,
-    )
+    settings = {"max_new_tokens": options.max_tokens, "top_p": options.top_p, "top_k": options.top_k}
+    lists = _sample_lists(model, tokenizer, prompt_ids, seed, temperature=options.temperature, **settings)
     return _accept(lists, options, labels, listing.separator)
 
 
@@ -178,17 +170,9 @@ def _zero_shot(options, listing, labels, train, support, decoder, seed, work_dir
     lengths = sorted((len(phrase) + len(glue) for phrase in phrases), reverse=True)
     room = sum(lengths[:longest]) + 1
     _check_room(model, prompt_ids, room)
-    lists = _sample_lists(
-        model,
-        tokenizer,
-        prompt_ids,
-        sub_seed(seed, "label lists"),
-        max_new_tokens=room,
-        temperature=options.temperature,
-        top_p=1.0,
-        top_k=0,
-        prefix_allowed_tokens_fn=lambda _, ids: allowed(ids[len(prompt_ids) :].tolist()),
-    )
+    settings = {"max_new_tokens": room, "top_p": 1.0, "top_k": 0}
+    settings["prefix_allowed_tokens_fn"] = lambda _, ids: allowed(ids[len(prompt_ids) :].tolist())
+    lists = _sample_lists(model, tokenizer, prompt_ids, seed, temperature=options.temperature, **settings)
     return _accept(lists, options, labels, listing.separator)
 
 
@@ -264,7 +248,7 @@ def _sample_lists(model, tokenizer, prompt_ids: list[int], seed: int, **settings
     batch = 0
     while True:
         with torch.random.fork_rng():
-            torch.manual_seed(sub_seed(seed, batch))
+            torch.manual_seed(sub_seed(sub_seed(seed, "label lists"), batch))
             lists = model.generate(
                 prompts,
                 attention_mask=torch.ones_like(prompts),

@@ -75,10 +75,7 @@ class Parts:
 
 
 def split_corpus(
-    examples: Sequence[Example],
-    labels: Labels,
-    options: Split,
-    reference: Mapping[str, Sequence[str]] | None = None,
+    examples: Sequence[Example], labels: Labels, options: Split, reference: Mapping[str, Sequence[str]] | None = None
 ) -> Parts:
     """Split D_ori by `options.mode`; `reference` maps "train", "support" and "test" to published ids.
 
@@ -110,13 +107,7 @@ def split_corpus(
         test, repeats["test"] = _without_texts(examples, test, support)
         train, repeats["train"] = _without_texts(examples, train, order)
     iid_train, iid_test = iid_positions(len(examples), len(test), options.seed)
-    positions = {
-        "train": train,
-        "support": support,
-        "test": test,
-        "iid_train": iid_train,
-        "iid_test": iid_test,
-    }
+    positions = {"train": train, "support": support, "test": test, "iid_train": iid_train, "iid_test": iid_test}
     if options.seen_test:
         positions["train"], positions["seen_test"] = hold_out_seen(examples, train, options.seen_test, options.seed)
     return Parts(choice, positions, repeats)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -97,12 +98,14 @@ REBUILT_HEADER = ("arxiv_id", "created", "labels", "matched", "title", "abstract
 def read(files: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     """`files`: train, support, test (the authors' split); or text_/label_ train, val, test (SGM); or rebuilt."""
     no_options("aapd", options)
-    return from_sources(files, {SPLITS: _read_split, RELEASE: _read_release, ("rebuilt",): _read_rebuilt})
-
-
-def _read_split(files: Mapping[str, Path]) -> Corpus:
-    examples, reference = read_split_files(files, NAMES)
-    return Corpus(examples, LABELS, reference, PHRASES)
+    return from_sources(
+        files,
+        {
+            SPLITS: partial(read_split_files, LABELS, phrase_sets=PHRASES),
+            RELEASE: _read_release,
+            ("rebuilt",): _read_rebuilt,
+        },
+    )
 
 
 def _read_release(files: Mapping[str, Path]) -> Corpus:

@@ -115,7 +115,9 @@ def clean(text: str) -> str:
     return text
 
 
-def read_split_files(files: Mapping[str, Path], names: Sequence[str]) -> tuple[list[Example], dict[str, str]]:
+def read_split_files(
+    labels: Labels, files: Mapping[str, Path], phrase_sets: Mapping[str, tuple[str, ...]] | None = None
+) -> Corpus:
     """The authors' release: one file per split, lines `[0, 1, ...]<TAB>text`, ids by split and line.
 
     A file may lack the newline of its last line. Any subset of the three splits can be given.
@@ -127,13 +129,12 @@ def read_split_files(files: Mapping[str, Path], names: Sequence[str]) -> tuple[l
             try:
                 if not tab:
                     raise ValueError("no tab between labels and text")
-                labels = indicators(json.loads(vector), names)
-                example = Example(split_id(split, number), clean(text), labels)
+                example = Example(split_id(split, number), clean(text), indicators(json.loads(vector), labels.names))
             except (ValueError, TypeError) as error:
                 raise InputError(f"{files[split]}:{number}: expected '[0, 1, ...]<TAB>text' ({error})") from None
             examples.append(example)
             reference[example.id] = split
-    return examples, reference
+    return Corpus(examples, labels, reference, phrase_sets or {})
 
 
 def split_id(split: str, number: int) -> str:

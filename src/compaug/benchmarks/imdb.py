@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,7 @@ LABELS = Labels(NAMES, NAMES)
 def read(files: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     """`files`: train, support, test (the authors' split); or movies, the public movies_genres.csv (tab separated)."""
     no_options("imdb", options)
-    return from_sources(files, {SPLITS: _read_split, ("movies",): _read_movies})
-
-
-def _read_split(files: Mapping[str, Path]) -> Corpus:
-    examples, reference = read_split_files(files, NAMES)
-    return Corpus(examples, LABELS, reference)
+    return from_sources(files, {SPLITS: partial(read_split_files, LABELS), ("movies",): _read_movies})
 
 
 def _read_movies(files: Mapping[str, Path]) -> Corpus:

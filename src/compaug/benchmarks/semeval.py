@@ -6,6 +6,7 @@ The official archive and the list of tweet ids rebuild the authors' split exactl
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +36,7 @@ ID_HEADER = ("tweet_id", "official_split", "cg_split", "cg_line")
 def read(files: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     """`files`: train, support, test (the authors' split); or the three official files, with `ids` for that split."""
     no_options("semeval", options)
-    return from_sources(files, {SPLITS: _read_split, (*OFFICIAL, "ids"): _read_official})
-
-
-def _read_split(files: Mapping[str, Path]) -> Corpus:
-    examples, reference = read_split_files(files, NAMES)
-    return Corpus(examples, LABELS, reference)
+    return from_sources(files, {SPLITS: partial(read_split_files, LABELS), (*OFFICIAL, "ids"): _read_official})
 
 
 def _read_official(files: Mapping[str, Path]) -> Corpus:

@@ -237,13 +237,7 @@ def train_per_label(
 
 
 def train(
-    latents: Latents,
-    examples: Sequence[Example],
-    task,
-    params,
-    backbones: Mapping[str, Path],
-    out_dir: Path,
-    seed: int,
+    latents: Latents, examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int
 ) -> None:
     """Cluster the contents of D_cg, train encoders, priors and prefix network, and save what generates at the best epoch."""
     examples = training_examples(examples, params.generator_data)
