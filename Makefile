@@ -39,6 +39,7 @@ grid: $(READY)         ## make an experiment of configs/experiments.yaml, then t
 
 tables: $(READY)       ## every table, figure and the page again, from the predictions in Git; trains nothing
 	dvc repro --force --single-item evaluate report reports/dvc.yaml:results reports/dvc.yaml:tables reports/dvc.yaml:page
+	python -m stages.readme
 
 N ?= 5
 verify: $(READY)       ## build N random cells again and compare them with their locks (N=5)
@@ -50,10 +51,10 @@ fingerprints: $(READY) ## what the heavy stages compute, written again where it 
 portable: $(READY)     ## small trainings of every kind of model, here and on an emulated CPU of another maker: equal?
 	python -m stages.portable
 
-KEY    ?= selection.k
+KEY    ?= sizes.k
 VALUES ?= 150,300,600
 SEEDS  ?= 13,21,42
-sweep: $(READY)        ## the root cell for every value of a key: make sweep KEY=selection.k VALUES=150,300,600 SEEDS=13,21,42
+sweep: $(READY)        ## the root cell for every value of a key: make sweep KEY=sizes.k VALUES=150,300,600 SEEDS=13,21,42
 	dvc exp run report --queue $$(git ls-files --others --ignored --exclude-standard data/own | sed 's/^/-C /') \
 	    -S '$(KEY)=$(VALUES)' -S 'run.seed=$(SEEDS)'
 	dvc exp run --run-all

@@ -14,7 +14,7 @@ from PIL import Image
 
 from compaug.evaluation.longtable import digest_of, pick
 from compaug.records import InputError, write_json
-from compaug.reports import contents, page, rendering
+from compaug.reports import contents, page, rendering, verdicts
 from stages import page as page_stage
 from stages import tables as tables_stage
 
@@ -47,7 +47,7 @@ def squeezed(html: str) -> str:
 
 
 def test_the_verdict_says_no_more_than_the_corrected_tests_allow(reports):
-    found = {v["benchmark"]: v for v in page.verdicts(longtables.load(reports))}
+    found = {v["benchmark"]: v for v in verdicts.of_augmentation(longtables.load(reports))}
     own = found["diagnostic"]
     assert own["best"] == "ld_vae" and (own["none"], own["acc"], own["iid"]) == (
         3.0,
@@ -78,7 +78,7 @@ def test_an_archived_verdict_says_of_which_commit_it_is(tmp_path):
 def test_without_the_papers_experiment_the_verdict_is_of_those_that_ran(tmp_path):
     rows = [row | {"experiment": "small"} for row in longtables.paper_rows()]
     gained = [row | {"experiment": "small"} for row in longtables.paper_gains()]
-    found = page.verdicts(longtables.load(longtables.reports(tmp_path / "reports", rows, gained)))
+    found = verdicts.of_augmentation(longtables.load(longtables.reports(tmp_path / "reports", rows, gained)))
     assert [(v["benchmark"], v["best"]) for v in found] == [("diagnostic", "ld_vae"), ("semeval", "ld_vae")]
 
 
@@ -89,7 +89,7 @@ def test_the_composition_prior_has_its_verdict(tmp_path):
             rows += lines(metric, [value] * 3, split=split, decoding=decoding, **at)
     gained = gain(30.0, "none", decoding="composition_prior", metric="harmonic", over="threshold", **at)
     others = [gained | {"decoding": "em"}, gained | {"classifier": "sgm"}]
-    (found,) = page.corrected(longtables.load(longtables.reports(tmp_path / "reports", rows, [*others, gained])))
+    (found,) = verdicts.of_decoding(longtables.load(longtables.reports(tmp_path / "reports", rows, [*others, gained])))
     assert (found["harmonic"], str(found["gain"][0])) == ("10.00 to 40.00", "+30.00 [+29.00, +31.00]")
 
 

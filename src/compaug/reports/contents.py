@@ -13,6 +13,7 @@ from compaug.reports.entries import Figure, Table
 from compaug.reports.queries import Results
 
 NAMES = (
+    "verdicts",
     "table_1",
     "table_2",
     "table_3",

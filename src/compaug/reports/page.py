@@ -7,68 +7,13 @@ import io
 from collections.abc import Mapping
 from pathlib import Path
 
-import pandas as pd
 from PIL import Image
 
-from compaug.evaluation.longtable import digest_of, pick, rows_by, summaries
+from compaug.evaluation.longtable import digest_of
 from compaug.records import InputError
-from compaug.reports import NOT_REPORTED, contents, number
-from compaug.reports.entries import LEVEL, gain
-from compaug.reports.queries import FIRST, Results
+from compaug.reports import NOT_REPORTED, contents, number, verdicts
+from compaug.reports.queries import Results
 from compaug.reports.rendering import render
-
-
-def verdicts(results: Results) -> list[dict]:
-    """For every benchmark: did augmentation help, by how much, how sure; the best generator against both controls."""
-    gains = pick(results.gains, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
-    shown = ["paper"] if "paper" in set(gains["experiment"]) else sorted(set(gains["experiment"]))
-    made = []
-    for experiment, benchmark, rows in results.of(*shown):
-        acc = pick(rows, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
-        found = summaries(pick(acc, split=("iid", "unseen")), "split", "generator")
-        own = rows_by(pick(gains, experiment=experiment, benchmark=benchmark), "generator", "over")
-        others = [name for name, over in own if over == "none" and name not in FIRST and ("unseen", name) in found]
-        if not others:
-            continue
-        best = max(others, key=lambda name: found["unseen", name].mean)
-        over_none, over_repeating = own[best, "none"], own.get((best, "oversample"))
-        none, acc = found["unseen", "none"].mean, found["unseen", best].mean
-        iid = found["iid", "none"].mean if ("iid", "none") in found else None
-        verdict = {"benchmark": benchmark, "best": best, "none": none, "acc": acc, "iid": iid}
-        verdict |= {"gain": gain(over_none), "helped": sure(over_none), "commit": over_none["commit"], "over": None}
-        if over_repeating is not None:
-            verdict |= {"over": gain(over_repeating), "beats": sure(over_repeating)}
-        made.append(verdict)
-    return made
-
-
-def corrected(results: Results) -> list[dict]:
-    """For every benchmark of the generalised protocol: what the composition prior does for the classifier without augmentation."""
-    made, cell = [], {"generator": "none", "classifier": "bert", "selection": "top_k"}
-    keys = {"harmonic": ("unseen", "harmonic"), "seen": ("seen", "acc"), "unseen": ("unseen", "acc")}
-    gains = pick(results.gains, experiment="prior", metric="harmonic", over="threshold", decoding="composition_prior")
-    for _, benchmark, rows in results.of("prior", **cell, metric=("acc", "harmonic")):
-        found = summaries(rows, "decoding", "split", "metric")
-        for _, row in pick(gains, benchmark=benchmark, **cell).iterrows():
-            pairs = {
-                name: " to ".join(number(found[decoding, *key].mean) for decoding in (row["over"], row["decoding"]))
-                for name, key in keys.items()
-            }
-            made.append(pairs | {"benchmark": benchmark, "gain": gain(row), "commit": row["commit"]})
-    return made
-
-
-def sure(row: pd.Series) -> str:
-    """In words, what the two tests allow. Their p values are Holm-corrected over the generators: the best of many was picked."""
-    by_rows, by_seeds = (
-        row["mean"] > 0 and row[name] < LEVEL for name in ("p_rows", "p_seeds")
-    )  # a missing test is not passed
-    if pd.isna(row["p_seeds"]):
-        return f"{'yes, by the test over test rows' if by_rows else 'not shown'}; one seed, so no test over seeds"
-    if by_rows and by_seeds:
-        return "yes, by the tests over test rows and over seeds"
-    passed, failed = ("test rows", "seeds") if by_rows else ("seeds", "test rows")
-    return f"yes by the test over {passed}, not by that over {failed}" if by_rows or by_seeds else "not shown"
 
 
 def samples(quality: Mapping[str, Mapping]) -> dict | None:
@@ -84,6 +29,8 @@ def sections(results: Results, figures: Path) -> list[dict]:
     """Every query with its tables and figures, or the command that makes what it has nothing for."""
     made = []
     for name, query in contents.TABLES.items():
+        if query is verdicts:
+            continue  # the page begins with them
         tables = contents.tables(name, results)
         shown = [(one.caption, data_uri(figures / f"{one.name}.png")) for one in contents.figures(name, results)]
         section = {"anchor": name, "title": query.TITLE, "intro": query.INTRO, "tables": tables, "figures": shown}
@@ -125,8 +72,8 @@ def page(results: Results, figures: Path, quality: Mapping[str, Mapping], proven
     """One self-contained page: no file, font or script from elsewhere."""
     return render(
         "page.html",
-        verdicts=verdicts(results),
-        corrected=corrected(results),
+        verdicts=verdicts.of_augmentation(results),
+        corrected=verdicts.of_decoding(results),
         sections=sections(results, figures),
         samples=samples(quality),
         provenance=provenance,

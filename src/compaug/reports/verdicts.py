@@ -1,0 +1,107 @@
+"""Does it help? One line for each corpus and remedy; README and the page begin with them."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from compaug.evaluation.longtable import pick, rows_by, summaries
+from compaug.reports import number
+from compaug.reports.entries import LEVEL, Entry, Table, gain
+from compaug.reports.queries import FIRST, Results
+
+TITLE = "Does it help?"
+EXPERIMENT = "paper"
+INTRO = (
+    "Accuracy on new combinations in percent, mean over seeds; gain with its 95 % interval over seeds. The best generator is the best of all, and the "
+    "tests are corrected for that. The composition prior adds no text: it tells the decoding which combinations the target has."
+)
+
+
+def tables(results: Results) -> list[Table]:
+    augmented, decoded, lines = of_augmentation(results), of_decoding(results), []
+    for one in augmented:
+        acc = pick(
+            one["rows"], metric="acc", decoding="threshold", selection="top_k", classifier="bert", split="unseen"
+        )
+        lines.append(
+            [
+                one["benchmark"],
+                f"texts of `{one['best']}`",
+                Entry(one["none"]),
+                Entry(one["acc"]),
+                one["gain"][0],
+                one["helped"],
+            ]
+        )
+        if one["over"]:
+            said = [
+                Entry(summaries(acc, "generator")["oversample"].mean),
+                Entry(one["acc"]),
+                one["over"][0],
+                one["beats"],
+            ]
+            lines.append([one["benchmark"], "the same, over repeating the support texts", *said])
+    for one in decoded:
+        unseen = [Entry(float(value)) for value in one["unseen"].split(" to ")]
+        words = f"the gain is of H, the harmonic mean with known combinations: {one['harmonic']}"
+        lines.append([one["benchmark"], "composition prior, no text", *unseen, one["gain"][0], words])
+    commits = sorted({one["commit"] for one in (*augmented, *decoded)} - {""})
+    note = (
+        f"Numbers of the first grids ([archive](../archive/README.md)), made at {', '.join(commits)}."
+        if commits
+        else ""
+    )
+    return [Table("", note, ["corpus", "what is added", "Acc without", "with", "gain", "shown?"], lines)]
+
+
+def of_augmentation(results: Results) -> list[dict]:
+    """For every benchmark: did augmentation help, by how much, how sure; the best generator against both controls."""
+    gains = pick(results.gains, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
+    shown = ["paper"] if "paper" in set(gains["experiment"]) else sorted(set(gains["experiment"]))
+    made = []
+    for experiment, benchmark, rows in results.of(*shown):
+        acc = pick(rows, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
+        found = summaries(pick(acc, split=("iid", "unseen")), "split", "generator")
+        own = rows_by(pick(gains, experiment=experiment, benchmark=benchmark), "generator", "over")
+        others = [name for name, over in own if over == "none" and name not in FIRST and ("unseen", name) in found]
+        if not others:
+            continue
+        best = max(others, key=lambda name: found["unseen", name].mean)
+        over_none, over_repeating = own[best, "none"], own.get((best, "oversample"))
+        none, acc = found["unseen", "none"].mean, found["unseen", best].mean
+        iid = found["iid", "none"].mean if ("iid", "none") in found else None
+        verdict = {"benchmark": benchmark, "best": best, "none": none, "acc": acc, "iid": iid, "rows": rows}
+        verdict |= {"gain": gain(over_none), "helped": sure(over_none), "commit": over_none["commit"], "over": None}
+        if over_repeating is not None:
+            verdict |= {"over": gain(over_repeating), "beats": sure(over_repeating)}
+        made.append(verdict)
+    return made
+
+
+def of_decoding(results: Results) -> list[dict]:
+    """For every benchmark of the generalised protocol: what the composition prior does for the classifier without augmentation."""
+    made, cell = [], {"generator": "none", "classifier": "bert", "selection": "top_k"}
+    keys = {"harmonic": ("unseen", "harmonic"), "seen": ("seen", "acc"), "unseen": ("unseen", "acc")}
+    gains = pick(results.gains, experiment="prior", metric="harmonic", over="threshold", decoding="composition_prior")
+    for _, benchmark, rows in results.of("prior", **cell, metric=("acc", "harmonic")):
+        found = summaries(rows, "decoding", "split", "metric")
+        for _, row in pick(gains, benchmark=benchmark, **cell).iterrows():
+            pairs = {
+                name: " to ".join(number(found[decoding, *key].mean) for decoding in (row["over"], row["decoding"]))
+                for name, key in keys.items()
+            }
+            made.append(pairs | {"benchmark": benchmark, "gain": gain(row), "commit": row["commit"]})
+    return made
+
+
+def sure(row: pd.Series) -> str:
+    """In words, what the two tests allow. Their p values are Holm-corrected over the generators: the best of many was picked."""
+    by_rows, by_seeds = (
+        row["mean"] > 0 and row[name] < LEVEL for name in ("p_rows", "p_seeds")
+    )  # a missing test is not passed
+    if pd.isna(row["p_seeds"]):
+        return f"{'yes, by the test over test rows' if by_rows else 'not shown'}; one seed, so no test over seeds"
+    if by_rows and by_seeds:
+        return "yes, by the tests over test rows and over seeds"
+    passed, failed = ("test rows", "seeds") if by_rows else ("seeds", "test rows")
+    return f"yes by the test over {passed}, not by that over {failed}" if by_rows or by_seeds else "not shown"
