@@ -58,10 +58,11 @@ def test_the_verdict_says_no_more_than_the_corrected_tests_allow(reports):
     gains = longtables.load(reports).gains
     (row,) = [row for _, row in pick(gains, benchmark="diagnostic", generator="ld_vae", over="none").iterrows()]
     assert (
-        page.sure(row.replace(0.2, float("nan"))) == "yes, by the test over test rows; one seed, so no test over seeds"
+        verdicts.sure(row.replace(0.2, float("nan")))
+        == "yes, by the test over test rows; one seed, so no test over seeds"
     )
-    assert page.sure(row.replace(0.2, 0.01)) == "yes, by the tests over test rows and over seeds"
-    assert page.sure(row.replace(5.0, -5.0)) == "not shown"
+    assert verdicts.sure(row.replace(0.2, 0.01)) == "yes, by the tests over test rows and over seeds"
+    assert verdicts.sure(row.replace(5.0, -5.0)) == "not shown"
     shown = squeezed(build(reports))
     assert "<b>+5.00</b> points of Acc (3.00 to 8.00) with <code>ld_vae</code>" in shown
     assert shown.index("did augmentation help?") < shown.index("<h2>")
@@ -99,6 +100,8 @@ def test_the_composition_prior_has_its_verdict(tmp_path):
 def test_every_query_has_its_section_and_what_is_missing_names_its_command(reports):
     shown = build(reports)
     for name, query in contents.TABLES.items():
+        if query is verdicts:
+            continue  # the page begins with them
         assert f'<section id="{name}">' in shown and f"<h2>{query.TITLE}" in shown
     assert (
         shown.count("<code>make grid EXPERIMENT=classifiers</code> makes them.") == 3
