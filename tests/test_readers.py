@@ -23,7 +23,7 @@ from compaug.benchmarks import aapd, corpus, goemotions, imdb, semeval, tabular
 from compaug.benchmarks.fetch import obtain
 from compaug.benchmarks.parameters import File
 from compaug.records import Example, InputError, Labels, read_json, read_jsonl
-from stages import raw
+from stages import raw, split
 
 ROOT = Path(__file__).parents[1]
 
@@ -636,6 +636,25 @@ def test_the_raw_stage_writes_one_schema_and_the_reference_split(tmp_path, monke
     assert read_json(tmp_path / "first/corpus.json")["per_label"]["joy"] == 3
     for path in (tmp_path / "first").iterdir():
         assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes()
+
+
+def test_a_further_corpus_is_one_file(tmp_path):
+    """A copy of own.yaml under another name, with another path: nothing else knows of it."""
+    params = written(tmp_path)
+    rows = "".join(
+        f"{text} {i},{labels}\n" for i in range(30) for text, labels in (("x", "a"), ("y", "a;b"), ("z", "b;c"))
+    )
+    table = put(tmp_path / "letters.csv", "text,labels\n" + rows)
+    own = (
+        (tmp_path / "configs/benchmarks/own.yaml").read_text(encoding="utf-8").replace("data/own/texts.csv", str(table))
+    )
+    own = own.replace("compositions: 3", "compositions: 1").replace("[0.03, 0.45]", "[0.1, 0.5]")
+    put(tmp_path / "configs/benchmarks/letters.yaml", own)
+    common = ["--params", str(params), "--benchmark", "letters"]
+    raw.main([*common, "--out", str(tmp_path / "raw"), "--downloads", str(tmp_path / "dl")])
+    split.main([*common, "--raw", str(tmp_path / "raw"), "--out", str(tmp_path / "split")])
+    parts = {name: len(read_jsonl(tmp_path / f"split/{name}.jsonl")) for name in ("train", "support", "test")}
+    assert parts == {"train": 60, "support": 10, "test": 20}
 
 
 def test_a_failed_raw_stage_leaves_the_earlier_output_alone(tmp_path, monkeypatch):
