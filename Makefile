@@ -42,7 +42,8 @@ tables: $(READY)       ## every table, figure and the page again, from the predi
 	python -m stages.readme
 
 N ?= 5
-verify: $(READY)       ## build N random cells again and compare them with their locks (N=5)
+verify: $(READY)       ## compare the cache with its hashes, build N random cells again and compare them with their locks (N=5)
+	python -m stages.verify --cache
 	python -m stages.verify --n $(N)
 
 fingerprints: $(READY) ## what the heavy stages compute, written again where it changed; then they are out of date

@@ -243,7 +243,13 @@ def _check_settings(cell: Cell, settings: Path) -> None:
 
 def edits(cell: Cell) -> tuple[str, ...]:
     """What the cell sets otherwise than params.yaml, as values of --set."""
-    blocks = {"split": cell.split_options, f"generators.{cell.generator}": cell.options, "selection": cell.selection}
+    run = f"generator={NONE if cell.generator == REAL_TEXTS else cell.generator},classifier={cell.classifier}"
+    blocks = {
+        "run": run,
+        "split": cell.split_options,
+        f"generators.{cell.generator}": cell.options,
+        "selection": cell.selection,
+    }
     return tuple(f"{block}.{words}" for block, words in blocks.items() if words)
 
 

@@ -31,6 +31,7 @@ from compaug.splits import Split
 
 SCALES, BENCHMARK = "configs/scales.yaml", "configs/benchmarks/{benchmark}.yaml"  # beside params.yaml
 METHODS = {"generators": generators, "classifiers": classifiers}
+FILTER = "bert"  # the filter's classifier, always (spec section 9)
 SHARED = "shared"  # what all methods of a kind have, unless their own block says otherwise
 SIZES = {"support_size": "split", "requested": "label_generator", "k": "selection"}  # the block that reads each
 OF_CORPUS = (
@@ -94,6 +95,7 @@ class Settings(Block):
             name, known = getattr(self.run, kind[:-1]), getattr(self, kind)
             if name not in known:
                 raise ValueError(f"run.{kind[:-1]}: unknown name {name!r}; choose from {', '.join(known)}")
+        self._check_positions()
         if self.evaluation.decoding == "composition_prior":
             for name in ("weight", "strength"):
                 if getattr(self.composition_prior, name) is None:
@@ -102,6 +104,33 @@ class Settings(Block):
                         "experiment `prior` chooses it on held-out rows (reports/tables/composition_prior.md has what it found)"
                     )
         return self
+
+    def _check_positions(self) -> None:
+        """What a backbone that is trained here could not hold: said before anything is trained. What depends on the corpus, how many labels
+        a composition has and how long a prompt is, is checked when it is known."""
+        room = {role: backbone.max_positions for role, backbone in self.backbones}
+        for name in dict.fromkeys((FILTER, self.run.classifier)):
+            block = self.classifiers.get(name)
+            if (
+                name != "t5_clp" and block and room["encoder"] and block.max_length > room["encoder"]
+            ):  # a T5 has no table of positions
+                raise ValueError(
+                    f"classifiers.{name}.max_length is {block.max_length}, but backbones.encoder.max_positions {room['encoder']}; "
+                    "lower the one or raise the other"
+                )
+        block = self.generators[self.run.generator]
+        if room["decoder"] and (rows := getattr(block, "prefix_length", 0)):
+            longest = max(block.max_length, self.synthesis.max_length)
+            if rows + longest > room["decoder"]:
+                raise ValueError(
+                    f"generators.{self.run.generator}: a prefix of {rows} rows and texts of {longest} tokens exceed backbones.decoder.max_positions, "
+                    f"{room['decoder']}; lower prefix_length or max_length, or raise max_positions"
+                )
+        if room["decoder"] and self.label_generator.max_tokens >= room["decoder"]:
+            raise ValueError(
+                f"label_generator.max_tokens is {self.label_generator.max_tokens}, but backbones.decoder.max_positions {room['decoder']}, prompt "
+                "included; lower the one or raise the other"
+            )
 
 
 # ---------------------------------------------------------------- what a stage lists

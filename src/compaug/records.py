@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import glob
 import hashlib
 import json
 import math
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +20,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 EMPTY_KEY = "<none>"  # key of the empty label set
+PARTIAL, OLD = (
+    ".partial",
+    ".old.partial",
+)  # ends of names: half-written, and set aside while its successor takes the place
+FULL = re.compile(
+    r"No space left|os error (?:27|28|122)\b|[Ff]ile too large|Disk quota|PytorchStreamWriter failed|file write failed"
+)
 WRITTEN = ".written"  # in every folder that a stage writes: the names of its files, one a line
 OPTIONAL_FIELDS = {
     "source": str,
@@ -237,14 +246,17 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
     path = Path(path)
     _check_no_folder(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+    _clear_leftovers(path)
+    handle, name = tempfile.mkstemp(prefix=_partial(path), suffix=PARTIAL, dir=path.parent)
     os.close(handle)
     os.chmod(name, 0o644)
     try:
         yield Path(name)
         os.replace(name, path)
-    except OSError as error:
-        raise _disk_error(path, error) from error
+    except Exception as error:
+        if told := _disk_error(path, error):
+            raise told from error
+        raise
     finally:
         Path(name).unlink(missing_ok=True)
 
@@ -255,7 +267,8 @@ def atomic_dir(path: Path | str) -> Iterator[Path]:
     path = Path(path)
     check_folder(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
+    _clear_leftovers(path)
+    temporary = Path(tempfile.mkdtemp(prefix=_partial(path), suffix=PARTIAL, dir=path.parent))
     temporary.chmod(0o755)
     try:
         yield temporary
@@ -264,15 +277,17 @@ def atomic_dir(path: Path | str) -> Iterator[Path]:
         )
         check_folder(path)  # again: hours may have passed
         _swap(temporary, path)
-    except OSError as error:
-        raise _disk_error(path, error) from error
+    except Exception as error:
+        if told := _disk_error(path, error):
+            raise told from error
+        raise
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _swap(new: Path, path: Path) -> None:
     """Move `new` to `path`. What was there is set aside first and removed last, so that no moment has neither of them on the disk."""
-    old = new.with_suffix(".old.partial")
+    old = new.with_suffix(OLD)
     try:
         if path.exists():
             os.rename(path, old)
@@ -283,10 +298,44 @@ def _swap(new: Path, path: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _disk_error(path: Path, error: OSError) -> Exception:
-    if isinstance(error, FileNotFoundError):
-        return error
-    return InputError(f"cannot write {path}: {error.strerror or error}; nothing was left half-written")
+def _partial(path: Path) -> str:
+    """How the name of a half-written `path` begins: with the process that writes it."""
+    return f".{path.name}.{os.getpid()}-"
+
+
+def _clear_leftovers(path: Path) -> None:
+    """Remove what dead processes of this machine left half-written beside `path`. An output that one of them had just set aside comes back."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*{PARTIAL}"):
+        owner = left.name.removeprefix(f".{path.name}.").partition("-")[0]
+        if not owner.isdecimal() or _is_alive(int(owner)):
+            continue
+        if left.name.endswith(OLD) and not path.exists():
+            os.rename(left, path)
+        elif left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # somebody else's
+        pass
+    return True
+
+
+def _disk_error(path: Path, error: Exception) -> InputError | None:
+    """One line for what the disk refused, whichever library found out; None for any other error."""
+    if isinstance(error, FileNotFoundError | InputError):
+        return None
+    if isinstance(error, OSError):
+        return InputError(f"cannot write {path}: {error.strerror or error}; nothing was left half-written")
+    if FULL.search(str(error)):  # safetensors and torch have errors of their own
+        return InputError(f"cannot write {path}: no space left, or a limit reached; nothing was left half-written")
+    return None
 
 
 def write_text(path: Path | str, text: str) -> None:

@@ -7,7 +7,10 @@ logged parts (the ELBO's, for example). Only parameters that require gradients a
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import io
 import math
+import os
 import random
 import shutil
 import sys
@@ -25,6 +28,7 @@ from tqdm import tqdm
 from compaug.records import InputError, atomic_path, digest, sub_seed
 
 CHECKPOINTS = Path(".checkpoints")  # outside every DVC output: DVC empties a stage's outputs before it runs
+DIGEST = hashlib.sha256().digest_size  # bytes before the state in a checkpoint
 FINITE_CHECK_EVERY = 50  # steps between looks at the losses on a GPU, so that no step waits for the host
 
 _kept: list[Path] | None = None  # checkpoints of finished trainings whose results are not written yet
@@ -330,13 +334,27 @@ class _Progress:
             "best": best,
             "bad_epochs": bad_epochs,
         }
+        torch.save(state, stream := io.BytesIO())
         with atomic_path(self.file) as temporary:
-            torch.save(state, temporary)
+            temporary.write_bytes(hashlib.sha256(stream.getbuffer()).digest() + stream.getbuffer())
+
+    def _whole(self) -> bytes | None:
+        """What `save` wrote, without the digest before it; None, and a line, where it is not that any more."""
+        read = self.file.read_bytes()
+        if hashlib.sha256(read[DIGEST:]).digest() == read[:DIGEST]:
+            return read[DIGEST:]
+        aside = self.file.with_name("damaged.pt")
+        os.replace(self.file, aside)
+        print(
+            f"note: {self.file} is damaged; it is now {aside.name} beside it, and the training starts afresh",
+            file=sys.stderr,
+        )
+        return None
 
     def resume(self) -> tuple[list[dict], dict | None, int]:
-        if not self.file.exists():
+        if not self.file.exists() or (payload := self._whole()) is None:
             return [], None, 0
-        state = torch.load(self.file, map_location="cpu", weights_only=True)
+        state = torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True)
         with torch.no_grad():
             for name, parameter in self.trained.items():
                 parameter.copy_(state["weights"][name])

@@ -26,6 +26,7 @@ from stages import run
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
+    locks.mend(Path.cwd())
     known = experiments.read() if experiments.FILE.exists() else {}
     named = [steps.targets(known[target]) if target in known else [target] for target in args.targets]
     targets = list(dict.fromkeys(itertools.chain.from_iterable(named)))

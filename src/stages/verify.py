@@ -1,14 +1,21 @@
 """Build stages of the grid again, drawn at random, and compare what comes out with the locks (make verify N=5).
 
 python -m stages.verify --n 5 --seed 1
+python -m stages.verify --cache
 
-It works in a scratch clone of the commit and writes nothing to the cache. What comes before a stage is taken from the cache, or is built again
+With --cache nothing is built: every file that the cache has of a lock is compared with its hash, which DVC itself trusts; one that is damaged
+is removed, and the command that makes it again is named.
+
+A draw works in a scratch clone of the commit and writes nothing to the cache. What comes before a stage is taken from the cache, or is built again
 where the cache does not have it, and is compared as well. Exit 1 if anything differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import hashlib
+import json
 import random
 import subprocess
 import sys
@@ -31,6 +38,8 @@ Hashes = dict[str, dict[str, str | None]]  # address -> path -> hash of the cont
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     head = Path.cwd()
+    if args.cache:
+        sys.exit(1 if damaged(head) else 0)
     if not (candidates := sorted(address for address in locked(head) if _is_heavy(address))):
         raise InputError("grid/*/dvc.lock: no stage that takes long has been built yet; there is nothing to compare")
     random.Random(args.seed).shuffle(candidates)
@@ -72,6 +81,49 @@ def verify(candidates: Iterable[str], n: int, plan: engine.Plan, place: clones.P
         wrong += bool(said or differ)
         equal += not (said or differ)
     return equal, wrong
+
+
+def damaged(folder: Path) -> int:
+    """Remove the files of the cache whose bytes are not those of their hash; a line for each output that had one.  # how many files"""
+    from dvc.repo import Repo
+
+    checked: dict[str, bool] = {}
+    with Repo(str(folder), _wait_for_lock=True) as repo:
+        for stage in repo.index.stages:
+            for out in stage.outs:
+                if (
+                    out.hash_info
+                    and out.use_cache
+                    and any(not _is_whole(out.cache, name, checked) for name in _objects(out))
+                ):
+                    address = _address(stage, repo.root_dir)
+                    print(
+                        f"damaged  {out.def_path}; make it again: dvc repro --force --single-item {address}", flush=True
+                    )
+    wrong = sum(not whole for whole in checked.values())
+    print(f"{len(checked)} files of the cache compared with their hashes, {wrong} damaged and removed")
+    return wrong
+
+
+def _objects(out) -> list[str]:
+    """Hashes of an output in the cache: its own, and those of a folder's files."""
+    found = [out.hash_info.value]
+    if out.hash_info.isdir and Path(path := out.cache.oid_to_path(out.hash_info.value)).exists():
+        with contextlib.suppress(ValueError, TypeError, KeyError):  # damaged itself: `_is_whole` says so
+            found += [row["md5"] for row in json.loads(Path(path).read_text(encoding="utf-8"))]
+    return found
+
+
+def _is_whole(cache, name: str, checked: dict[str, bool]) -> bool:
+    """Whether the cache's file has the bytes of its hash; what is not there cannot be damaged."""
+    path = Path(cache.oid_to_path(name))
+    if name not in checked and path.exists():
+        with path.open("rb") as stream:
+            checked[name] = hashlib.file_digest(stream, "md5").hexdigest() == name.removesuffix(".dir")
+        if not checked[name]:
+            path.chmod(0o644)
+            path.unlink()
+    return checked.get(name, True)
 
 
 def locked(folder: Path) -> Hashes:
@@ -120,6 +172,7 @@ def _repro(place: clones.Place, folder: Path, addresses: Iterable[str], *options
 def _parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--n", type=int, default=5, help="how many stages (default: 5)")
+    made.add_argument("--cache", action="store_true", help="build nothing, compare the cache's files with their hashes")
     made.add_argument("--seed", type=int, help="of the draw (default: another one every time)")
     return made
 

@@ -1,11 +1,37 @@
-"""What is written to the locks of the head after many have built: what and in the order in which `dvc repro` alone would have written it."""
+"""DVC's lock files: mended when a killed process left one half-written, and after many have built, what and in the order in which `dvc
+repro` alone would have written it."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from compaug.engine import Plan
+from compaug.records import InputError, read_yaml, write_text
+
+
+def mend(folder: Path) -> None:
+    """Put back the locks that cannot be read, which is what a kill in the middle of DVC's writing leaves: as Git has them, or away. What
+    was built since then comes back from DVC's run cache."""
+    for lock in sorted([folder / "dvc.lock", *folder.glob("grid/*/dvc.lock"), folder / "reports" / "dvc.lock"]):
+        try:
+            if not lock.exists() or isinstance(read_yaml(lock).get("stages"), dict):
+                continue
+            fault = "it has no stages"
+        except InputError as error:
+            fault = str(error).partition(": ")[2]
+        name = lock.relative_to(folder).as_posix()
+        kept = subprocess.run(["git", "show", f"HEAD:{name}"], cwd=folder, capture_output=True, text=True, check=False)
+        lock.unlink()
+        if kept.returncode == 0:
+            write_text(lock, kept.stdout)
+        how = "as in the last commit" if kept.returncode == 0 else "gone"
+        print(
+            f"note: {name} could not be read ({fault}); it is {how}, and what was built since comes from the run cache",
+            file=sys.stderr,
+        )
 
 
 def sort_locks(plan: Plan) -> None:

@@ -1,0 +1,245 @@
+"""What kills, full disks, flipped bytes and impossible sizes leave: one line, and nothing lost."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from parameters import written
+
+from compaug import params, training
+from compaug.engine import locks
+from compaug.records import InputError, atomic_dir, atomic_path, write_json, write_text
+from stages import verify
+
+ROOT = Path(__file__).parents[1]
+GONE = 2**22 + 1  # above every process number of Linux
+
+
+# ---------------------------------------------------------------- leftovers
+
+
+def test_what_a_dead_process_left_half_written_goes_at_the_next_start(tmp_path):
+    for name in (
+        f".a.json.{GONE}-x1.partial",
+        f".a.json.{os.getpid()}-x1.partial",
+        f".b.json.{GONE}-x1.partial",
+        ".a.json.x.partial",
+    ):
+        (tmp_path / name).write_text("{")
+    write_json(tmp_path / "a.json", {})
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "a.json",
+        f".a.json.{os.getpid()}-x1.partial",  # alive
+        f".b.json.{GONE}-x1.partial",  # of another output
+        ".a.json.x.partial",  # of nobody known
+    }
+
+
+def test_an_output_that_a_killed_process_had_set_aside_comes_back(tmp_path):
+    """The moment between the two renames of a folder: without the old name and without the new one."""
+    with atomic_dir(tmp_path / "model") as folder:
+        write_text(folder / "weights", "old")
+    os.rename(tmp_path / "model", tmp_path / f".model.{GONE}-x1.old.partial")
+    (tmp_path / f".model.{GONE}-x1.partial").mkdir()
+    with pytest.raises(KeyboardInterrupt), atomic_dir(tmp_path / "model"):
+        raise KeyboardInterrupt  # a second start, that ends early too
+    assert (tmp_path / "model" / "weights").read_text() == "old"
+    assert {path.name for path in tmp_path.iterdir()} == {"model"}
+
+
+def test_a_process_killed_while_it_writes_leaves_nothing_that_stays(tmp_path):
+    code = "import os, signal\nfrom compaug.records import atomic_path\nwith atomic_path('out/a.txt') as p: os.kill(os.getpid(), signal.SIGKILL)"
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, check=False
+    )
+    assert [path.suffix for path in (tmp_path / "out").iterdir()] == [".partial"]
+    write_text(tmp_path / "out" / "a.txt", "whole")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.txt"]
+
+
+# ---------------------------------------------------------------- full disks
+
+
+@pytest.mark.parametrize("library", ["safetensors", "text"])
+def test_a_file_too_large_for_the_disk_is_one_line_whatever_writes_it(tmp_path, library):
+    """A limit on the size of files: the disk is full for whoever writes more."""
+    save = {
+        "safetensors": "save_file({'w': torch.zeros(100_000)}, path)",
+        "text": "path.write_text('x' * 400_000)",
+    }[library]
+    code = f"""
+import signal, torch
+from pathlib import Path
+from safetensors.torch import save_file
+from compaug.records import atomic_dir
+from stages import run
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+def main():
+    with atomic_dir(Path('model')) as folder:
+        path = folder / 'weights'
+        {save}
+run(main)
+"""
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        preexec_fn=limit,
+        check=False,
+    )
+    assert done.returncode == 2 and done.stderr.startswith("error: cannot write model: "), done.stderr
+    assert done.stderr.count("\n") == 1 and not list(tmp_path.iterdir())
+
+
+# ---------------------------------------------------------------- checkpoints
+
+
+class Line(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.zeros(1))
+
+    def forward(self, x):
+        return {"loss": (self.w - x).square().mean()}
+
+
+def fitted(folder: Path, epochs: int = 3) -> tuple[float, list]:
+    rows = [{"id": str(i), "length": 1, "x": float(i % 3)} for i in range(8)]
+    model = Line()
+    history = training.fit(
+        model,
+        rows,
+        [],
+        lambda batch: {"x": torch.tensor([row["x"] for row in batch])},
+        training.FitOptions(epochs, 4, 0.1),
+        seed=1,
+        work_dir=folder,
+        description="line",
+    )
+    return model.w.item(), history
+
+
+DAMAGE = {
+    "empty": lambda data: b"",
+    "cut": lambda data: data[: len(data) // 2],
+    "flipped": lambda data: data[:-200] + bytes([data[-200] ^ 1]) + data[-199:],
+    "flipped in the digest": lambda data: bytes([data[0] ^ 1]) + data[1:],
+    "of another program": lambda data: b"PK\x03\x04 something else",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_checkpoint_is_set_aside_and_the_training_is_the_same(tmp_path, monkeypatch, capsys, damage):
+    undisturbed, save = fitted(tmp_path / "a"), training._Progress.save
+
+    def save_and_die(self, history, *rest):
+        save(self, history, *rest)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(training._Progress, "save", save_and_die)
+        fitted(tmp_path / "b")
+    file = tmp_path / "b" / "checkpoint.pt"
+    file.write_bytes(DAMAGE[damage](file.read_bytes()))
+    capsys.readouterr()
+    assert fitted(tmp_path / "b") == undisturbed
+    said = capsys.readouterr().err
+    assert f"note: {file} is damaged; it is now damaged.pt beside it, and the training starts afresh" in said
+    assert "resuming" not in said
+
+
+# ---------------------------------------------------------------- DVC's locks and cache
+
+
+@pytest.fixture
+def pipeline(tmp_path, monkeypatch):
+    """A repository with one finished stage."""
+    monkeypatch.chdir(tmp_path)
+    run = lambda *words: subprocess.run(words, check=True, capture_output=True, text=True)
+    run("git", "init", "-q")
+    run("dvc", "init", "-q")
+    write_text(
+        "dvc.yaml",
+        "stages:\n  one:\n    cmd: mkdir out && cp word out/a && echo you > out/b\n    deps:\n    - word\n    outs:\n    - out\n",
+    )
+    write_text("word", "hello\n")
+    run("dvc", "repro", "-q")
+    run("git", "add", "-A")
+    run("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")
+    return tmp_path
+
+
+@pytest.mark.parametrize("rest", ["", "schema: '2.0'\nstages:\n  one:\n    cmd: [", "schema: '2.0'\n", "- a\n"])
+def test_a_lock_that_a_kill_left_half_written_is_put_back_and_nothing_is_built_again(pipeline, capsys, rest):
+    before = Path("dvc.lock").read_bytes()
+    Path("dvc.lock").write_text(rest)
+    locks.mend(pipeline)
+    assert Path("dvc.lock").read_bytes() == before
+    said = capsys.readouterr().err
+    assert (
+        said.startswith("note: dvc.lock could not be read (")
+        and "as in the last commit" in said
+        and said.count("\n") == 1
+    )
+    locks.mend(pipeline)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_damaged_lock_that_git_does_not_have_goes_and_its_stages_come_from_the_run_cache(pipeline, capsys):
+    subprocess.run(["git", "rm", "-q", "--cached", "dvc.lock"], check=True)
+    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "gone"], check=True)
+    before = Path("dvc.lock").read_bytes()
+    Path("dvc.lock").write_text("")
+    locks.mend(pipeline)
+    assert not Path("dvc.lock").exists() and "it is gone" in capsys.readouterr().err
+    done = subprocess.run(["dvc", "repro"], check=True, capture_output=True, text=True)
+    assert "is cached" in done.stdout and Path("dvc.lock").read_bytes() == before
+
+
+def test_a_flipped_byte_in_the_cache_is_found_and_its_stage_is_named(pipeline, capsys):
+    assert verify.damaged(pipeline) == 0
+    assert "3 files of the cache compared with their hashes, 0 damaged" in capsys.readouterr().out
+    (victim,) = (p for p in Path(".dvc/cache/files").rglob("*") if p.is_file() and p.read_bytes() == b"you\n")
+    victim.chmod(0o644)
+    victim.write_bytes(b"yov\n")
+    assert verify.damaged(pipeline) == 1
+    said = capsys.readouterr().out
+    assert "damaged  out; make it again: dvc repro --force --single-item one" in said and not victim.exists()
+    subprocess.run(["dvc", "repro", "-q", "--force", "--single-item", "one"], check=True)
+    assert verify.damaged(pipeline) == 0 and victim.read_bytes() == b"you\n"
+
+
+# ---------------------------------------------------------------- sizes that cannot fit
+
+IMPOSSIBLE = {
+    "classifiers.bert.max_length is 64, but backbones.encoder.max_positions 4": {
+        "diagnostic:scales.tiny.backbones.encoder.max_positions": 4
+    },
+    "a prefix of 150 rows and texts of 80 tokens exceed backbones.decoder.max_positions, 192": {
+        "generators.ld_vae.prefix_length": 150
+    },
+    "label_generator.max_tokens is 300, but backbones.decoder.max_positions 192": {"label_generator.max_tokens": 300},
+}
+
+
+@pytest.mark.parametrize("said", IMPOSSIBLE)
+def test_what_no_backbone_could_hold_is_said_before_anything_is_trained(tmp_path, said):
+    with pytest.raises(InputError, match=said):
+        params.parse(written(tmp_path, IMPOSSIBLE[said]))
+
+
+def test_half_written_files_are_no_input_of_a_stage(tmp_path):
+    assert "*.partial" in (ROOT / ".dvcignore").read_text(encoding="utf-8").splitlines()
+    with pytest.raises(KeyboardInterrupt), atomic_path(tmp_path / "a.txt") as path:
+        assert path.name.endswith(".partial")
+        raise KeyboardInterrupt
