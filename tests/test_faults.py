@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
@@ -13,9 +14,20 @@ import torch
 from parameters import written
 
 from compaug import params, training
+from compaug.benchmarks import corpus, diagnostic, tabular
 from compaug.engine import locks
-from compaug.records import InputError, atomic_dir, atomic_path, write_json, write_text
-from stages import verify
+from compaug.records import (
+    InputError,
+    Labels,
+    atomic_dir,
+    atomic_path,
+    iter_rows,
+    read_json,
+    read_yaml,
+    write_json,
+    write_text,
+)
+from stages import synthesize, verify
 
 ROOT = Path(__file__).parents[1]
 GONE = 2**22 + 1  # above every process number of Linux
@@ -243,3 +255,101 @@ def test_half_written_files_are_no_input_of_a_stage(tmp_path):
     with pytest.raises(KeyboardInterrupt), atomic_path(tmp_path / "a.txt") as path:
         assert path.name.endswith(".partial")
         raise KeyboardInterrupt
+
+
+# ---------------------------------------------------------------- what a file may hold
+
+BAD_JSON = {
+    "NaN": ("NaN", "NaN is no number"),
+    "infinity": ("-Infinity", "-Infinity is no number"),
+    "half a pair": ('"\\ud800"', "half a surrogate pair"),
+    "half a pair, in capitals": ('"\\uD800x"', "half a surrogate pair"),
+    "brackets": ("[" * 200_000, "brackets within brackets"),
+    "closed brackets": ("[" * 200_000 + "]" * 200_000, "brackets within brackets"),
+    "5,000 digits": ("9" * 5000, "digits"),
+    "cut": ('{"text": "a', "Unterminated string"),
+    "nothing": ("", "Expecting value"),
+    "two values": ("{} {}", "Extra data"),
+}
+
+
+@pytest.mark.parametrize("way", ["document", "rows", "own corpus", "authors' file"])
+@pytest.mark.parametrize("case", BAD_JSON)
+def test_bad_json_is_one_line_by_every_way_in(tmp_path, case, way):
+    text, said = BAD_JSON[case]
+    value = text if way == "document" else f'{{"a": {text}}}' if case != "two values" else text
+    path = tmp_path / ("a.json" if way == "document" else "a.jsonl")
+    path.write_text(value)
+    ways = {
+        "document": lambda: read_json(path),
+        "rows": lambda: list(iter_rows(path)),
+        "own corpus": lambda: tabular.read({}, {"path": str(path), "label_column": "labels"}),
+        "authors' file": lambda: corpus.read_split_files(Labels(("a",), ("a",)), {"train": path}),
+    }
+    if way == "authors' file":
+        path.write_text(f"{text}\tsome words\n")
+    with pytest.raises(InputError) as refused:
+        ways[way]()
+    message = str(refused.value)
+    assert message.startswith(str(path)) and "\n" not in message and len(message) < 500
+    if case not in ("cut", "nothing"):  # around them the message is another one
+        assert said in message
+
+
+def test_a_whole_pair_of_surrogates_is_a_character(tmp_path):
+    (tmp_path / "a.json").write_text('{"a": "\\ud83d\\ude00", "b": "\\\\ud800"}')
+    assert read_json(tmp_path / "a.json") == {"a": "\U0001f600", "b": "\\ud800"}
+
+
+@pytest.mark.parametrize("text", ["a: [" * 20_000, "a: " + "9" * 5000, "a: *x", "a: \x00", 'a: "\\ud800'])
+def test_bad_yaml_is_one_line(tmp_path, text):
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(InputError, match="a.yaml: not valid YAML") as refused:
+        read_yaml(tmp_path / "a.yaml")
+    assert "\n" not in str(refused.value)
+
+
+BAD_ROWS = {
+    "a list as id": ({"id": [1]}, "the id [1] is neither a string nor a whole number"),
+    "null as id": ({"id": None}, "the id None is neither"),
+    "a fraction as id": ({"id": 1.5}, "the id 1.5 is neither"),
+    "a truth value as id": ({"id": True}, "the id True is neither"),
+    "a blank id": ({"id": " "}, "empty id"),
+    "a label with a line break": ({"labels": ["a\nb"]}, "holds a line break or a tab"),
+    "a label of pandas": ({"labels": "nan"}, "the label 'nan' is what pandas writes for no value"),
+    "a number as label": ({"labels": [3]}, "neither a string nor a list of strings"),
+    "a text of 10 MB": ({"text": "x" * 10_000_000}, "a text of 10,000,000 characters; cut it, 131,072 is the limit"),
+    "a number as text": ({"text": 7}, "'text' is not a string"),
+    "a blank text": ({"text": "\u2003\n"}, "empty text"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ROWS)
+def test_a_bad_row_of_an_own_corpus_is_one_line(tmp_path, case):
+    change, said = BAD_ROWS[case]
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"id": "r1", "text": "some words", "labels": ["a"]} | change) + "\n")
+    with pytest.raises(InputError) as refused:
+        tabular.read({}, {"path": str(path), "label_column": "labels", "id_column": "id"})
+    assert said in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("word", ["-1", "1.5", "x", "", str(2**31)])
+def test_a_seed_that_is_none_is_one_line(word, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        synthesize._parser().parse_args(["--seed", word])
+    assert f"argument --seed: {word!r} is not a whole number from 0 to 2147483647" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "key", ["generators.shared.max_length", "classifiers.shared.max_length", "synthesis.max_length"]
+)
+def test_a_length_that_holds_no_text_is_refused(tmp_path, key):
+    with pytest.raises(InputError, match="max_length: Input should be greater than or equal to 4"):
+        params.parse(written(tmp_path, {key: 1}))
+
+
+@pytest.mark.parametrize("size", [1_000_000_000_000, 0, 1.0e12, "many"])
+def test_an_impossible_size_of_the_diagnostic_corpus_does_not_run_for_ever(size):
+    with pytest.raises(InputError, match="give a whole number of texts from 1 to 1,000,000"):
+        diagnostic.read({"size": size}, 7)

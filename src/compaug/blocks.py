@@ -11,6 +11,7 @@ Probability = Annotated[float, Field(gt=0, le=1)]
 Rate = Annotated[float, Field(gt=0, le=1)]  # learning rates
 Amount = Annotated[float, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
+Length = Annotated[int, Field(ge=4)]  # tokens of a text: its two marks and something between them
 Count = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Words = Annotated[str, Field(min_length=1)]

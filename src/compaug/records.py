@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 EMPTY_KEY = "<none>"  # key of the empty label set
 PARTIAL, OLD = (
@@ -97,6 +98,8 @@ class Labels:
             for value in values:
                 if not value.strip():
                     raise InputError(f"labels: an empty label {what}; every label needs one")
+                if len(value.splitlines()) > 1 or "\t" in value:
+                    raise InputError(f"labels: the label {what} {value!r} holds a line break or a tab; take it out")
                 if other := first.get(value.casefold().strip()):
                     raise InputError(f"labels: the label {what}s {other!r} and {value!r} collide; make them distinct")
                 first[value.casefold().strip()] = value
@@ -358,12 +361,32 @@ def _document(value: object) -> str:
     return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def read_json(path: Path | str) -> dict:
+def loads(text: str) -> Any:
+    """The one way in for JSON: ValueError, in one line, also for what Python's reader takes or fails on in its own way: NaN and infinities, halves
+    of surrogate pairs, numbers of thousands of digits, thousands of brackets."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        value = json.loads(text, parse_constant=_no_number)
+        if "\\ud" in text or "\\uD" in text:
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise ValueError(error.msg) from None
+    except UnicodeEncodeError:
+        raise ValueError("half a surrogate pair is no valid Unicode") from None
+    except RecursionError:
+        raise ValueError("brackets within brackets, too many of them") from None
+    return value
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+def read_json(path: Path | str) -> Any:
+    try:
+        return loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; run the stage that makes it (`dvc repro`)") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise InputError(f"{path}: not valid JSON ({error}); delete it and run its stage again") from None
 
 
@@ -377,7 +400,7 @@ def read_yaml(path: Path | str) -> dict:
         found = loader.get_single_data()
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; run from the repository's root or name the file") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
     if not isinstance(found, dict):
         raise InputError(f"{path}: expected a mapping of blocks; restore it with `git checkout {path}`")
@@ -409,11 +432,9 @@ def iter_rows(path: Path | str) -> Iterator[tuple[int, dict]]:
         try:
             for number, line in enumerate(stream, start=1):
                 try:
-                    row = json.loads(line)
-                except json.JSONDecodeError as error:
-                    raise InputError(
-                        f"{path}:{number}: not a JSON object ({error.msg}); mend or remove the line"
-                    ) from None
+                    row = loads(line)
+                except ValueError as error:
+                    raise InputError(f"{path}:{number}: not a JSON object ({error}); mend or remove the line") from None
                 if not isinstance(row, dict):
                     raise InputError(f"{path}:{number}: not a JSON object; mend or remove the line")
                 yield number, row

@@ -36,6 +36,13 @@ class _Parser(argparse.ArgumentParser):
         return parsed
 
 
+def seed(word: str) -> int:
+    """The type of --seed: a whole number from 0 that fits 31 bits."""
+    if not word.isdecimal() or int(word) >= 2**31:
+        raise argparse.ArgumentTypeError(f"{word!r} is not a whole number from 0 to {2**31 - 1}")
+    return int(word)
+
+
 ARGUMENTS = {  # those that many stages have
     "benchmark": {"help": "corpus: a file of configs/benchmarks"},
     "scale": {
@@ -47,7 +54,7 @@ ARGUMENTS = {  # those that many stages have
     "labels": {"help": "labels.json of the split", "type": Path},
     "split": {"help": "folder of the corpus's split", "type": Path},
     "backbones": {"help": "folder of the corpus's backbones", "type": Path},
-    "seed": {"help": "seed of the cell", "type": int},
+    "seed": {"help": "seed of the cell", "type": seed},
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from compaug.benchmarks.fetch import open_bytes
-from compaug.records import Example, InputError, Labels, text_key
+from compaug.records import Example, InputError, Labels, loads, text_key
 
+LONGEST = csv.field_size_limit()  # characters of a text
 SPLITS = ("train", "support", "test")  # of the authors' compositional split, spec section 2
 
 
@@ -109,9 +109,12 @@ def indicators(values: Iterable[object], names: Sequence[str]) -> tuple[int, ...
 
 
 def clean(text: str) -> str:
-    """The text without white space at its ends, in which releases of one corpus differ; ValueError when nothing is left."""
+    """The text without white space at its ends, in which releases of one corpus differ; ValueError when nothing is left, or so much that it
+    is a file rather than a text: what the reader of CSV refuses too."""
     if not (text := text.strip()):
         raise ValueError("empty text; remove the row or give it a text")
+    if len(text) > LONGEST:
+        raise ValueError(f"a text of {len(text):,} characters; cut it, {LONGEST:,} is the limit")
     return text
 
 
@@ -129,7 +132,7 @@ def read_split_files(
             try:
                 if not tab:
                     raise ValueError("no tab between labels and text")
-                example = Example(split_id(split, number), clean(text), indicators(json.loads(vector), labels.names))
+                example = Example(split_id(split, number), clean(text), indicators(loads(vector), labels.names))
             except (ValueError, TypeError) as error:
                 raise InputError(f"{files[split]}:{number}: expected '[0, 1, ...]<TAB>text' ({error})") from None
             examples.append(example)

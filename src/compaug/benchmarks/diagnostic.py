@@ -32,6 +32,7 @@ Outcome = tuple[frozenset[int], frozenset[str]]  # explicit labels, groups used
 
 bank = SimpleNamespace(**read_yaml(Path(__file__).with_suffix(".yaml")))  # its words: lists of phrases, and P(y)
 LABELS = Labels(tuple(bank.labels), tuple(bank.labels))
+MOST = 1_000_000  # texts
 MAX_LABELS = 4  # of a composition
 AMBIGUITY = 0.4  # p; calibrated together with P(y), see tests/test_diagnostic.py
 MAX_REPEATS = 1_000  # draws of one text before the corpus counts as exhausted
@@ -45,8 +46,10 @@ class Options:
     ambiguity: float = AMBIGUITY
 
     def __post_init__(self) -> None:
-        if type(self.size) is not int or self.size < 1:
-            raise InputError(f"diagnostic options: size is {self.size!r}; give a whole number of texts from 1")
+        if type(self.size) is not int or not 1 <= self.size <= MOST:
+            raise InputError(
+                f"diagnostic options: size is {self.size!r}; give a whole number of texts from 1 to {MOST:,}"
+            )
         if (
             isinstance(self.ambiguity, bool)
             or not isinstance(self.ambiguity, int | float)

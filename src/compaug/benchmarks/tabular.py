@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from pydantic import ValidationError, model_validator
 
 from compaug.benchmarks.corpus import Corpus, clean, csv_rows, indicators, lines, require_columns
 from compaug.blocks import Block
-from compaug.records import Example, InputError, Labels
+from compaug.records import Example, InputError, Labels, loads
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
@@ -54,7 +53,7 @@ def read(files: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     seen: set[str] = set()
     for number, row in _rows(path, chosen.needed):
         try:
-            row_id = str(row[chosen.id_column]).strip() if chosen.id_column else f"row-{len(rows) + 1:06d}"
+            row_id = _id(row[chosen.id_column]) if chosen.id_column else f"row-{len(rows) + 1:06d}"
             if not row_id or row_id in seen:
                 raise ValueError(f"duplicate id {row_id!r}" if row_id else "empty id")
             if not isinstance(text := row[chosen.text_column], str):
@@ -71,6 +70,13 @@ def read(files: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     id_of = {name: label for label, name in enumerate(names)}
     examples = [Example(i, text, tuple(sorted({id_of[name] for name in found}))) for i, text, found in rows]
     return Corpus(examples, Labels(tuple(names), tuple(names)))
+
+
+def _id(value: object) -> str:
+    """ValueError for what is no name of a row: a list, null, a truth value, a fraction."""
+    if type(value) not in (str, int):
+        raise ValueError(f"the id {value!r} is neither a string nor a whole number")
+    return str(value).strip()
 
 
 def _options(options: Mapping[str, Any]) -> Options:
@@ -104,9 +110,9 @@ def _json_rows(path: Path, needed: Iterable[str]) -> Iterator[tuple[int, Mapping
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{path}:{number}: not valid JSON ({error.msg}); mend or remove the line") from None
+            row = loads(line)
+        except ValueError as error:
+            raise InputError(f"{path}:{number}: not valid JSON ({error}); mend or remove the line") from None
         if not isinstance(row, dict):
             raise InputError(f"{path}:{number}: not a JSON object; mend or remove the line")
         require_columns(f"{path}:{number}", needed, row)
@@ -128,6 +134,10 @@ def _label_reader(options: Options) -> Callable[[Mapping[str, Any]], list[str]]:
             raise ValueError(f"{options.label_column!r} is neither a string nor a list of strings")
         names = [name.strip() for name in found if name.strip()]
         for name in names:
+            if known is None and name == "nan":
+                raise ValueError(
+                    "the label 'nan' is what pandas writes for no value; leave it empty, or list it in options.labels"
+                )
             if known is not None and name not in known:
                 raise ValueError(f"unknown label {name!r}; options.labels has {', '.join(options.labels)}")
         return names

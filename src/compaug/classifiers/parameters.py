@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from compaug.blocks import Amount, Block, Count, Positive, Rate, Share, Words
+from compaug.blocks import Amount, Block, Count, Length, Positive, Rate, Share, Words
 
 
 class Selection(Block):
@@ -27,7 +27,7 @@ class Classifier(Block):
     lr: Rate
     lr_head: Rate
     batch_size: Positive
-    max_length: Positive
+    max_length: Length
     patience: Positive | None = None
     validation: Annotated[float, Field(gt=0, lt=1)]
     dropout: Share

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from compaug.evaluation.metrics import label_matrix
-from compaug.records import InputError, atomic_path, label_ids
+from compaug.records import InputError, atomic_path, label_ids, loads
 
 Composition = tuple[int, ...]
 
@@ -99,9 +99,9 @@ def read_lines(path: Path | str, remedy: str) -> Iterator[tuple[int, dict]]:
         with gzip.open(path, "rt", encoding="utf-8") as stream:
             for number, line in enumerate(stream, start=1):
                 try:
-                    row = json.loads(line)
-                except json.JSONDecodeError as error:
-                    raise InputError(f"{path}:{number}: not a JSON object ({error.msg}); {remedy}") from None
+                    row = loads(line)
+                except ValueError as error:
+                    raise InputError(f"{path}:{number}: not a JSON object ({error}); {remedy}") from None
                 if not isinstance(row, dict):
                     raise InputError(f"{path}:{number}: not a JSON object; {remedy}")
                 yield number, row

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from compaug.blocks import Amount, Block, Count, Positive, Probability, Rate, Share, Words
+from compaug.blocks import Amount, Block, Count, Length, Positive, Probability, Rate, Share, Words
 
 
 class LabelGenerator(Block):
@@ -35,7 +35,7 @@ class LabelGenerator(Block):
 class Synthesis(Block):
     """Decoding, spec section 5."""
 
-    max_length: Positive
+    max_length: Length
     batch_size: Positive
     temperature: Annotated[float, Field(gt=0)]
     top_k: Count
@@ -56,7 +56,7 @@ class TrainedGenerator(Block):
     patience: Positive | None = None
     warmup: Share
     validation: Share
-    max_length: Positive
+    max_length: Length
     generator_data: Literal["all", "train_only"]
 
 
