@@ -6,7 +6,7 @@ models are trained does not look like one of how they are used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args, get_origin
 
@@ -39,6 +39,7 @@ class Toys:
     """The parameters of the toys and the variants that they add."""
 
     settings: Settings
+    own: Mapping  # their params.yaml, in which a method of the user's own has what is its alone
     further: Mapping
 
 
@@ -243,14 +244,17 @@ def _set(block: str, edits: str) -> tuple[str, ...]:
 
 
 def _edits(kind: str, name: str, toys: Toys) -> list[str]:
-    return _choices(getattr(toys.settings, kind)[name]) + toys.further[kind].get(name, [])
+    return _choices(getattr(toys.settings, kind)[name], toys.own[kind][name] or {}) + toys.further[kind].get(name, [])
 
 
-def _choices(block: Block) -> list[str]:
-    """ "key=value" for every other value of the options that are choices: booleans and literals."""
+def _choices(block: Block, own: Collection[str] = ()) -> list[str]:
+    """ "key=value" for every other value of the options that are choices: booleans and literals. What a method of the user's own takes from
+    `shared`, and may not use, is none."""
     found = []
     for key, value in block:
         field = type(block).model_fields.get(key)
+        if not field and key not in own:
+            continue
         if isinstance(value, bool):
             found.append(f"{key}={str(not value).lower()}")
         elif field and get_origin(field.annotation) is Literal:

@@ -48,7 +48,7 @@ def prepared(params: Path) -> Iterator[runs.Toys]:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), toys.endpoint():
         further = toys.parameters(repository, Path())
         toys.write(Path("toys"))
-        yield runs.Toys(parse(Path("params.yaml")), further)
+        yield runs.Toys(parse(Path("params.yaml")), read_yaml("params.yaml"), further)
 
 
 def run_step(step: runs.Step) -> None:
