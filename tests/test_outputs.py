@@ -14,7 +14,7 @@ import pytest
 
 from compaug import fingerprints
 from compaug.records import InputError, atomic_dir, atomic_path, check_folder, write_json, write_rows, write_text
-from stages import run
+from stages import run, seed
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(path.stem for path in (ROOT / "src" / "stages").glob("[!_]*.py"))
@@ -44,7 +44,7 @@ def command(script: str, out: str, **given: str) -> list[str]:
     words = ["--out", out]
     for action in PARSERS[script]._actions:
         if action.required and action.dest != "out":
-            value = (action.choices or ["13" if action.type is int else f"inputs/{action.dest}"])[0]
+            value = (action.choices or ["13" if action.type in (int, seed) else f"inputs/{action.dest}"])[0]
             count = action.nargs if isinstance(action.nargs, int) else 1
             words += [action.option_strings[0], *[given.get(action.dest, value)] * count]
     return words

@@ -17,6 +17,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ PARTIAL, OLD = (
 FULL = re.compile(
     r"No space left|os error (?:27|28|122)\b|[Ff]ile too large|Disk quota|PytorchStreamWriter failed|file write failed"
 )
+DEEPEST = 200  # brackets within brackets of a YAML file
 WRITTEN = ".written"  # in every folder that a stage writes: the names of its files, one a line
 OPTIONAL_FIELDS = {
     "source": str,
@@ -396,7 +398,13 @@ def read_yaml(path: Path | str) -> dict:
     import yaml  # most stages' files are JSON
 
     try:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+        if (
+            max(accumulate(1 if bracket in "[{" else -1 for bracket in re.findall(r"[\[\]{}]", text)), default=0)
+            > DEEPEST
+        ):
+            raise ValueError("brackets within brackets, too many of them")  # the reader in C would crash
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
         found = loader.get_single_data()
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; run from the repository's root or name the file") from None
