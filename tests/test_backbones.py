@@ -231,7 +231,16 @@ def test_the_stage_reads_train_texts_only_and_makes_the_role_it_is_asked_for(tmp
     Labels(("joy", "zebra"), ("joy", "zebra")).write("split/labels.json")
     (tmp_path / "split" / "test.jsonl").write_text("this file must not be opened")
     spec = tiny(epochs=1).model_dump(exclude_none=True)
-    path = written(tmp_path, {"diagnostic:scales.tiny.backbones": dict.fromkeys(ROLES, spec)})
+    path = written(
+        tmp_path,
+        {
+            "diagnostic:scales.tiny.backbones": dict.fromkeys(ROLES, spec),
+            "classifiers.shared.max_length": 32,
+            "generators.shared.max_length": 32,
+            "synthesis.max_length": 32,
+            "label_generator.max_tokens": 32,
+        },
+    )
     arguments = ["--benchmark", "diagnostic", "--split", "split"]
     for out, role in itertools.product(("a", "b"), ROLES):
         backbones.main([*arguments, "--role", role, "--out", f"{out}/{role}"])

@@ -50,7 +50,7 @@ def test_the_bytes_depend_on_the_content_alone(tmp_path, monkeypatch):
         ({"id": "a"}, ":3: id 'a' is predicted twice"),
         ({"probabilities": [0.1, 0.2]}, ":3: not a list of 3 probabilities"),
         ({"probabilities": None}, ":3: not a list of 3 probabilities"),
-        ({"probabilities": [0.1, float("nan"), 0]}, ":3: a probability is not a finite number"),
+        ({"probabilities": [0.1, float("nan"), 0]}, ":3: not a JSON object .NaN is no number."),
         ({"probabilities": [0.1, "high", 0]}, ":3: a probability is not a finite number"),
         ({"probabilities": [0.1, 1.5, 0]}, ":3: a probability is not a finite number"),
         ({"id": ["c"]}, ":3: not a prediction; its id is no word"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import io
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from compaug import training
 from compaug.cartography import Dynamics
 from compaug.records import file_digest, read_json, sub_seed
 from compaug.training import (
@@ -331,11 +334,17 @@ def test_the_rate_can_grow_to_the_very_end(tmp_path):
     assert seen == pytest.approx([0.1, 0.2, 0.3, 0.4])
 
 
+def loaded(work_dir: Path) -> dict:
+    """A checkpoint's state, which stands behind its digest."""
+    data = (work_dir / "checkpoint.pt").read_bytes()[training.DIGEST :]
+    return torch.load(io.BytesIO(data), weights_only=True)
+
+
 def test_a_checkpoint_holds_no_code(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         fitted(tmp_path / "work", collate=interrupted_at(9))
     assert [path.name for path in (tmp_path / "work").iterdir()] == ["checkpoint.pt"]
-    torch.load(tmp_path / "work" / "checkpoint.pt", weights_only=True)
+    loaded(tmp_path / "work")
 
 
 def test_early_stopping_keeps_the_epoch_with_the_best_validation_loss(tmp_path):
@@ -375,7 +384,7 @@ def test_frozen_parameters_are_neither_changed_nor_checkpointed(tmp_path):
     before = copy.deepcopy(weights(model))
     with pytest.raises(KeyboardInterrupt):
         fitted(tmp_path / "work", model=model, collate=interrupted_at(9))
-    saved = torch.load(tmp_path / "work" / "checkpoint.pt", weights_only=True)["weights"]
+    saved = loaded(tmp_path / "work")["weights"]
     assert set(saved) == {"head.weight", "head.bias"}
     fitted(tmp_path / "work", model=model)
     after = weights(model)
