@@ -234,13 +234,15 @@ def test_a_flipped_byte_in_the_cache_is_found_and_its_stage_is_named(pipeline, c
 # ---------------------------------------------------------------- sizes that cannot fit
 
 IMPOSSIBLE = {
-    "classifiers.bert.max_length is 64, but backbones.encoder.max_positions 4": {
+    "classifiers.bert.max_length: 64 positions, but backbones.encoder.max_positions is 4": {
         "diagnostic:scales.tiny.backbones.encoder.max_positions": 4
     },
-    "a prefix of 150 rows and texts of 80 tokens exceed backbones.decoder.max_positions, 192": {
+    "generators.ld_vae.prefix_length and the longest text: 230 positions, but backbones.decoder.max_positions is 192": {
         "generators.ld_vae.prefix_length": 150
     },
-    "label_generator.max_tokens is 300, but backbones.decoder.max_positions 192": {"label_generator.max_tokens": 300},
+    "label_generator.max_tokens and one of the prompt: 301 positions, but backbones.decoder.max_positions is 192": {
+        "label_generator.max_tokens": 300
+    },
 }
 
 

@@ -385,11 +385,9 @@ def test_committed_pages_show_what_the_stages_wrote(tmp_path):
         ).stdout
 
     for page in PAGES:
-        for file, whole, shown in re.findall(
-            r"<!-- ([\w/.+-]+)( all)? -->\n(.*?)<!-- end -->", committed(page), re.DOTALL
-        ):
+        for file, shown in re.findall(r"<!-- ([\w/.+-]+) -->\n(.*?)<!-- end -->", committed(page), re.DOTALL):
             (tmp_path / "file.md").write_text(committed(ROOT / file), encoding="utf-8")
-            assert shown == f"\n{readme.shown(tmp_path / 'file.md', bool(whole))}\n", f"{page}: python -m stages.readme"
+            assert shown == f"\n{readme.shown(tmp_path / 'file.md')}\n", f"{page}: python -m stages.readme"
 
 
 def test_the_map_of_the_architecture_names_what_exists():

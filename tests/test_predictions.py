@@ -179,7 +179,7 @@ def test_the_header_says_what_was_learned_from(trained, tmp_path):
 def test_fewer_texts_are_the_head_of_the_ranked_list(trained):
     rows, found = trained("--synthetic", "kept.jsonl", "--texts", "2")
     assert sorted(e.id for e in rows if e.id.startswith("y")) == ["y0", "y1"] and found.n_synthetic == 2
-    with pytest.raises(InputError, match=r"--texts 6: kept.jsonl has 5 texts; lower it or raise selection.k"):
+    with pytest.raises(InputError, match=r"--texts 6: kept.jsonl has 5 texts; lower it or raise sizes.k"):
         trained("--synthetic", "kept.jsonl", "--texts", "6")
 
 

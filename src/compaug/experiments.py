@@ -174,11 +174,8 @@ def _values(value: object, benchmark: str, where: str) -> list:
     """An axis as a list; a mapping has one for each benchmark."""
     if isinstance(value, dict):
         if benchmark not in value:
-            raise InputError(
-                f"{where}: there is no value for the benchmark {benchmark!r}"
-                if benchmark
-                else f"{where}: expected names"
-            )
+            what = f"there is no value for the benchmark {benchmark!r}" if benchmark else "expected names"
+            raise InputError(f"{where}: {what}")
         value = value[benchmark]
     values = value if isinstance(value, list) else [value]
     if not values:
@@ -234,18 +231,17 @@ def check(experiments: Iterable[Experiment], settings: Path) -> None:
 
 
 def _check_settings(cell: Cell, settings: Path) -> None:
-    found = _parsed(settings, cell.benchmark, cell.scale, edits(cell))
+    found = _parsed(settings, cell.benchmark, cell.scale, _edits(cell))
     if cell.half and not found.split.seen_test:
         raise InputError(f"half: {cell.corpus} has no seen test set; set `split_options: seen_test=<rows>`")
     if found.sizes.support_size in (cell.label_support, cell.text_support, cell.support):
         raise InputError("that support size is the split's own; leave it out, the cell without it is the same")
 
 
-def edits(cell: Cell) -> tuple[str, ...]:
+def _edits(cell: Cell) -> tuple[str, ...]:
     """What the cell sets otherwise than params.yaml, as values of --set."""
-    run = f"generator={NONE if cell.generator == REAL_TEXTS else cell.generator},classifier={cell.classifier}"
     blocks = {
-        "run": run,
+        "run": f"generator={NONE if cell.generator == REAL_TEXTS else cell.generator},classifier={cell.classifier}",
         "split": cell.split_options,
         f"generators.{cell.generator}": cell.options,
         "selection": cell.selection,
@@ -255,4 +251,4 @@ def edits(cell: Cell) -> tuple[str, ...]:
 
 @cache
 def _parsed(settings: Path, benchmark: str, scale: str, edits: tuple[str, ...]) -> params.Settings:
-    return params.parse(params.Edited(settings, edits) if edits else settings, benchmark, scale)
+    return params.parse(params.Edited(settings, edits), benchmark, scale)

@@ -25,6 +25,7 @@ from pydantic import Field, ValidationError, model_validator
 from compaug.benchmarks.parameters import Backbones, Corpus
 from compaug.blocks import Amount, Block, Count, Positive, Seed
 from compaug.classifiers import parameters as classifiers
+from compaug.classifiers import roles_of
 from compaug.generators import parameters as generators
 from compaug.records import InputError, read_yaml
 from compaug.splits import Split
@@ -34,12 +35,8 @@ METHODS = {"generators": generators, "classifiers": classifiers}
 FILTER = "bert"  # the filter's classifier, always (spec section 9)
 SHARED = "shared"  # what all methods of a kind have, unless their own block says otherwise
 SIZES = {"support_size": "split", "requested": "label_generator", "k": "selection"}  # the block that reads each
-OF_CORPUS = (
-    "backbones",
-    "generators",
-    "synthesis",
-    "classifiers",
-)  # blocks of a scale that a corpus says something of, if only {}
+# The blocks of a scale that a corpus says something of, if only {}.
+OF_CORPUS = ("backbones", "generators", "synthesis", "classifiers")
 FOLDER = Path(__file__).parent
 
 
@@ -108,29 +105,20 @@ class Settings(Block):
     def _check_positions(self) -> None:
         """What a backbone that is trained here could not hold: said before anything is trained. What depends on the corpus, how many labels
         a composition has and how long a prompt is, is checked when it is known."""
-        room = {role: backbone.max_positions for role, backbone in self.backbones}
-        for name in dict.fromkeys((FILTER, self.run.classifier)):
-            block = self.classifiers.get(name)
-            if (
-                name != "t5_clp" and block and room["encoder"] and block.max_length > room["encoder"]
-            ):  # a T5 has no table of positions
+        name, longest = self.run.generator, self.synthesis.max_length
+        wanted = {"label_generator.max_tokens and one of the prompt": ("decoder", self.label_generator.max_tokens + 1)}
+        for one in (FILTER, self.run.classifier):
+            if one in self.classifiers and "encoder" in roles_of(one):
+                wanted[f"classifiers.{one}.max_length"] = ("encoder", self.classifiers[one].max_length)
+        if isinstance(block := self.generators[name], generators.PrefixGenerator):
+            rows = block.prefix_length + max(block.max_length, longest)
+            wanted[f"generators.{name}.prefix_length and the longest text"] = ("decoder", rows)
+        for what, (role, positions) in wanted.items():
+            room = getattr(self.backbones, role).max_positions
+            if room and positions > room:
                 raise ValueError(
-                    f"classifiers.{name}.max_length is {block.max_length}, but backbones.encoder.max_positions {room['encoder']}; "
-                    "lower the one or raise the other"
+                    f"{what}: {positions} positions, but backbones.{role}.max_positions is {room}; lower the one or raise the other"
                 )
-        block = self.generators[self.run.generator]
-        if room["decoder"] and (rows := getattr(block, "prefix_length", 0)):
-            longest = max(block.max_length, self.synthesis.max_length)
-            if rows + longest > room["decoder"]:
-                raise ValueError(
-                    f"generators.{self.run.generator}: a prefix of {rows} rows and texts of {longest} tokens exceed backbones.decoder.max_positions, "
-                    f"{room['decoder']}; lower prefix_length or max_length, or raise max_positions"
-                )
-        if room["decoder"] and self.label_generator.max_tokens >= room["decoder"]:
-            raise ValueError(
-                f"label_generator.max_tokens is {self.label_generator.max_tokens}, but backbones.decoder.max_positions {room['decoder']}, prompt "
-                "included; lower the one or raise the other"
-            )
 
 
 # ---------------------------------------------------------------- what a stage lists

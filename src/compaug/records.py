@@ -399,11 +399,9 @@ def read_yaml(path: Path | str) -> dict:
 
     try:
         text = Path(path).read_text(encoding="utf-8")
-        if (
-            max(accumulate(1 if bracket in "[{" else -1 for bracket in re.findall(r"[\[\]{}]", text)), default=0)
-            > DEEPEST
-        ):
-            raise ValueError("brackets within brackets, too many of them")  # the reader in C would crash
+        opened = accumulate(1 if bracket in "[{" else -1 for bracket in re.findall(r"[\[\]{}]", text))
+        if max(opened, default=0) > DEEPEST:  # the reader in C would crash
+            raise ValueError("brackets within brackets, too many of them")
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
         found = loader.get_single_data()
     except FileNotFoundError:

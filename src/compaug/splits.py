@@ -98,8 +98,8 @@ def split_corpus(
     order = nested_order(groups, options.seed)
     if options.support_size >= len(order):
         raise InputError(
-            f"split.support_size is {options.support_size} but the {len(held)} test compositions have "
-            f"{len(order)} examples in all; lower support_size or raise test_share"
+            f"sizes.support_size is {options.support_size} but the {len(held)} test compositions have "
+            f"{len(order)} examples in all; lower it or raise split.test_share"
         )
     support, test = order[: options.support_size], sorted(order[options.support_size :])
     repeats: dict[str, list[int]] = {"train": [], "test": []}

@@ -58,9 +58,11 @@ ARGUMENTS = {  # those that many stages have
 }
 
 
-def parser(description: str | None, *names: str, out: str | None = None, writes: str = "") -> argparse.ArgumentParser:
+def parser(
+    description: str | None, names: str = "", out: str | None = None, writes: str = ""
+) -> argparse.ArgumentParser:
     """An argument parser with what every stage takes, the params file and values that a grid's coordinate sets otherwise, and with the
-    ARGUMENTS of these names.
+    ARGUMENTS of these `names`, a blank between them.
 
     `out` is what the stage writes to --out, and `writes` its help: "folder", or the suffix of a file; None where it adds files to a
     folder. An --out that it may not replace is refused before any work is done.
@@ -71,7 +73,7 @@ def parser(description: str | None, *names: str, out: str | None = None, writes:
     made.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="a value instead of the files'; may be repeated"
     )
-    for name in names:
+    for name in names.split():
         made.add_argument(f"--{name}", **{"required": True} | ARGUMENTS[name])
     if writes:
         made.add_argument("--out", type=Path, required=True, help=writes)

@@ -44,7 +44,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, "benchmark", "scale", "split", out="folder", writes="model folder to write")
+    made = parser(__doc__, "benchmark scale split", out="folder", writes="model folder to write")
     made.add_argument("--role", required=True, choices=("encoder", "decoder", "seq2seq"), help="which of its backbones")
     made.add_argument("--generator", help="make it only if this generator opens it, else a folder that says so")
     made.add_argument("--classifier", help="... or this classifier")

@@ -1,7 +1,7 @@
 """Cross-fitting folds of a cell: halves of the support set that a classifier does not see (composition prior).
 
-python -m stages.folds --split data/splits/diagnostic_seen --synthetic data/selected/diagnostic_seen-ld_vae-13.jsonl \
-    --seed 13 --out data/folds/diagnostic_seen-ld_vae-13
+python -m stages.folds --split data/splits/diagnostic+seen_test=400 --synthetic data/selected/diagnostic+seen_test=400-ld_vae-13.jsonl \
+    --seed 13 --out data/folds/diagnostic+seen_test=400-ld_vae-13
 
 Writes <out>/a and <out>/b: support.jsonl (the half that is trained on), held.jsonl (the other half), held_inputs.jsonl (without its
 labels) and synthetic.jsonl (the synthetic rows without texts of the held-out half: controls repeat support texts).
@@ -24,7 +24,7 @@ def main(argv: list[str] | None = None) -> None:
     support = read_jsonl(args.split / "support.jsonl", len(labels))
     synthetic = read_jsonl(args.synthetic, len(labels))
     if len(support) < 2:
-        raise InputError(f"{args.split / 'support.jsonl'}: two folds need two rows; raise split.support_size")
+        raise InputError(f"{args.split / 'support.jsonl'}: two folds need two rows; raise sizes.support_size")
     order = sorted(support, key=lambda example: sub_seed(args.seed, "fold", example.id))
     halves = order[::2], order[1::2]
     with cost_of(args.out), atomic_dir(args.out) as folder:
@@ -38,7 +38,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, "split", "seed", out="folder", writes="folder to write, with a/ and b/")
+    made = parser(__doc__, "split seed", out="folder", writes="folder to write, with a/ and b/")
     made.add_argument("--synthetic", type=Path, required=True, help="selected synthetic rows of the cell")
     return made
 

@@ -34,7 +34,7 @@ def main(argv: list[str] | None = None) -> None:
 
 def _parser():
     return parser(
-        __doc__, "benchmark", "split", out=".gz", writes="gold rows to write (.jsonl.gz), facts beside them (.json)"
+        __doc__, "benchmark split", out=".gz", writes="gold rows to write (.jsonl.gz), facts beside them (.json)"
     )
 
 

@@ -57,9 +57,7 @@ def _on_real_texts(path: Path, test: list[Example], selected: list[Example], lab
 
 
 def _parser():
-    made = parser(
-        __doc__, "benchmark", "seed", "generator", "classifier", "labels", out=".json", writes="JSON to write"
-    )
+    made = parser(__doc__, "benchmark seed generator classifier labels", out=".json", writes="JSON to write")
     made.add_argument("--selected", type=Path, required=True, help="kept texts of the cell")
     made.add_argument(
         "--model", type=Path, required=True, help="model folder of the judge, which saw every composition"

@@ -60,13 +60,7 @@ def main(argv: list[str] | None = None) -> None:
 
 def _parser():
     made = parser(
-        __doc__,
-        "benchmark",
-        "scale",
-        "split",
-        "seed",
-        out=".jsonl",
-        writes="JSONL to write; the side-car .json goes beside it",
+        __doc__, "benchmark scale split seed", out=".jsonl", writes="JSONL to write; the side-car .json goes beside it"
     )
     made.add_argument("--decoder", type=Path, required=True, help="model folder of the decoder backbone")
     return made

@@ -58,7 +58,7 @@ def rounded(value: object) -> object:
 
 
 def _parser():
-    made = parser(__doc__, "benchmark", "split", out=".json", writes="JSON of measures to write")
+    made = parser(__doc__, "benchmark split", out=".json", writes="JSON of measures to write")
     made.add_argument("--synthetic", type=Path, required=True, help="all synthetic rows")
     made.add_argument("--selected", type=Path, required=True, help="kept rows, side-car .json beside them")
     made.add_argument("--compositions", type=Path, help="side-car of the label generator's requests")

@@ -2,7 +2,7 @@
 
 python -m stages.readme [README.md ...]
 
-A file's table is its first Markdown table; `FILE all` takes all that follows its title. Run by `make repro` and `make tables`.
+A file's table is its first in Markdown. Run by `make tables`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from compaug.records import InputError, write_text
 from stages import parser, run
 
 PARAMS: list[str] = []
-PLACE = re.compile(r"(<!-- ([\w/.+-]+)( all)? -->\n).*?(<!-- end -->)", re.DOTALL)
+PLACE = re.compile(r"(<!-- ([\w/.+-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 TABLE = re.compile(r"^(?:\|.*\n)+", re.MULTILINE)
 
 
@@ -22,18 +22,15 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     for page in args.pages:
         before = page.read_text(encoding="utf-8")
-        after = PLACE.sub(lambda place: f"{place[1]}\n{shown(Path(place[2]), bool(place[3]))}\n{place[4]}", before)
+        after = PLACE.sub(lambda place: f"{place[1]}\n{shown(Path(place[2]))}\n{place[3]}", before)
         if after != before:
             write_text(page, after)
             print(f"{page}: renewed")
 
 
-def shown(file: Path, whole: bool) -> str:
+def shown(file: Path) -> str:
     """Its table. InputError where there is none."""
-    text = file.read_text(encoding="utf-8")
-    if whole:
-        return text.partition("\n")[2].strip() + "\n"
-    if not (table := TABLE.search(text)):
+    if not (table := TABLE.search(file.read_text(encoding="utf-8"))):
         raise InputError(f"{file}: has no table")
     return table[0]
 

@@ -41,9 +41,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(
-        __doc__, "benchmark", "scale", "seed", "generator", "classifier", out=".md", writes="summary.md to write"
-    )
+    made = parser(__doc__, "benchmark scale seed generator classifier", out=".md", writes="summary.md to write")
     made.add_argument("--metrics", type=Path, required=True, help="metrics.json of the evaluate stage")
     made.add_argument("--details", type=Path, required=True, help="details.json of the evaluate stage")
     made.add_argument("--quality", type=Path, required=True, help="measures of the cell's texts")

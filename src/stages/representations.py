@@ -44,7 +44,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, "split", "seed", "generator", "backbones", out=".json", writes="JSON to write")
+    made = parser(__doc__, "split seed generator backbones", out=".json", writes="JSON to write")
     made.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
     return made
 

@@ -63,10 +63,7 @@ def merged(synthesis: dict, report: dict) -> dict:
 def _parser():
     made = parser(
         __doc__,
-        "benchmark",
-        "seed",
-        "classifier",
-        "labels",
+        "benchmark seed classifier labels",
         out=".jsonl",
         writes="kept rows to write, side-car .json beside them",
     )

@@ -1,6 +1,6 @@
 """Support sets of several sizes with one test set in common (spec section 2, tables 4 and 7 of the paper).
 
-python -m stages.supports --split data/splits/diagnostic_supports --like data/splits/diagnostic --sizes 0 100 250 \
+python -m stages.supports --split data/splits/diagnostic+support_size=250 --like data/splits/diagnostic --sizes 0 100 250 \
     --out data/supports/diagnostic
 
 `--split` has the largest support set; as support sets are nested, the smaller ones are its heads, and its test set has none of

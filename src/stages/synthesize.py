@@ -109,12 +109,7 @@ def read_label_sets(path: Path, n_labels: int) -> list[tuple[int, ...]]:
 def _parser():
     made = parser(
         __doc__,
-        "benchmark",
-        "scale",
-        "split",
-        "seed",
-        "generator",
-        "backbones",
+        "benchmark scale split seed generator backbones",
         out=".jsonl",
         writes="synthetic rows to write, side-car .json beside them",
     )

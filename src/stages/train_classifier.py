@@ -82,9 +82,7 @@ def main(argv: list[str] | None = None) -> None:
 def _head(path: Path | None, synthetic: list[Example], n: int) -> list[Example]:
     """The first n rows: kept texts are ranked, so that a curve over n adds texts and exchanges none."""
     if n < 0 or n > len(synthetic):
-        raise InputError(
-            f"--texts {n}: {path or '--synthetic'} has {len(synthetic)} texts; lower it or raise selection.k"
-        )
+        raise InputError(f"--texts {n}: {path or '--synthetic'} has {len(synthetic)} texts; lower it or raise sizes.k")
     return synthetic[:n]
 
 
@@ -111,9 +109,7 @@ def predicted(model, model_dir: Path, split: str, examples: Sequence[Example]) -
 
 
 def _parser():
-    made = parser(
-        __doc__, "benchmark", "scale", "seed", "classifier", "labels", out="folder", writes="model folder to write"
-    )
+    made = parser(__doc__, "benchmark scale seed classifier labels", out="folder", writes="model folder to write")
     made.add_argument("--train", type=Path, required=True, help="training rows (D_train, or the iid training rows)")
     made.add_argument("--support", type=Path, help="support rows D_s, added to the training rows")
     made.add_argument("--synthetic", type=Path, help="selected synthetic rows D_aug, added to the training rows")

@@ -33,9 +33,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(
-        __doc__, "benchmark", "scale", "split", "seed", "classifier", out="folder", writes="model folder to write"
-    )
+    made = parser(__doc__, "benchmark scale split seed classifier", out="folder", writes="model folder to write")
     made.add_argument("--encoder", type=Path, required=True, help="folder of the pre-trained encoder")
     return made
 

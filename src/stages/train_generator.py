@@ -31,15 +31,7 @@ def main(argv: list[str] | None = None) -> None:
 
 def _parser():
     return parser(
-        __doc__,
-        "benchmark",
-        "scale",
-        "split",
-        "seed",
-        "generator",
-        "backbones",
-        out="folder",
-        writes="model folder to write",
+        __doc__, "benchmark scale split seed generator backbones", out="folder", writes="model folder to write"
     )
 
 

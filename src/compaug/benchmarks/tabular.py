@@ -16,7 +16,7 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
 class Options(Block):
-    """`benchmarks.<name>.options` of a tabular benchmark."""
+    """`options` of a corpus with this reader."""
 
     path: str | None = None  # of the file, instead of files.data
     text_column: str = "text"

@@ -1,7 +1,7 @@
 """Classifiers (paper, "MLTC Models"; spec section 10).
 
 A classifier is one file of this folder, whose name is the classifier's, one block of `classifiers` in params.yaml with its
-type in params.py, and
+schema in parameters.py, and
 
     ROLES: the backbones that it opens, of "encoder" and "seq2seq"; the first is the one it is given
     train(examples, labels, settings, backbone, out_dir, seed, description, validation) -> history    writes a model folder

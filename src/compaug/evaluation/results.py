@@ -3,7 +3,7 @@
     experiment,benchmark,scale,generator,selection,classifier,decoding,seed,split,metric,value
 
 experiment  name in configs/experiments.yaml; a cell that two experiments share has its lines in both
-benchmark   a block of params.yaml
+benchmark   a file of configs/benchmarks, and after a + what differs: semeval+seen_test=1400, semeval+pretrained
 scale       tiny | pretrained | paper: the sizes of backbones and budgets
 generator   none, a generator, with what differs behind a plus sign ("ld_vae+kl_form=reference", "ld_vae+label_support=0"); or a ceiling
             that takes part in no comparison: "real_texts" (halves of the target's real texts in the place of synthetic ones, both halves
