@@ -12,12 +12,12 @@ from typing import Literal, get_args, get_origin
 
 from compaug import classifiers, generators, named
 from compaug.blocks import Block
-from compaug.params import Settings
+from compaug.params import FILTER, Settings
 
 SEED = "13"
 SPLIT, BACKBONES, REQUESTS = "toys/split", "toys/backbones", "toys/requests.jsonl"
 STILL = {"lr": "1.0e-30", "lr_head": "1.0e-30", "epochs": "1"}  # a training that leaves the weights as they began
-READER = "bert"  # the classifier that select and judge open: the filter is BERT always
+READER = FILTER  # the classifier that select and judge open
 ROLES = ("encoder", "decoder", "seq2seq")
 SHOWN = ("gpt2_pt", "flan_t5", "ls_pt", "ld_vae")  # `representations.VIEWS`
 
