@@ -255,6 +255,11 @@ def test_the_stage_reads_train_texts_only_and_makes_the_role_it_is_asked_for(tmp
     assert {file.name for file in (tmp_path / "c").iterdir()} == {"unused.json", ".written"}
     backbones.main([*arguments, "--role", "seq2seq", "--generator", "flan_t5", "--out", "c"])
     assert contents(tmp_path / "c") == contents(tmp_path / "a" / "seq2seq")
+    for role in ("encoder", "decoder"):  # the filter and the label generator open them, whatever the generator does
+        backbones.main(
+            [*arguments, "--role", role, "--generator", "oversample", "--classifier", "t5_clp", "--out", f"d/{role}"]
+        )
+        assert contents(tmp_path / "d" / role) == contents(tmp_path / "a" / role)
     assert capsys.readouterr().err == ""
 
 

@@ -16,14 +16,17 @@ from stages import cost_of, parser, run
 
 PARAMS = [*params.scaled("backbones.{role}"), *params.corpus("text_prompt", "label_separator")]
 
+ALWAYS = {"encoder", "decoder"}  # the filter opens the one, the label generator and the measures of texts the other
+
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, role=args.role)
-    opened = [generators.roles_of(args.generator)] if args.generator else []
-    opened += [classifiers.roles_of(args.classifier)] if args.classifier else []
-    if opened and not any(args.role in roles for roles in opened):
-        names = " and ".join(filter(None, (args.generator, args.classifier)))
+    methods = {generators: args.generator, classifiers: args.classifier}
+    named = {package: name for package, name in methods.items() if name}
+    opened = {role for package, name in named.items() for role in package.roles_of(name)}
+    if named and args.role not in ALWAYS | opened:
+        names = " and ".join(named.values())
         with atomic_dir(args.out) as folder:
             write_json(folder / "unused.json", {"reason": f"{names}: no {args.role} model is opened"})
         return
