@@ -43,6 +43,7 @@ SETTINGS = Bert(
     dropout=0.0,
     support_repeat=1,
     dynamics=False,
+    pool="cls",
 )
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_bert import CUES, SETTINGS, examples, write_encoder, write_seq2seq
 from torch import nn
+from transformers import ModernBertConfig, ModernBertModel
 
 from compaug import classifiers
 from compaug.classifiers import bert_p, body, dbloss, magnet, sgm, t5_clp
@@ -20,15 +21,15 @@ from compaug.pretrained import load_encoder, load_seq2seq
 from compaug.records import Example, InputError, Labels, file_digest, read_json
 
 LABELS = Labels(("joy", "love", "fear"), CUES)  # phrases that the toy encoder's vocabulary knows
-COMMON = {name: value for name, value in SETTINGS.model_dump().items() if name != "head_hidden"}
+COMMON = {name: value for name, value in SETTINGS.model_dump().items() if name not in ("head_hidden", "pool")}
 DBLOSS = {"gamma": 2.0, "negative_scale": 2.0, "bias_scale": 0.05}
 CLP = {"template": "it says {label} clearly", "empty_word": "nothing", "contrast": 0.1, "tau": 0.07, "beams": 2}
 CLP |= {"show_labels": False, "strict": False, "warmup": 0.06, "lr_schedule": "decay"}
 DBLOSS |= {"weight_offset": 0.1, "weight_slope": 10.0, "weight_centre": 0.9}
 OWN = {
-    "bert": Bert(**COMMON, head_hidden=0),
-    "bert_p": BertP(**(COMMON | {"epochs": 200, "lr_head": 0.03}), prefix_length=4),
-    "dbloss": Dbloss(**(COMMON | {"epochs": 60}), **DBLOSS),
+    "bert": Bert(**COMMON, head_hidden=0, pool="cls"),
+    "bert_p": BertP(**(COMMON | {"epochs": 200, "lr_head": 0.03}), prefix_length=4, pool="cls"),
+    "dbloss": Dbloss(**(COMMON | {"epochs": 60}), **DBLOSS, pool="mean"),
     "magnet": Magnet(
         **(COMMON | {"epochs": 120}), gat_layers=2, gat_heads=2, adjacency="identity", adjacency_mask=False
     ),
@@ -172,6 +173,32 @@ def test_keys_and_values_of_real_tokens_as_prefix_change_what_the_text_attends_t
     states = model.states(batch["input_ids"], batch["attention_mask"])
     plain = model.backbone(batch["input_ids"], batch["attention_mask"]).last_hidden_state
     assert states.shape == plain.shape and not torch.allclose(states, plain, atol=1e-3)
+
+
+def test_the_prefix_of_bert_p_stands_before_an_encoder_with_rotary_positions_too(tmp_path):
+    """ModernBERT takes no past keys. Padding stays out of sight: a text in a batch is read as it is alone."""
+    tokenizer, _ = load_encoder(write_encoder(tmp_path / "bert"))
+    shape = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    torch.manual_seed(0)
+    config = ModernBertConfig(vocab_size=len(tokenizer), pad_token_id=0, initializer_range=0.3, **shape)
+    model = bert_p.BertPrefix(ModernBertModel(config), 3, 4, 0.0, "mean").eval()
+    torch.nn.init.normal_(model.prefix.embedding.weight)
+    batch = batch_of(tokenizer, examples(4))
+    together = model.states(batch["input_ids"], batch["attention_mask"])
+    plain = model.backbone(batch["input_ids"], batch["attention_mask"]).last_hidden_state
+    for row, length in enumerate(batch["attention_mask"].sum(1).tolist()):
+        alone = model.states(
+            batch["input_ids"][row : row + 1, :length], batch["attention_mask"][row : row + 1, :length]
+        )
+        torch.testing.assert_close(together[row, :length], alone[0], rtol=1e-4, atol=1e-5)
+        assert not torch.allclose(together[row, :length], plain[row, :length], atol=1e-2)
+
+
+def test_the_mean_of_a_text_leaves_padding_out():
+    states = torch.tensor([[[1.0], [3.0], [99.0]], [[2.0], [4.0], [6.0]]])
+    mask = torch.tensor([[1, 1, 0], [1, 1, 1]])
+    assert body.POOLS["mean"](states, mask).flatten().tolist() == [2.0, 4.0]
+    assert body.POOLS["cls"](states, mask).flatten().tolist() == [1.0, 2.0]
 
 
 def test_the_prefix_of_bert_p_is_attended_to_as_by_hand(encoder):
@@ -383,7 +410,7 @@ def test_the_prefix_module_of_bert_p_has_the_published_size():
 
     with torch.device("meta"):
         pretrained = BertModel(BertConfig(), add_pooling_layer=False)
-        model = bert_p.BertPrefix(pretrained, 11, 20, 0.1)
+        model = bert_p.BertPrefix(pretrained, 11, 20, 0.1, "cls")
     assert sum(p.numel() for p in model.prefix.parameters()) == 20 * 12 * 2 * 768
 
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 from toys import LABELS, TASK, examples, synthesis
 
+from compaug import decoders
 from compaug.generators import prefix, sampling
 from compaug.pretrained import load_decoder
 from compaug.records import InputError
@@ -24,8 +25,7 @@ def decoder(folders):
 @pytest.fixture(scope="module")
 def rows_of(decoder):
     """Random prefix rows per label, strong enough to steer the decoder."""
-    config = decoder[1].config
-    size = config.n_layer * 2 * config.n_embd
+    size = decoders.shape(decoder[1].config).row
     table = 2 * torch.randn(len(LABELS), LENGTH, size, generator=torch.Generator().manual_seed(1))
     return lambda requests, index: table[index["pair_label"]]
 
@@ -44,7 +44,7 @@ def without_cache(decoder, rows_of, label_set, max_length=40):
     made = prefix.place(rows_of([0], index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     while len(ids) < max_length:
         with torch.no_grad():
-            logits = model(torch.tensor([ids]), past_key_values=prefix.prefix_cache(made, model.config)).logits
+            logits = model(torch.tensor([ids]), past_key_values=decoders.prefix_cache(made, model.config)).logits
         if (token := int(logits[0, -1].argmax())) == tokenizer.eos_token_id:
             break
         ids.append(token)
@@ -60,8 +60,8 @@ def test_keys_and_values_of_real_tokens_as_prefix_equal_reading_the_tokens(decod
             torch.stack([layer.keys, layer.values])
             for layer in model(ids[:, :4], use_cache=True).past_key_values.layers
         ]
-        rows = torch.stack(head).permute(2, 4, 0, 1, 3, 5).flatten(2)  # [B, P, n_layer * 2 * n_embd]
-        rest = model(ids[:, 4:], past_key_values=prefix.prefix_cache(rows, model.config)).logits
+        rows = torch.stack(head).permute(2, 4, 0, 1, 3, 5).flatten(2)  # [B, P, Shape.row]
+        rest = model(ids[:, 4:], past_key_values=decoders.prefix_cache(rows, model.config)).logits
     torch.testing.assert_close(rest, whole.logits[:, 4:])
 
 
@@ -96,7 +96,7 @@ def test_no_text_is_longer_than_the_cap_with_its_prompt(decoder, rows_of):
     made = prefix.place(rows_of(None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     cap = max(map(len, prompts)) + 2
     tokens = sampling.sample_tokens(
-        prefix.PrefixStep(model, made, index["prefix_mask"]),
+        decoders.PrefixStep(model, made, index["prefix_mask"]),
         prompts,
         torch.full((6, cap), 0.5),
         tokenizer.eos_token_id,
@@ -118,7 +118,7 @@ def test_no_two_gram_occurs_twice_in_prompt_and_text(decoder, rows_of):
     index = prefix.pairs([(0,)], LENGTH)
     made = prefix.place(rows_of(None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     options = synthesis(no_repeat_ngram=2)
-    step = prefix.PrefixStep(model, made, index["prefix_mask"])
+    step = decoders.PrefixStep(model, made, index["prefix_mask"])
     (new,) = sampling.sample_tokens(step, prompts, torch.full((1, 40), 0.5), 0, options)
     start = len(prompts[0]) - 1
     ids = prompts[0] + new
@@ -175,7 +175,7 @@ def test_a_text_cut_at_the_maximal_length_does_not_learn_to_end(decoder):
 
 def test_the_loss_of_a_padded_batch_equals_the_losses_of_its_rows(decoder, rows_of):
     tokenizer, model = decoder
-    frozen = prefix.PrefixDecoder(model)
+    frozen = decoders.PrefixDecoder(model)
     rows = prefix.text_rows([e for e in examples() if e.labels][::5], TASK, tokenizer, 40)
 
     def losses(some):

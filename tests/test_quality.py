@@ -72,18 +72,22 @@ def test_lengths_are_in_words():
     assert quality.lengths([])["mean"] is None
 
 
-def test_perplexity_equals_the_likelihood_of_each_text_alone(tmp_path):
+def test_perplexity_equals_the_likelihood_of_each_text_after_its_prompt_alone(tmp_path):
     folder = backbones(tmp_path)["decoder"]
     texts = ["the sun is out", "he broke my cup and it was so dark"]
+    prompts = ["A message with joy :", "A message with anger, fear :"]
     tokenizer, model = load_decoder(folder)
     total, count = 0.0, 0
-    for text in texts:
-        ids = torch.tensor([[0, *tokenizer(f" {text}")["input_ids"], 0]])
+    for prompt, text in zip(prompts, texts, strict=True):
+        head = tokenizer(prompt)["input_ids"]
+        ids = torch.tensor([[*head, *tokenizer(f" {text}")["input_ids"], 0]])
+        judged = ids.shape[1] - len(head)
         with torch.no_grad():
-            total += model(ids, labels=ids).loss.item() * (ids.shape[1] - 1)
-        count += ids.shape[1] - 1
-    assert quality.perplexity(texts, folder) == pytest.approx(math.exp(total / count), rel=1e-4)
-    assert quality.perplexity([], folder) is None
+            log_p = model(ids).logits.log_softmax(-1)[0, len(head) - 1 : -1]
+        total -= log_p.gather(1, ids[0, len(head) :, None]).sum().item()
+        count += judged
+    assert quality.perplexity(prompts, texts, folder) == pytest.approx(math.exp(total / count), rel=1e-4)
+    assert quality.perplexity([], [], folder) is None
 
 
 def test_what_the_filter_reads_is_averaged_over_the_kept_texts():
@@ -114,7 +118,7 @@ fates = selection.judge([row.text for row in rows], set(), False)
 scores = np.random.default_rng(0).random(len(rows))
 kept, places = selection.select(rows, scores, 24000, "top_k", "global", 1)
 selection.report(rows, scores, places, labels)
-made = quality.measure(kept, (text() for _ in range(108000)), Path(sys.argv[1]))
+made = quality.measure(kept, (text() for _ in range(108000)), Path(sys.argv[1]), lambda labels: f'of {labels} :')
 assert made["n"] == 24000 and made["sample"] == quality.SAMPLE
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """

@@ -1,8 +1,10 @@
 """Backbones: tiny in-domain models, pinned hub revisions or local folders, all ending as a plain
 model folder (design section 3).
 
-A tiny backbone is a tokenizer and a small BERT (masked LM), GPT-2 (causal LM) or T5 (span corruption) trained from scratch on
-D_train texts only, so that the whole pipeline runs with no network and no text of D_test is ever seen.
+A tiny backbone is a tokenizer and a small encoder (masked LM), decoder (causal LM) or T5 (span corruption) trained from scratch on
+D_train texts only, so that the whole pipeline runs with no network and no text of D_test is ever seen. Encoder and decoder have the parts
+of today's small models, rotary positions above all (ModernBERT, Llama): with learned positions, as BERT and GPT-2 have, models of this size
+need several times the steps before they attend to what stands elsewhere, and most of what a text says is there.
 """
 
 from __future__ import annotations
@@ -19,12 +21,12 @@ from pathlib import Path
 import torch
 from tokenizers import pre_tokenizers, trainers
 from transformers import (
-    BertConfig,
-    BertForMaskedLM,
     BertTokenizer,
-    GPT2Config,
-    GPT2LMHeadModel,
     GPT2Tokenizer,
+    LlamaConfig,
+    LlamaForCausalLM,
+    ModernBertConfig,
+    ModernBertForMaskedLM,
     T5Config,
     T5ForConditionalGeneration,
 )
@@ -130,14 +132,15 @@ class _Objective:
 class _MaskedLoss(torch.nn.Module):
     """Masked LM with the vocabulary scored at the chosen positions alone: half of a small model's time otherwise."""
 
-    def __init__(self, model: BertForMaskedLM) -> None:
+    def __init__(self, model: ModernBertForMaskedLM) -> None:
         super().__init__()
         self.model = model
 
     def forward(self, labels: torch.Tensor, **inputs: torch.Tensor) -> dict[str, torch.Tensor]:
         chosen = labels != IGNORED
-        states = self.model.bert(**inputs).last_hidden_state[chosen]  # [chosen, H]
-        return {"loss": torch.nn.functional.cross_entropy(self.model.cls(states), labels[chosen])}
+        states = self.model.model(**inputs).last_hidden_state[chosen]  # [chosen, H]
+        scores = self.model.decoder(self.model.head(states))
+        return {"loss": torch.nn.functional.cross_entropy(scores, labels[chosen])}
 
 
 class _Unigram(torch.nn.Module):
@@ -245,13 +248,24 @@ def _shape(tokenizer, spec) -> dict[str, int | None]:
         "num_hidden_layers": spec.layers,
         "num_attention_heads": spec.heads,
         "pad_token_id": tokenizer.pad_token_id,
-        "eos_token_id": tokenizer.eos_token_id,
+        "eos_token_id": tokenizer.sep_token_id if tokenizer.eos_token_id is None else tokenizer.eos_token_id,
     }
 
 
+def _gated(hidden: int) -> int:
+    """Width of a gated feed-forward layer with as many weights as a plain one of 4 H, in steps of 16."""
+    return round(8 * hidden / 3 / 16) * 16
+
+
 def _masked_language_model(tokenizer: BertTokenizer, texts: Sequence[str], spec) -> _Objective:
-    config = BertConfig(
-        **_shape(tokenizer, spec), intermediate_size=4 * spec.hidden, max_position_embeddings=spec.max_positions
+    config = ModernBertConfig(
+        **_shape(tokenizer, spec),
+        intermediate_size=_gated(spec.hidden),
+        max_position_embeddings=spec.max_positions,
+        layer_types=["full_attention"] * spec.layers,  # texts are shorter than a window
+        bos_token_id=tokenizer.cls_token_id,
+        cls_token_id=tokenizer.cls_token_id,
+        sep_token_id=tokenizer.sep_token_id,
     )
     encoded = tokenizer(list(texts), truncation=True, max_length=spec.max_positions)["input_ids"]
     rows = [
@@ -274,38 +288,34 @@ def _masked_language_model(tokenizer: BertTokenizer, texts: Sequence[str], spec)
         ids = torch.where(chosen & (fate >= 0.9), torch.randint(len(tokenizer), ids.shape), ids)
         return {"input_ids": ids, "attention_mask": mask, "labels": labels}
 
-    model = BertForMaskedLM(config)
+    model = ModernBertForMaskedLM(config)
     return _Objective(model, _MaskedLoss(model), rows, collate)
 
 
 def _causal_language_model(tokenizer: GPT2Tokenizer, texts: Sequence[str], spec) -> _Objective:
-    """Text + end of text, begun by an end of text as in GPT-2's stream of documents.
-
-    Position ids start at a random place: later stages put a prefix and a prompt before the text, and positions that
-    were never trained would be noise there.
-    """
-    end = tokenizer.eos_token_id
-    config = GPT2Config(**_shape(tokenizer, spec), n_positions=spec.max_positions, bos_token_id=end)
-    encoded = tokenizer([f" {text}" for text in texts])["input_ids"]
+    """Prompt, text and end of text, exactly as generators write them; or, `pretraining: texts`, the text alone between two ends of text,
+    as in GPT-2's stream of documents. Positions are relative, so a prefix before the text is at no place that was never trained."""
+    end, prompted = tokenizer.eos_token_id, spec.pretraining == "prompted"
+    config = LlamaConfig(
+        **_shape(tokenizer, spec),
+        intermediate_size=_gated(spec.hidden),
+        max_position_embeddings=spec.max_positions,
+        bos_token_id=end,
+        tie_word_embeddings=True,
+    )
+    encoded = tokenizer([text if prompted else f" {text}" for text in texts])["input_ids"]
     rows = []
     for number, ids in enumerate(encoded):
-        ids = [end, *ids, end][: spec.max_positions]
+        ids = [*([] if prompted else [end]), *ids, end][: spec.max_positions]
         rows.append({"id": str(number), "length": len(ids), "ids": ids, "targets": ids[1:]})
 
     def collate(batch: list[dict]) -> dict[str, torch.Tensor]:
         ids, mask = pad([row["ids"] for row in batch], end)  # [B, T]
         labels = ids.masked_fill(mask == 0, IGNORED)
         labels[:, 0] = IGNORED
-        length = ids.shape[1]
-        starts = torch.randint(spec.max_positions - length + 1, (len(batch), 1))
-        return {
-            "input_ids": ids,
-            "attention_mask": mask,
-            "position_ids": starts + torch.arange(length),
-            "labels": labels,
-        }
+        return {"input_ids": ids, "labels": labels}  # padding comes after every token that counts: no mask
 
-    model = GPT2LMHeadModel(config)
+    model = LlamaForCausalLM(config)
     return _Objective(model, LanguageModelLoss(model), rows, collate)
 
 

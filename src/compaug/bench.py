@@ -25,9 +25,8 @@ from types import SimpleNamespace
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
-from transformers.activations import ACT2FN
 
-from compaug import classifiers, params, training
+from compaug import classifiers, decoders, params, training
 from compaug.backbones import prepare
 from compaug.benchmarks import diagnostic
 from compaug.classifiers import bert, body
@@ -166,8 +165,8 @@ class OneByOne(nn.Module):
         return mean, log_variance.clamp(-10, 10)
 
 
-class EveryLogit(prefix.PrefixDecoder):
-    """Scores the vocabulary at every position, as GPT2LMHeadModel does, and uses the positions that count."""
+class EveryLogit(decoders.PrefixDecoder):
+    """Scores the vocabulary at every position, as transformers' own loss does, and uses the positions that count."""
 
     def token_nll(self, rows: Tensor, *, predicts: Tensor, targets: Tensor, **inputs: Tensor) -> Tensor:
         everywhere = torch.arange(inputs["input_ids"].numel(), device=targets.device)
@@ -240,11 +239,7 @@ def training_variants(bench) -> dict[str, Variant]:
     pads = {"pad_id": tokenizer.eos_token_id, "encoder_pad_id": encoder_tokenizer.pad_token_id}
     collate = partial(latents.collate, n_encoders=len(labels), prefix_length=settings.prefix_length, **pads)
 
-    shipped = copy.deepcopy(decoder)  # GPT-2's activation as the library writes it, in seven operations
-    for block in shipped.transformer.h:
-        block.mlp.act = ACT2FN["gelu_new"]
-
-    def model(posterior: nn.Module, encoder: nn.Module | None, decoder=shipped, every_logit: bool = False) -> nn.Module:
+    def model(posterior: nn.Module, encoder: nn.Module | None, every_logit: bool = False) -> nn.Module:
         made = latents.LdVae(settings, network, posterior, decoder, encoder, 1)
         if every_logit:
             made.decoder = EveryLogit(decoder)
@@ -259,8 +254,7 @@ def training_variants(bench) -> dict[str, Variant]:
         "+ dynamic padding": Variant(plain, with_ids, collate),
         "+ logits that count": Variant(model(one_by_one, encoder), with_ids, collate),
         "+ cached states": Variant(model(one_by_one, None), with_states, collate),
-        "+ activation in one kernel": Variant(model(one_by_one, None, decoder), with_states, collate),
-        "+ joint encoders": Variant(model(joint, None, decoder), with_states, collate),
+        "+ joint encoders": Variant(model(joint, None), with_states, collate),
     }
 
 
@@ -280,7 +274,7 @@ def training_step(bench) -> str:
 {table([*RATED, "tokens a text"], table_rows)}
 
 `plain` does what the reference code does: every text padded to {WIDTH} tokens in encoder and decoder, the vocabulary scored at every
-position, the frozen encoder run at every step, GPT-2's activation in seven operations, one packed `torch.nn.GRU` per label after the other, one head after the
+position, the frozen encoder run at every step, one packed `torch.nn.GRU` per label after the other, one head after the
 other. The reference's batches hold one composition each (second line), which spares label encoders and fills fewer batches. From the
 third line on, each adds one remedy; the last is the product's own path. All run `training.fit` on batches of {BATCH} from the same
 weights, and their losses on one batch agree ({losses[0]:.5f}, largest difference {float((losses - losses[0]).abs().max()):.0e}).

@@ -68,7 +68,7 @@ class Seq2SeqLoss(torch.nn.Module):
 
 
 def load_encoder(folder: Path | str):
-    """(tokenizer, model) of a BERT-shaped encoder in evaluation mode, float32, without its pooling layer.
+    """(tokenizer, model) of an encoder in evaluation mode, float32, without its pooling layer.
 
     The project reads token states only, and a pooling layer that the folder lacks would be random. InputError when a file
     is missing, the weights are pickled or do not fit the configuration, or the folder holds a decoder.
@@ -84,7 +84,7 @@ def load_encoder(folder: Path | str):
 
 
 def load_decoder(folder: Path | str):
-    """(tokenizer, model) of a GPT-2-shaped decoder in evaluation mode, float32; it pads on the right with the end-of-text id.
+    """(tokenizer, model) of a causal language model in evaluation mode, float32; it pads on the right with the end-of-text id.
 
     The specification adds a [PAD] token; that would add a row to the tied, frozen embedding matrix although padding is
     masked everywhere. Hence: mask by `attention_mask`, never by comparing ids with the pad id, because the end of text is
@@ -98,7 +98,7 @@ def load_decoder(folder: Path | str):
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     tokenizer.padding_side = "right"
-    if getattr(model.config, "activation_function", None) == "gelu_new":  # the same function in one kernel, not seven
+    if model.config.model_type == "gpt2":  # its activation is the same function in one kernel, not seven
         for block in model.transformer.h:
             block.mlp.act = torch.nn.GELU(approximate="tanh")
     model.generation_config.pad_token_id = tokenizer.pad_token_id
@@ -152,6 +152,10 @@ def _load(folder: Path | str, architecture):
                 folder, local_files_only=True, use_safetensors=True, dtype=torch.float32, output_loading_info=True
             )
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        if "Unrecognized configuration class" in str(error):
+            raise InputError(
+                f"{folder}: it is another kind of model than this backbone's; mend the path or the role"
+            ) from None
         raise InputError(f"{folder}: cannot be loaded as a model ({' '.join(str(error).split())[:300]})") from error
     if absent := sorted(name for name in report["missing_keys"] if "pooler" not in name):
         raise InputError(

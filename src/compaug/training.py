@@ -61,7 +61,7 @@ class EpochEnd:
 
     epoch: int  # from 1
     model: torch.nn.Module
-    entry: Mapping
+    entry: dict
     work_dir: Path  # holds the checkpoint and whatever hooks keep until the training has ended
 
 
@@ -128,13 +128,23 @@ def fit_and_validate(
     out_dir: Path,
     seed: int,
     *data,
+    measured: Callable[[Iterable[dict]], dict] | None = None,
 ) -> list[dict]:
     """`fit` with the settings that the trained generators share, `params.validation` of the rows being held out. The checkpoint is of
-    these `params`, this seed and this `data`, what else the training depends on."""
+    these `params`, this seed and this `data`, what else the training depends on. What `measured` finds in the batches of the validation
+    rows after an epoch goes into its history too, under "measures"."""
     train_rows, valid_rows = holdout(rows, params.validation, seed)
     options = FitOptions(params.epochs, params.batch_size, params.lr, warmup=params.warmup, patience=params.patience)
     work_dir = work_dir_for(out_dir, name, params, seed, *data)
-    return fit(model, train_rows, valid_rows, collate, options, seed=seed, work_dir=work_dir, description=name)
+
+    def measure(end: EpochEnd) -> None:
+        in_batches = batches_by_length([row["length"] for row in valid_rows], params.batch_size)
+        batches = (send_to_device(collate([valid_rows[i] for i in some]), device()) for some in in_batches)
+        end.entry["measures"] = measured(batches)
+
+    hooks = [measure] if measured and valid_rows else []
+    more = {"seed": seed, "work_dir": work_dir, "description": name, "on_epoch_end": hooks}
+    return fit(model, train_rows, valid_rows, collate, options, **more)
 
 
 @contextlib.contextmanager

@@ -3,9 +3,9 @@
 python -m stages.backbones --benchmark diagnostic --role decoder --split data/splits/diagnostic \
     --out models/run/backbones/decoder
 
-Design section 3; the folder is what later stages open. Reads train.jsonl and no other text. A tiny decoder and a
-tiny sequence-to-sequence model see each text after its prompt P(y): GPT-2 and T5 know what a label's words mean before any
-tuning, and models that do not could not be steered.
+Design section 3; the folder is what later stages open. Reads train.jsonl and no other text. With `pretraining: prompted` a tiny decoder
+and a tiny sequence-to-sequence model see each text after its prompt P(y): GPT-2 and T5 know what a label's words mean before any
+tuning, and a model that does not can hardly be steered. `texts` leaves the prompts out.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main(argv: list[str] | None = None) -> None:
         phrases = labels.phrase(example.labels, blocks["label_separator"])
         return f"{blocks['text_prompt'].replace('{labels}', phrases)} {example.text}" if phrases else example.text
 
-    text_of = (lambda example: example.text) if args.role == "encoder" else prompted
+    text_of = prompted if blocks[args.role].pretraining == "prompted" else (lambda example: example.text)
     texts = [text_of(example) for example in iter_jsonl(args.split / "train.jsonl", len(labels))]
     with cost_of(args.out), checkpoints_kept(), atomic_dir(args.out) as folder:
         work_dir = work_dir_for(args.out, blocks[args.role], args.seed, digest(texts))

@@ -19,9 +19,10 @@ from compaug.evaluation import grammar
 from compaug.evaluation.metrics import DECIMALS
 from compaug.evaluation.quality import measure
 from compaug.records import Labels, iter_jsonl, read_json, read_jsonl, write_json
+from compaug.tasks import TASKS
 from stages import cost_of, parser, run
 
-PARAMS = params.corpus("reader", "options")
+PARAMS = params.corpus("reader", "options", "text_prompt", "label_separator")
 # Of the side-car of the kept texts: counts and shares, no text.
 SELECTION = ("requested", "produced", "dropped", "kept", "per_composition", "histogram")
 SELECTION += ("mean_filter_jacc", "share_jacc_1", "total_variation")
@@ -32,11 +33,12 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
     labels = Labels.read(args.split / "labels.json")
+    task = TASKS["multi_label"](labels, blocks["text_prompt"], blocks["label_separator"])
     written, kept = (read_jsonl(path, len(labels)) for path in (args.synthetic, args.selected))
     real = (args.split / f"{name}.jsonl" for name in ("train", "support"))
     corpus = (example.text for path in real for example in iter_jsonl(path, len(labels)))
     with cost_of(args.out):
-        made = dict(measure(kept, corpus, args.decoder))
+        made = dict(measure(kept, corpus, args.decoder, task.source))
         made["selection"] = _only(SELECTION, read_json(args.selected.with_suffix(".json")))
         if args.compositions:
             made["label_generator"] = _only(LABEL_GENERATOR, read_json(args.compositions))

@@ -32,6 +32,7 @@ class Backbone(Block):
     epochs: Positive | None = None
     lr: Rate | None = None
     batch_size: Positive | None = None
+    pretraining: Literal["prompted", "texts"] | None = None  # of a decoder and a sequence-to-sequence model
 
     @model_validator(mode="after")
     def _complete(self) -> Backbone:
@@ -44,6 +45,8 @@ class Backbone(Block):
             for key in keys:
                 if kind != self.kind and getattr(self, key) is not None:
                     raise ValueError(f"`{key}` belongs to kind {kind}, not to {self.kind}; remove it")
+        if self.kind != "tiny" and self.pretraining:
+            raise ValueError(f"`pretraining` belongs to kind tiny, not to {self.kind}; remove it")
         if self.kind == "tiny" and self.hidden % self.heads:
             raise ValueError(f"hidden {self.hidden} is not a multiple of heads {self.heads}")
         return self
@@ -53,6 +56,15 @@ class Backbones(Block):
     encoder: Backbone
     decoder: Backbone
     seq2seq: Backbone
+
+    @model_validator(mode="after")
+    def _pretraining(self) -> Backbones:
+        for role in ("decoder", "seq2seq"):
+            if getattr(self, role).kind == "tiny" and not getattr(self, role).pretraining:
+                raise ValueError(f"{role}: kind tiny needs `pretraining`: prompted (each text after its P(y)) or texts")
+        if self.encoder.pretraining:
+            raise ValueError("encoder: `pretraining` is the decoder's and the sequence-to-sequence model's; remove it")
+        return self
 
 
 class Corpus(Block):

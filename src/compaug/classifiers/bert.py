@@ -1,4 +1,4 @@
-"""BERT with one two-way head per label (spec 10.1): the [CLS] state goes to n_labels independent linear classifiers.
+"""BERT with one two-way head per label (spec 10.1): the text's state goes to n_labels independent linear classifiers.
 
 The n_labels heads are one matrix product. A two-way softmax head equals a sigmoid of the difference of its two scores; both
 scores are kept because the paper trains both.
@@ -18,7 +18,9 @@ ROLES = ("encoder",)
 
 def build(encoder: nn.Module, facts: Mapping) -> body.BertClassifier:
     settings = facts["settings"]
-    return body.BertClassifier(encoder, facts["n_labels"], settings["head_hidden"], settings["dropout"])
+    return body.BertClassifier(
+        encoder, facts["n_labels"], settings["head_hidden"], settings["dropout"], settings["pool"]
+    )
 
 
 train = partial(body.train, "bert", build)

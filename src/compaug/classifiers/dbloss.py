@@ -49,14 +49,14 @@ class BalancedLoss(nn.Module):
 
 
 class BertBalanced(nn.Module):
-    def __init__(self, encoder: nn.Module, n_labels: int, loss: BalancedLoss, dropout: float) -> None:
+    def __init__(self, encoder: nn.Module, n_labels: int, loss: BalancedLoss, dropout: float, pool: str) -> None:
         super().__init__()
-        self.backbone, self.loss = encoder, loss
+        self.backbone, self.loss, self.pool = encoder, loss, pool
         self.heads = nn.Sequential(nn.Dropout(dropout), nn.Linear(encoder.config.hidden_size, n_labels))
 
     def logits(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         states = self.backbone(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state  # [B, T, H]
-        return self.heads(states[:, 0]).float()
+        return self.heads(body.POOLS[self.pool](states, attention_mask)).float()
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:
         return {"loss": self.loss(self.logits(input_ids, attention_mask), targets)}
@@ -68,7 +68,7 @@ class BertBalanced(nn.Module):
 def build(encoder: nn.Module, facts: Mapping) -> BertBalanced:
     settings = facts["settings"]
     loss = BalancedLoss(facts["positives"], facts["rows"], settings)
-    return BertBalanced(encoder, facts["n_labels"], loss, settings["dropout"])
+    return BertBalanced(encoder, facts["n_labels"], loss, settings["dropout"], settings["pool"])
 
 
 train = partial(body.train, "dbloss", build)

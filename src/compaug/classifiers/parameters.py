@@ -14,7 +14,8 @@ class Selection(Block):
 
     mode: Literal["top_k", "random"]
     scope: Literal["global", "per_composition"]
-    score: Literal["jaccard", "posterior"]
+    score: Literal["log_joint", "jaccard", "posterior"]
+    overgenerate: Annotated[float, Field(ge=1)] | None
     weight: Share
     strength: Amount
     k: Count
@@ -35,19 +36,25 @@ class Classifier(Block):
     dynamics: bool
 
 
-class Bert(Classifier):
+class Pooled(Classifier):
+    """Those that read one state of the text."""
+
+    pool: Literal["cls", "mean"]
+
+
+class Bert(Pooled):
     """Spec section 10.1."""
 
     head_hidden: Count
 
 
-class BertP(Classifier):
+class BertP(Pooled):
     """Spec section 10.2."""
 
     prefix_length: Positive
 
 
-class Dbloss(Classifier):
+class Dbloss(Pooled):
     """Spec section 10.3."""
 
     gamma: Amount

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -88,10 +88,12 @@ def lengths(texts: Sequence[str]) -> dict[str, float | None]:
     return {"mean": float(np.mean(counts)), "p5": float(low), "p50": float(middle), "p95": float(high)}
 
 
-def perplexity(texts: Sequence[str], decoder: Path) -> float | None:
-    """exp of the mean negative log-likelihood per token (end of text included) under the decoder in this folder."""
+def perplexity(prompts: Sequence[str], texts: Sequence[str], decoder: Path) -> float | None:
+    """exp of the mean negative log-likelihood per token of the texts (end of text included), each after its prompt, under the decoder in
+    this folder: how a text reads to a model that knows what it is to say."""
     import torch
 
+    from compaug.decoders import shape
     from compaug.pretrained import load_decoder, pad
     from compaug.training import batches_by_length, device
 
@@ -99,13 +101,19 @@ def perplexity(texts: Sequence[str], decoder: Path) -> float | None:
         return None
     tokenizer, model = load_decoder(decoder)
     model.to(device())
-    end, limit = tokenizer.eos_token_id, model.config.n_positions
-    ids = [[end, *row, end][:limit] for row in tokenizer([f" {text}" for text in texts])["input_ids"]]
+    end, limit = tokenizer.eos_token_id, shape(model.config).positions
+    heads = tokenizer(list(prompts))["input_ids"]
+    ids = [
+        [*head, *text, end][:limit]
+        for head, text in zip(heads, tokenizer([f" {text}" for text in texts])["input_ids"], strict=True)
+    ]
     total, count = 0.0, 0
     with torch.inference_mode():
         for rows in batches_by_length([len(row) for row in ids], BATCH):
             batch, mask = (tensor.to(device()) for tensor in pad([ids[row] for row in rows], end))  # [B, T]
-            scores = model(batch, attention_mask=mask).logits[:, :-1].float().log_softmax(-1)
+            for at, row in enumerate(rows):
+                mask[at, : len(heads[row])] = 0  # the prompt is read and not judged
+            scores = model(batch).logits[:, :-1].float().log_softmax(-1)  # padding comes after every token that counts
             chosen = scores.gather(2, batch[:, 1:, None]).squeeze(2) * mask[:, 1:]
             total, count = total - float(chosen.sum()), count + int(mask[:, 1:].sum())
     return math.exp(total / count)
@@ -119,9 +127,12 @@ def agreement(examples: Sequence[Example]) -> dict[str, float | None]:
     return {"jacc": float(np.mean(scores)), "exact": float(np.mean([score == 1.0 for score in scores]))}
 
 
-def measure(kept: Sequence[Example], corpus: Iterable[str], decoder: Path) -> Mapping[str, object]:
-    """Every measure of one generator's kept texts."""
-    texts = [example.text for example in draw(kept)]
+def measure(
+    kept: Sequence[Example], corpus: Iterable[str], decoder: Path, prompt_of: Callable[[Sequence[int]], str]
+) -> Mapping[str, object]:
+    """Every measure of one generator's kept texts; `prompt_of(labels)` is P(y)."""
+    sample = draw(kept)
+    texts = [example.text for example in sample]
     return {
         "n": len(kept),
         "sample": len(texts),
@@ -131,7 +142,7 @@ def measure(kept: Sequence[Example], corpus: Iterable[str], decoder: Path) -> Ma
         "self_bleu": self_bleu(texts),
         "copied": copied(texts, corpus),
         "words": lengths(texts),
-        "perplexity": perplexity(texts, decoder),
+        "perplexity": perplexity([prompt_of(example.labels) for example in sample], texts, decoder),
     }
 
 

@@ -22,6 +22,7 @@ from sklearn.metrics import silhouette_score
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
+from compaug import decoders
 from compaug.generators import flan_t5, gpt2_pt, latents, ls_pt, prefix
 from compaug.pretrained import load_decoder, load_seq2seq, pad
 from compaug.records import InputError, read_json, sub_seed
@@ -123,11 +124,11 @@ def decoder_states(
         rows = prefix.place(rows_of(some, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
         input_ids, mask = (tensor.to(device()) for tensor in pad(sources, tokenizer.eos_token_id))
         mask = torch.cat([index["prefix_mask"], mask], dim=1)
-        return decoder.transformer(
+        return decoder.base_model(
             input_ids,
             attention_mask=mask,
-            position_ids=prefix.positions(mask)[:, index["prefix_mask"].shape[1] :],
-            past_key_values=prefix.prefix_cache(rows, decoder.config),
+            position_ids=decoders.positions(mask)[:, index["prefix_mask"].shape[1] :],
+            past_key_values=decoders.prefix_cache(rows, decoder.config),
             use_cache=True,
         ).last_hidden_state  # [B, T, H]
 

@@ -140,11 +140,14 @@ def _method(kind: str, name: str) -> str:
 
 
 def _backbones(role: str, toys: Toys) -> Variants:
-    return {
+    found = {
         "default": [backbones("tiny", role, "out/model")],
         "kind=path": [backbones("given", role, "out/model")],
         "unused": [backbones("tiny", role, "out/model", "--generator", "none")],
     }
+    for edit in () if role == "encoder" else ("pretraining=texts",):
+        found[edit] = [backbones("tiny", role, "out/model", *_set(f"backbones.{role}", edit))]
+    return found
 
 
 def _classifier(name: str, toys: Toys) -> Variants:
@@ -181,7 +184,7 @@ def _synthesize(name: str, toys: Toys) -> Variants:
 
 def _select(toys: Toys) -> Variants:
     model = train_filter(READER, "models/filter", *_set(f"classifiers.{READER}", _still("classifiers", READER, toys)))
-    edits = _choices(toys.settings.selection)
+    edits = _choices(toys.settings.selection) + toys.further["selection"]
     return {"default": [model, select(model.out, "out/run.jsonl")]} | {
         edit: [model, select(model.out, "out/run.jsonl", *_set("selection", edit))] for edit in edits
     }

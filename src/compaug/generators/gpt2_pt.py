@@ -1,6 +1,6 @@
 """GPT2-PT: ordinary prefix tuning (spec section 8): one prefix for all texts, so that only the prompt P(y) names the labels.
 
-The prefix encoder is peft's, embedding and MLP; its rows have the layout of `prefix.prefix_cache`.
+The prefix encoder is peft's, embedding and MLP; its rows have the layout of `decoders.prefix_cache`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from compaug import decoders
 from compaug.generators import prefix
 from compaug.records import Labels
 
@@ -23,18 +24,19 @@ class SharedPrefix(nn.Module):
         from peft import PrefixEncoder, PrefixTuningConfig  # after `pretrained`
 
         super().__init__()
+        shape = decoders.shape(decoder)
         config = PrefixTuningConfig(
             num_virtual_tokens=prefix_length,
-            token_dim=decoder.n_embd,
-            num_layers=decoder.n_layer,
-            num_attention_heads=decoder.n_head,
+            token_dim=shape.heads * shape.head,
+            num_layers=shape.layers,
+            num_attention_heads=shape.heads,
             encoder_hidden_size=mid_dim,
             prefix_projection=True,
         )
         self.encoder = PrefixEncoder(config)
 
     def forward(self, part: Tensor) -> Tensor:
-        """Prefix rows [N, L, n_layer * 2 * n_embd]; computed once, whatever N is."""
+        """Prefix rows [N, L, decoders.Shape.row]; computed once, whatever N is."""
         places = torch.arange(self.encoder.embedding.num_embeddings, device=part.device)
         return self.encoder(places).expand(len(part), -1, -1)
 

@@ -8,7 +8,7 @@ is the vanilla VAE of table 8 (spec 7.1). The options that follow the reference 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ import torch
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
+from compaug.decoders import PrefixDecoder
 from compaug.generators import prefix
 from compaug.generators.examples import one_each, training_examples
 from compaug.generators.posterior import Posterior, slots
@@ -27,6 +28,7 @@ from compaug.training import device, fit_and_validate, holdout, seed_everything
 
 ENCODER_BATCH = 64  # rows per pass of the frozen encoder
 LabelSet = Sequence[int]
+ACTIVE = 0.01  # variance from which a dimension is in use
 TEXTS_PER_CLUSTER = 5  # fewer clusters when the data is tiny
 
 
@@ -51,8 +53,8 @@ class LatentPrefix(nn.Module):
                 self.shared_map = nn.Linear(width, self.latent, bias=params["label_prior"] == "shared")
         self.positions = None
         if params["position_embedding"]:
-            self.positions = nn.Parameter(torch.randn(self.length, decoder.n_embd))  # e_l
-        width = 2 * self.latent + (decoder.n_embd if params["position_embedding"] else 0)
+            self.positions = nn.Parameter(torch.randn(self.length, decoder.hidden_size))  # e_l
+        width = 2 * self.latent + (decoder.hidden_size if params["position_embedding"] else 0)
         self.mlp = prefix.prefix_mlp(width, params["mid_dim"], decoder)
 
     def label_means(self, labels: Tensor) -> Tensor:
@@ -70,7 +72,7 @@ class LatentPrefix(nn.Module):
         return self.content(self.centroids[clusters])
 
     def forward(self, z_label: Tensor, z_content: Tensor) -> Tensor:
-        """Prefix rows [N, L, n_layer * 2 * n_embd] from z_y [N, 1 or L, latent] and the z_c of each pair's row [N, latent]."""
+        """Prefix rows [N, L, decoders.Shape.row] from z_y [N, 1 or L, latent] and the z_c of each pair's row [N, latent]."""
         copies = [z_label.expand(-1, self.length, -1), z_content[:, None].expand(-1, self.length, -1)]
         if self.positions is not None:
             copies.append(self.positions.expand(len(z_label), -1, -1))
@@ -132,7 +134,7 @@ class LdVae(nn.Module):
     ) -> None:
         super().__init__()
         self.params, self.network, self.posterior, self.divergence = params, network, posterior, divergence
-        self.decoder = prefix.PrefixDecoder(decoder)
+        self.decoder = PrefixDecoder(decoder)
         self.encoder = encoder.requires_grad_(False) if encoder is not None else None  # None: token states are cached
         self.warm_steps = params.kl_warmup * total_steps
         # A parameter without gradient, so that checkpoints carry it and an interrupted warm-up goes on where it was.
@@ -163,9 +165,7 @@ class LdVae(nn.Module):
         **texts: Tensor,
     ) -> dict[str, Tensor]:
         """loss, and for the log: nll (token mean), kl_label, kl_content (reduced as in the loss, before free bits)."""
-        if states is None:
-            with torch.no_grad():
-                states = self.encoder(encoder_ids, attention_mask=encoder_mask).last_hidden_state
+        states = self.states(states, encoder_ids, encoder_mask)
         mean, log_variance = self.posterior(states, lengths, slot_encoder, slot_row, slot_filled, slot_of)
         deviation = (0.5 * log_variance).exp()
         n_pairs = len(pair_label)
@@ -184,6 +184,43 @@ class LdVae(nn.Module):
             mean[n_pairs:], log_variance[n_pairs:], self.network.content_means(clusters).float(), variance
         )
         return self.elbo(nll, label_kl, content_kl, n_texts=len(lengths))
+
+    def states(self, states: Tensor | None, encoder_ids: Tensor | None, encoder_mask: Tensor | None) -> Tensor:
+        """V_x of a batch: cached, or read now.  # [B, T, H]"""
+        if states is not None:
+            return states
+        with torch.no_grad():
+            return self.encoder(encoder_ids, attention_mask=encoder_mask).last_hidden_state
+
+    @torch.no_grad()
+    def measures(self, batches: Iterable[Mapping[str, Tensor]], names: Sequence[str]) -> dict[str, dict[str, float]]:
+        """What the latents of each encoder, by its name, and of the content say of the texts in `batches`; nats of a whole vector.
+
+        kl: mean KL(Q(z | x) || P(z)). active: dimensions whose mean moves from text to text, Var E[z | x] > 0.01 (Burda et al. 2016).
+        mutual_information: of z and x, with a Gaussian in the place of the aggregate of all posteriors (an upper bound).
+        All near 0: the posterior has collapsed onto the prior and the decoder reads nothing in that latent.
+        """
+        found: dict[int, list[tuple[Tensor, Tensor, Tensor]]] = {}
+        for batch in batches:
+            states = self.states(*(batch.get(name) for name in ("states", "encoder_ids", "encoder_mask")))
+            slots_of = {name: batch[name] for name in ("lengths", "slot_encoder", "slot_row", "slot_filled", "slot_of")}
+            mean, log_variance = self.posterior(states, **slots_of)
+            encoder = slots_of["slot_encoder"].repeat_interleave(batch["slot_row"].shape[1])[batch["slot_of"]]
+            priors = [self.network.label_means(batch["pair_label"]), self.network.content_means(batch["clusters"])]
+            kl = gaussian_kl(mean, log_variance, torch.cat(priors).float(), self.network.variance).sum(-1)
+            for number in encoder.unique().tolist():
+                own = encoder == number
+                found.setdefault(number, []).append((mean[own], log_variance[own], kl[own]))
+        every = {}
+        for number, name in enumerate((*names, "content")):
+            if number not in found:
+                continue
+            mean, log_variance, kl = (torch.cat(parts) for parts in zip(*found[number], strict=True))
+            spread = mean.var(0, correction=0)  # [latent]
+            apart = (log_variance.exp().mean(0) + spread).log() - log_variance.mean(0)
+            values = {"kl": kl.mean(), "active": (spread > ACTIVE).sum(), "mutual_information": 0.5 * apart.sum()}
+            every[name] = {key: round(float(value), 4) for key, value in values.items()}
+        return every
 
     def elbo(self, nll: Tensor, label_kl: Tensor, content_kl: Tensor, n_texts: int) -> dict[str, Tensor]:
         """Token-mean CE + alpha KL_label + beta KL_content, means over everything; or, `paper_literal`, the sums over tokens,
@@ -224,7 +261,7 @@ class Latents:
     phrases: Sequence[str]  # of every part; their states are what the priors start from
     parts_of: Callable[[LabelSet], LabelSet]  # label set -> its parts
     encoders_of: Callable[[LabelSet], LabelSet]  # label set -> the encoder of each part
-    n_encoders: int
+    encoders: Sequence[str]  # their names
     kl_forms: Mapping[str, Callable[..., Tensor]]
 
 
@@ -232,7 +269,7 @@ def train_per_label(
     name: str, examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int
 ) -> None:
     """`train` with a latent, an encoder and a prior for every label."""
-    latents = Latents(name, task.labels.phrases, tuple, tuple, len(task.labels), KL_FORMS)
+    latents = Latents(name, task.labels.phrases, tuple, tuple, task.labels.names, KL_FORMS)
     train(latents, examples, task, params, backbones, out_dir, seed)
 
 
@@ -264,14 +301,15 @@ def train(
     label_vectors = mean_states(encoder, encoder_tokenizer, latents.phrases, params.max_length, ENCODER_BATCH, False)
     network = LatentPrefix(vars(params), label_vectors, centroids, decoder.config)
     shared = params.label_heads == "shared"
-    posterior = Posterior(latents.n_encoders, width, params.latent, params.label_pool, shared)
+    posterior = Posterior(len(latents.encoders), width, params.latent, params.label_pool, shared)
     total_steps = params.epochs * -(-len(holdout(rows, params.validation, seed)[0]) // params.batch_size)
     divergence = latents.kl_forms[params.kl_form]
     model = LdVae(params, network, posterior, decoder, None if cached else encoder, total_steps, divergence)
     pads = {"pad_id": tokenizer.eos_token_id, "encoder_pad_id": encoder_tokenizer.pad_token_id}
-    batch = partial(collate, n_encoders=latents.n_encoders, prefix_length=params.prefix_length, **pads)
+    batch = partial(collate, n_encoders=len(latents.encoders), prefix_length=params.prefix_length, **pads)
     data = (task, *(file_digest(backbones[role]) for role in ("decoder", "encoder")), digest(examples))
-    history = fit_and_validate(latents.name, model, rows, batch, params, out_dir, seed, *data)
+    measured = partial(model.measures, names=latents.encoders)
+    history = fit_and_validate(latents.name, model, rows, batch, params, out_dir, seed, *data, measured=measured)
     assignment = {example.id: cluster for example, cluster in zip(examples, clusters, strict=True)}
     prefix.save(out_dir, latents.name, task, params, network, history, clusters=assignment)
 

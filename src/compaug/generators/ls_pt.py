@@ -18,11 +18,11 @@ class LabelPrefix(nn.Module):
 
     def __init__(self, n_labels: int, prefix_length: int, mid_dim: int, decoder) -> None:
         super().__init__()
-        self.table = nn.Parameter(torch.randn(n_labels, prefix_length, decoder.n_embd))
-        self.mlp = prefix.prefix_mlp(decoder.n_embd, mid_dim, decoder)
+        self.table = nn.Parameter(torch.randn(n_labels, prefix_length, decoder.hidden_size))
+        self.mlp = prefix.prefix_mlp(decoder.hidden_size, mid_dim, decoder)
 
     def forward(self, pair_label: Tensor) -> Tensor:
-        """Prefix rows [N, L, n_layer * 2 * n_embd] of the labels [N]."""
+        """Prefix rows [N, L, decoders.Shape.row] of the labels [N]."""
         return self.mlp(self.table[pair_label])
 
 

@@ -11,7 +11,22 @@ from compaug.generators.controls import examples_of, train
 from compaug.records import Draft, sub_seed
 
 COPIES = True
-__all__ = ["COPIES", "generate", "train"]
+__all__ = ["COPIES", "feasible", "generate", "train"]
+
+
+def feasible(model_dir: Path, requests: Sequence[Sequence[int]], task) -> list[bool]:
+    """Those compositions that the support set has: what is asked for beyond them is drawn again among them, so that the control adds as
+    many texts as the generators do."""
+    known = _support_texts(model_dir, task)
+    return [tuple(sorted(label_set)) in known for label_set in requests]
+
+
+def _support_texts(model_dir: Path, task) -> dict[tuple[int, ...], list[str]]:
+    texts: dict[tuple[int, ...], list[str]] = {}
+    for example in examples_of(model_dir, task):
+        if example.source == "support":
+            texts.setdefault(example.labels, []).append(example.text)
+    return texts
 
 
 def generate(
@@ -19,10 +34,7 @@ def generate(
 ) -> Iterator[Draft]:
     """A support text with exactly the requested composition; no draft where the support set has none, for a text
     with other labels would be a wrong row and not a repeated one."""
-    by_composition: dict[tuple[int, ...], list[str]] = {}
-    for example in examples_of(model_dir, task):
-        if example.source == "support":
-            by_composition.setdefault(example.labels, []).append(example.text)
+    by_composition = _support_texts(model_dir, task)
     for request, label_set in enumerate(requests):
         if choices := by_composition.get(tuple(sorted(label_set))):
             chosen = np.random.default_rng(sub_seed(seed, "oversample", request)).integers(len(choices))

@@ -1,7 +1,7 @@
 """What the prefix-tuned generators share: a frozen decoder behind a computed prefix.
 
-Spec sections 5 and 6. A generator gives, per label of a composition, L rows of n_layer * 2 * n_embd numbers; they become
-keys and values that every layer of the frozen decoder attends to before the first token. Requests of a batch may have
+Spec sections 5 and 6. A generator gives, per label of a composition, L rows of numbers; they become keys and values that every
+layer of the frozen decoder attends to before the first token (`compaug.decoders`). Requests of a batch may have
 different compositions: shorter prefixes and prompts are padded on the left with mask 0 and positions follow the mask.
 """
 
@@ -13,14 +13,15 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import torch
-import torch.nn.functional as F
 from accelerate import PartialState
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from compaug import decoders
+from compaug.decoders import PrefixDecoder, PrefixStep
 from compaug.generators import sampling
 from compaug.generators.examples import check_prompts, one_each, training_examples
-from compaug.pretrained import DynamicCache, PreTrainedModel, load_decoder, load_tensors, pad
+from compaug.pretrained import PreTrainedModel, load_decoder, load_tensors, pad
 from compaug.records import (
     Draft,
     Example,
@@ -44,7 +45,7 @@ NetworkOf = Callable[[object, Labels, object], nn.Module]
 
 def prefix_mlp(width: int, mid_dim: int, decoder) -> nn.Sequential:
     """M = W2 tanh(W1 z + b1) + b2, position-wise; a row holds the keys and values of one position in all layers."""
-    return nn.Sequential(nn.Linear(width, mid_dim), nn.Tanh(), nn.Linear(mid_dim, decoder.n_layer * 2 * decoder.n_embd))
+    return nn.Sequential(nn.Linear(width, mid_dim), nn.Tanh(), nn.Linear(mid_dim, decoders.shape(decoder).row))
 
 
 def pairs(label_sets: Sequence[LabelSet], prefix_length: int) -> dict[str, Tensor]:
@@ -77,20 +78,12 @@ def place(rows: Tensor, pair_row: Tensor, pair_slot: Tensor, prefix_mask: Tensor
     return prefix.flatten(1, 2)
 
 
-def prefix_cache(prefix: Tensor, decoder) -> DynamicCache:
-    """Keys and values of every layer from a prefix [B, P, n_layer * 2 * n_embd]; `decoder` is the model's config."""
-    batch, width, _ = prefix.shape
-    heads = decoder.n_head, decoder.n_embd // decoder.n_head
-    keys_values = prefix.view(batch, width, decoder.n_layer, 2, *heads).permute(2, 3, 0, 4, 1, 5)
-    return DynamicCache((keys, values) for keys, values in keys_values)  # each [B, n_head, P, d_head]
-
-
 def check_positions(decoder, label_sets: Sequence[LabelSet], prefix_length: int, max_length: int) -> None:
     """InputError when prefix and text do not fit the decoder's position table."""
     longest = max(map(len, label_sets), default=0) * prefix_length
-    if longest + max_length > decoder.n_positions:
+    if longest + max_length > (room := decoders.shape(decoder).positions):
         raise InputError(
-            f"a prefix of {longest} positions and max_length {max_length} exceed the decoder's {decoder.n_positions} "
+            f"a prefix of {longest} positions and max_length {max_length} exceed the decoder's {room} "
             "positions; lower prefix_length or max_length, or take a decoder with more positions"
         )
 
@@ -141,48 +134,10 @@ def collate(rows: Sequence[Mapping], prefix_length: int, pad_id: int) -> dict[st
     }
 
 
-class PrefixDecoder(nn.Module):
-    """A frozen GPT-2 that reads a prefix: no parameter of it is ever trained and its dropout stays off."""
-
-    def __init__(self, model: PreTrainedModel) -> None:
-        super().__init__()
-        self.model = model.requires_grad_(False).eval()
-
-    def train(self, mode: bool = True) -> PrefixDecoder:
-        return super().train(False)
-
-    def token_nll(
-        self,
-        prefix: Tensor,
-        *,
-        input_ids: Tensor,
-        token_mask: Tensor,
-        prefix_mask: Tensor,
-        predicts: Tensor,
-        targets: Tensor,
-    ) -> Tensor:
-        """-log P(x_t | x_<t, prefix) of the tokens that count, [n]; only their logits are computed."""
-        mask = torch.cat([prefix_mask, token_mask], dim=1)  # [B, P + T]
-        states = self.model.transformer(
-            input_ids,
-            attention_mask=mask,
-            position_ids=positions(mask)[:, prefix_mask.shape[1] :],
-            past_key_values=prefix_cache(prefix, self.model.config),
-            use_cache=True,
-        ).last_hidden_state  # [B, T, H]
-        logits = self.model.lm_head(states.flatten(0, 1)[predicts])  # [n, vocabulary]
-        return F.cross_entropy(logits.float(), targets, reduction="none")
-
-
-def positions(mask: Tensor) -> Tensor:
-    """Position ids that count the unmasked positions only."""
-    return (mask.cumsum(dim=1) - 1).clamp(min=0)
-
-
 class PrefixModel(nn.Module):
     """Loss of the text given its prefix: mean -log P(x_t | x_<t, prefix) over text tokens and EOS.
 
-    `network` turns the parts [N] of the batch's prefixes into rows [N, L, n_layer * 2 * n_embd].
+    `network` turns the parts [N] of the batch's prefixes into rows [N, L, decoders.Shape.row].
     """
 
     def __init__(self, network: nn.Module, decoder: PreTrainedModel) -> None:
@@ -228,29 +183,6 @@ def train_prefix(
 
 
 # ---------------------------------------------------------------- generation
-
-
-class PrefixStep:
-    """The decoder behind a prefix [B, P, D] as a `sampling.Step`."""
-
-    def __init__(self, decoder: PreTrainedModel, prefix: Tensor, prefix_mask: Tensor) -> None:
-        self.decoder, self.prefix_mask = decoder, prefix_mask
-        self.cache = prefix_cache(prefix, decoder.config)
-
-    def __call__(self, tokens: Tensor, seen: Tensor, new: int) -> Tensor:
-        mask = torch.cat([self.prefix_mask, seen], dim=1)  # [B, P + T]
-        return self.decoder(
-            tokens[:, -new:],
-            attention_mask=mask,
-            position_ids=positions(mask)[:, -new:],
-            past_key_values=self.cache,
-            use_cache=True,
-            logits_to_keep=1,
-        ).logits[:, -1]
-
-    def keep(self, rows: Tensor) -> None:
-        self.cache.batch_select_indices(rows)
-        self.prefix_mask = self.prefix_mask[rows]
 
 
 def generate_texts(

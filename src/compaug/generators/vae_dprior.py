@@ -49,7 +49,7 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
         phrases=[task.phrase(composition) for composition in compositions],
         parts_of=lambda label_set: (number[tuple(label_set)],),
         encoders_of=lambda _: (0,),
-        n_encoders=1,
+        encoders=("composition",),
         kl_forms=KL_FORMS,
     )
     settings = SimpleNamespace(**vars(params), **LD_VAE)

@@ -1,0 +1,108 @@
+"""A frozen decoder of any causal family behind a prefix of keys and values (spec section 5).
+
+GPT-2, Llama and their relatives differ in names, in how positions enter and in how many heads have keys of their own; what a prefix needs
+of them is four numbers, and keys that stand before the first token. A prefix has no position of its own: its keys are used as they are,
+and the tokens count from where the prefix ends, as in GPT-2's prefix tuning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from compaug.pretrained import DynamicCache, PreTrainedModel
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a decoder's prefix has to fit."""
+
+    layers: int
+    heads: int  # those with keys and values; with grouped queries fewer than the model's heads
+    head: int  # width of one
+    width: int  # of the embeddings, H
+    positions: int
+
+    @property
+    def row(self) -> int:
+        """Numbers of one prefix position: keys and values of all layers."""
+        return self.layers * 2 * self.heads * self.head
+
+
+def shape(config) -> Shape:
+    """Of a model's configuration, in the names that all families understand."""
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    return Shape(config.num_hidden_layers, heads, head, config.hidden_size, config.max_position_embeddings)
+
+
+def prefix_cache(prefix: Tensor, config) -> DynamicCache:
+    """Keys and values of every layer from a prefix [B, P, Shape.row]."""
+    batch, width, _ = prefix.shape
+    of = shape(config)
+    keys_values = prefix.view(batch, width, of.layers, 2, of.heads, of.head).permute(2, 3, 0, 4, 1, 5)
+    return DynamicCache((keys, values) for keys, values in keys_values)  # each [B, heads, P, head]
+
+
+def positions(mask: Tensor) -> Tensor:
+    """Position ids that count the unmasked positions only.  # [B, T]"""
+    return (mask.cumsum(dim=1) - 1).clamp(min=0)
+
+
+class PrefixDecoder(nn.Module):
+    """A frozen decoder that reads a prefix: no parameter of it is ever trained and its dropout stays off."""
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        super().__init__()
+        self.model = model.requires_grad_(False).eval()
+
+    def train(self, mode: bool = True) -> PrefixDecoder:
+        return super().train(False)
+
+    def token_nll(
+        self,
+        prefix: Tensor,
+        *,
+        input_ids: Tensor,
+        token_mask: Tensor,
+        prefix_mask: Tensor,
+        predicts: Tensor,
+        targets: Tensor,
+    ) -> Tensor:
+        """-log P(x_t | x_<t, prefix) of the tokens that count, [n]; only their logits are computed."""
+        mask = torch.cat([prefix_mask, token_mask], dim=1)  # [B, P + T]
+        states = self.model.base_model(
+            input_ids,
+            attention_mask=mask,
+            position_ids=positions(mask)[:, prefix_mask.shape[1] :],
+            past_key_values=prefix_cache(prefix, self.model.config),
+            use_cache=True,
+        ).last_hidden_state  # [B, T, H]
+        logits = self.model.get_output_embeddings()(states.flatten(0, 1)[predicts])  # [n, vocabulary]
+        return F.cross_entropy(logits.float(), targets, reduction="none")
+
+
+class PrefixStep:
+    """The decoder behind a prefix [B, P, Shape.row] as a `sampling.Step`."""
+
+    def __init__(self, decoder: PreTrainedModel, prefix: Tensor, prefix_mask: Tensor) -> None:
+        self.decoder, self.prefix_mask = decoder, prefix_mask
+        self.cache = prefix_cache(prefix, decoder.config)
+
+    def __call__(self, tokens: Tensor, seen: Tensor, new: int) -> Tensor:
+        mask = torch.cat([self.prefix_mask, seen], dim=1)  # [B, P + T]
+        return self.decoder(
+            tokens[:, -new:],
+            attention_mask=mask,
+            position_ids=positions(mask)[:, -new:],
+            past_key_values=self.cache,
+            use_cache=True,
+            logits_to_keep=1,
+        ).logits[:, -1]
+
+    def keep(self, rows: Tensor) -> None:
+        self.cache.batch_select_indices(rows)
+        self.prefix_mask = self.prefix_mask[rows]
