@@ -87,7 +87,7 @@ def test_of_layers_the_last_that_says_something_wins(tmp_path, n):
 def test_a_size_of_params_yaml_wins_over_the_corpus(tmp_path):
     keys = ["selection", *params.size("k")]
     by_corpus = params.load(COMMITTED, keys, benchmark="diagnostic")["selection"]
-    assert by_corpus.k == 600
+    assert by_corpus.k == 2400
     path = written(tmp_path, {"sizes.k": 7})
     for benchmark in params.benchmarks(path):
         assert params.load(path, keys, benchmark=benchmark)["selection"].k == 7
@@ -100,10 +100,10 @@ def test_a_methods_block_of_a_scale_holds_for_that_method_only():
 
 
 def test_a_value_that_nothing_gives_is_refused(tmp_path):
-    path = written(tmp_path, {"scales:tiny.classifiers.shared.lr": ...})
+    path = written(tmp_path, {"scales:tiny.classifiers.shared.batch_size": ...})
     message = refusal(params.load, path, CLASSIFIER, **TINY, classifier="bert")
     assert message == (
-        f"{path}: classifiers.bert.lr: no value; give it one in params.yaml, the corpus's file or configs/scales.yaml"
+        f"{path}: classifiers.bert.batch_size: no value; give it one in params.yaml, the corpus's file or configs/scales.yaml"
     )
 
 

@@ -13,7 +13,7 @@ from parameters import written
 
 from compaug import classifiers
 from compaug.records import Example, InputError, Labels, read_json, read_jsonl, write_json, write_jsonl
-from compaug.selection import jaccard, quotas, report, select
+from compaug.selection import jaccard, log_joint, quotas, report, select
 from stages import select as select_stage
 
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
@@ -157,7 +157,9 @@ def kept(tmp_path, monkeypatch):
     def run(asked, read, seed: int, *more: str, learned=("train.jsonl",)) -> Example:
         write_jsonl(tmp_path / "rows.jsonl", synthetic(*asked))
         write_json(tmp_path / "rows.json", {"requested": len(asked)})
-        monkeypatch.setattr(classifiers, "load", lambda name: SimpleNamespace(predict=lambda *_: np.array(read)))
+        monkeypatch.setattr(
+            classifiers, "load", lambda name: SimpleNamespace(predict=lambda _, texts: np.array(read)[: len(texts)])
+        )
         files = {"synthetic": "rows.jsonl", "filter": "filter", "labels": "labels.json"}
         files |= {"out": "kept.jsonl", "params": "params.yaml"}
         words = [word for name, file in files.items() for word in (f"--{name}", str(tmp_path / file))]
@@ -169,13 +171,43 @@ def kept(tmp_path, monkeypatch):
     return run
 
 
-def test_the_stage_ranks_by_the_jaccard_index_or_by_the_posterior_of_the_requested_set(tmp_path, kept):
+JACCARD, POSTERIOR = (
+    ("--set", "selection.score=jaccard,scope=global"),
+    ("--set", "selection.score=posterior,scope=global"),
+)
+
+
+def test_the_stage_ranks_by_the_requested_sets_probability_the_jaccard_index_or_the_posterior(tmp_path, kept):
     """A filter that knows one composition reads it everywhere; where it doubts that most, the requested one is most probable."""
     case = (B, B, B), [[0.9, 0.9, 0.9], [0.9, 0.9, 0.6], [0.1, 0.1, 0.9]]
-    assert {kept(*case, seed).id for seed in range(6)} == {"s0", "s1"}  # a tie
-    assert {kept(*case, seed, "--score", "posterior").id for seed in range(6)} == {"s1"}
-    assert kept(*case, 1, "--score", "posterior").filter_jacc == pytest.approx(2 / 3, abs=1e-6)
+    assert {kept(*case, seed, *JACCARD).id for seed in range(6)} == {"s0", "s1"}  # a tie
+    for ranked in ((), POSTERIOR):  # 0.9 0.9 0.4 is the most probable reading of B = joy, love
+        assert {kept(*case, seed, *ranked).id for seed in range(6)} == {"s1"}
+    assert kept(*case, 1, *POSTERIOR).filter_jacc == pytest.approx(2 / 3, abs=1e-6)
     assert read_json(tmp_path / "kept.json")["selection"]["score"] == "posterior"
+
+
+def test_the_filter_chooses_among_the_first_texts_that_it_is_given(kept):
+    case = (B, B, B), [[0.6, 0.6, 0.4], [0.7, 0.7, 0.3], [0.9, 0.9, 0.1]]
+    for overgenerate, best in ((1, "s0"), (1.5, "s1"), (2, "s1"), (3, "s2"), (9, "s2"), ("null", "s2")):
+        assert kept(*case, 0, "--set", f"selection.overgenerate={overgenerate}").id == best
+
+
+def test_the_joint_probability_of_a_requested_set_of_hand_worked_numbers():
+    probabilities = np.array([[0.9, 0.8, 0.1], [0.9, 0.8, 0.1], [1.0, 0.0, 1.0]], dtype=np.float32)
+    made = log_joint(probabilities, [(0, 1), (0,), (0, 2)])
+    assert np.exp(made) == pytest.approx([0.9 * 0.8 * 0.9, 0.9 * 0.2 * 0.9, 1.0], abs=1e-5)
+    worst = log_joint(
+        np.zeros((1, 3)), [(0, 1, 2)]
+    )  # a label that the filter excludes does not make all texts equally hopeless
+    assert np.isfinite(worst).all() and worst < log_joint(np.zeros((1, 3)), [(0, 1)])
+
+
+@given(st.lists(st.lists(st.floats(0, 1), min_size=3, max_size=3), min_size=1, max_size=8))
+def test_the_joint_probabilities_of_all_label_sets_of_a_text_add_up_to_one(rows):
+    every = [tuple(label for label in range(3) if bits >> label & 1) for bits in range(8)]
+    for row in rows:
+        assert np.exp(log_joint(np.array([row] * 8), every)).sum() == pytest.approx(1, abs=1e-4)
 
 
 def test_the_posterior_counts_the_support_rows_that_the_filter_learned_from(kept):
@@ -183,5 +215,5 @@ def test_the_posterior_counts_the_support_rows_that_the_filter_learned_from(kept
     both are impossible, A the more so, and the size of the correction would decide."""
     case = (A, B), [[0.9, 0.45, 0.1], [0.9, 0.7, 0.1]]
     both = ("train.jsonl", "support.jsonl")
-    assert {kept(*case, seed, "--score", "posterior", learned=both).id for seed in range(3)} == {"s1"}
-    assert {kept(*case, seed, "--score", "posterior").id for seed in range(3)} == {"s0"}
+    assert {kept(*case, seed, *POSTERIOR, learned=both).id for seed in range(3)} == {"s1"}
+    assert {kept(*case, seed, *POSTERIOR).id for seed in range(3)} == {"s0"}

@@ -1,12 +1,13 @@
 """Quality control: score the synthetic texts with the filter and keep the best k (spec section 9).
 
-The score is the Jaccard index of the filter's label set and the requested one (the paper), or the probability of the requested one
+The score (`selection.score`) says how well what the filter reads in a text agrees with what was asked for: the probability of exactly the
+requested set, the Jaccard index of the filter's label set and the requested one (the paper), or the probability of the requested set
 among all compositions under the composition prior: a filter that saw a composition in 4 support texts gives it little, whatever the
 text says. Its probabilities are not calibrated first: it keeps no predictions on its validation rows.
 
-python -m stages.select --benchmark diagnostic --classifier bert --synthetic data/synthetic/run.jsonl \
+python -m stages.select --benchmark diagnostic --classifier bert --synthetic data/synthetic/run/augmented.jsonl \
     --filter models/run/filter --labels data/splits/diagnostic/labels.json --train data/splits/diagnostic/train.jsonl \
-    data/splits/diagnostic/support.jsonl --seed 13 --out data/selected/run.jsonl
+    data/splits/diagnostic/support.jsonl --seed 42 --out data/selected/run/augmented.jsonl
 """
 
 from __future__ import annotations
@@ -27,11 +28,10 @@ THRESHOLD = 0.5  # the filter's own decision: the larger of its two probabilitie
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark)["selection"]
-    coordinates = {"mode": args.mode, "score": args.score}
-    settings = settings.model_copy(update={name: value for name, value in coordinates.items() if value})
     labels = Labels.read(args.labels)
     examples = read_jsonl(args.synthetic, len(labels))
     synthesis = read_json(args.synthetic.with_suffix(".json"))
+    examples = examples[: selection.among(len(examples), settings.k, settings.overgenerate)]
     with cost_of(args.out):
         if synthesis["requested"] == 0:  # generator `none`: nothing was asked for, so nothing is ranked
             kept, report = [], {"kept": 0}
@@ -41,7 +41,9 @@ def main(argv: list[str] | None = None) -> None:
             probabilities = classifiers.load(args.classifier).predict(args.filter, [e.text for e in examples])
             requested = [e.requested_labels for e in examples]
             scores = ranking = selection.jaccard(probabilities > THRESHOLD, requested)
-            if settings.score == "posterior":
+            if settings.score == "log_joint":
+                ranking = selection.log_joint(probabilities, requested)
+            elif settings.score == "posterior":
                 learned = [e.labels for path in args.train for e in read_jsonl(path, len(labels))]
                 prior = prior_of(learned, Counter(requested), len(labels))  # requests are draws from P_t
                 ranking = posteriors(probabilities, prior, requested, settings.weight, settings.strength)
@@ -71,10 +73,6 @@ def _parser():
     made.add_argument("--filter", type=Path, required=True, help="model folder of the filter")
     made.add_argument(
         "--train", type=Path, nargs="+", required=True, help="what the filter learned from: P_train(y) of `posterior`"
-    )
-    made.add_argument("--mode", choices=("top_k", "random"), help="instead of selection.mode: a grid's coordinate")
-    made.add_argument(
-        "--score", choices=("jaccard", "posterior"), help="instead of selection.score: a grid's coordinate"
     )
     return made
 
