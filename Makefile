@@ -31,6 +31,7 @@ grid = python -m stages.grid $(if $(WORKERS),--workers $(WORKERS))
 repro: $(READY)        ## run the cell that `run` in params.yaml names; ends with its table
 	$(grid) dvc.yaml
 	@sed -n '/^\*\*/p; /^| *|/,/^$$/p' reports/summary.md | sed -n '1,/^$$/p'
+	@python -m stages.seeds
 
 grid: $(READY)         ## make an experiment of configs/experiments.yaml, then the tables: make grid EXPERIMENT=small (WORKERS=2)
 	python -m stages.plan
@@ -80,4 +81,4 @@ provenance: $(READY)   ## keep what the experiments that ran here cost, and whic
 	dvc repro --force --single-item reports/dvc.yaml:page
 
 clean:                 ## remove every output of the root pipeline; dvc.lock and reports stay
-	rm -rf data/raw data/splits data/audit data/compositions data/synthetic data/selected models/run .checkpoints .costs
+	rm -rf data/raw data/splits data/audit data/compositions data/synthetic data/selected data/mixtures models/run .checkpoints .costs

@@ -223,7 +223,7 @@ def test_both_stages_run_end_to_end_and_describe_what_they_made(folders, tmp_pat
     written(tmp_path, {"generators.shared": small, "synthesis": {"max_length": 40, "batch_size": 8}})
     common = ["--params", "params.yaml", "--benchmark", "diagnostic", "--split", "split", "--seed", "13"]
     common += ["--backbones", str(folders["decoder"].parent)]
-    for name, rows in (("ls_pt", None), ("oversample", 3), ("none", 0)):
+    for name, rows in (("ls_pt", None), ("oversample", 4), ("none", 0)):
         train_generator.main([*common, "--generator", name, "--out", "model"])
         synthesize.main(
             [

@@ -210,17 +210,28 @@ def test_the_labels_of_the_unseen_test_set_reach_ceilings_alone():
 
 # ---------------------------------------------------------------- what a change runs again
 
-AFTER_SELECTION = {"train_classifier@augmented", "quality", "evaluate", "report"}
-AFTER_SYNTHESIS = {"select", *AFTER_SELECTION}
-TRAINED = {f"train_classifier@{arm}" for arm in ("augmented", "baseline", "iid")}
-AFTER_LABELS = {"synthesize", *AFTER_SYNTHESIS, *TRAINED}  # predictions carry what the label generator drew
+
+def of_arms(kind: str, *arms: str) -> set[str]:
+    return {f"{kind}@{arm}" for arm in arms or ("augmented", "oversample")}
+
+
+AFTER_TEXTS = {"quality", "evaluate", "report"}
+AFTER_SELECTION = of_arms("train_classifier") | AFTER_TEXTS
+AFTER_SYNTHESIS = of_arms("select") | AFTER_SELECTION
+TRAINED = of_arms("train_classifier", "augmented", "oversample", "baseline", "iid")
+AFTER_LABELS = of_arms("synthesize") | AFTER_SYNTHESIS | TRAINED  # predictions carry what the label generator drew
+OWN_TEXTS = (
+    of_arms("synthesize", "augmented") | of_arms("select", "augmented") | AFTER_TEXTS
+)  # the control repeats what it repeated
 KNOBS = {  # key of params.yaml: the root's stages that a change of it may run again
-    "sizes.k": {"select", *AFTER_SELECTION},
-    "selection.score": {"select", *AFTER_SELECTION},
-    "synthesis.temperature": {"synthesize", *AFTER_SYNTHESIS},
+    "sizes.k": AFTER_SYNTHESIS,
+    "selection.score": AFTER_SYNTHESIS,
+    "synthesis.temperature": of_arms("synthesize") | AFTER_SYNTHESIS,
     "sizes.requested": {"label_generator", *AFTER_LABELS},
-    "generators.ld_vae.kl_form": {"train_generator", "synthesize", *AFTER_SYNTHESIS},
-    "classifiers.bert.epochs": {"train_filter", "select", *TRAINED, *AFTER_SELECTION},
+    "generators.ld_vae.kl_form": of_arms("train_generator", "augmented")
+    | OWN_TEXTS
+    | of_arms("train_classifier", "augmented"),
+    "classifiers.bert.epochs": {"train_filter"} | AFTER_SYNTHESIS | TRAINED,
     "evaluation.decoding": {"evaluate", "report"},
     "composition_prior.weight": {"evaluate", "report"},
 }

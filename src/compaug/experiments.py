@@ -7,6 +7,7 @@ was made from and after nothing else. `compaug.steps` has the stages that make a
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, partial
@@ -17,7 +18,10 @@ from compaug import classifiers, generators, named, params
 from compaug.records import InputError, read_yaml
 
 FILE = Path("configs/experiments.yaml")
-NONE, REAL_TEXTS = "none", "real_texts"  # no synthetic texts; the ceiling: real target texts in their place
+NONE = "none"  # no synthetic texts
+# In the place of synthetic texts, in no comparison: real texts of the target; texts of a known grammar, of which a share is right.
+REAL_TEXTS, ORACLE = "real_texts", "oracle"
+CEILINGS = (REAL_TEXTS, ORACLE)
 TINY = "tiny"  # the scale that names leave out
 DECODINGS = ("threshold", "tuned_thresholds", "joint", "composition_prior", "uncalibrated", "em")
 MEASURES = ("quality", "judge", "representations")
@@ -34,7 +38,7 @@ class Cell:
     split_options: str = ""  # what differs from the corpus's split: "seen_test=400"
     split: str = "cg"  # cg | iid: trained and tested without compositional shift
     generator: str = NONE
-    options: str = ""  # of the generator: "kl_form=reference", several joined by ","
+    options: str = ""  # of the generator: "kl_form=reference", several joined by ","; of the oracle "right=0.6"
     label_support: int | None = None  # support texts that the label generator sees; None: all of the split
     text_support: int | None = None  # ... that the text generator sees
     selection: str = ""  # what differs from `selection` in params.yaml: "mode=random"
@@ -184,7 +188,7 @@ def _values(value: object, benchmark: str, where: str) -> list:
 
 
 def _checked(cell: Cell, where: str) -> Cell:
-    _has_file(generators, cell.generator, f"{where}.generator", extra=(REAL_TEXTS,))
+    _has_file(generators, cell.generator, f"{where}.generator", extra=CEILINGS)
     _has_file(classifiers, cell.classifier, f"{where}.classifier")
     numbers = {
         "seed": cell.seed,
@@ -200,6 +204,8 @@ def _checked(cell: Cell, where: str) -> Cell:
     of_texts = (cell.options, cell.selection, cell.label_support, cell.text_support, cell.texts)
     if cell.generator in (NONE, REAL_TEXTS) and any(part not in ("", None) for part in of_texts):
         raise InputError(f"{where}: generator {cell.generator} writes no texts, so nothing of them can vary")
+    if cell.generator == ORACLE:
+        _check_oracle(cell, where)
     if cell.split == "iid" and (cell.generator != NONE or cell.half or cell.support is not None):
         raise InputError(f"{where}: the iid split has no support set and no synthetic texts; use generator none alone")
     if cell.generator == REAL_TEXTS and not cell.half:
@@ -209,6 +215,16 @@ def _checked(cell: Cell, where: str) -> Cell:
         if not isinstance(value, str) or any(part.count("=") != 1 for part in value.split(",") if value):
             raise InputError(f"{where}.{name}: {value!r}; write key=value, several joined by commas")
     return cell
+
+
+def _check_oracle(cell: Cell, where: str) -> None:
+    key, _, share = cell.options.partition("=")
+    if cell.options and not (key == "right" and re.fullmatch(r"0(\.\d+)?|1", share)):
+        raise InputError(f"{where}.options: {cell.options!r}; of the oracle it is right=<share>, from 0 to 1")
+    if cell.selection or cell.half or (cell.label_support, cell.text_support) != (None, None):
+        raise InputError(
+            f"{where}: the oracle's texts are not selected and know no support set; vary its options or `texts`"
+        )
 
 
 def _has_file(package: ModuleType, name: object, where: str, extra: Sequence[str] = ()) -> None:
@@ -241,9 +257,9 @@ def _check_settings(cell: Cell, settings: Path) -> None:
 def _edits(cell: Cell) -> tuple[str, ...]:
     """What the cell sets otherwise than params.yaml, as values of --set."""
     blocks = {
-        "run": f"generator={NONE if cell.generator == REAL_TEXTS else cell.generator},classifier={cell.classifier}",
+        "run": f"generator={NONE if cell.generator in CEILINGS else cell.generator},classifier={cell.classifier}",
         "split": cell.split_options,
-        f"generators.{cell.generator}": cell.options,
+        f"generators.{cell.generator}": "" if cell.generator in CEILINGS else cell.options,
         "selection": cell.selection,
     }
     return tuple(f"{block}.{words}" for block, words in blocks.items() if words)

@@ -413,6 +413,21 @@ def read_yaml(path: Path | str) -> dict:
     return found
 
 
+def read_label_sets(path: Path, n_labels: int) -> list[tuple[int, ...]]:
+    """The "requested_labels" of every line."""
+    label_sets = []
+    for number, row in iter_rows(path):
+        try:
+            label_sets.append(label_ids(row["requested_labels"], n_labels))
+            if not label_sets[-1]:
+                raise InputError("an empty label set cannot be requested; remove the line")
+        except (KeyError, TypeError):
+            raise InputError(f"{path}:{number}: field 'requested_labels' is missing or not a list") from None
+        except InputError as error:
+            raise InputError(f"{path}:{number}: {error}") from None
+    return label_sets
+
+
 def write_rows(path: Path | str, rows: Iterable[dict]) -> int:
     """Stream rows to a JSONL file; returns how many were written."""
     check_file(path)

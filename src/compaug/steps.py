@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from compaug import classifiers, generators, named
-from compaug.experiments import NONE, REAL_TEXTS, Cell, Experiment
+from compaug.experiments import NONE, ORACLE, REAL_TEXTS, Cell, Experiment
 
 Steps = dict[str, dict[str, dict[str, object]]]  # kind of stage -> name -> what its dvc.yaml fills in
 FOLDER = {  # step of grid/ that holds each kind of stage
@@ -17,6 +17,7 @@ FOLDER = {  # step of grid/ that holds each kind of stage
     "gold": "corpus",
     "supports": "corpus",
     "ceiling": "corpus",
+    "mixture": "corpus",
     "backbones": "backbones",
     "train_filter": "filter",
     "label_generator": "compositions",
@@ -131,6 +132,11 @@ def _add_texts(steps: Steps, cell: Cell) -> str:
     whole = _add_corpus(steps, cell)
     if cell.generator == NONE:
         return f"{whole}/no_texts.jsonl"
+    if cell.generator == ORACLE:
+        requests = {"requests": _add_requests(steps, cell), "right": cell.options.partition("=")[2] or "1"}
+        entry = {"benchmark": cell.benchmark, "corpus": cell.corpus, "seed": cell.seed} | requests
+        steps["mixture"][cell.selected_name] = entry
+        return f"data/mixtures/{cell.selected_name}.jsonl"
     common = _common(cell) | {"generator": cell.generator}
     split = _add_supports(steps, cell, cell.text_support)
     common |= _opened(steps, cell)
@@ -180,11 +186,9 @@ def _add_classifier(steps: Steps, cell: Cell) -> None:
 
 def _add_quality(steps: Steps, cell: Cell) -> None:
     common = _common(cell) | {"generator": cell.generator}
-    _add_texts(steps, cell)
-    files = {
-        "selected": f"data/selected/{cell.selected_name}",
-        "synthetic": f"data/synthetic/{cell.synthetic_name}.jsonl",
-    }
+    kept = _add_texts(steps, cell)
+    written = kept if cell.generator == ORACLE else f"data/synthetic/{cell.synthetic_name}.jsonl"
+    files = {"selected": kept.removesuffix(".jsonl"), "synthetic": written}
     files["requests"] = f"data/compositions/{cell.requests}"
     _add_backbones(steps, cell, "decoder")
     steps["quality"][cell.selected_name] = common | files

@@ -1,8 +1,8 @@
 """Generate texts for the requested label sets; drop what is blank, repeated or copied (spec section 5).
 
-python -m stages.synthesize --benchmark diagnostic --generator ld_vae --model models/run/generator \
+python -m stages.synthesize --benchmark diagnostic --generator ld_vae --model models/run/generator/augmented \
     --compositions data/compositions/run.jsonl --split data/splits/diagnostic \
-    --backbones models/backbones/diagnostic --seed 13 --out data/synthetic/run.jsonl
+    --backbones models/backbones/diagnostic --seed 42 --out data/synthetic/run/augmented.jsonl
 
 The rows of request 7 are <generator>-000007, then <generator>-000007-1 and so on where it has further drafts. Beside the rows goes
 a side-car .json: what was requested, produced, dropped and kept, and the hashes of what made it.
@@ -18,12 +18,10 @@ from compaug import params, selection
 from compaug.records import (
     Draft,
     Example,
-    InputError,
     Labels,
     file_digest,
     iter_jsonl,
-    iter_rows,
-    label_ids,
+    read_label_sets,
     text_key,
     write_json,
     write_jsonl,
@@ -50,7 +48,11 @@ def main(argv: list[str] | None = None) -> None:
         skipped = Counter()
         if generator.feasible:
             possible = generator.feasible(args.model, requests, task)
-            requests, skipped = selection.replaced(requests, possible, labels, args.generator, args.seed)
+            if generator.copies and not any(possible):
+                requests = []  # a control without anything to repeat adds nothing
+            requests, skipped = selection.replaced(
+                requests, possible[: len(requests)], labels, args.generator, args.seed
+            )
         known = set()
         if not generator.copies:
             real = (args.split / f"{name}.jsonl" for name in ("train", "support"))
@@ -89,21 +91,6 @@ def rows_of(
                 soft_labels=draft.soft_labels,
                 made_of=draft.made_of,
             )
-
-
-def read_label_sets(path: Path, n_labels: int) -> list[tuple[int, ...]]:
-    """The "requested_labels" of every line."""
-    label_sets = []
-    for number, row in iter_rows(path):
-        try:
-            label_sets.append(label_ids(row["requested_labels"], n_labels))
-            if not label_sets[-1]:
-                raise InputError("an empty label set cannot be requested; remove the line")
-        except (KeyError, TypeError):
-            raise InputError(f"{path}:{number}: field 'requested_labels' is missing or not a list") from None
-        except InputError as error:
-            raise InputError(f"{path}:{number}: {error}") from None
-    return label_sets
 
 
 def _parser():

@@ -2,7 +2,7 @@
 
 python -m stages.train_classifier --benchmark diagnostic --classifier bert --labels data/splits/diagnostic/labels.json \
     --train data/splits/diagnostic/train.jsonl --support data/splits/diagnostic/support.jsonl \
-    --synthetic data/selected/run.jsonl --compositions data/compositions/run.jsonl \
+    --synthetic data/selected/run/augmented.jsonl --compositions data/compositions/run.jsonl \
     --test-inputs data/splits/diagnostic/test_inputs.jsonl --backbones models/run/backbones --seed 13 \
     --out models/run/augmented --predictions reports/predictions/run/augmented.jsonl.gz
 

@@ -61,5 +61,6 @@ def oracle_for(reader: str, options: Mapping[str, Any]) -> SimpleNamespace | Non
     return SimpleNamespace(
         oracle=diagnostic.oracle,
         fidelity=diagnostic.fidelity,
+        compose=partial(diagnostic.compose, ambiguity=ambiguity),
         bayes_predictions=partial(diagnostic.bayes_predictions, ambiguity=ambiguity),
     )

@@ -16,7 +16,7 @@ from compaug.evaluation.composition_prior import harmonic_mean
 from compaug.evaluation.decoding import DECODINGS, PART_OF_SPLIT, Case
 from compaug.evaluation.metrics import percent, rates
 from compaug.evaluation.predictions import Predictions
-from compaug.experiments import NONE, REAL_TEXTS, Cell, Experiment
+from compaug.experiments import NONE, ORACLE, REAL_TEXTS, Cell, Experiment
 from compaug.records import InputError, read_json
 
 ANY = "any"  # decoding of what no decoding changes
@@ -119,7 +119,8 @@ class Evaluator:
                 rows = self._half(cell)
                 halves.setdefault(replace(cell, half=""), []).append(self.outcomes(cell, folds, rows, decodings))
                 continue
-            found.outcomes += self.outcomes(cell, folds, common if cell.split == "cg" else None, decodings)
+            compared = found.others if cell.generator == ORACLE else found.outcomes
+            compared += self.outcomes(cell, folds, common if cell.split == "cg" else None, decodings)
             found.others.append(self._facts(cell, corrected))
         for cell, pair in halves.items():
             if len(pair) == 2:

@@ -24,6 +24,7 @@ class KnownGrammar(Protocol):
 
     oracle: Callable[[str], Collection[Composition]]
     fidelity: Callable[[str, Composition], bool]
+    compose: Callable[..., str]  # (composition, rng=random.Random) -> a text of it
     bayes_predictions: Callable[[Sequence[str], Mapping[Composition, float]], Sequence[Composition]]
 
 

@@ -1,7 +1,7 @@
 """The numbers of the root cell: its arms, their gain and gap, coverage.
 
-Arms of a cell: `augmented` and its twin `baseline` (trained on D_cg, both evaluated on D_test) and `iid` (no
-augmentation, trained and evaluated on the iid split: the accuracy without compositional shift).
+Arms of a cell: `augmented` and its twins `oversample` (support texts again in the place of synthetic ones) and `baseline` (D_cg alone),
+all evaluated on D_test; and `iid` (no augmentation, trained and evaluated on the iid split: the accuracy without compositional shift).
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ def summary(arms: Mapping[str, dict], side_car: Mapping) -> dict:
     blocks = {arm: {k: v for k, v in result.items() if k != "per_composition"} for arm, result in arms.items()}
     augmented, baseline = blocks["augmented"], blocks["baseline"]
     blocks["gain"] = {name: round(augmented[name] - baseline[name], DECIMALS) for name in GAINS}
+    if repeated := blocks.get("oversample"):
+        blocks["gain_over_oversample"] = {name: round(augmented[name] - repeated[name], DECIMALS) for name in GAINS}
     if "iid" in arms:
         iid_acc, cg_acc = blocks["iid"]["acc"], baseline["acc"]
         blocks["gap"] = {"iid_acc": iid_acc, "cg_acc": cg_acc}

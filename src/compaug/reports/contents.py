@@ -14,6 +14,7 @@ from compaug.reports.queries import Results
 
 NAMES = (
     "verdicts",
+    "accuracy_by_fidelity",
     "table_1",
     "table_2",
     "table_3",

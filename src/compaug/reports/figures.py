@@ -136,6 +136,40 @@ def accuracy_by_size(benchmark: str, curves: Mapping[str, Mapping[int, Summary]]
         figure.tight_layout()
 
 
+def accuracy_by_fidelity(
+    benchmark: str,
+    curve: Mapping[float, Summary],
+    points: Mapping[str, tuple[Summary, Summary]],
+    without: Summary | None,
+    path: Path,
+) -> None:
+    """What texts of some fidelity are worth: the oracle's curve with its 95 % interval over seeds, the generators (fidelity, Acc) with
+    theirs beside it, no texts as a line."""
+    markers = itertools.product(("#b5651d", "#3f86b5"), "osD^vP*X")
+    with drawn(path, figsize=(6.4, 4.4)) as (_, axes):
+        shares, means = [*curve], np.array([some.mean for some in curve.values()])
+        half = np.array([some.ci95 or 0.0 for some in curve.values()])
+        axes.fill_between(shares, means - half, means + half, color="#8fbfdc", alpha=0.4, linewidth=0)
+        axes.plot(shares, means, "-", color="#17415e", marker=".", label="oracle's texts, so many of them right")
+        if without:
+            axes.axhline(without.mean, color="#666666", linestyle=":", linewidth=1, label="no texts")
+        for (name, (fidelity, acc)), (colour, marker) in zip(points.items(), itertools.cycle(markers), strict=False):
+            style = {
+                "color": colour,
+                "markersize": 6,
+                "elinewidth": 0.8,
+                "linestyle": "none",
+                "markeredgecolor": "#333333",
+            }
+            axes.errorbar(fidelity.mean, acc.mean, acc.ci95, fidelity.ci95, fmt=marker, label=name, **style)
+        axes.set_xlim(-3, 103)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("added texts that say what was asked for, %")
+        axes.set_ylabel("accuracy on unseen compositions, %")
+        axes.set_title(f"{benchmark}: mean and 95 % interval over seeds", loc="left")
+        axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5))
+
+
 def representations(benchmark: str, generators: Mapping[str, Mapping], path: Path) -> None:
     """Figures 2 and 5: t-SNE of the labels' representations in many compositions; the label's initial stands for it, so that the figure
     reads in grey."""

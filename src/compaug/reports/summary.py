@@ -31,12 +31,14 @@ def page(cell: Mapping) -> str:
     evaluate wrote); selection, label_generator (side-cars of the kept texts and of the requests, {} without); paper (paper_values.yaml) and
     paper_column."""
     metrics, details, augments = cell["metrics"], cell["details"], cell["generator"] != NONE
-    arms = [arm for arm in ("augmented", "baseline", "iid") if arm in metrics and (augments or arm != "augmented")]
+    known = ("augmented", "oversample", "baseline", "iid")
+    arms = [arm for arm in known if arm in metrics and (augments or arm != "augmented")]
     shown = ["baseline", "augmented"][: 1 + augments]
     return render(
         "summary.md",
         **cell,
         augments=augments,
+        verdict=_verdict(details["acc_gain"], details.get("acc_gain_over_oversample")),
         arms=arms,
         results=_results(cell, arms),
         errors=_errors(metrics, details.get("unparsed"), arms),
@@ -47,9 +49,23 @@ def page(cell: Mapping) -> str:
     )
 
 
+def _verdict(over_none: Mapping, over_repetition: Mapping | None) -> str:
+    """What may be claimed of the texts, from the intervals of both gains: repeating support texts costs nothing, so help is more than that."""
+    if over_none["low"] <= 0 <= over_none["high"]:
+        return "made no difference that can be claimed"
+    if over_none["mean"] < 0:
+        return "hurt"
+    if over_repetition is None:
+        return "helped"
+    if over_repetition["low"] <= 0 <= over_repetition["high"]:
+        return "helped, but not shown to help more than repeating the support texts"
+    return f"helped, {'and more' if over_repetition['mean'] > 0 else 'but less'} than repeating the support texts"
+
+
 def _results(cell: Mapping, arms: Sequence[str]) -> list[list]:
     """Ceilings, our arms, the paper's rows."""
     words = {"augmented": f"augmented ({cell['generator']}), CG", "baseline": "baseline (no augmentation), CG"}
+    words["oversample"] = "support texts repeated, CG"
     words["iid"] = "baseline (no augmentation), iid"
     bayes, column = cell["details"].get("bayes", {}), cell["paper_column"]
     found = {name: bayes[key] for key, name in CEILINGS.items() if key in bayes}

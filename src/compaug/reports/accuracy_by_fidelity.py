@@ -1,0 +1,61 @@
+"""Accuracy by fidelity: what synthetic texts are worth by the share of them that says what was asked for, and where each generator stands."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+
+from compaug.evaluation.longtable import pick, summaries
+from compaug.evaluation.statistics import Summary
+from compaug.experiments import ORACLE
+from compaug.reports import figures
+from compaug.reports.entries import Entry, Figure, Table, entry
+from compaug.reports.queries import Results
+
+TITLE = "Accuracy by fidelity of the texts"
+EXPERIMENT = "fidelity"
+INTRO = (
+    "Acc on new combinations, classifier `bert`, mean and 95 % t interval over seeds. Fidelity: the percentage of the added texts that say all "
+    "requested labels and no other, by the oracle of the grammar. The rows `oracle` are fresh texts of the grammar itself, of which so many are "
+    "right and the others leave a label out or say another in its place: a ceiling, not a method. Between them a generator's accuracy is what its fidelity "
+    "buys; below them it pays for texts that are too much alike."
+)
+
+
+def tables(results: Results) -> list[Table]:
+    made = []
+    for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
+        curve, points, flat = _found(rows)
+        if not curve:
+            continue
+        lines = [["`none`", Entry(words="no texts"), entry(flat)]] if flat else []
+        lines += [[f"`oracle`, {share:.0f} % right", Entry(share), entry(acc)] for share, acc in curve.items()]
+        lines += [[f"`{name}`", entry(points[name][0]), entry(points[name][1])] for name in results.ordered(points)]
+        made.append(Table(benchmark, results.setting(rows), ["texts", "fidelity", "Acc"], lines))
+    return made
+
+
+def _found(rows: pd.DataFrame) -> tuple[dict[float, Summary], dict[str, tuple[Summary, Summary]], Summary | None]:
+    """The oracle's curve {percent right: Acc}, the generators {name: (fidelity, Acc)}, Acc without texts."""
+    acc = summaries(pick(rows, split="unseen", metric="acc", decoding="threshold", selection="top_k"), "generator")
+    fidelity = summaries(pick(rows, split="unseen", metric="fidelity_kept", selection="top_k"), "generator")
+    curve, points = {}, {}
+    for name, found in acc.items():
+        word, _, share = name.partition("+right=")
+        if word == ORACLE:
+            curve[100 * float(share or 1)] = found
+        elif name in fidelity:
+            points[name] = fidelity[name], found
+    return dict(sorted(curve.items())), points, acc.get("none")
+
+
+def figures_of(results: Results) -> list[Figure]:
+    made = []
+    for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
+        curve, points, flat = _found(rows)
+        if curve:
+            points = {name: points[name] for name in results.ordered(points)}
+            draw = partial(figures.accuracy_by_fidelity, benchmark, curve, points, flat)
+            made.append(Figure(f"fidelity-{benchmark}", f"Accuracy by fidelity, {benchmark}", draw))
+    return made

@@ -1,0 +1,57 @@
+"""Print what the cell of `run` in params.yaml gains in the committed grids, seed by seed: the luck that one seed's interval does not show.
+
+python -m stages.seeds
+
+Reads reports/results.csv; the grids have the sizes that are committed, whatever the cell beside it was run with.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from compaug import params
+from compaug.evaluation import longtable
+from compaug.evaluation.longtable import pick
+from compaug.experiments import NONE
+from compaug.reports import number
+from stages import parser, run
+
+PARAMS = ["run"]
+CONTROLS = {NONE: "no augmentation", "oversample": "repeating the support texts"}
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    cell = params.load(args.params, PARAMS)["run"]
+    print(line(longtable.read(args.reports)[0], cell.benchmark, cell.scale, cell.generator, cell.classifier))
+
+
+def line(frame: pd.DataFrame, benchmark: str, scale: str, generator: str, classifier: str) -> str:
+    """Smallest and largest gain over the seeds of current rows, over each control."""
+    own = {"scale": scale, "classifier": classifier, "selection": "top_k", "decoding": "threshold", "commit": ""}
+    rows = pick(frame, split="unseen", metric="acc", **own)
+    rows = rows[rows["benchmark"].isin([benchmark, f"{benchmark}+{scale}"])].drop_duplicates(["generator", "seed"])
+    by_seed = rows.pivot(index="seed", columns="generator", values="value")
+    said = []
+    for control, words in CONTROLS.items():
+        if generator == control or not {generator, control} <= set(by_seed):
+            continue
+        gain = (by_seed[generator] - by_seed[control]).dropna()
+        if len(gain):
+            said.append((f"{number(gain.min(), True)} to {number(gain.max(), True)} points over {words}", gain.index))
+    if not said:
+        return f"No committed seeds of `{generator}` on {benchmark}: `make grid EXPERIMENT=paper` makes them."
+    seeds = ", ".join(map(str, sorted(set(said[0][1]))))
+    return f"Over the committed seeds {seeds}: {', '.join(words for words, _ in said)}."
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder of results.csv (default: reports)")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)
