@@ -54,9 +54,9 @@ portable: $(READY)     ## small trainings of every kind of model, here and on an
 	python -m stages.portable
 
 KEY    ?= sizes.k
-VALUES ?= 150,300
-SEEDS  ?= 13,21
-sweep: $(READY)        ## the root cell for every value of a key: make sweep KEY=sizes.k VALUES=150,300 SEEDS=13,21
+VALUES ?= 600,1200
+SEEDS  ?= 42,43
+sweep: $(READY)        ## the root cell for every value of a key: make sweep KEY=sizes.k VALUES=600,1200 SEEDS=42,43
 	dvc exp run report --queue $$(git ls-files --others --ignored --exclude-standard data/own | sed 's/^/-C /') \
 	    -S '$(KEY)=$(VALUES)' -S 'run.seed=$(SEEDS)'
 	dvc exp run --run-all

@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from parameters import written
 
-from compaug.backbones import LOADERS, _causal_language_model, _masked_language_model, _wordpiece, corrupt, prepare
+from compaug.backbones import (
+    LOADERS,
+    _causal_language_model,
+    _masked_language_model,
+    _span_corruption,
+    _wordpiece,
+    corrupt,
+    prepare,
+)
 from compaug.benchmarks.parameters import Backbone
 from compaug.generators.prefix import text_rows
 from compaug.params import parse
@@ -110,7 +118,7 @@ def test_a_saved_tiny_decoder_has_its_trained_weights_tied_and_stops_at_the_end_
 def test_masking_touches_no_special_token_and_at_least_one_word_of_every_text():
     spec = tiny()
     tokenizer = _wordpiece(TEXTS, spec)
-    objective = _masked_language_model(tokenizer, [*TEXTS, "anna"], spec)
+    objective = _masked_language_model(tokenizer, [("", text) for text in [*TEXTS, "anna"]], spec)
     seed_everything(0)
     batch = objective.collate(objective.rows)
     chosen = batch["labels"] != IGNORED
@@ -131,11 +139,11 @@ def test_rows_of_a_decoder_are_what_generators_write_or_the_texts_between_two_en
     task = Task(Labels(("joy",), ("joy",)), "A message with {labels} :", ", ")
     example = Example("t", TEXTS[0], (0,))
     (written,) = text_rows([example], task, tokenizer, 48)
-    prompted = _causal_language_model(tokenizer, [f"{task.source((0,))} {example.text}"], tiny(pretraining="prompted"))
+    prompted = _causal_language_model(tokenizer, [(task.source((0,)), example.text)], tiny(pretraining="prompted"))
     assert prompted.rows[0]["ids"] == written["input_ids"]
 
     end = tokenizer.eos_token_id
-    objective = _causal_language_model(tokenizer, TEXTS, tiny(pretraining="texts"))
+    objective = _causal_language_model(tokenizer, [("", text) for text in TEXTS], tiny(pretraining="texts"))
     batch = objective.collate(objective.rows)
     for ids, targets, row in zip(batch["input_ids"], batch["labels"], objective.rows, strict=True):
         length = row["length"]
@@ -280,6 +288,20 @@ def test_the_stage_reads_train_texts_only_and_makes_the_role_it_is_asked_for(tmp
 
 
 # ---------------------------------------------------------------- span corruption
+
+
+def test_half_of_the_texts_with_a_prompt_are_written_from_it(folders):
+    tokenizer, _ = LOADERS["seq2seq"](folders["seq2seq"])
+    texts = [("with joy :", text) for text in TEXTS] + [("", TEXTS[0])] * 8
+    objective = _span_corruption(tokenizer, texts, tiny(pretraining="prompted"))
+    seed_everything(0)
+    batch = objective.collate(objective.rows)
+    sources = tokenizer.batch_decode(batch["input_ids"], skip_special_tokens=False)
+    written = [source.startswith("with joy :<|endoftext|>") for source in sources]
+    assert 0.35 < sum(written[: len(TEXTS)]) / len(TEXTS) < 0.65 and not any(written[len(TEXTS) :])
+    for from_prompt, labels, text in zip(written, batch["labels"], TEXTS, strict=False):
+        target = tokenizer.decode(labels[labels != IGNORED])
+        assert target == f"{text}<|endoftext|>" if from_prompt else "<extra_id_0>" in target
 
 
 @given(st.lists(st.integers(100, 200), min_size=2, max_size=80), st.integers(0, 1000))

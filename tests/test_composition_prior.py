@@ -170,7 +170,10 @@ def test_the_area_is_that_of_all_constants_by_brute_force():
     seen_p, unseen_p = probabilities(30, seed=1), probabilities(20, seed=2)
     seen_gold = prior.candidates[RNG.choice(np.flatnonzero(prior.seen), 30)]
     unseen_gold = prior.candidates[RNG.choice(np.flatnonzero(~prior.seen), 20)]
-    scored = [seen_unseen_scores(p, prior, g, 0.3, 0.5) for p, g in ((seen_p, seen_gold), (unseen_p, unseen_gold))]
+    scored = [
+        seen_unseen_scores(p, prior, g, 0.5 * prior.correction(0.3))
+        for p, g in ((seen_p, seen_gold), (unseen_p, unseen_gold))
+    ]
     area, curve = ausuc(*scored)
     assert (np.diff(curve[:, 0]) >= 0).all() and (np.diff(curve[:, 1]) <= 0).all()
     for constant in np.linspace(-8, 8, 60):

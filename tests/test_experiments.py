@@ -185,6 +185,18 @@ def test_targets_are_stages_of_the_graph():
             assert kind in yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"]
 
 
+def test_the_oracles_texts_stand_in_the_place_of_a_generators(tmp_path):
+    cells = [{"generator": "oracle", "options": ["", "right=0.6"]}, {"generator": "oracle", "texts": 600}]
+    made = one(tmp_path, axes={"benchmark": "diagnostic", "seed": 42}, cells=cells)
+    experiments.check([made], SETTINGS)
+    planned = steps.plan([made])
+    whole, some = "diagnostic-oracle-42", "diagnostic-oracle+right=0.6-42"
+    assert {name: entry["right"] for name, entry in planned["mixture"].items()} == {whole: "1", some: "0.6"}
+    given = {name: entry["synthetic"] for name, entry in planned["train_classifier"].items()}
+    assert set(given.values()) == {f"data/mixtures/{name}.jsonl" for name in (whole, some)} and len(given) == 3
+    assert not planned["train_generator"] and not planned["select"] and not planned["train_filter"]
+
+
 WRONG = {
     "no title": ({"title": 3}, "one: an experiment needs `title`"),
     "no products": ({"cells": {}}, "one: an experiment needs `title` and a list `cells`"),
@@ -202,6 +214,12 @@ WRONG = {
     "texts of no generator": ({"cells": [{"texts": 5}]}, "one.cells[0]: generator none writes no texts"),
     "iid with texts": ({"cells": [{"split": "iid", "generator": "ls_pt"}]}, "the iid split has no support set"),
     "a ceiling without halves": ({"cells": [{"generator": "real_texts"}]}, "real_texts needs `half: [a, b]`"),
+    "an oracle with another option": ({"cells": [{"generator": "oracle", "options": "left=1"}]}, "it is right=<share>"),
+    "an oracle that is right too often": ({"cells": [{"generator": "oracle", "options": "right=1.5"}]}, "from 0 to 1"),
+    "an oracle that is selected": (
+        {"cells": [{"generator": "oracle", "selection": "mode=random"}]},
+        "are not selected",
+    ),
     "an option without a value": ({"cells": [{"generator": "ls_pt", "options": "x"}]}, "options: 'x'; write key=value"),
     "a product that is a list": ({"cells": [["none"]]}, "one.cells[0]: expected axes and their values"),
 }

@@ -18,12 +18,12 @@ from compaug.records import Example, InputError, read_jsonl, write_jsonl
 from stages import ceiling, folds
 
 ROOT = Path(__file__).parents[1]
-DECODINGS = ("threshold", "joint", "composition_prior", "uncalibrated", "em")
+DECODINGS = ("threshold", "joint", "composition_prior", "uncalibrated", "stacking", "crm", "em", "map_em")
 TOY = """
 prior:
   title: A toy
   axes: {benchmark: diagnostic, split_options: seen_test=400, seed: [13, 21]}
-  decodings: [threshold, joint, composition_prior, uncalibrated, em]
+  decodings: [threshold, joint, composition_prior, uncalibrated, stacking, crm, em, map_em]
   cells:
   - {generator: [none, ld_vae], half: ["", a, b]}
   - {generator: ld_vae, selection: score=posterior}
@@ -219,7 +219,7 @@ def test_predictions_of_one_test_set_alone_are_refused(world):
 
 def test_the_benchmarks_of_the_prior_hold_a_seen_test_set_out():
     cells = experiments.read(ROOT / "configs" / "experiments.yaml")["prior"].cells
-    assert {cell.corpus for cell in cells} == {"diagnostic+seen_test=400", "semeval+seen_test=1400"}
+    assert {cell.corpus for cell in cells} == {"diagnostic+seen_test=1600"}
     assert parse(ROOT / "params.yaml").composition_prior.weight is None  # chosen on held-out rows
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -275,6 +276,51 @@ def test_paper_literal_sums_over_tokens_labels_and_dimensions(folders):
 def test_free_bits_are_not_charged(folders):
     parts, _ = parts_of(folders, free_bits=1000.0)
     torch.testing.assert_close(parts["loss"], parts["nll"] + 0.1 * 1000 / 8 + 0.1 * 1000 / 8)
+
+
+def test_what_the_latents_say_is_measured_after_every_epoch(folders, tmp_path):
+    history = train(folders, tmp_path / "a", validation=0.3)
+    assert [set(entry["measures"]) for entry in history] == [{*TASK.labels.names, "content"}] * 2
+    assert all(
+        value["kl"] >= 0 and 0 <= value["active"] <= 8 and value["mutual_information"] >= 0
+        for entry in history
+        for value in entry["measures"].values()
+    )
+    assert "measures" not in train(folders, tmp_path / "b", validation=0.0)[0]
+
+
+class _Fixed(torch.nn.Module):
+    """A posterior whose moments are given: one pair and one content latent to each of n texts."""
+
+    def __init__(self, mean, log_variance):
+        super().__init__()
+        self.moments = mean, log_variance
+
+    def forward(self, *_, **__):
+        return self.moments
+
+
+@pytest.mark.parametrize(
+    ("spread", "log_variance", "kl", "active", "information"),
+    [
+        (0.0, 0.0, 0.0, 0, 0.0),  # collapsed onto the prior
+        (3.0, 0.0, 4.5, 1, 0.5 * 2.302585),  # means at +3 and -3: KL 9 / 2; 1/2 log(1 + 9)
+    ],
+)
+def test_the_measures_of_hand_worked_latents(folders, spread, log_variance, kl, active, information):
+    mean = torch.zeros(4, 1)
+    mean[:2, 0] = torch.tensor([spread, -spread])  # two pairs of one label, then two contents
+    model = latents.LdVae.__new__(latents.LdVae)
+    torch.nn.Module.__init__(model)
+    model.posterior, model.encoder = _Fixed(mean, torch.full((4, 1), log_variance)), None
+    zeros = lambda names: torch.zeros(len(names), 1)
+    model.network = SimpleNamespace(label_means=zeros, content_means=zeros, variance=1.0)
+    batch = slots([(0,), (0,)], 1) | {"lengths": torch.tensor([1, 1]), "states": torch.zeros(2, 1, 4)}
+    batch |= {"pair_label": torch.tensor([0, 0]), "clusters": torch.tensor([0, 0])}
+    made = model.measures([batch], ["joy"])
+    expected = {"kl": kl, "active": active, "mutual_information": information}
+    assert made["joy"] == pytest.approx(expected, abs=1e-3)
+    assert made["content"] == {"kl": 0.0, "active": 0.0, "mutual_information": 0.0}
 
 
 def test_kl_warm_up_grows_with_the_steps_and_validation_pays_in_full(folders):

@@ -12,7 +12,7 @@ from compaug.evaluation.metrics import label_matrix
 from compaug.evaluation.root_cell import evaluate
 from compaug.evaluation.statistics import Summary
 from compaug.records import Example, InputError, Labels, read_json, write_json
-from compaug.reports import backbone_names, figures, markdown_table
+from compaug.reports import backbone_names, figures, markdown_table, summary
 from compaug.reports.paper import printed, read_paper_values
 from compaug.reports.summary import page
 from stages import evaluate as evaluate_stage
@@ -145,6 +145,22 @@ def test_the_page_claims_nothing_when_the_interval_includes_zero_and_says_so_whe
     worse = {**details, "acc_gain": {**details["acc_gain"], "mean": -5.0, "low": -7.0, "high": -3.0}}
     assert "made no difference that can be claimed" in page(toy_cell(details=unsure))
     assert "hurt: -5.00 points" in page(toy_cell(details=worse))
+
+
+@pytest.mark.parametrize(
+    ("over_none", "over_repetition", "said"),
+    [
+        ((1, 3), None, "helped"),
+        ((1, 3), (0.5, 2), "helped, and more than repeating the support texts"),
+        ((1, 3), (-0.5, 2), "helped, but not shown to help more than repeating the support texts"),
+        ((1, 3), (-2, -0.5), "helped, but less than repeating the support texts"),
+        ((-1, 3), (0.5, 2), "made no difference that can be claimed"),
+        ((-3, -1), (0.5, 2), "hurt"),
+    ],
+)
+def test_help_is_more_than_what_repetition_gives(over_none, over_repetition, said):
+    gains = [some and {"low": some[0], "high": some[1], "mean": sum(some) / 2} for some in (over_none, over_repetition)]
+    assert summary._verdict(*gains) == said
 
 
 def test_a_cell_without_augmentation_makes_sense_on_the_page():

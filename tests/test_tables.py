@@ -16,6 +16,7 @@ from compaug.evaluation.statistics import summarise
 from compaug.records import InputError, write_json
 from compaug.reports import contents, entries, figures, kinds_of_errors, table_2, table_3
 from compaug.reports.entries import Entry, Table
+from stages import seeds
 from stages import tables as tables_stage
 
 BEFORE = "Numbers of commit 0ld5ha1, from before the arithmetic was made the same on every CPU"
@@ -107,6 +108,38 @@ def test_the_bayes_classifier_is_a_ceiling_and_no_generator(tmp_path):
     shown = rows_of("table_2", longtables.reports(tmp_path / "reports", longtables.paper_rows() + ceilings))
     assert list(shown)[-2:] == ["ceiling: Bayes, iid split", "ceiling: Bayes, compositions of the test set"]
     assert list(shown.values())[-1]["Acc"] == "84.50" and "bayes" not in shown
+
+
+def test_generators_stand_beside_the_oracles_curve(tmp_path):
+    rows = [*lines("acc", (20.0, 22.0, 24.0), experiment="fidelity")]
+    for share, acc in (("", 60.0), ("+right=0.6", 45.0), ("+right=0", 20.0)):
+        rows += lines("acc", (acc, acc, acc), f"oracle{share}", experiment="fidelity")
+    rows += lines("acc", (40.0, 42.0, 44.0), "ld_vae", experiment="fidelity")
+    rows += lines("acc", (1.0, 1.0, 1.0), "ld_vae", experiment="fidelity", selection="mode=random")
+    rows += lines("acc", (30.0, 30.0, 30.0), "concat", experiment="fidelity")  # its texts were not measured
+    rows += lines("fidelity_kept", (90.0, 92.0, 94.0), "ld_vae", experiment="fidelity", decoding="any")
+    results = longtables.load(longtables.reports(tmp_path / "reports", rows))
+    (table,) = contents.tables("accuracy_by_fidelity", results)
+    shown = [[row[0], row[1].shown, row[2].shown] for row in table.rows]
+    assert shown == [
+        ["`none`", "no texts", "22.00"],
+        ["`oracle`, 0 % right", "0.00", "20.00"],
+        ["`oracle`, 60 % right", "60.00", "45.00"],
+        ["`oracle`, 100 % right", "100.00", "60.00"],
+        ["`ld_vae`", "92.00", "42.00"],
+    ]
+    (figure,) = contents.figures("accuracy_by_fidelity", results)
+    figure.draw(tmp_path / "fidelity")
+    assert (tmp_path / "fidelity.png").stat().st_size > 10_000
+
+
+def test_the_range_over_committed_seeds_is_of_the_cell_and_its_controls(reports):
+    frame = longtables.load(reports).frame
+    assert seeds.line(frame, "diagnostic", "tiny", "ld_vae", "bert") == (
+        "Over the committed seeds 13, 21, 42: +5.00 to +5.00 points over no augmentation, +1.00 to +1.00 points over repeating the support texts."
+    )
+    assert "over repeating" not in seeds.line(frame, "diagnostic", "tiny", "oversample", "bert")
+    assert "`make grid EXPERIMENT=paper` makes them" in seeds.line(frame, "own", "tiny", "ld_vae", "bert")
 
 
 def test_table_5_pairs_the_filter_with_random_selection(reports):

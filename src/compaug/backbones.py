@@ -61,6 +61,7 @@ MODEL_FILES = (  # what a model folder needs; everything else of a repository st
     "spiece.model",
 )
 LOADERS = {"encoder": load_encoder, "decoder": load_decoder, "seq2seq": load_seq2seq}
+Prompted = tuple[str, str]  # prompt, "" where there is none, and text
 VALIDATION = 0.05
 WARMUP = 0.06
 WEIGHT_DECAY = 0.01
@@ -69,20 +70,30 @@ SPAN = 3  # mean tokens of a span that T5 has to restore
 SENTINELS = 32  # marks of spans in one text
 
 
-def prepare(role: str, spec, texts: Sequence[str], out_dir: Path, seed: int, work_dir: Path) -> None:
+def prepare(
+    role: str,
+    spec,
+    texts: Sequence[str],
+    out_dir: Path,
+    seed: int,
+    work_dir: Path,
+    prompts: Sequence[str] | None = None,
+) -> None:
     """Fill the empty folder `out_dir` with the backbone that `spec` (a `params.Backbone`) describes.
 
-    `role` is encoder, decoder or seq2seq; `texts` (D_train only) are what kind tiny learns from, resumable in `work_dir`. InputError: a missing file or variable,
-    no network, a folder that cannot be loaded in this role.
+    `role` is encoder, decoder or seq2seq; `texts` (D_train only) are what kind tiny learns from, resumable in `work_dir`, behind the `prompts`
+    P(y) where `spec.pretraining` is prompted ("": a text without labels). InputError: a missing file or variable, no network, a folder that
+    cannot be loaded in this role.
     """
-    KINDS[spec.kind](role, spec, texts, out_dir, seed, work_dir)
+    known = prompts if spec.pretraining == "prompted" and prompts is not None else [""] * len(texts)
+    KINDS[spec.kind](role, spec, list(zip(known, texts, strict=True)), out_dir, seed, work_dir)
     LOADERS[role](out_dir)
 
 
 # ---------------------------------------------------------------- given models
 
 
-def _from_hub(role: str, spec, texts: Sequence[str], out_dir: Path, seed: int, work_dir: Path) -> None:
+def _from_hub(role: str, spec, texts: Sequence[Prompted], out_dir: Path, seed: int, work_dir: Path) -> None:
     """Download a pinned revision once (the hub's own cache keeps it) and copy its model files."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
@@ -102,7 +113,7 @@ def _from_hub(role: str, spec, texts: Sequence[str], out_dir: Path, seed: int, w
     _copy_model(Path(snapshot), out_dir)
 
 
-def _from_path(role: str, spec, texts: Sequence[str], out_dir: Path, seed: int, work_dir: Path) -> None:
+def _from_path(role: str, spec, texts: Sequence[Prompted], out_dir: Path, seed: int, work_dir: Path) -> None:
     """Copy the model files of a local folder; `${NAME}` in the path is an environment variable."""
     unset = [name for name in re.findall(r"\$\{(\w+)\}", spec.path) if not os.environ.get(name)]
     if unset:
@@ -155,10 +166,10 @@ class _Unigram(torch.nn.Module):
         return {"loss": -self.log_p[labels[labels != IGNORED]].mean()}
 
 
-def _train_tiny(role: str, spec, texts: Sequence[str], out_dir: Path, seed: int, work_dir: Path) -> None:
+def _train_tiny(role: str, spec, texts: Sequence[Prompted], out_dir: Path, seed: int, work_dir: Path) -> None:
     """Train tokenizer and model on `texts`; `pretraining.json` tells how well the held-out 5 % are predicted."""
     seed = sub_seed(seed, "backbone", role)
-    tokenizer = TOKENIZERS[role](texts, spec)
+    tokenizer = TOKENIZERS[role]([joined(*text) for text in texts], spec)
     seed_everything(sub_seed(seed, "weights"))
     objective = OBJECTIVES[role](tokenizer, texts, spec)
     train_rows, valid_rows = holdout(objective.rows, VALIDATION, seed)
@@ -193,6 +204,10 @@ def _train_tiny(role: str, spec, texts: Sequence[str], out_dir: Path, seed: int,
         "parameters": sum(parameter.numel() for parameter in objective.model.parameters()),
     }
     write_json(out_dir / "pretraining.json", report)
+
+
+def joined(prompt: str, text: str) -> str:
+    return f"{prompt} {text}" if prompt else text
 
 
 def _wordpiece(texts: Sequence[str], spec) -> BertTokenizer:
@@ -257,7 +272,7 @@ def _gated(hidden: int) -> int:
     return round(8 * hidden / 3 / 16) * 16
 
 
-def _masked_language_model(tokenizer: BertTokenizer, texts: Sequence[str], spec) -> _Objective:
+def _masked_language_model(tokenizer: BertTokenizer, texts: Sequence[Prompted], spec) -> _Objective:
     config = ModernBertConfig(
         **_shape(tokenizer, spec),
         intermediate_size=_gated(spec.hidden),
@@ -267,7 +282,8 @@ def _masked_language_model(tokenizer: BertTokenizer, texts: Sequence[str], spec)
         cls_token_id=tokenizer.cls_token_id,
         sep_token_id=tokenizer.sep_token_id,
     )
-    encoded = tokenizer(list(texts), truncation=True, max_length=spec.max_positions)["input_ids"]
+    plain = [joined(*text) for text in texts]
+    encoded = tokenizer(plain, truncation=True, max_length=spec.max_positions)["input_ids"]
     rows = [
         {"id": str(number), "length": len(ids), "ids": ids, "targets": ids[1:-1]}
         for number, ids in enumerate(encoded)
@@ -292,7 +308,7 @@ def _masked_language_model(tokenizer: BertTokenizer, texts: Sequence[str], spec)
     return _Objective(model, _MaskedLoss(model), rows, collate)
 
 
-def _causal_language_model(tokenizer: GPT2Tokenizer, texts: Sequence[str], spec) -> _Objective:
+def _causal_language_model(tokenizer: GPT2Tokenizer, texts: Sequence[Prompted], spec) -> _Objective:
     """Prompt, text and end of text, exactly as generators write them; or, `pretraining: texts`, the text alone between two ends of text,
     as in GPT-2's stream of documents. Positions are relative, so a prefix before the text is at no place that was never trained."""
     end, prompted = tokenizer.eos_token_id, spec.pretraining == "prompted"
@@ -303,7 +319,7 @@ def _causal_language_model(tokenizer: GPT2Tokenizer, texts: Sequence[str], spec)
         bos_token_id=end,
         tie_word_embeddings=True,
     )
-    encoded = tokenizer([text if prompted else f" {text}" for text in texts])["input_ids"]
+    encoded = tokenizer([joined(*text) if prompted else f" {text[1]}" for text in texts])["input_ids"]
     rows = []
     for number, ids in enumerate(encoded):
         ids = [*([] if prompted else [end]), *ids, end][: spec.max_positions]
@@ -328,8 +344,9 @@ def _byte_level_bpe_with_sentinels(texts: Sequence[str], spec) -> GPT2Tokenizer:
     return tokenizer
 
 
-def _span_corruption(tokenizer: GPT2Tokenizer, texts: Sequence[str], spec) -> _Objective:
-    """T5: spans of a text are replaced by marks, the target holds the marks and the spans."""
+def _span_corruption(tokenizer: GPT2Tokenizer, texts: Sequence[Prompted], spec) -> _Objective:
+    """T5: spans of a text, prompt included, are replaced by marks, the target holds the marks and the spans. Half of the time a text that has a
+    prompt is to be written from it instead, as a prefix language model does (T5's and Flan-T5's adaptation)."""
     config = T5Config(
         **_shape(tokenizer, spec),
         num_decoder_layers=spec.layers,
@@ -339,15 +356,21 @@ def _span_corruption(tokenizer: GPT2Tokenizer, texts: Sequence[str], spec) -> _O
     )
     end = tokenizer.eos_token_id
     marks = tokenizer.convert_tokens_to_ids([f"<extra_id_{at}>" for at in range(SENTINELS)])
-    encoded = tokenizer(list(texts))["input_ids"]
-    rows = []
-    for number, ids in enumerate(encoded):
-        ids = ids[: spec.max_positions - 1]
+    prompts, plain = zip(*texts, strict=True)
+    every = ([joined(*text) for text in texts], list(prompts), list(plain))
+    encoded = [tokenizer(some)["input_ids"] for some in every]
+    rows, longest = [], spec.max_positions - 1
+    for number, (whole, prompt, text) in enumerate(zip(*encoded, strict=True)):
+        ids = whole[:longest]
         if len(ids) > 1:
-            rows.append({"id": str(number), "length": len(ids), "ids": ids, "targets": ids})
+            pair = (prompt, text[:longest]) if prompt else None
+            rows.append({"id": str(number), "length": len(ids), "ids": ids, "pair": pair, "targets": ids})
+
+    def task(row: dict) -> tuple[list[int], list[int]]:
+        return row["pair"] if row["pair"] and torch.rand(()) < 0.5 else corrupt(row["ids"], marks)
 
     def collate(batch: list[dict]) -> dict[str, torch.Tensor]:
-        sources, targets = zip(*(corrupt(row["ids"], marks) for row in batch), strict=True)
+        sources, targets = zip(*map(task, batch), strict=True)
         input_ids, mask = pad([[*ids, end] for ids in sources], tokenizer.pad_token_id)
         labels, _ = pad([[*ids, end] for ids in targets], IGNORED)
         return {"input_ids": input_ids, "attention_mask": mask, "labels": labels}

@@ -23,7 +23,17 @@ NONE = "none"  # no synthetic texts
 REAL_TEXTS, ORACLE = "real_texts", "oracle"
 CEILINGS = (REAL_TEXTS, ORACLE)
 TINY = "tiny"  # the scale that names leave out
-DECODINGS = ("threshold", "tuned_thresholds", "joint", "composition_prior", "uncalibrated", "em")
+DECODINGS = (
+    "threshold",
+    "tuned_thresholds",
+    "joint",
+    "composition_prior",
+    "uncalibrated",
+    "stacking",
+    "crm",
+    "em",
+    "map_em",
+)
 MEASURES = ("quality", "judge", "representations")
 HALVES = ("", "a", "b")
 

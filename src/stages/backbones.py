@@ -11,7 +11,8 @@ tuning, and a model that does not can hardly be steered. `texts` leaves the prom
 from __future__ import annotations
 
 from compaug import classifiers, generators, params
-from compaug.records import Example, Labels, atomic_dir, digest, iter_jsonl, write_json
+from compaug.records import Labels, atomic_dir, digest, iter_jsonl, write_json
+from compaug.tasks import TASKS
 from stages import cost_of, parser, run
 
 PARAMS = [*params.scaled("backbones.{role}"), *params.corpus("text_prompt", "label_separator")]
@@ -35,15 +36,13 @@ def main(argv: list[str] | None = None) -> None:
 
     labels = Labels.read(args.split / "labels.json")
 
-    def prompted(example: Example) -> str:
-        phrases = labels.phrase(example.labels, blocks["label_separator"])
-        return f"{blocks['text_prompt'].replace('{labels}', phrases)} {example.text}" if phrases else example.text
-
-    text_of = prompted if blocks[args.role].pretraining == "prompted" else (lambda example: example.text)
-    texts = [text_of(example) for example in iter_jsonl(args.split / "train.jsonl", len(labels))]
+    task = TASKS["multi_label"](labels, blocks["text_prompt"], blocks["label_separator"])
+    examples = list(iter_jsonl(args.split / "train.jsonl", len(labels)))
+    texts = [example.text for example in examples]
+    prompts = [task.source(example.labels) if example.labels else "" for example in examples]
     with cost_of(args.out), checkpoints_kept(), atomic_dir(args.out) as folder:
-        work_dir = work_dir_for(args.out, blocks[args.role], args.seed, digest(texts))
-        prepare(args.role, blocks[args.role], texts, folder, args.seed, work_dir)
+        work_dir = work_dir_for(args.out, blocks[args.role], args.seed, digest([*prompts, *texts]))
+        prepare(args.role, blocks[args.role], texts, folder, args.seed, work_dir, prompts)
 
 
 def _parser():

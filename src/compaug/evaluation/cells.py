@@ -21,7 +21,7 @@ from compaug.records import InputError, read_json
 
 ANY = "any"  # decoding of what no decoding changes
 BAYES = "bayes"  # generator and classifier of the ceilings of a known grammar
-CHOSEN = {"composition_prior", "uncalibrated", "em"}  # decodings whose weight and strength are chosen on folds
+CHOSEN = {"composition_prior", "uncalibrated", "stacking", "crm", "em", "map_em"}  # what is chosen on folds
 
 Metrics = dict[str, dict[str, float]]  # split -> name -> value
 

@@ -94,11 +94,8 @@ def log_joint(probabilities: np.ndarray, candidates: np.ndarray) -> np.ndarray:
     return (np.log(p) - absent) @ candidates.T.astype(p.dtype) + absent.sum(1, keepdims=True)
 
 
-def corrected(
-    probabilities: np.ndarray, prior: Prior, weight: float, strength: float
-) -> Iterator[tuple[slice, np.ndarray]]:
-    """Rows, a block at a time, and the corrected scores of all candidates for them.  # [block, K]"""
-    correction = strength * prior.correction(weight)
+def corrected(probabilities: np.ndarray, prior: Prior, correction: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Rows, a block at a time, and the scores of all candidates for them, each moved by its `correction` [K].  # [block, K]"""
     for rows in _blocks(len(probabilities)):
         yield rows, log_joint(probabilities[rows].astype(np.float64), prior.candidates) + correction
 
@@ -146,20 +143,20 @@ def posteriors(
     place = {tuple(np.flatnonzero(row)): at for at, row in enumerate(prior.candidates)}
     wanted = np.array([place[tuple(sorted(composition))] for composition in asked], dtype=int)
     made = np.zeros(len(probabilities))
-    for rows, scores in corrected(probabilities, prior, weight, strength):
+    for rows, scores in corrected(probabilities, prior, strength * prior.correction(weight)):
         own = scores[np.arange(len(scores)), wanted[rows]]
         made[rows] = np.exp(own - scipy.special.logsumexp(scores, axis=1))
     return made
 
 
 def seen_unseen_scores(
-    probabilities: np.ndarray, prior: Prior, gold: np.ndarray, weight: float, strength: float
+    probabilities: np.ndarray, prior: Prior, gold: np.ndarray, correction: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For every row: how much the best unseen candidate would have to be raised to be chosen (score of the best seen one minus
     its own), and whether the best seen and the best unseen candidate are right.  # [n] each"""
     n = len(probabilities)
     top, right = np.full((2, n), -np.inf), np.zeros((2, n), dtype=bool)
-    for rows, scores in corrected(probabilities, prior, weight, strength):
+    for rows, scores in corrected(probabilities, prior, correction):
         for which, part in enumerate((prior.seen, ~prior.seen)):
             if part.any():
                 best = np.flatnonzero(part)[scores[:, part].argmax(1)]
@@ -176,6 +173,16 @@ def ausuc(
 
     Both arguments are `seen_unseen_scores` of the rows of one test set.
     """
+    _, curve = seen_unseen_curve(seen, unseen)
+    curve = curve[::-1]  # accuracy on seen rows ascends
+    return float(np.trapezoid(curve[:, 1], curve[:, 0])), curve
+
+
+def seen_unseen_curve(
+    seen: tuple[np.ndarray, np.ndarray, np.ndarray], unseen: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Every constant [points] from which on some row is read otherwise, ascending, and the accuracies on seen and on unseen rows there
+    [points, 2]."""
     seen_margin, seen_right, _ = seen
     unseen_margin, _, unseen_right = unseen
     constants = np.concatenate([[-np.inf], np.unique(np.concatenate([seen_margin, unseen_margin])), [np.inf]])
@@ -183,8 +190,7 @@ def ausuc(
     gained = np.sort(unseen_margin[unseen_right])  # an unseen row becomes right at its margin
     on_seen = (len(left) - np.searchsorted(left, constants, side="right")) / max(len(seen_right), 1)
     on_unseen = np.searchsorted(gained, constants, side="right") / max(len(unseen_right), 1)
-    curve = np.stack([on_seen, on_unseen], axis=1)[::-1]  # accuracy on seen rows ascends
-    return float(np.trapezoid(curve[:, 1], curve[:, 0])), curve
+    return constants, np.stack([on_seen, on_unseen], axis=1)
 
 
 def harmonic_mean(a: np.ndarray | float, b: np.ndarray | float) -> np.ndarray | float:
@@ -286,16 +292,22 @@ def choose(
     return max(found, key=lambda w: (round(w.harmonic, 12), -w.strength, -w.weight))
 
 
-def em_target(probabilities: np.ndarray, prior: Prior, rounds: int = 50, tolerance: float = 1e-6) -> np.ndarray:
+def em_target(
+    probabilities: np.ndarray, prior: Prior, pseudo_rows: float = 0.0, rounds: int = 50, tolerance: float = 1e-6
+) -> np.ndarray:
     """P_t re-estimated from the predictions on unlabelled target texts (Saerens et al. 2002): transductive, it looks at the test
-    texts, not at their labels. Starts from P_t mixed with P_train.  # [K]"""
-    scores = [scores for _, scores in corrected(probabilities, prior, 0.0, 0.0)]
+    texts, not at their labels. Starts from P_t mixed with P_train.  # [K]
+
+    `pseudo_rows` > 0: the maximum a posteriori under a Dirichlet prior, as if so many further texts had been read, with the compositions of
+    the start; without it a composition that the classifier never finds probable vanishes for good.
+    """
+    scores = [scores for _, scores in corrected(probabilities, prior, np.zeros(len(prior.train)))]
     log_likelihood = np.concatenate(scores) - np.log(prior.train)
-    target = (prior.train / prior.train.sum() + prior.target) / 2
+    target = start = (prior.train / prior.train.sum() + prior.target) / 2
     for _ in range(rounds):
         with np.errstate(divide="ignore"):
             posterior = scipy.special.softmax(log_likelihood + np.log(target), axis=1)
-        last, target = target, posterior.mean(0)
+        last, target = target, (posterior.sum(0) + pseudo_rows * start) / (len(posterior) + pseudo_rows)
         if np.abs(target - last).sum() < tolerance:
             break
     return target

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from compaug.evaluation import composition_prior
+from compaug.evaluation import composition_prior, prior_controls
 from compaug.evaluation.composition_prior import Fold, Prior, Weights, best_label_sets, calibrate, target_of
 from compaug.evaluation.gold import Gold
 from compaug.evaluation.predictions import Predictions
@@ -72,6 +72,10 @@ class Case:
         """Chosen without calibration."""
         return self._weights(False)
 
+    @cached_property
+    def calibrated_folds(self) -> list[Fold]:
+        return [fold_of(fold, self.gold, self.options.calibrate) for fold in self.folds]
+
     def _weights(self, calibrated: bool) -> Weights:
         """The best on the folds; what params.yaml sets is not searched, and without folds it has to set both."""
         weight, strength = self.options.weight, self.options.strength
@@ -106,13 +110,14 @@ class Decoded:
     probabilities: Mapping[str, np.ndarray]
     prior: Prior | None = None  # None: that of the case
     chosen: Weights | None = None
+    correction: np.ndarray | None = None  # of the candidates [K]; None: what `chosen` makes of the prior
 
     def ausuc(self, case: Case) -> float:
         """Area under the seen-unseen curve, in [0, 1]."""
         prior, chosen = self.prior or case.prior, self.chosen or Weights(0.0, 0.0)
-        how = chosen.weight, chosen.strength
+        moved = self.correction if self.correction is not None else chosen.strength * prior.correction(chosen.weight)
         ranked = {
-            s: composition_prior.seen_unseen_scores(p, prior, case.truth[s], *how)
+            s: composition_prior.seen_unseen_scores(p, prior, case.truth[s], moved)
             for s, p in self.probabilities.items()
         }
         return composition_prior.ausuc(ranked["seen"], ranked["unseen"])[0]
@@ -145,10 +150,42 @@ def _uncalibrated(case: Case) -> Decoded:
     return _corrected(case, case.raw, case.prior, case.plain_weights)
 
 
+def _stacking(case: Case) -> Decoded:
+    """One constant for all unseen compositions, chosen on the folds: what the target's compositions are takes no part."""
+    constant = prior_controls.stacking_constant(case.calibrated_folds)
+    return _moved(case, prior_controls.stacking_correction(case.prior, constant))
+
+
+def _crm(case: Case) -> Decoded:
+    """Normalised as if training had shown every composition (Compositional Risk Minimization), under the mixed prior."""
+    validation, truth = case.final.validation, case.final.validation_gold
+    real = case.final.source == "train"
+    if case.options.calibrate:
+        validation = cross_calibrated(validation, truth)
+    bias = prior_controls.extrapolated_bias(validation[real], truth[real], case.prior)
+    weight = prior_controls.crm_weight(case.calibrated_folds)
+    return _moved(case, prior_controls.crm_correction(case.prior, bias, weight))
+
+
+def _moved(case: Case, correction: np.ndarray) -> Decoded:
+    sets = {s: prior_controls.best_candidates(p, case.prior, correction) for s, p in case.calibrated.items()}
+    return Decoded(sets, case.calibrated, correction=correction)
+
+
 def _em(case: Case) -> Decoded:
     """P_t estimated again from the texts of all test sets, not from their labels: transductive."""
+    return _re_estimated(case, 0.0)
+
+
+def _map_em(case: Case) -> Decoded:
+    """The same with the support rows, and as many of training, as rows that were read already: a Dirichlet prior."""
+    return _re_estimated(case, 2.0 * sum(case.final.support.values()))
+
+
+def _re_estimated(case: Case, pseudo_rows: float) -> Decoded:
     prior, everything = case.prior, np.concatenate(list(case.calibrated.values()))
-    moved = Prior(prior.candidates, prior.train, composition_prior.em_target(everything, prior), prior.seen)
+    target = composition_prior.em_target(everything, prior, pseudo_rows)
+    moved = Prior(prior.candidates, prior.train, target, prior.seen)
     return _corrected(case, case.calibrated, moved, case.weights)
 
 
@@ -164,7 +201,10 @@ DECODINGS: dict[str, Callable[[Case], Decoded]] = {
     "joint": _joint,
     "composition_prior": _composition_prior,
     "uncalibrated": _uncalibrated,
+    "stacking": _stacking,
+    "crm": _crm,
     "em": _em,
+    "map_em": _map_em,
 }
 
 

@@ -10,7 +10,7 @@ generator   none, a generator, with what differs behind a plus sign ("ld_vae+kl_
             averaged), "oracle" (fresh texts of a known grammar; "oracle+right=0.6": of which so many say what was asked for) and "bayes" (the exact classifier of a known grammar)
 selection   top_k, or what differs ("mode=random", "scope=per_composition", "score=posterior", "top_k+texts=200")
 classifier  bert, ..., "bert+support=250"; of the Bayes classifier "bayes"
-decoding    threshold | tuned_thresholds | joint | composition_prior | uncalibrated | em; of the Bayes classifier the prior that it is
+decoding    threshold | tuned_thresholds | joint | composition_prior | uncalibrated | stacking | crm | em | map_em; of the Bayes classifier the prior that it is
             given: training_prior | target_prior | mixed_prior; "any" for facts about the cell that no decoding changes
 seed        of the cell; 0 where there is none (the Bayes classifier)
 split       iid | unseen | seen: the test set. A generator's cell has unseen (and seen in the generalised protocol), its reference

@@ -17,7 +17,7 @@ INTRO = (
     "Accuracy (percent) on texts whose composition D_train has (seen) and has not (unseen), their harmonic mean H, and the area under the "
     "seen-unseen curve as a constant is added to the scores of unseen compositions (AUSUC). A classifier that learned which combinations are "
     "frequent in training is told, at decoding, which ones the target has. Weight and strength of the correction are chosen by H on held-out "
-    "training and support rows, cross-fitted; no test row takes part, except that `em` reads the test texts without their labels "
+    "training and support rows, cross-fitted; no test row takes part, except that `em` and `map_em` read the test texts without their labels "
     "(transductive). Generator, label generator and filter know the whole support set; of their texts the folds leave out copies alone. AUSUC "
     "is that of the scores of known compositions, without the back-off: a correction that is one constant for all unseen ones does not move it."
 )
@@ -26,7 +26,10 @@ DECODINGS = {
     "joint": "best known composition, uncorrected",
     "composition_prior": "corrected by the composition prior",
     "uncalibrated": "the same without calibration",
+    "stacking": "control: one constant for all unseen compositions, chosen like weight and strength (calibrated stacking)",
+    "crm": "control: the extrapolated bias of Compositional Risk Minimization under the mixed prior, its weight chosen likewise",
     "em": "weight and strength of composition_prior, P_t re-estimated from the texts of both test sets",
+    "map_em": "the same with a Dirichlet prior: the support rows, and as many of training, count as read already",
 }
 PAIR = ("threshold", "composition_prior")
 SPLITS = ("seen", "unseen")
