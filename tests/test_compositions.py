@@ -31,8 +31,8 @@ def options(**changes) -> LabelGenerator:
     values = {
         "mode": "fine_tuned",
         "requested": 200,
-        "epochs": 40,
-        "lr": 0.01,
+        "epochs": 100,
+        "lr": 0.005,
         "batch_size": 8,
         "max_tokens": 24,
         "temperature": 1.0,
@@ -63,7 +63,16 @@ def decoder(tmp_path_factory) -> Path:
     """A tiny decoder that has seen some words of the phrases and never the prompt."""
     folder = tmp_path_factory.mktemp("decoder")
     spec = Backbone(
-        kind="tiny", layers=1, hidden=32, heads=2, vocab=400, max_positions=160, epochs=2, lr=0.005, batch_size=16
+        kind="tiny",
+        layers=1,
+        hidden=32,
+        heads=2,
+        vocab=400,
+        max_positions=160,
+        epochs=2,
+        lr=0.005,
+        batch_size=16,
+        pretraining="texts",
     )
     rng = random.Random(0)
     texts = [" ".join(rng.choices(SENTENCE.split(), k=8)) for _ in range(100)]
@@ -238,6 +247,7 @@ def test_on_the_semeval_support_set_lists_parse_and_follow_its_frequencies(mirro
         for split in ("train", "support")
     }
     values = {"layers": 2, "hidden": 64, "heads": 2, "vocab": 2000, "max_positions": 96, "epochs": 1, "batch_size": 32}
+    values["pretraining"] = "texts"
     decoder = tmp_path / "decoder"
     decoder.mkdir()
     texts = [example.text for example in by_split["train"][:2000]]

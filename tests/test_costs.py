@@ -56,7 +56,7 @@ def test_provenance_adds_up_an_experiments_stages_and_names_the_commit_of_its_nu
     longtables.reports(tmp_path / "reports", rows)
     for folder, stages in {
         "classifier": {
-            "train_classifier@diagnostic-none-bert-13": "models/a",
+            "train_classifier@diagnostic-none-bert-42": "models/a",
             "train_classifier@other": "models/other",
         },
         "backbones": {"backbones@diagnostic-encoder": "models/b", "backbones@diagnostic-decoder": "models/c"},

@@ -147,7 +147,7 @@ def run_quality(folder: Path, benchmark: str) -> dict:
 
 def test_quality_tells_all_texts_from_the_kept_ones(split, monkeypatch):
     folder, _, examples = split
-    monkeypatch.setattr("compaug.evaluation.quality.perplexity", lambda texts, decoder: 12.345678)
+    monkeypatch.setattr("compaug.evaluation.quality.perplexity", lambda prompts, texts, decoder: 12.345678)
     wrong = [Example(f"w{i}", e.text, e.labels, "ld_vae", (0, 1, 2, 3)) for i, e in enumerate(examples[:6])]
     right = [
         Example(f"r{i}", e.text, e.labels, "ld_vae", e.labels, filter_jacc=1.0) for i, e in enumerate(examples[6:9])

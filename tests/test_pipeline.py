@@ -68,7 +68,7 @@ def project(tmp_path_factory) -> Path:
 def test_an_own_csv_file_goes_through_to_a_report(project):
     metrics = read_json(project / "reports/metrics.json")
     assert metrics["selection"]["n_kept"] == 10
-    assert {"augmented", "baseline", "iid"} <= set(metrics)
+    assert {"augmented", "oversample", "baseline", "iid"} <= set(metrics)
     assert "augmented" in (project / "reports/summary.md").read_text()
 
 
@@ -82,7 +82,9 @@ def test_a_changed_k_runs_selection_and_what_follows_and_metrics_diff_names_the_
     before = (project / "params.yaml").read_text()
     output = shell(project, "dvc", "exp", "run", "-S", "sizes.k=5")
     (project / "params.yaml").write_text(before)
-    assert sorted(stages_run(output)) == ["evaluate", "quality", "report", "select", "train_classifier@augmented"]
+    arms = ("augmented", "oversample")
+    again = {f"{kind}@{arm}" for kind in ("select", "train_classifier") for arm in arms}
+    assert set(stages_run(output)) == again | {"evaluate", "quality", "report"}
     assert read_json(project / "reports/metrics.json")["selection"]["n_kept"] == 5
     assert "selection.n_kept" in shell(project, "dvc", "metrics", "diff")
 

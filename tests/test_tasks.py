@@ -166,7 +166,8 @@ def test_soft_labels_and_records_reach_the_classifier(toy_run, folders, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(classifiers, "load", lambda name: agreeing)
         more = "--classifier bert --synthetic made.jsonl --filter none --labels split/labels.json --train split/train.jsonl"
-        select.main([*toy_run, *more.split(), "--out", "kept.jsonl"])
+        paper = ["--set", "selection.score=jaccard,scope=global"]
+        select.main([*toy_run, *more.split(), *paper, "--out", "kept.jsonl"])
     kept = {e.id: e for e in read_jsonl("kept.jsonl", len(LABELS))}
     made = {e.id: e for e in read_jsonl("made.jsonl", len(LABELS))}
     assert len(kept) == 3 and {"toy-000003", "toy-000003-2"} < set(kept)  # best first

@@ -187,6 +187,7 @@ class Evaluator:
                 harmonic_mean(*(right[split].mean() for split in ("seen", "unseen")))
             )
             metrics["unseen"]["ausuc"] = percent(decoded.ausuc(case))
+        metrics[first] |= decoded.control
         if decoded.chosen:
             metrics[first] |= {"weight": decoded.chosen.weight, "strength": decoded.chosen.strength}
             if decoded.chosen.harmonic is not None:

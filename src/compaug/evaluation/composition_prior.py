@@ -299,7 +299,7 @@ def em_target(
     texts, not at their labels. Starts from P_t mixed with P_train.  # [K]
 
     `pseudo_rows` > 0: the maximum a posteriori under a Dirichlet prior, as if so many further texts had been read, with the compositions of
-    the start; without it a composition that the classifier never finds probable vanishes for good.
+    the start; without it one unseen composition can take all, and what the classifier never finds probable vanishes for good.
     """
     scores = [scores for _, scores in corrected(probabilities, prior, np.zeros(len(prior.train)))]
     log_likelihood = np.concatenate(scores) - np.log(prior.train)

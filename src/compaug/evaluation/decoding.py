@@ -7,7 +7,7 @@ from rows that the classifier was not trained on (validation rows, held-out supp
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -111,6 +111,9 @@ class Decoded:
     prior: Prior | None = None  # None: that of the case
     chosen: Weights | None = None
     correction: np.ndarray | None = None  # of the candidates [K]; None: what `chosen` makes of the prior
+    control: Mapping[str, float] = field(
+        default_factory=dict
+    )  # what a control of the composition prior chose on the folds
 
     def ausuc(self, case: Case) -> float:
         """Area under the seen-unseen curve, in [0, 1]."""
@@ -153,7 +156,7 @@ def _uncalibrated(case: Case) -> Decoded:
 def _stacking(case: Case) -> Decoded:
     """One constant for all unseen compositions, chosen on the folds: what the target's compositions are takes no part."""
     constant = prior_controls.stacking_constant(case.calibrated_folds)
-    return _moved(case, prior_controls.stacking_correction(case.prior, constant))
+    return _moved(case, prior_controls.stacking_correction(case.prior, constant), {"constant": constant})
 
 
 def _crm(case: Case) -> Decoded:
@@ -164,12 +167,12 @@ def _crm(case: Case) -> Decoded:
         validation = cross_calibrated(validation, truth)
     bias = prior_controls.extrapolated_bias(validation[real], truth[real], case.prior)
     weight = prior_controls.crm_weight(case.calibrated_folds)
-    return _moved(case, prior_controls.crm_correction(case.prior, bias, weight))
+    return _moved(case, prior_controls.crm_correction(case.prior, bias, weight), {"weight": weight})
 
 
-def _moved(case: Case, correction: np.ndarray) -> Decoded:
+def _moved(case: Case, correction: np.ndarray, control: Mapping[str, float]) -> Decoded:
     sets = {s: prior_controls.best_candidates(p, case.prior, correction) for s, p in case.calibrated.items()}
-    return Decoded(sets, case.calibrated, correction=correction)
+    return Decoded(sets, case.calibrated, correction=correction, control=control)
 
 
 def _em(case: Case) -> Decoded:

@@ -22,7 +22,7 @@ Metrics of a decoding on a split, in percent as in metrics.json unless named:
     acc_size_<k>, n_size_<k>: Acc on rows with k gold labels, and their number
     acc_in_support acc_not_in_support n_in_support n_not_in_support: by whether the support set shows the composition (not for iid)
     harmonic ausuc: of seen and unseen Acc (generalised protocol)
-    weight strength held_out: of the composition prior, chosen on the folds, and the harmonic mean there
+    weight strength held_out: of the composition prior, chosen on the folds, and the harmonic mean there; weight of crm, constant of stacking
 Facts about a cell (decoding any):
     n_train n_aug: real and synthetic rows that it was trained on; n_requested n_produced n_kept: texts asked for, written, selected
     fidelity_raw fidelity_kept: percent of all and of the kept texts with all requested labels and no other (known grammars)
