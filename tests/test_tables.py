@@ -274,7 +274,7 @@ def test_ablations_have_curves_options_judges_and_representations(tmp_path):
     assert list(rules) == ["top_k", "scope=per_composition"]
     assert rows_of("table_10", folder)["ld_vae"]["oracle: Acc"] == "17.00 [17.00, 17.00]"
     assert "itself right on 24.00 %" in contents.tables("table_10", longtables.load(folder))[0].note
-    assert rows_of("figures_2_5", folder)["ld_vae"]["latent"] == "0.75 [0.75, 0.75]"
+    assert rows_of("figures_2_5", folder)["ld_vae"]["latent, silhouette"] == "0.75 [0.75, 0.75]"
 
 
 def test_kinds_of_errors_add_up_and_the_commonest_confusions_are_named(tmp_path):

@@ -1,4 +1,4 @@
-"""How one trained generator represents every label in the compositions of D_cg: silhouette and t-SNE points (figures 2 and 5).
+"""How one trained generator represents every label in the compositions of D_cg: probe, silhouette and t-SNE points (figures 2 and 5).
 
 python -m stages.representations --generator ld_vae --model models/generator/diagnostic-ld_vae-13 \
     --split data/splits/diagnostic --backbones models/backbones/diagnostic --seed 13 \
@@ -27,8 +27,10 @@ def main(argv: list[str] | None = None) -> None:
     backbones = {role: args.backbones / role for role in ROLES}
     task = TASKS["multi_label"](labels)  # the model's folder has the prompt
     pairs = [label for composition in compositions for label in composition]
+    within = [at for at, composition in enumerate(compositions) for _ in composition]
     from compaug.evaluation.representations import (
         flat,
+        probe,
         silhouette,
         views,
     )  # after the cheap checks: torch is slow to import
@@ -36,7 +38,11 @@ def main(argv: list[str] | None = None) -> None:
     with cost_of(args.out):
         found = views(args.generator, args.model, compositions, task, backbones, args.seed)
         measured = {
-            name: {"silhouette": silhouette(vectors, pairs), "points": flat(vectors, args.seed)}
+            name: {
+                "probe": probe(vectors, pairs, within),
+                "silhouette": silhouette(vectors, pairs),
+                "points": flat(vectors, args.seed),
+            }
             for name, vectors in found.items()
         }
         of = {"generator": args.generator, "seed": args.seed, "labels": list(labels.names), "pair_labels": pairs}

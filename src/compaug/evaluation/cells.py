@@ -276,8 +276,13 @@ def _judged(measured: Mapping) -> dict[str, float]:
     return _flat("judged", measured["judged"]) | _flat("reader", measured["reader"])
 
 
-def _silhouettes(measured: Mapping) -> dict[str, float]:
-    return _flat("silhouette", {name: view["silhouette"] for name, view in measured["views"].items()})
+def _represented(measured: Mapping) -> dict[str, float]:
+    views = measured["views"].items()
+    return {
+        name: value
+        for score in ("silhouette", "probe")
+        for name, value in _flat(score, {view: found.get(score) for view, found in views}).items()
+    }
 
 
-MEASURES = {"quality": _quality, "judge": _judged, "representations": _silhouettes}  # what their files say of a cell
+MEASURES = {"quality": _quality, "judge": _judged, "representations": _represented}  # what their files say of a cell

@@ -6,7 +6,9 @@ A generator that keeps labels apart has one place for each of them, whatever sta
              the encoder (Flan-T5) or behind the prefix (GPT2-PT)
     state    the frozen decoder's last states of the label's phrase in the prompt, read behind the generator's prefix
 
-The silhouette by label (cosine) is the number to check: 1 when a label is one point in all compositions, 0 when labels overlap.
+Two numbers say whether it does: the probe, how often the mean of a label's vectors in the other compositions is the nearest of all labels'
+means, and the silhouette by label (cosine), 1 when a label is one point in all compositions, 0 when labels overlap. A generator that samples
+(LD-VAE) has noise in every vector and so a low silhouette however far apart its labels are; the probe compares it fairly with those that do not.
 """
 
 from __future__ import annotations
@@ -174,6 +176,26 @@ def silhouette(vectors: np.ndarray, pair_labels: Sequence[int]) -> float | None:
     if not 2 <= n_labels < len(pair_labels):
         return None
     return round(float(silhouette_score(vectors, pair_labels, metric="cosine")), 4)
+
+
+def probe(vectors: np.ndarray, pair_labels: Sequence[int], pair_compositions: Sequence[int]) -> float | None:
+    """Share of the pairs whose label has the nearest mean (cosine), every mean without the pairs of the same composition: does a label look
+    the same in a combination that nothing was learned from? None where fewer than two labels stand in two compositions."""
+    labels, compositions = np.asarray(pair_labels), np.asarray(pair_compositions)
+    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    known = sorted(set(pair_labels))
+    of_label = np.stack([unit[labels == label].sum(0) for label in known])  # [labels, width]
+    right = []
+    for at, vector in enumerate(unit):
+        own = compositions == compositions[at]
+        sums = of_label.copy()
+        for label, gone in zip(labels[own], unit[own], strict=True):
+            sums[known.index(label)] -= gone
+        shown = np.array([(labels[~own] == label).any() for label in known])
+        if shown[known.index(labels[at])] and shown.sum() > 1:
+            means = sums[shown] / np.maximum(np.linalg.norm(sums[shown], axis=1, keepdims=True), 1e-12)
+            right.append(np.flatnonzero(shown)[(means @ vector).argmax()] == known.index(labels[at]))
+    return round(float(np.mean(right)), 4) if right else None
 
 
 def flat(vectors: np.ndarray, seed: int) -> list[list[float]]:

@@ -31,7 +31,8 @@ Facts about a cell (decoding any):
     quality_<measure>: of the kept texts (quality_self_bleu, quality_copied_exact, quality_words_mean, quality_filter_jacc, ...)
     judged_<reader>_<acc|corr|comp>, reader_<acc|corr|comp|n>: what a reader (oracle, classifier) finds in the kept texts against
     what was asked, and how that classifier reads real texts of the same compositions
-    silhouette_<latent|state>: of the generator's label representations, from -1 to 1
+    silhouette_<latent|state>: of the generator's label representations, from -1 to 1; probe_<latent|state>: share of them whose label has
+    the nearest mean in other compositions
 
 Values have at most four decimals; lines are sorted; the same inputs give the same bytes. `gains` documents reports/gains.csv.
 

@@ -16,9 +16,14 @@ EXPERIMENT = "ablations"
 INTRO = (
     "Every label in every composition of D_cg: latent is what the generator itself has for it (z_y of LD-VAE, the prefix of LS-PT, which is one "
     "for all compositions by construction, so 1, the states of its phrase for Flan-T5 and GPT2-PT); state is the frozen decoder's last state "
-    "of its phrase behind the generator's prefix. Silhouette by label with the cosine distance, from -1 to 1."
+    "of its phrase behind the generator's prefix. Probe: share of the pairs whose label has the nearest mean over the other compositions. Silhouette "
+    "by label with the cosine distance, from -1 to 1; LD-VAE's vectors are sampled, which lowers it whatever they say."
 )
-VIEWS = {view: ("unseen", f"silhouette_{view}") for view in ("latent", "state")}
+VIEWS = {
+    f"{view}, {score}": ("unseen", f"{score}_{view}")
+    for score in ("probe", "silhouette")
+    for view in ("latent", "state")
+}
 
 
 def tables(results: Results) -> list[Table]:
