@@ -117,6 +117,17 @@ def test_the_holdout_partitions_the_rows_in_order(count, share, seed):
     assert (train, valid) == holdout(rows, share, seed)
 
 
+@given(st.lists(st.integers(0, 6), min_size=2, max_size=60), st.floats(0.01, 0.9), st.integers(0, 20))
+def test_rows_that_are_alike_are_held_out_together(words, share, seed):
+    rows = [(word, at) for at, word in enumerate(words)]
+    train, valid = holdout(rows, share, seed, lambda row: row[0])
+    assert sorted(train + valid) == sorted(rows) and train
+    assert not {word for word, _ in train} & {word for word, _ in valid}
+    if len(set(words)) > 1:
+        assert valid
+    assert holdout(rows, share, seed) == holdout(rows, share, seed, lambda row: row)  # alone in their group
+
+
 def test_the_holdout_follows_the_seed():
     assert len({tuple(holdout(list(range(50)), 0.1, seed)[1]) for seed in range(4)}) == 4
 

@@ -14,10 +14,10 @@ import os
 import random
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -107,10 +107,25 @@ def batches_by_length(
     return batches
 
 
-def holdout(rows: Sequence, share: float, seed: int) -> tuple[list, list]:
-    """A random share of the rows for validation (at least one of two or more): (training rows, validation rows)."""
-    count = max(1, round(share * len(rows))) if len(rows) > 1 and share > 0 else 0
-    held = set(np.random.default_rng(sub_seed(seed, "validation")).permutation(len(rows))[:count].tolist())
+def holdout(
+    rows: Sequence, share: float, seed: int, group_of: Callable[[Any], Hashable] | None = None
+) -> tuple[list, list]:
+    """A random share of the rows for validation (at least one of two or more): (training rows, validation rows).
+
+    Rows that `group_of` finds alike stay together, so that no validation row has a copy in training; the share is then exceeded by what
+    remains of the last group. Without two groups nothing is held out.
+    """
+    groups: dict[Hashable, list[int]] = {}
+    for number, row in enumerate(rows):
+        groups.setdefault(number if group_of is None else group_of(row), []).append(number)
+    count = max(1, round(share * len(rows))) if len(groups) > 1 and share > 0 else 0
+    members = {number: own for own in groups.values() for number in own}
+    held: set[int] = set()
+    for number in np.random.default_rng(sub_seed(seed, "validation")).permutation(len(rows)).tolist():
+        if len(held) >= count:
+            break
+        if len(held) + len(members[number]) < len(rows):  # something is left to learn from
+            held.update(members[number])
     return [r for i, r in enumerate(rows) if i not in held], [r for i, r in enumerate(rows) if i in held]
 
 

@@ -26,6 +26,7 @@ from compaug.records import (
     label_ids,
     read_jsonl,
     sub_seed,
+    text_key,
     write_json,
 )
 from stages import cost_of, parser, run
@@ -54,7 +55,8 @@ def main(argv: list[str] | None = None) -> None:
         )
     backbone = args.backbone or args.backbones / model.ROLES[0]
     examples = train + support + synthetic  # D_mltc
-    fitted, validation = holdout(examples, settings.validation, seed)  # spec section 10
+    same = lambda example: text_key(example.text)  # a repeated text is not held out in part
+    fitted, validation = holdout(examples, settings.validation, seed, same)  # spec section 10
     repeated = {e.id for e in support} - {e.id for e in validation}
     fitted += [e for e in support if e.id in repeated] * (settings.support_repeat - 1)
     with cost_of(args.out) as facts, checkpoints_kept(), atomic_dir(args.out) as out:

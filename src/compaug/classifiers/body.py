@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from compaug import pretrained, training
 from compaug.cartography import Dynamics
-from compaug.records import Example, InputError, Labels, digest, file_digest, read_json, sub_seed, write_json
+from compaug.records import Example, InputError, Labels, digest, file_digest, read_json, sub_seed, text_key, write_json
 
 HEADS, FACTS = "heads.safetensors", "classifier.json"
 
@@ -81,7 +81,7 @@ def train(
     tokenizer, loaded = load_backbone(backbone)
     training.seed_everything(sub_seed(seed, "classifier"))
     if validation is None:
-        examples, validation = training.holdout(examples, settings.validation, seed)
+        examples, validation = training.holdout(examples, settings.validation, seed, lambda e: text_key(e.text))
     facts = facts_of(name, examples, labels, settings)
     model = build(loaded, facts)
     if hasattr(model, "take_tokenizer"):
