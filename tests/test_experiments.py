@@ -185,6 +185,13 @@ def test_targets_are_stages_of_the_graph():
             assert kind in yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"]
 
 
+def test_a_measure_is_of_one_product_or_of_several(tmp_path):
+    several = {"quality": [{"generator": "ls_pt"}, {"generator": "concat", "seed": 13}]}
+    found = one(tmp_path, measures=several).measures["quality"]
+    assert [(cell.generator, cell.seed) for cell in found] == [("ls_pt", 13), ("ls_pt", 21), ("concat", 13)]
+    assert one(tmp_path, measures={"quality": {"generator": "ls_pt"}}).measures["quality"] == found[:2]
+
+
 def test_the_oracles_texts_stand_in_the_place_of_a_generators(tmp_path):
     cells = [{"generator": "oracle", "options": ["", "right=0.6"]}, {"generator": "oracle", "texts": 600}]
     made = one(tmp_path, axes={"benchmark": "diagnostic", "seed": 42}, cells=cells)

@@ -161,7 +161,8 @@ def _experiment(path: Path, name: str, block: object) -> Experiment:
     for measure, axes in (block.get("measures") or {}).items():
         if measure not in MEASURES:
             raise InputError(f"{where}.measures: unknown {measure!r}; choose from {', '.join(MEASURES)}")
-        measured = expand(axes or {}, f"{where}.measures.{measure}")
+        products = axes if isinstance(axes, list) else [axes or {}]  # one product, or several
+        measured = [cell for some in products for cell in expand(some, f"{where}.measures.{measure}")]
         measures[measure] = tuple(dict.fromkeys(measured))
     return Experiment(name, block["title"], tuple(dict.fromkeys(cells)), decodings, measures)
 
