@@ -25,10 +25,13 @@ def reports(tmp_path):
     folder = longtables.reports(tmp_path / "reports", longtables.paper_rows(), longtables.paper_gains())
     asked = ["joy+love", "fear+joy", "joy+love"]
     texts = [
-        {"text": f"text </script><i>{at}</i>", "requested": key, "faithful": at > 0} for at, key in enumerate(asked)
+        {"text": f"text </script><i>{at}</i>", "requested": key, "faithful": at > 0, "readings": []}
+        for at, key in enumerate(asked)
     ]
-    write_json(folder / "quality" / "diagnostic-ld_vae-13.json", {"samples": texts})
-    write_json(folder / "quality" / "semeval-ld_vae-13.json", {"self_bleu": 1.0})  # whose texts may not be published
+    write_json(folder / "quality" / "diagnostic-ld_vae-13.json", {"selection": {"requested": 3}, "samples": texts})
+    write_json(
+        folder / "quality" / "semeval-ld_vae-13.json", {"selection": {"requested": 3}, "self_bleu": 1.0}
+    )  # whose texts may not be published
     return folder
 
 

@@ -80,7 +80,7 @@ def test_what_lies_beside_an_export_is_not_lost_and_a_sheet_of_another_is_refuse
         ratings.read(exported / "second" / "sheet.csv", items, labels)
     for name in ("key.json", "labels.json"):
         (exported / name).write_text("[]" if name == "key.json" else (exported / name).read_text())
-        with pytest.raises(InputError, match=f"{name}: not the key.json of an export"):
+        with pytest.raises(InputError, match=f"{name}: .*`python -m stages.rating_sheet` writes one"):
             ratings.read_key(exported / name)
 
 

@@ -65,7 +65,8 @@ def world(tmp_path):
         worlds.write_cell(tmp_path, cell("ld_vae", seed, texts=2), answers("0123"), synthetic=SYNTHETIC[:2])
         iid = {e.id: sure(e.labels) for e in PARTS["iid_test"]}
         worlds.write_cell(tmp_path, cell("none", seed, split="iid"), iid, support=())
-        quality = {"copied": {"exact": 0.25}, "self_bleu": 40.5, "perplexity": None, "n": 3, "samples": [{"text": "x"}]}
+        sample = {"text": "x", "requested": "joy", "faithful": True, "readings": ["joy"]}
+        quality = {"copied": {"exact": 0.25}, "self_bleu": 40.5, "perplexity": None, "n": 3, "samples": [sample]}
         quality |= {"fidelity": {"raw": 10.0, "kept": 20.0, "n_raw": 9, "n_kept": 3}}
         write_json(
             tmp_path / "quality" / f"diagnostic-ld_vae-{seed}.json",

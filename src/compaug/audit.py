@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from compaug import shapes
 from compaug.records import Example, InputError, Labels, digest, iter_jsonl, iter_rows, read_json, read_jsonl, text_key
 
 
@@ -38,7 +39,7 @@ def audit_split(folder: Path, inputs: Sequence[Path] = ()) -> dict:
     `inputs` are JSONL files of any schema: a field `id` or `text` is compared with D_test where a row has one, and
     the counts say how many had. InputError names the first offending file and id.
     """
-    labels, made = Labels.read(folder / "labels.json"), read_json(folder / "split.json")
+    labels, made = Labels.read(folder / "labels.json"), read_json(folder / "split.json", shapes.SplitFacts)
     test = read_jsonl(folder / "test.jsonl", len(labels))
     if not test:
         raise InputError(f"{folder / 'test.jsonl'}: no examples; run the split stage again")

@@ -7,7 +7,6 @@ has made the folders.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -26,7 +25,8 @@ from transformers import (
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.utils import logging
 
-from compaug.records import InputError
+from compaug import shapes
+from compaug.records import InputError, read_json
 from compaug.training import batches_by_length
 
 __all__ = ["BaseModelOutput", "DynamicCache", "EncoderDecoderCache", "PreTrainedModel"]  # for others
@@ -137,10 +137,8 @@ def _weight_files(folder: Path) -> list[str]:
     """The weights of a folder: one file, or the parts that its index names."""
     if (folder / WEIGHTS).is_file() or not (folder / WEIGHTS_INDEX).is_file():
         return [WEIGHTS]
-    try:
-        return sorted(set(json.loads((folder / WEIGHTS_INDEX).read_text(encoding="utf-8"))["weight_map"].values()))
-    except (ValueError, KeyError, AttributeError):
-        raise InputError(f"{folder}: {WEIGHTS_INDEX} is damaged; fetch the folder again") from None
+    index = read_json(folder / WEIGHTS_INDEX, shapes.WeightsIndex, "fetch the folder again")
+    return sorted(set(index["weight_map"].values()))
 
 
 def _load(folder: Path | str, architecture):

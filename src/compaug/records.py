@@ -17,9 +17,12 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
+
+from compaug import shapes
 
 EMPTY_KEY = "<none>"  # key of the empty label set
 PARTIAL, OLD = (
@@ -138,11 +141,11 @@ class Labels:
 
     @classmethod
     def read(cls, path: Path | str) -> Labels:
-        row = read_json(path)
+        row = read_json(path, shapes.LabelNames)
         try:
             return cls(tuple(row["names"]), tuple(row["phrases"]))
-        except (KeyError, TypeError, AttributeError):
-            raise InputError(f"{path}: expected an object with 'names' and 'phrases', lists of strings") from None
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
 
     def write(self, path: Path | str) -> None:
         write_json(path, {"names": list(self.names), "phrases": list(self.phrases)})
@@ -383,13 +386,32 @@ def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no number")
 
 
-def read_json(path: Path | str) -> Any:
+def read_json(path: Path | str, shape: Any = Any, remedy: str = "delete it and run its stage again") -> Any:
+    """What a JSON file holds, checked against its type in `compaug.shapes`. InputError names the file, the first place that differs and the
+    remedy."""
     try:
-        return loads(Path(path).read_text(encoding="utf-8"))
+        value = loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; run the stage that makes it (`dvc repro`)") from None
     except ValueError as error:
-        raise InputError(f"{path}: not valid JSON ({error}); delete it and run its stage again") from None
+        raise InputError(f"{path}: not valid JSON ({error}); {remedy}") from None
+    if shape is not Any:
+        from pydantic import ValidationError  # most stages have loaded it for their parameters
+
+        try:
+            _checker(shape).validate_python(value, strict=True)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"])) or "the file"
+            raise InputError(f"{path}: {place}: {first['msg']}; {remedy}") from None
+    return value
+
+
+@cache
+def _checker(shape: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(shape)
 
 
 def read_yaml(path: Path | str) -> dict:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from compaug import shapes
 from compaug.records import InputError, check_file, check_folder, read_json, write_json
 
 COSTS = Path(".costs")  # seconds, versions and devices: never in a DVC output, because they differ at every run
@@ -106,7 +107,7 @@ def cost_of(out: Path) -> Iterator[dict]:
     start = time.perf_counter()
     yield facts
     if (out / "history.json").exists():
-        epochs = read_json(out / "history.json")["epochs"]
+        epochs = read_json(out / "history.json", shapes.History)["epochs"]
         facts |= {"epochs": len(epochs)} | ({"trained_parameters": epochs[0]["trained_parameters"]} if epochs else {})
     import importlib.metadata  # slow to import, and light stages need it never
 
@@ -124,11 +125,7 @@ def cost_file(out: Path | str) -> str:
 
 def read_cost(file: Path) -> dict:
     """What `cost_of` wrote. InputError for another file."""
-    cost = read_json(file)
-    known = {"seconds": int | float, "cores": int, "machine": str, "device": str, "versions": dict}
-    if not isinstance(cost, dict) or not all(isinstance(cost.get(name), kind) for name, kind in known.items()):
-        raise InputError(f"{file}: not what a stage records; remove it")
-    return cost
+    return read_json(file, shapes.Cost, "not what a stage records; remove it")
 
 
 def _device() -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug import params
+from compaug import params, shapes
 from compaug.evaluation import gold as golds
 from compaug.evaluation import plots, predictions, root_cell
 from compaug.evaluation.decoding import DECODINGS, PART_OF_SPLIT, Case
@@ -24,7 +24,8 @@ PARAMS = ["evaluation", "composition_prior"]
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS)
-    evaluation, gold, quality = blocks["evaluation"], golds.read(args.gold), read_json(args.quality)
+    evaluation, gold = blocks["evaluation"], golds.read(args.gold)
+    quality = read_json(args.quality, shapes.Quality)
     trained = {arm: predictions.read(path, len(gold.labels)) for arm, path in _paths_by_arm(args.predictions).items()}
 
     truth, predicted, arms = {}, {}, {}

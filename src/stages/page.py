@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug import params
+from compaug import params, shapes
 from compaug.records import InputError, read_json, write_text
 from stages import parser, run
 
@@ -23,9 +23,9 @@ def main(argv: list[str] | None = None) -> None:
     from compaug.reports import page, queries  # after the cheap checks: pandas and matplotlib are slow to import
 
     results = queries.load(args.reports, params.every(args.params))
-    quality = queries.read_all(args.reports / "quality")
+    quality = queries.read_all(args.reports / "quality", shapes.Quality)
     costs = [
-        read_json(path) if (path := folder / "provenance.json").exists() else {}
+        read_json(path, shapes.Provenances) if (path := folder / "provenance.json").exists() else {}
         for folder in (args.reports, args.reports / "archive")
     ]
     shown = page.page(results, args.reports / "tables/figures", quality, page.provenance(results, *costs))

@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compaug import experiments, steps
+from compaug import experiments, shapes, steps
 from compaug.records import InputError, read_json, read_yaml, write_json
 from stages import COSTS, cost_file, parser, read_cost, run
 
@@ -22,7 +22,7 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     from compaug.evaluation import longtable  # after the cheap checks: pandas is slow to import
 
-    kept = read_json(args.out) if args.out.exists() else {}
+    kept = read_json(args.out, shapes.Provenances) if args.out.exists() else {}
     outputs = outputs_of(sorted(args.grid.glob("*/dvc.lock")))
     frame = longtable.read(args.reports)[0]
     every = experiments.read(args.experiments)

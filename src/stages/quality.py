@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from compaug import params
+from compaug import params, shapes
 from compaug.benchmarks import oracle_for
 from compaug.evaluation import grammar
 from compaug.evaluation.metrics import DECIMALS
@@ -39,9 +39,9 @@ def main(argv: list[str] | None = None) -> None:
     corpus = (example.text for path in real for example in iter_jsonl(path, len(labels)))
     with cost_of(args.out):
         made = dict(measure(kept, corpus, args.decoder, task.source))
-        made["selection"] = _only(SELECTION, read_json(args.selected.with_suffix(".json")))
+        made["selection"] = _only(SELECTION, read_json(args.selected.with_suffix(".json"), shapes.SideCar))
         if args.compositions:
-            made["label_generator"] = _only(LABEL_GENERATOR, read_json(args.compositions))
+            made["label_generator"] = _only(LABEL_GENERATOR, read_json(args.compositions, shapes.Requests))
         if known := oracle_for(blocks["reader"], blocks["options"]):
             counts = {"n_raw": len(written), "n_kept": len(kept)}
             shares = {"raw": grammar.fidelity(known, written), "kept": grammar.fidelity(known, kept)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug import classifiers, generators, params
+from compaug import classifiers, generators, params, shapes
 from compaug.evaluation import plots
 from compaug.records import read_json, write_text
 from compaug.reports import backbone_names, summary
@@ -25,10 +25,14 @@ def main(argv: list[str] | None = None) -> None:
     from compaug.reports import figures  # after the cheap checks: matplotlib is slow to import
 
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)
-    quality = read_json(args.quality)
+    quality = read_json(args.quality, shapes.Quality)
     roles = {*generators.roles_of(args.generator), *classifiers.roles_of(args.classifier)}
     cell = {name: getattr(args, name) for name in ("benchmark", "generator", "classifier", "seed")}
-    cell |= {"metrics": read_json(args.metrics), "details": read_json(args.details), "selection": quality["selection"]}
+    cell |= {
+        "metrics": read_json(args.metrics, shapes.Metrics),
+        "details": read_json(args.details, shapes.Details),
+        "selection": quality["selection"],
+    }
     cell |= {"label_generator": quality.get("label_generator", {}), "paper": read_paper_values(args.paper_values)}
     cell |= {"backbones": backbone_names(blocks["backbones"], roles), "paper_column": blocks["paper_column"]}
     figures.before_and_after(plots.read(args.plots / "compositions.csv"), args.figures / "accuracy")

@@ -16,7 +16,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from compaug import params, selection
+from compaug import params, selection, shapes
 from compaug.evaluation.composition_prior import posteriors, prior_of
 from compaug.records import Labels, read_json, read_jsonl, sub_seed, write_json, write_jsonl
 from stages import cost_of, parser, run
@@ -30,7 +30,7 @@ def main(argv: list[str] | None = None) -> None:
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark)["selection"]
     labels = Labels.read(args.labels)
     examples = read_jsonl(args.synthetic, len(labels))
-    synthesis = read_json(args.synthetic.with_suffix(".json"))
+    synthesis = read_json(args.synthetic.with_suffix(".json"), shapes.SideCar)
     examples = examples[: selection.among(len(examples), settings.k, settings.overgenerate)]
     with cost_of(args.out):
         if synthesis["requested"] == 0:  # generator `none`: nothing was asked for, so nothing is ranked

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from compaug import params
+from compaug import params, shapes
 from compaug.records import Example, Labels, atomic_dir, read_json, read_jsonl, write_json, write_jsonl
 from compaug.splits import Parts, describe, split_corpus
 from stages import parser, run
@@ -31,7 +31,9 @@ def main(argv: list[str] | None = None) -> None:
     labels = Labels.read(args.raw / "labels.json")
     examples = read_jsonl(args.raw / "examples.jsonl", len(labels))
     published = args.raw / "reference.json"
-    parts = split_corpus(examples, labels, options, read_json(published) if published.exists() else None)
+    parts = split_corpus(
+        examples, labels, options, read_json(published, shapes.Reference) if published.exists() else None
+    )
     write(args.out, parts, examples, labels, options)
 
 

@@ -22,7 +22,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from compaug import pretrained, training
+from compaug import pretrained, shapes, training
 from compaug.cartography import Dynamics
 from compaug.records import Example, InputError, Labels, digest, file_digest, read_json, sub_seed, text_key, write_json
 
@@ -153,7 +153,7 @@ def load(
 ) -> tuple[object, nn.Module, dict]:
     """(tokenizer, model, facts) of a folder written by `save`."""
     tokenizer, backbone = load_backbone(model_dir)
-    facts = read_json(Path(model_dir) / FACTS)
+    facts = read_json(Path(model_dir) / FACTS, shapes.ClassifierFacts)
     model = build(backbone, facts)
     missing, unexpected = model.load_state_dict(pretrained.load_tensors(Path(model_dir) / HEADS), strict=False)
     if unexpected or any(not name.startswith("backbone.") for name in missing):

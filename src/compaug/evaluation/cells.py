@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from compaug import shapes
 from compaug.evaluation import errors
 from compaug.evaluation import gold as golds
 from compaug.evaluation import predictions as predicted
@@ -81,7 +82,7 @@ class Evaluator:
         self.gold = cache(lambda benchmark: golds.read(folders.gold / f"{benchmark}.jsonl.gz"))
         self.predictions = cache(self._predictions)
         self.outcomes = cache(self._outcomes)
-        self.measure = cache(lambda path: read_json(path) if path.exists() else None)
+        self.measure = cache(lambda path, shape: read_json(path, shape) if path.exists() else None)
 
     def _predictions(self, cell: Cell) -> Predictions:
         return predicted.read(self.folders.of(cell), len(self.gold(cell.corpus).labels))
@@ -207,8 +208,8 @@ class Evaluator:
             reach = found.learned.keys() | found.support.keys() | drawn.keys()
             made["known"] = percent(errors.among(self.gold(cell.corpus).matrix("test"), reach).mean())
         if cell.generator != NONE and cell.texts is None:  # of the first n texts nothing was measured
-            for measure, facts in MEASURES.items():
-                if measured := self.measure(self.folders.measured(measure, cell)):
+            for measure, (shape, facts) in MEASURES.items():
+                if measured := self.measure(self.folders.measured(measure, cell), shape):
                     made |= facts(measured)
         return Outcome(cell, ANY, {"iid" if cell.split == "iid" else "unseen": made})
 
@@ -285,4 +286,8 @@ def _represented(measured: Mapping) -> dict[str, float]:
     }
 
 
-MEASURES = {"quality": _quality, "judge": _judged, "representations": _represented}  # what their files say of a cell
+MEASURES = {  # the type of its files, and what they say of a cell
+    "quality": (shapes.Quality, _quality),
+    "judge": (shapes.Judged, _judged),
+    "representations": (shapes.Representations, _represented),
+}

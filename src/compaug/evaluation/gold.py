@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from compaug import shapes
 from compaug.evaluation.metrics import DECIMALS, label_matrix
 from compaug.evaluation.predictions import Composition, read_lines, write_lines
 from compaug.records import Example, InputError, Labels, label_ids, read_json, write_json
@@ -49,11 +50,11 @@ def write(path: Path, labels: Labels, parts: Mapping[str, Sequence[Example]], fa
 
 def read(path: Path) -> Gold:
     """InputError names the line that is no gold row of the labels in the file beside it."""
-    facts = read_json(facts_path(path))
+    facts = read_json(facts_path(path), shapes.GoldFacts, REMEDY)
     try:
         labels = Labels(tuple(facts["labels"]), tuple(facts["labels"]))
-    except (KeyError, TypeError, AttributeError):
-        raise InputError(f"{facts_path(path)}: expected an object with 'labels', a list of names; {REMEDY}") from None
+    except InputError as error:
+        raise InputError(f"{facts_path(path)}: {error}; {REMEDY}") from None
     parts: dict[str, dict[str, Composition]] = {}
     for number, row in read_lines(path, REMEDY):
         try:

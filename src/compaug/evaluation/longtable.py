@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from compaug import shapes
 from compaug.evaluation import gains, results
 from compaug.evaluation.statistics import Summary, summarise
 from compaug.records import InputError, digest, read_json
@@ -33,7 +34,7 @@ def read(reports: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Long table, gains and confusions, each with the column `commit`, "" for current rows. InputError names the file and line that is
     wrong."""
     archive = reports / "archive"
-    kept = read_json(path) if (path := archive / "provenance.json").exists() else {}
+    kept = read_json(path, shapes.Provenances) if (path := archive / "provenance.json").exists() else {}
     known, made = None, []
     for name, columns in FILES.items():
         new, old = (_read(folder / name, columns) for folder in (reports, archive))

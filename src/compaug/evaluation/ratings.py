@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from compaug import shapes
 from compaug.evaluation.metrics import instance_scores, label_matrix, percent
 from compaug.records import Example, InputError, Labels, digest, label_ids, read_json, sub_seed
 
@@ -76,7 +77,7 @@ def key_of(items: Sequence[Item], labels: Labels) -> dict:
 def read_key(path: Path) -> tuple[list[Item], Labels]:
     """The items in the order of the sheet, and the labels. InputError for another file."""
     try:
-        key = read_json(path)
+        key = read_json(path, shapes.RatingKey, "`python -m stages.rating_sheet` writes one")
         labels = Labels(tuple(key["labels"]["names"]), tuple(key["labels"]["phrases"]))
         items = [Item(**(item | {"requested": label_ids(item["requested"], len(labels))})) for item in key["items"]]
     except (KeyError, TypeError, AttributeError):

@@ -24,7 +24,7 @@ from sklearn.metrics import silhouette_score
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from compaug import decoders
+from compaug import decoders, shapes
 from compaug.generators import flan_t5, gpt2_pt, latents, ls_pt, prefix
 from compaug.pretrained import load_decoder, load_seq2seq, pad
 from compaug.records import InputError, read_json, sub_seed
@@ -51,7 +51,7 @@ def views(
 
 
 def _flan_t5(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndarray]:
-    task = task.of_model(read_json(model_dir / flan_t5.FACTS), model_dir)
+    task = task.of_model(read_json(model_dir / flan_t5.FACTS, shapes.GeneratorFacts), model_dir)
     tokenizer, model = load_seq2seq(model_dir)
     encoder = model.to(device()).eval().get_encoder()
 

@@ -17,7 +17,8 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from compaug.records import WRITTEN, read_json, write_text
+from compaug import shapes
+from compaug.records import WRITTEN, InputError, read_json, write_text
 
 DIGITS = 5
 RELATIVE, ABSOLUTE = 1e-3, 1e-5  # of two numbers that count as the same
@@ -115,14 +116,16 @@ def _text(written: dict[str, dict]) -> str:
 
 def is_written(path: Path) -> bool:
     """Whether a file has the form that `write` gives it; another one is somebody else's."""
-    written = read_json(path)
-    own = isinstance(written, dict) and all(isinstance(files, dict) for files in written.values())
-    return own and path.read_text(encoding="utf-8") == _text(written)
+    try:
+        written = read_json(path, shapes.Fingerprint)
+    except InputError:
+        return False
+    return path.read_text(encoding="utf-8") == _text(written)
 
 
 def read(path: Path) -> Fingerprint:
     """What `write` wrote, every variant whole again."""
-    written = read_json(path)
+    written = read_json(path, shapes.Fingerprint, "`make fingerprints` writes it again")
     first = next(iter(written.values()))
     whole = {variant: first | files for variant, files in written.items()}
     return {

@@ -9,6 +9,7 @@ from pathlib import Path
 from accelerate import PartialState
 from torch import Tensor
 
+from compaug import shapes
 from compaug.generators import sampling
 from compaug.generators.examples import one_each, training_examples
 from compaug.pretrained import (
@@ -97,7 +98,7 @@ def generate(
     model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
 ) -> Iterator[Draft]:
     """One text per request; the fine-tuned model is in `model_dir`, no backbone is opened."""
-    task = task.of_model(read_json(model_dir / FACTS), model_dir)
+    task = task.of_model(read_json(model_dir / FACTS, shapes.GeneratorFacts), model_dir)
     tokenizer, model = load_seq2seq(model_dir)
     model = model.to(device()).eval()
     if not requests:

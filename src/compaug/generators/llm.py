@@ -21,6 +21,7 @@ from statistics import median
 import numpy as np
 from tqdm import tqdm
 
+from compaug import shapes
 from compaug.records import (
     Draft,
     Example,
@@ -56,25 +57,25 @@ def generate(
 ) -> Iterator[Draft]:
     """One text per request, none where the answer holds none. InputError when an answer is missing and the endpoint does not
     give it: the answers so far stay in the store."""
-    config = read_json(model_dir / "config.json")
+    config = read_json(model_dir / "config.json", shapes.GeneratorFacts)
     asked = bodies(model_dir, config, requests, task, seed)
     store = Path(config["params"]["store"])
     missing = [request for request in asked if not (store / file_of(request)).exists()]
     if missing:
         fetch(missing, config["params"], store)
     for number, (label_set, request) in enumerate(zip(requests, asked, strict=True)):
-        if text := parse(read_json(store / file_of(request)))[1]:
+        if text := parse(stored(store, request))[1]:
             yield Draft(number, text, tuple(label_set))
 
 
 def account(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int) -> dict[str, object]:
     """For the side-car: the model, what became of its answers, the tokens they took as the endpoint counted them, and their
     price in USD."""
-    config = read_json(model_dir / "config.json")
+    config = read_json(model_dir / "config.json", shapes.GeneratorFacts)
     params = config["params"]
     store = Path(params["store"])
     asked = bodies(model_dir, config, requests, task, seed)
-    answers = [read_json(store / file_of(request)) for request in asked]
+    answers = [stored(store, request) for request in asked]
     fates = Counter(parse(answer)[0] for answer in answers)
     tokens = {
         kind: sum(answer["usage"][f"{kind}_tokens"] or 0 for answer in answers) for kind in ("prompt", "completion")
@@ -163,6 +164,15 @@ def file_of(request: Mapping) -> str:
     """Where the answer to a request is kept: the hash of all that was asked, and of nothing else."""
     name = digest(json.dumps(request, sort_keys=True))
     return f"{name[:2]}/{name}.json"
+
+
+def stored(store: Path, request: Mapping) -> dict:
+    """The answer that is kept of a request. InputError where the file holds something else, or the answer to another request."""
+    path = store / file_of(request)
+    answer = read_json(path, shapes.Answer, "delete it: it is asked for again")
+    if answer["request"] != request:
+        raise InputError(f"{path}: answers another request than its name says; delete it: it is asked for again")
+    return answer
 
 
 def fetch(missing: Sequence[dict], params: Mapping, store: Path) -> None:

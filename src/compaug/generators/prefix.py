@@ -17,7 +17,7 @@ from accelerate import PartialState
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from compaug import decoders
+from compaug import decoders, shapes
 from compaug.decoders import PrefixDecoder, PrefixStep
 from compaug.generators import sampling
 from compaug.generators.examples import check_prompts, one_each, training_examples
@@ -262,7 +262,7 @@ def save(
 
 def load(model_dir: Path, task) -> tuple[dict, object, dict[str, Tensor]]:
     """(params, task, tensors) of a folder written by `save`; InputError when it was trained for another task."""
-    config = read_json(model_dir / "config.json")
+    config = read_json(model_dir / "config.json", shapes.GeneratorFacts)
     task = task.of_model(config, model_dir)
     return config["params"], task, load_tensors(model_dir / "model.safetensors")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from compaug import shapes
 from compaug.evaluation import longtable
 from compaug.evaluation.decoding import DECODINGS
 from compaug.evaluation.longtable import pick, summaries
@@ -130,12 +131,18 @@ def load(reports: Path, settings: Mapping[tuple[str, str], Settings]) -> Results
     frame, gains, confusions = longtable.read(reports)
     if frame.empty:
         raise InputError(f"{reports / 'results.csv'}: no result; `make grid EXPERIMENT=small` makes the first")
-    archive, current = reports / "archive", read_all(reports / "gold")
-    counts = read_all(archive / "splits") | {name: facts.get("counts", {}) for name, facts in current.items()}
+    archive, current = reports / "archive", read_all(reports / "gold", shapes.GoldFacts)
+    counts = read_all(archive / "splits", shapes.Numbers) | {
+        name: facts.get("counts", {}) for name, facts in current.items()
+    }
     counts = {name: counted for name, counted in counts.items() if name in set(frame["benchmark"])}
-    paper, representations = read_paper_values(reports / "paper_values.yaml"), read_all(reports / "representations")
+    paper, representations = (
+        read_paper_values(reports / "paper_values.yaml"),
+        read_all(reports / "representations", shapes.Representations),
+    )
     return Results(frame, gains, confusions, paper, settings, counts, representations, archive)
 
 
-def read_all(folder: Path) -> dict[str, dict]:
-    return {path.stem: read_json(path) for path in sorted(folder.glob("*.json"))}
+def read_all(folder: Path, shape: type) -> dict[str, dict]:
+    """Every JSON file of a folder by its name."""
+    return {path.stem: read_json(path, shape) for path in sorted(folder.glob("*.json"))}

@@ -11,6 +11,11 @@ from compaug.reports.queries import FIRST, Results
 
 TITLE = "Does it help?"
 EXPERIMENT = "paper"
+COMPARISONS = (
+    "paper",
+    "fidelity",
+    "small",
+)  # experiments that compare generators: of each benchmark the first that has it
 INTRO = (
     "Accuracy on new combinations in percent, mean over seeds; gain with its 95 % interval over seeds. The best generator is the best of all, and the "
     "tests are corrected for that. The composition prior adds no text: it tells the decoding which combinations the target has."
@@ -57,9 +62,11 @@ def tables(results: Results) -> list[Table]:
 def of_augmentation(results: Results) -> list[dict]:
     """For every benchmark: did augmentation help, by how much, how sure; the best generator against both controls."""
     gains = pick(results.gains, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
-    shown = ["paper"] if "paper" in set(gains["experiment"]) else sorted(set(gains["experiment"]))
-    made = []
+    there = set(gains["experiment"])
+    shown, made, told = [name for name in COMPARISONS if name in there] or sorted(there), [], set()
     for experiment, benchmark, rows in results.of(*shown):
+        if benchmark in told:
+            continue
         acc = pick(rows, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
         found = summaries(pick(acc, split=("iid", "unseen")), "split", "generator")
         own = rows_by(pick(gains, experiment=experiment, benchmark=benchmark), "generator", "over")
@@ -75,6 +82,7 @@ def of_augmentation(results: Results) -> list[dict]:
         if over_repeating is not None:
             verdict |= {"over": gain(over_repeating), "beats": sure(over_repeating)}
         made.append(verdict)
+        told.add(benchmark)
     return made
 
 

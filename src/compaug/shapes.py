@@ -1,0 +1,242 @@
+"""What every JSON file that a stage opens holds. `records.read_json` checks a file against its type here and names the place that differs.
+
+A key that a type does not have may be there; NaN and infinities never are. Rows of JSONL files are `records.Example` and others with readers
+of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+Number = int | float  # a boolean is none
+Counts = dict[str, int]
+Numbers = dict[str, Number]
+
+
+# ---------------------------------------------------------------- corpora and splits
+
+
+class LabelNames(TypedDict):
+    """labels.json"""
+
+    names: list[str]
+    phrases: list[str]
+
+
+Reference = dict[str, Literal["train", "support", "test"]]  # reference.json: id -> part of the published split
+
+
+class SplitFacts(TypedDict):
+    """split.json: what the audit proves again."""
+
+    mode: str
+    ids: dict[str, str]  # part -> digest of its ids
+    test_compositions: dict[str, Any]
+
+
+class GoldFacts(TypedDict):
+    """reports/gold/<name>.json"""
+
+    labels: list[str]
+    counts: NotRequired[Numbers]
+    bayes: NotRequired[dict[str, dict[str, Numbers]]]  # test set -> prior -> metrics
+
+
+# ---------------------------------------------------------------- models
+
+
+class GeneratorFacts(TypedDict):
+    """config.json of a generator, generator.json of Flan-T5."""
+
+    generator: str
+    labels: list[str]
+    prompt: dict[str, str]
+    params: dict[str, Any]
+    median_words: NotRequired[Number]  # llm
+
+
+class ClassifierFacts(TypedDict):
+    """classifier.json"""
+
+    classifier: str
+    n_labels: int
+    phrases: list[str]
+    settings: dict[str, Any]
+    rows: int
+    positives: list[Number]
+    pairs: list[list[Number]]
+
+
+class Epoch(TypedDict):
+    epoch: int
+    trained_parameters: int
+    train: Numbers
+
+
+class History(TypedDict):
+    """history.json"""
+
+    epochs: list[Epoch]
+
+
+class WeightsIndex(TypedDict):
+    """model.safetensors.index.json"""
+
+    weight_map: dict[str, str]
+
+
+class Usage(TypedDict):
+    prompt_tokens: int | None
+    completion_tokens: int | None
+
+
+class Answer(TypedDict):
+    """A language model's stored answer, with the request that it is the answer to."""
+
+    request: dict[str, Any]
+    content: str | None
+    refusal: str | None
+    finish_reason: str | None
+    usage: Usage
+
+
+# ---------------------------------------------------------------- texts
+
+
+class Requests(TypedDict):
+    """Side-car of the label generator."""
+
+    requested: int
+    rejected: NotRequired[Counts]
+    rejection_rate: NotRequired[Number]
+
+
+class SideCar(TypedDict):
+    """Of synthetic texts, and with what the filter found of the kept ones."""
+
+    requested: int
+    produced: NotRequired[int]
+    kept: NotRequired[int]
+    dropped: NotRequired[Counts]
+    per_composition: NotRequired[dict[str, dict[str, Number | None]]]
+    histogram: NotRequired[dict[str, Counts]]
+    mean_filter_jacc: NotRequired[Number | None]
+    share_jacc_1: NotRequired[Number | None]
+    total_variation: NotRequired[Number | None]
+
+
+class JudgedText(TypedDict):
+    requested: str
+    faithful: bool
+    readings: list[str]
+    text: str
+
+
+class Quality(TypedDict):
+    """reports/quality/<name>.json"""
+
+    selection: SideCar
+    label_generator: NotRequired[Requests]
+    n: NotRequired[int]
+    filter: NotRequired[dict[str, Number | None]]
+    copied: NotRequired[dict[str, Number | None]]
+    words: NotRequired[dict[str, Number | None]]
+    perplexity: NotRequired[Number | None]
+    self_bleu: NotRequired[Number | None]
+    distinct_1: NotRequired[Number | None]
+    distinct_2: NotRequired[Number | None]
+    fidelity: NotRequired[dict[str, Number | None]]
+    samples: NotRequired[list[JudgedText]]
+
+
+class Judged(TypedDict):
+    """reports/judged/<name>.json: {reader: its metrics}, and how the reader reads real texts."""
+
+    judged: dict[str, dict[str, Number | None]]
+    reader: dict[str, Number | None]
+
+
+class View(TypedDict):
+    points: list[list[Number]]
+    silhouette: NotRequired[Number | None]
+    probe: NotRequired[Number | None]
+
+
+class Representations(TypedDict):
+    """reports/representations/<name>.json"""
+
+    labels: NotRequired[list[str]]
+    pair_labels: NotRequired[list[int]]
+    views: dict[str, View]
+
+
+class RatedItem(TypedDict):
+    text_id: str
+    text: str
+    generator: str
+    requested: list[int]
+
+
+class RatingKey(TypedDict):
+    """key.json of a rating sheet."""
+
+    labels: LabelNames
+    items: list[RatedItem]
+
+
+# ---------------------------------------------------------------- the root cell and the page
+
+
+Metrics = dict[str, Numbers]  # reports/metrics.json: arm, gain, gap, selection -> numbers
+
+
+class Gain(TypedDict):
+    mean: Number
+    low: Number
+    high: Number
+    n: int
+
+
+class OneComposition(TypedDict):
+    n: int
+    acc: Number
+    wrong: NotRequired[str | None]
+    n_wrong: NotRequired[int]
+
+
+class Details(TypedDict):
+    """reports/details.json"""
+
+    acc_gain: Gain
+    acc_gain_over_oversample: NotRequired[Gain]
+    per_composition: dict[str, dict[str, OneComposition]]
+    coverage: NotRequired[dict[str, Any]]
+    bayes: NotRequired[dict[str, Numbers]]
+    fidelity: NotRequired[Number | None]
+    samples: NotRequired[list[JudgedText]]
+    unparsed: NotRequired[dict[str, Counts]]
+
+
+class Cost(TypedDict):
+    """.costs/<output>.json"""
+
+    seconds: Number
+    cores: int
+    machine: str
+    device: str
+    versions: dict[str, str]
+
+
+class Provenance(TypedDict):
+    commit: str
+    digest: NotRequired[str]
+    seconds: NotRequired[Number]
+    stages: NotRequired[int]
+    timed: NotRequired[int]
+    hardware: NotRequired[list[str]]
+
+
+Provenances = dict[str, Provenance]  # provenance.json: experiment -> where its numbers come from
+Fingerprint = dict[str, dict[str, Any]]  # fingerprints/<name>.json: variant -> file -> what is in it
