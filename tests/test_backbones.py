@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ from compaug.benchmarks.parameters import Backbone
 from compaug.generators.prefix import text_rows
 from compaug.params import parse
 from compaug.pretrained import IGNORED, encode_states, load_decoder, load_encoder, mean_states
-from compaug.records import Example, InputError, Labels, read_json, write_jsonl
+from compaug.records import Example, InputError, Labels, read_json, write_json, write_jsonl
 from compaug.tasks.multi_label import Task
 from compaug.training import seed_everything
 from stages import backbones
@@ -196,6 +197,49 @@ def test_damaged_weights_are_one_line(folders, tmp_path):
     with pytest.raises(InputError, match="cannot be loaded as a model") as error:
         load_encoder(tmp_path)
     assert "\n" not in str(error.value)
+
+
+def _config(**changes):
+    def edit(folder: Path) -> None:
+        write_json(folder / "config.json", read_json(folder / "config.json") | changes)
+
+    return edit
+
+
+def _tokens(folder: Path) -> None:
+    content = read_json(folder / "tokenizer.json")
+    content["model"]["vocab"]["zebra"] = len(content["model"]["vocab"]) + 500
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (_config(vocab_size="many"), "cannot be loaded as a model"),
+        (_config(vocab_size=10), "has other sizes than config.json says"),
+        (_config(num_hidden_layers=-1), "cannot be loaded as a model"),
+        (_config(num_attention_heads=5), "cannot be loaded as a model"),
+        (_config(hidden_activation="none such"), "cannot be loaded as a model"),
+        (lambda folder: (folder / "config.json").write_text("[]"), "cannot be loaded as a model"),
+        (lambda folder: (folder / "tokenizer.json").write_text("[]"), "cannot be loaded as a model"),
+        (lambda folder: (folder / "tokenizer_config.json").write_text("[]"), "cannot be loaded as a model"),
+        (lambda folder: (folder / "model.safetensors").write_bytes(b""), "cannot be loaded as a model"),
+    ],
+)
+def test_a_damaged_model_folder_is_one_line_whatever_library_finds_out(folders, tmp_path, edit, said):
+    folder = tmp_path / "model"
+    shutil.copytree(folders["encoder"], folder)
+    edit(folder)
+    with pytest.raises(InputError, match=said) as refused:
+        load_encoder(folder)
+    assert str(folder) in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_tokenizer_with_tokens_that_the_model_lacks_is_refused(folders, tmp_path):
+    shutil.copytree(folders["decoder"], tmp_path / "model")
+    _tokens(tmp_path / "model")
+    with pytest.raises(InputError, match="the tokenizer has .* tokens but the model knows"):
+        load_decoder(tmp_path / "model")
 
 
 def test_a_model_in_the_other_role_is_refused(folders):

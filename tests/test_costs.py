@@ -18,7 +18,7 @@ from stages import cost_file, cost_of, costs, provenance
 def test_a_stage_records_seconds_device_and_what_it_trained(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with cost_of(tmp_path.relative_to(tmp_path) / "models" / "generator") as facts:
-        epochs = [{"epoch": n, "trained_parameters": 1234} for n in (1, 2)]
+        epochs = [{"epoch": n, "trained_parameters": 1234, "train": {}} for n in (1, 2)]
         write_json("models/generator/history.json", {"epochs": epochs})
         facts["n_train"] = 7
     (file,) = (tmp_path / ".costs").iterdir()

@@ -16,7 +16,17 @@ from compaug import generators, selection
 from compaug.generators import ls_pt, prefix
 from compaug.generators.examples import training_examples
 from compaug.pretrained import load_decoder
-from compaug.records import Draft, InputError, Labels, file_digest, read_json, read_jsonl, write_jsonl, write_rows
+from compaug.records import (
+    Draft,
+    InputError,
+    Labels,
+    file_digest,
+    read_json,
+    read_jsonl,
+    write_json,
+    write_jsonl,
+    write_rows,
+)
 from compaug.tasks.multi_label import Task
 from compaug.training import FitOptions, fit
 from stages import synthesize, train_generator
@@ -211,6 +221,16 @@ def test_a_request_with_an_unknown_label_names_its_line(tmp_path):
     path.write_text('{"requested_labels": []}\n')
     with pytest.raises(InputError, match="an empty label set cannot be requested"):
         synthesize.read_label_sets(path, 4)
+
+
+def test_the_model_of_another_generator_is_refused(tmp_path):
+    (tmp_path / "model").mkdir()
+    write_json(tmp_path / "model" / "config.json", {"generator": "vae"})
+    with pytest.raises(InputError, match="model: a model of vae, not of ld_vae; train the generator again"):
+        synthesize._check_made_by("ld_vae", tmp_path / "model")
+    synthesize._check_made_by("vae", tmp_path / "model")
+    write_json(tmp_path / "model" / "config.json", {"a user's own": 1})
+    synthesize._check_made_by("mine", tmp_path / "model")
 
 
 def test_both_stages_run_end_to_end_and_describe_what_they_made(folders, tmp_path):

@@ -149,15 +149,25 @@ def _load(folder: Path | str, architecture):
             model, report = architecture.from_pretrained(
                 folder, local_files_only=True, use_safetensors=True, dtype=torch.float32, output_loading_info=True
             )
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+    except (
+        Exception
+    ) as error:  # a damaged folder is found out in many places of three libraries, each with errors of its own
         if "Unrecognized configuration class" in str(error):
             raise InputError(
                 f"{folder}: it is another kind of model than this backbone's; mend the path or the role"
+            ) from None
+        if "ignore_mismatched_sizes" in str(error):
+            raise InputError(
+                f"{folder}: {WEIGHTS} has other sizes than config.json says; fetch the folder again"
             ) from None
         raise InputError(f"{folder}: cannot be loaded as a model ({' '.join(str(error).split())[:300]})") from error
     if absent := sorted(name for name in report["missing_keys"] if "pooler" not in name):
         raise InputError(
             f"{folder}: {WEIGHTS} has no weights for {absent[0]} ({len(absent)} missing); it is another kind of model"
+        )
+    if len(tokenizer) > (known := model.get_input_embeddings().num_embeddings):
+        raise InputError(
+            f"{folder}: the tokenizer has {len(tokenizer)} tokens but the model knows {known}; take both from the same model"
         )
     return tokenizer, model.eval()
 

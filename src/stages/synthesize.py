@@ -13,14 +13,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from compaug import params, selection
 from compaug.records import (
     Draft,
     Example,
+    InputError,
     Labels,
     file_digest,
     iter_jsonl,
+    read_json,
     read_label_sets,
     text_key,
     write_json,
@@ -38,6 +41,7 @@ def main(argv: list[str] | None = None) -> None:
     from compaug import generators  # after the cheap checks: torch is slow to import
 
     generator = generators.load(args.generator)
+    _check_made_by(args.generator, args.model)
     labels = Labels.read(args.split / "labels.json")
     task = TASKS["multi_label"](labels)  # the model's folder has the prompt
     requests = read_label_sets(args.compositions, len(labels))
@@ -69,6 +73,15 @@ def main(argv: list[str] | None = None) -> None:
         if generator.account:
             side_car["account"] = generator.account(args.model, requests, task, args.seed)
         write_json(args.out.with_suffix(".json"), side_car)
+
+
+def _check_made_by(name: str, model: Path) -> None:
+    """InputError for the model of another generator, whose files may fit all the same. A generator that leaves no name is not checked."""
+    for file in (model / "config.json", model / "generator.json"):
+        if file.exists() and (made_by := read_json(file, dict[str, Any]).get("generator", name)) != name:
+            raise InputError(
+                f"{model}: a model of {made_by}, not of {name}; train the generator again or give its own folder"
+            )
 
 
 def rows_of(
