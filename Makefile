@@ -8,7 +8,7 @@ export DVC_NO_ANALYTICS = 1
 export MALLOC_MMAP_THRESHOLD_ ?= 1073741824
 export MALLOC_TRIM_THRESHOLD_ ?= 1073741824
 
-.PHONY: help install repro grid tables verify fingerprints portable sweep test lint bench costs provenance clean
+.PHONY: help install repro grid tables verify fingerprints portable sweep test lint faults bench costs provenance clean
 .DEFAULT_GOAL := help
 
 help:                  ## this list
@@ -69,6 +69,9 @@ lint: $(READY)         ## ruff, check and format; which package may import which
 	ruff check .
 	ruff format --check .
 	lint-imports --no-logo --no-cache
+
+faults: $(READY)       ## damage what the stages read and kill them while they work; writes reports/reliability.md
+	python -m stages.faults --out reports/reliability.md
 
 bench: $(READY)        ## compare fast and plain variants in one run; writes reports/bench.md
 	python -m stages.bench --out reports/bench.md

@@ -146,26 +146,26 @@ def _backbones(role: str, toys: Toys) -> Variants:
         "unused": [backbones("tiny", role, "out/model", "--generator", "none")],
     }
     for edit in () if role == "encoder" else ("pretraining=texts",):
-        found[edit] = [backbones("tiny", role, "out/model", *_set(f"backbones.{role}", edit))]
+        found[edit] = [backbones("tiny", role, "out/model", *set_of(f"backbones.{role}", edit))]
     return found
 
 
 def _classifier(name: str, toys: Toys) -> Variants:
     edits = _edits("classifiers", name, toys)
     return {"default": [train_classifier(name, "out/model"), train_filter(name, "out/filter")]} | {
-        edit: [train_classifier(name, "out/model", *_set(f"classifiers.{name}", edit))] for edit in edits
+        edit: [train_classifier(name, "out/model", *set_of(f"classifiers.{name}", edit))] for edit in edits
     }
 
 
 def _label_generator(toys: Toys) -> Variants:
     edits = _choices(toys.settings.label_generator) + toys.further["label_generator"]
-    steps = {edit: label_generator("out/run.jsonl", *_set("label_generator", edit)) for edit in edits}
+    steps = {edit: label_generator("out/run.jsonl", *set_of("label_generator", edit)) for edit in edits}
     return {"default": [label_generator("out/run.jsonl")]} | {edit: [step] for edit, step in steps.items()}
 
 
 def _train_generator(name: str, toys: Toys) -> Variants:
     return {"default": [train_generator(name, "out/model")]} | {
-        edit: [train_generator(name, "out/model", *_set(f"generators.{name}", edit))]
+        edit: [train_generator(name, "out/model", *set_of(f"generators.{name}", edit))]
         for edit in _edits("generators", name, toys)
     }
 
@@ -175,7 +175,7 @@ def _synthesize(name: str, toys: Toys) -> Variants:
     found = {"default": [first, synthesize(name, first.out, out)]}
     settings = [] if name in controls() else toys.further["synthesis"]  # without a model there is no sampling
     for edit in settings:
-        found[edit] = [first, synthesize(name, first.out, out, *_set("synthesis", edit))]
+        found[edit] = [first, synthesize(name, first.out, out, *set_of("synthesis", edit))]
     for edit in toys.further["synthesized"].get(name, []):
         other = _untrained_generator(name, toys, edit)
         found[edit] = [other, synthesize(name, other.out, out)]
@@ -183,10 +183,10 @@ def _synthesize(name: str, toys: Toys) -> Variants:
 
 
 def _select(toys: Toys) -> Variants:
-    model = train_filter(READER, "models/filter", *_set(f"classifiers.{READER}", _still("classifiers", READER, toys)))
+    model = train_filter(READER, "models/filter", *set_of(f"classifiers.{READER}", _still("classifiers", READER, toys)))
     edits = _choices(toys.settings.selection) + toys.further["selection"]
     return {"default": [model, select(model.out, "out/run.jsonl")]} | {
-        edit: [model, select(model.out, "out/run.jsonl", *_set("selection", edit))] for edit in edits
+        edit: [model, select(model.out, "out/run.jsonl", *set_of("selection", edit))] for edit in edits
     }
 
 
@@ -196,7 +196,7 @@ def _quality(toys: Toys) -> Variants:
 
 def _judge(toys: Toys) -> Variants:
     model = train_classifier(
-        READER, "models/reader", *_set(f"classifiers.{READER}", _still("classifiers", READER, toys))
+        READER, "models/reader", *set_of(f"classifiers.{READER}", _still("classifiers", READER, toys))
     )
     return {"default": [model, judge(model.out, "out/run.json")]}
 
@@ -227,14 +227,14 @@ def full_size() -> list[Step]:
     bert = "max_length=64,batch_size=32,epochs=1"
     return [
         *made,
-        train_generator("ld_vae", "out/generator", *_set("generators.ld_vae", latent), "--backbones", "out"),
-        train_classifier("bert", "out/classifier", *_set("classifiers.bert", bert), "--backbones", "out"),
+        train_generator("ld_vae", "out/generator", *set_of("generators.ld_vae", latent), "--backbones", "out"),
+        train_classifier("bert", "out/classifier", *set_of("classifiers.bert", bert), "--backbones", "out"),
     ]
 
 
 def _untrained_generator(name: str, toys: Toys, edit: str = "") -> Step:
     edits = ",".join(filter(None, (edit, _still("generators", name, toys))))
-    return train_generator(name, f"models/{name}/{edit or 'default'}", *_set(f"generators.{name}", edits))
+    return train_generator(name, f"models/{name}/{edit or 'default'}", *set_of(f"generators.{name}", edits))
 
 
 def _still(kind: str, name: str, toys: Toys) -> str:
@@ -242,7 +242,7 @@ def _still(kind: str, name: str, toys: Toys) -> str:
     return ",".join(f"{key}={value}" for key, value in STILL.items() if hasattr(block, key))
 
 
-def _set(block: str, edits: str) -> tuple[str, ...]:
+def set_of(block: str, edits: str) -> tuple[str, ...]:
     return ("--set", f"{block}.{edits}") if edits else ()
 
 

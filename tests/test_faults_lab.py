@@ -1,0 +1,55 @@
+"""The lab for faults: a few faults and kills of every kind of stage at every run of the tests, hundreds by `make faults`."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+from graph import ROOT
+
+from compaug import faults
+from compaug.faults import Ended
+
+
+def test_a_fault_is_judged_by_its_status_by_what_was_said_and_by_what_was_left():
+    whole = {"run.json": b"1"}
+    for status, said, made, kind in (
+        (0, "", whole, "no difference"),
+        (0, "", {"run.json": b"2"}, "read all the same"),
+        (2, "error: a.json: empty; mend it\n", {}, "refused in one line"),
+        (2, "note: resumed\nerror: a.json: empty\n", {}, "refused in one line"),
+        (2, "error: a.json: empty\n", whole, "half an output"),
+        (2, "error: a.json\nand more\n", {}, "traceback"),
+        (2, "", {}, "traceback"),
+        (1, "Traceback (most recent call last):\n", {}, "traceback"),
+        (-11, "", {}, "traceback"),
+        (None, "", {}, "hang"),
+    ):
+        assert faults.kind_of(Ended(status, said, 1.0), made, whole) == kind
+
+
+@pytest.mark.parametrize("name", faults.MUTATIONS)
+def test_every_fault_changes_the_file_or_does_not_apply(tmp_path, name):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"a": [1, {"b": 2.5}], "c": "x"}, indent=2))
+    made = {faults.mutated(path, name, random.Random(seed)) for seed in range(20)}
+    assert path.read_bytes() not in made
+    path.write_bytes(b"")
+    if name != "gone":
+        with pytest.raises(ValueError):
+            faults.mutated(path, name, random.Random(0))
+
+
+@pytest.mark.slow
+def test_no_fault_of_a_sample_makes_a_traceback_and_no_kill_loses_anything(tmp_path):
+    command = [sys.executable, "-m", "stages.faults", "--faults", "3", "--kills", "1", "--seed", "5"]
+    done = subprocess.run(
+        [*command, "--out", str(tmp_path / "page.md")], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "51 faults, 0 of them not refused" in done.stdout and "17 kills, 0 that left something" in done.stdout
+    assert "| all " in page and "train_generator" in page and "select" in page
