@@ -40,11 +40,11 @@ def imports_of(file: Path) -> frozenset[Path]:
     return frozenset(found - {file})
 
 
-# stages/__init__.py reads argv, writes costs and turns errors into one line; params.py and the schemas that it collects check values;
+# stages/__init__.py reads argv, writes costs and turns errors into one line; params.py, the schemas that it collects and shapes.py check values;
 # compaug/__init__.py holds the version; portable.py is checked by the numbers themselves. None of them computes a result.
 PLUMBING = {
     SRC / "stages" / "__init__.py",
-    *(SRC / "compaug" / name for name in ("__init__.py", "blocks.py", "params.py", "portable.py")),
+    *(SRC / "compaug" / name for name in ("__init__.py", "blocks.py", "params.py", "portable.py", "shapes.py")),
     *SRC.glob("compaug/*/parameters.py"),
 }
 

@@ -138,9 +138,10 @@ def trained(tmp_path, monkeypatch):
     for name, label_sets in parts.items():
         source = name if name != "inputs" else "test"
         write_jsonl(
-            tmp_path / f"{name}.jsonl", [Example(f"{name}{i}", "x", y, source) for i, y in enumerate(label_sets)]
+            tmp_path / f"{name}.jsonl",
+            [Example(f"{name}{i}", f"{name} {i}", y, source) for i, y in enumerate(label_sets)],
         )
-    kept = [Example(f"y{i}", "x", (2,), "ld_vae", (2,)) for i in range(5)]
+    kept = [Example(f"y{i}", f"kept {i}", (2,), "ld_vae", (2,)) for i in range(5)]
     write_jsonl(tmp_path / "kept.jsonl", kept)
     write_rows(tmp_path / "drawn.jsonl", [{"requested_labels": [2, 0]}, {"requested_labels": [2, 0]}])
     given = []

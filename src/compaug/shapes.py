@@ -6,7 +6,7 @@ of their own.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -25,7 +25,7 @@ class LabelNames(TypedDict):
     phrases: list[str]
 
 
-Reference = dict[str, Literal["train", "support", "test"]]  # reference.json: id -> part of the published split
+Reference = dict[str, list[str]]  # reference.json: part of the published split -> ids
 
 
 class SplitFacts(TypedDict):
@@ -48,11 +48,9 @@ class GoldFacts(TypedDict):
 
 
 class GeneratorFacts(TypedDict):
-    """config.json of a generator, generator.json of Flan-T5."""
+    """config.json of a generator, generator.json of Flan-T5; beside it what its task says (`tasks`)."""
 
     generator: str
-    labels: list[str]
-    prompt: dict[str, str]
     params: dict[str, Any]
     median_words: NotRequired[Number]  # llm
 
@@ -70,9 +68,9 @@ class ClassifierFacts(TypedDict):
 
 
 class Epoch(TypedDict):
-    epoch: int
     trained_parameters: int
-    train: Numbers
+    epoch: NotRequired[int]
+    train: NotRequired[Numbers]
 
 
 class History(TypedDict):

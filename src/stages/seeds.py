@@ -9,13 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
-
 from compaug import params
-from compaug.evaluation import longtable
-from compaug.evaluation.longtable import pick
 from compaug.experiments import NONE
-from compaug.reports import number
 from stages import parser, run
 
 PARAMS = ["run"]
@@ -25,11 +20,16 @@ CONTROLS = {NONE: "no augmentation", "oversample": "repeating the support texts"
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     cell = params.load(args.params, PARAMS)["run"]
+    from compaug.evaluation import longtable  # after the cheap checks: pandas is slow to import
+
     print(line(longtable.read(args.reports)[0], cell.benchmark, cell.scale, cell.generator, cell.classifier))
 
 
-def line(frame: pd.DataFrame, benchmark: str, scale: str, generator: str, classifier: str) -> str:
-    """Smallest and largest gain over the seeds of current rows, over each control."""
+def line(frame, benchmark: str, scale: str, generator: str, classifier: str) -> str:
+    """Smallest and largest gain over the seeds of current rows, over each control; `frame` is the long table."""
+    from compaug.evaluation.longtable import pick
+    from compaug.reports import number
+
     own = {"scale": scale, "classifier": classifier, "selection": "top_k", "decoding": "threshold", "commit": ""}
     rows = pick(frame, split="unseen", metric="acc", **own)
     rows = rows[rows["benchmark"].isin([benchmark, f"{benchmark}+{scale}"])].drop_duplicates(["generator", "seed"])

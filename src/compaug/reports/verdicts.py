@@ -64,8 +64,12 @@ def of_augmentation(results: Results) -> list[dict]:
     gains = pick(results.gains, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
     there = set(gains["experiment"])
     shown, made, told = [name for name in COMPARISONS if name in there] or sorted(there), [], set()
+    current = {benchmark.partition("+")[0] for benchmark in gains[gains["commit"] == ""]["benchmark"]}
     for experiment, benchmark, rows in results.of(*shown):
-        if benchmark in told:
+        archived = (
+            bool(set(rows["commit"]) - {""}) and benchmark.partition("+")[0] in current
+        )  # the corpus as it was once
+        if benchmark in told or archived:
             continue
         acc = pick(rows, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
         found = summaries(pick(acc, split=("iid", "unseen")), "split", "generator")

@@ -38,6 +38,13 @@ class Task:
 
     def of_model(self, facts: Mapping, folder: Path) -> Task:
         """This task with the prompt that the model in `folder` learned. InputError when it belongs to other labels."""
-        if tuple(facts["labels"]) != self.labels.names:
+        labels, prompt = facts.get("labels"), facts.get("prompt")
+        if (
+            not isinstance(labels, list | tuple)
+            or not isinstance(prompt, dict)
+            or set(prompt) != set(self.facts()["prompt"])
+        ):
+            raise InputError(f"{folder}: says no labels or no prompt; train the generator again")
+        if tuple(labels) != self.labels.names:
             raise InputError(f"{folder}: trained for other labels than those of the split; train the generator again")
-        return replace(self, **facts["prompt"])
+        return replace(self, **prompt)
