@@ -220,7 +220,11 @@ def _tokens(folder: Path) -> None:
         (_config(num_hidden_layers=-1), "cannot be loaded as a model"),
         (_config(num_attention_heads=5), "cannot be loaded as a model"),
         (_config(hidden_activation="none such"), "cannot be loaded as a model"),
-        (lambda folder: (folder / "config.json").write_text("[]"), "cannot be loaded as a model"),
+        (
+            lambda folder: (folder / "config.json").write_text("[]"),
+            "config.json: the file: Input should be a valid dict",
+        ),
+        (lambda folder: (folder / "config.json").write_text('{"norm_eps": NaN}'), "config.json: not valid JSON .*NaN"),
         (lambda folder: (folder / "tokenizer.json").write_text("[]"), "cannot be loaded as a model"),
         (lambda folder: (folder / "tokenizer_config.json").write_text("[]"), "cannot be loaded as a model"),
         (lambda folder: (folder / "model.safetensors").write_bytes(b""), "cannot be loaded as a model"),

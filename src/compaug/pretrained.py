@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -123,6 +124,7 @@ def check_files(folder: Path | str) -> None:
         raise InputError(f"{folder}: no such model folder; run the backbones stage or mend the path")
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: config.json is missing; a model folder has config.json, {WEIGHTS} and a tokenizer")
+    read_json(folder / "config.json", dict[str, Any], "fetch the folder again")  # transformers takes NaN for a number
     for name in _weight_files(folder):
         if not (folder / name).is_file():
             raise InputError(
