@@ -338,18 +338,22 @@ def test_the_stage_reads_train_texts_only_and_makes_the_role_it_is_asked_for(tmp
 # ---------------------------------------------------------------- span corruption
 
 
-def test_half_of_the_texts_with_a_prompt_are_written_from_it(folders):
+def test_in_half_of_the_batches_texts_with_a_prompt_are_written_from_it(folders):
     tokenizer, _ = LOADERS["seq2seq"](folders["seq2seq"])
-    texts = [("with joy :", text) for text in TEXTS] + [("", TEXTS[0])] * 8
+    texts = [("with joy :", text) for text in TEXTS[:6]] + [("", TEXTS[0])] * 2
     objective = _span_corruption(tokenizer, texts, tiny(pretraining="prompted"))
     seed_everything(0)
-    batch = objective.collate(objective.rows)
-    sources = tokenizer.batch_decode(batch["input_ids"], skip_special_tokens=False)
-    written = [source.startswith("with joy :<|endoftext|>") for source in sources]
-    assert 0.35 < sum(written[: len(TEXTS)]) / len(TEXTS) < 0.65 and not any(written[len(TEXTS) :])
-    for from_prompt, labels, text in zip(written, batch["labels"], TEXTS, strict=False):
-        target = tokenizer.decode(labels[labels != IGNORED])
-        assert target == f"{text}<|endoftext|>" if from_prompt else "<extra_id_0>" in target
+    writing = 0
+    for _ in range(100):
+        batch = objective.collate(objective.rows)
+        sources = tokenizer.batch_decode(batch["input_ids"], skip_special_tokens=False)
+        written = [source.startswith("with joy :<|endoftext|>") for source in sources]
+        assert written in ([True] * 6 + [False] * 2, [False] * 8)
+        writing += written[0]
+        for from_prompt, labels, (_, text) in zip(written, batch["labels"], texts, strict=True):
+            target = tokenizer.decode(labels[labels != IGNORED])
+            assert target == f"{text}<|endoftext|>" if from_prompt else "<extra_id_0>" in target
+    assert 35 < writing < 65
 
 
 @given(st.lists(st.integers(100, 200), min_size=2, max_size=80), st.integers(0, 1000))

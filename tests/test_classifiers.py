@@ -165,6 +165,17 @@ def test_training_bert_p_changes_no_weight_of_the_backbone(encoder, model_of):
     assert history[0]["trained_parameters"] == 4 * layers * 2 * width + (width + 1) * 2 * labels
 
 
+def test_bert_p_learns_what_its_frozen_encoder_holds(encoder, model_of, tmp_path):
+    """In front of an encoder that BERT has tuned on the task a few epochs are enough; in front of one that knows nothing of it they are not:
+    what keeps BERT+P low on the tiny encoder of `diagnostic` is that encoder, which has only restored words."""
+    few = OWN["bert_p"].model_copy(update={"epochs": 10})
+    tuned, right = model_of("bert")[0], {}
+    for name, frozen in (("as given", encoder), ("tuned", tuned)):
+        bert_p.train(examples(), LABELS, few, frozen, tmp_path / name, 13, "toy", [])
+        right[name] = ((bert_p.predict(tmp_path / name, TEXTS) > 0.5) == GOLD).all(1).mean()
+    assert right["tuned"] >= 0.9 and right["as given"] <= 0.6, right
+
+
 def test_keys_and_values_of_real_tokens_as_prefix_change_what_the_text_attends_to(encoder):
     """With a prefix of no weight on any value and equal keys the states differ from the encoder's; without prefix they are its own."""
     model, tokenizer, _ = network("bert_p", encoder)

@@ -250,6 +250,7 @@ LATE = {
     ),
     "the split's own size": ({"generator": "ld_vae", "support": 50}, "that support size is the split's own"),
     "halves without a seen test set": ({"half": ["a", "b"]}, "half: diagnostic has no seen test set; set `split_opt"),
+    "an oracle of real texts": ({"benchmark": "own", "generator": "oracle"}, "no grammar of own's texts is known"),
     "an unknown benchmark": ({"benchmark": "x"}, "unknown benchmark 'x': there is no "),
     "a scale that the corpus lacks": ({"scale": "paper"}, "there is no scale 'paper'; there is tiny"),
 }

@@ -15,7 +15,7 @@ from toys import backbones
 
 from compaug.evaluation import quality
 from compaug.pretrained import load_decoder
-from compaug.records import Example
+from compaug.records import Example, Labels
 
 ROOT = Path(__file__).parents[1]
 words = st.lists(st.sampled_from("abc"), max_size=14).map(" ".join)
@@ -25,6 +25,13 @@ def test_distinct_n_counts_different_ngrams():
     assert quality.distinct(["a b a b", "b A"], 1) == 2 / 6
     assert quality.distinct(["a b a b", "b A"], 2) == 2 / 4  # ab ba ab, ba
     assert quality.distinct(["a", ""], 2) is None
+
+
+def test_coverage_counts_the_draws_of_compositions_that_have_a_text():
+    labels = Labels(("a", "b", "c"), ("a", "b", "c"))
+    kept = [Example("1", "x", (0, 1)), Example("2", "y", (0, 1)), Example("3", "z", (2,))]
+    assert quality.coverage(kept, {"a+b": 6, "b+c": 3, "c": 1}, labels) == 70
+    assert quality.coverage(kept, {}, labels) is None and quality.coverage([], {"a": 2}, labels) == 0
 
 
 def test_self_bleu_is_100_for_copies_and_low_for_texts_without_common_words():

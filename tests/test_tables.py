@@ -118,15 +118,16 @@ def test_generators_stand_beside_the_oracles_curve(tmp_path):
     rows += lines("acc", (1.0, 1.0, 1.0), "ld_vae", experiment="fidelity", selection="mode=random")
     rows += lines("acc", (30.0, 30.0, 30.0), "concat", experiment="fidelity")  # its texts were not measured
     rows += lines("fidelity_kept", (90.0, 92.0, 94.0), "ld_vae", experiment="fidelity", decoding="any")
+    rows += lines("quality_coverage", (60.0, 62.0, 64.0), "ld_vae", experiment="fidelity", decoding="any")
     results = longtables.load(longtables.reports(tmp_path / "reports", rows))
     (table,) = contents.tables("accuracy_by_fidelity", results)
-    shown = [[row[0], row[1].shown, row[2].shown] for row in table.rows]
+    shown = [[row[0], *(cell.shown for cell in row[1:])] for row in table.rows]
     assert shown == [
-        ["`none`", "no texts", "22.00"],
-        ["`oracle`, 0 % right", "0.00", "20.00"],
-        ["`oracle`, 60 % right", "60.00", "45.00"],
-        ["`oracle`, 100 % right", "100.00", "60.00"],
-        ["`ld_vae`", "92.00", "42.00"],
+        ["`none`", "no texts", "–", "22.00"],
+        ["`oracle`, 0 % right", "0.00", "100.00", "20.00"],
+        ["`oracle`, 60 % right", "60.00", "100.00", "45.00"],
+        ["`oracle`, 100 % right", "100.00", "100.00", "60.00"],
+        ["`ld_vae`", "92.00", "62.00", "42.00"],
     ]
     (figure,) = contents.figures("accuracy_by_fidelity", results)
     figure.draw(tmp_path / "fidelity")
@@ -139,7 +140,7 @@ def test_the_range_over_committed_seeds_is_of_the_cell_and_its_controls(reports)
         "Over the committed seeds 13, 21, 42: +5.00 to +5.00 points over no augmentation, +1.00 to +1.00 points over repeating the support texts."
     )
     assert "over repeating" not in seeds.line(frame, "diagnostic", "tiny", "oversample", "bert")
-    assert "`make grid EXPERIMENT=paper` makes them" in seeds.line(frame, "own", "tiny", "ld_vae", "bert")
+    assert "an experiment with this cell makes them" in seeds.line(frame, "own", "tiny", "ld_vae", "bert")
 
 
 def test_table_5_pairs_the_filter_with_random_selection(reports):

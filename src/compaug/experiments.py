@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from compaug import classifiers, generators, named, params
+from compaug.benchmarks.parameters import GRAMMARS
 from compaug.records import InputError, read_yaml
 
 FILE = Path("configs/experiments.yaml")
@@ -259,6 +260,10 @@ def check(experiments: Iterable[Experiment], settings: Path) -> None:
 
 def _check_settings(cell: Cell, settings: Path) -> None:
     found = _parsed(settings, cell.benchmark, cell.scale, _edits(cell))
+    if cell.generator == ORACLE and found.corpus.reader not in GRAMMARS:
+        raise InputError(
+            f"generator oracle: no grammar of {cell.benchmark}'s texts is known; take it out of that benchmark's cells"
+        )
     if cell.half and not found.split.seen_test:
         raise InputError(f"half: {cell.corpus} has no seen test set; set `split_options: seen_test=<rows>`")
     if found.sizes.support_size in (cell.label_support, cell.text_support, cell.support):

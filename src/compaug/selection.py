@@ -79,9 +79,7 @@ def counts(requests: Sequence[tuple[int, ...]], fates: Sequence[tuple[int, str]]
 
 def jaccard(predicted: np.ndarray, requested: Sequence[Sequence[int]]) -> np.ndarray:
     """Jaccard index of each row's predicted labels (bool [n, n_labels]) and its requested set; 0 for an empty prediction."""
-    wanted = np.zeros_like(predicted)
-    for row, labels in enumerate(requested):
-        wanted[row, list(labels)] = True
+    wanted = _matrix(requested, predicted.shape[1])
     union = (predicted | wanted).sum(1)
     return np.where(union > 0, (predicted & wanted).sum(1) / np.maximum(union, 1), 0.0)
 
@@ -89,11 +87,17 @@ def jaccard(predicted: np.ndarray, requested: Sequence[Sequence[int]]) -> np.nda
 def log_joint(probabilities: np.ndarray, requested: Sequence[Sequence[int]]) -> np.ndarray:
     """log of the filter's probability of exactly the requested set, its labels [n, n_labels] being independent. Unlike the Jaccard index it
     tells a text that just passes from one without doubt, so that few texts tie.  # [n]"""
-    wanted = np.zeros(probabilities.shape, dtype=bool)
-    for row, labels in enumerate(requested):
-        wanted[row, list(labels)] = True
+    wanted = _matrix(requested, probabilities.shape[1])
     bounded = np.clip(probabilities.astype(np.float64), CERTAIN, 1 - CERTAIN)
     return np.where(wanted, np.log(bounded), np.log1p(-bounded)).sum(1)
+
+
+def _matrix(label_sets: Sequence[Sequence[int]], n_labels: int) -> np.ndarray:
+    """Which labels each set has.  # bool [n, n_labels]"""
+    wanted = np.zeros((len(label_sets), n_labels), dtype=bool)
+    for row, labels in enumerate(label_sets):
+        wanted[row, list(labels)] = True
+    return wanted
 
 
 def among(n: int, k: int, overgenerate: float | None) -> int:

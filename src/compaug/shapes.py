@@ -107,6 +107,7 @@ class Requests(TypedDict):
     """Side-car of the label generator."""
 
     requested: int
+    compositions: NotRequired[Counts]  # how often each was drawn
     rejected: NotRequired[Counts]
     rejection_rate: NotRequired[Number]
 
@@ -141,6 +142,7 @@ class Quality(TypedDict):
     filter: NotRequired[dict[str, Number | None]]
     copied: NotRequired[dict[str, Number | None]]
     words: NotRequired[dict[str, Number | None]]
+    coverage: NotRequired[Number | None]
     perplexity: NotRequired[Number | None]
     self_bleu: NotRequired[Number | None]
     distinct_1: NotRequired[Number | None]

@@ -17,7 +17,7 @@ from compaug import params, shapes
 from compaug.benchmarks import oracle_for
 from compaug.evaluation import grammar
 from compaug.evaluation.metrics import DECIMALS
-from compaug.evaluation.quality import measure
+from compaug.evaluation.quality import coverage, measure
 from compaug.records import Labels, iter_jsonl, read_json, read_jsonl, write_json
 from compaug.tasks import TASKS
 from stages import cost_of, parser, run
@@ -41,7 +41,9 @@ def main(argv: list[str] | None = None) -> None:
         made = dict(measure(kept, corpus, args.decoder, task.source))
         made["selection"] = _only(SELECTION, read_json(args.selected.with_suffix(".json"), shapes.SideCar))
         if args.compositions:
-            made["label_generator"] = _only(LABEL_GENERATOR, read_json(args.compositions, shapes.Requests))
+            asked = read_json(args.compositions, shapes.Requests)
+            made["label_generator"] = _only(LABEL_GENERATOR, asked)
+            made["coverage"] = coverage(kept, asked.get("compositions", {}), labels)
         if known := oracle_for(blocks["reader"], blocks["options"]):
             counts = {"n_raw": len(written), "n_kept": len(kept)}
             shares = {"raw": grammar.fidelity(known, written), "kept": grammar.fidelity(known, kept)}

@@ -42,7 +42,7 @@ def line(frame, benchmark: str, scale: str, generator: str, classifier: str) -> 
         if len(gain):
             said.append((f"{number(gain.min(), True)} to {number(gain.max(), True)} points over {words}", gain.index))
     if not said:
-        return f"No committed seeds of `{generator}` on {benchmark}: `make grid EXPERIMENT=paper` makes them."
+        return f"No committed seeds of `{generator}` on {benchmark}: an experiment with this cell makes them (configs/experiments.yaml)."
     seeds = ", ".join(map(str, sorted(set(said[0][1]))))
     return f"Over the committed seeds {seeds}: {', '.join(words for words, _ in said)}."
 

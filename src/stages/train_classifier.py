@@ -22,9 +22,8 @@ from compaug.records import (
     InputError,
     Labels,
     atomic_dir,
-    iter_rows,
-    label_ids,
     read_jsonl,
+    read_label_sets,
     sub_seed,
     text_key,
     write_json,
@@ -45,7 +44,7 @@ def main(argv: list[str] | None = None) -> None:
     )
     if args.texts is not None:
         synthetic = _head(args.synthetic, synthetic, args.texts)
-    drawn = _requests(args.compositions, len(labels)) if args.compositions else None
+    drawn = read_label_sets(args.compositions, len(labels)) if args.compositions else None
     from compaug.training import checkpoints_kept, holdout  # after the cheap checks: torch is slow to import
 
     model, seed = classifiers.load(args.classifier), sub_seed(args.seed, "classifier")
@@ -86,19 +85,6 @@ def _head(path: Path | None, synthetic: list[Example], n: int) -> list[Example]:
     if n < 0 or n > len(synthetic):
         raise InputError(f"--texts {n}: {path or '--synthetic'} has {len(synthetic)} texts; lower it or raise sizes.k")
     return synthetic[:n]
-
-
-def _requests(path: Path, n_labels: int) -> list[tuple[int, ...]]:
-    """The label sets that the label generator drew. InputError names file and line."""
-    drawn = []
-    for number, row in iter_rows(path):
-        try:
-            drawn.append(label_ids(row["requested_labels"], n_labels))
-        except (KeyError, TypeError, InputError):
-            raise InputError(
-                f"{path}:{number}: `requested_labels` is no list of label ids; run label_generator again"
-            ) from None
-    return drawn
 
 
 def predicted(model, model_dir: Path, split: str, examples: Sequence[Example]) -> Iterator[dict]:

@@ -11,7 +11,7 @@ from typing import Any
 from compaug.benchmarks import aapd, goemotions, imdb, semeval, tabular
 from compaug.benchmarks.corpus import Corpus, describe
 from compaug.benchmarks.fetch import obtain
-from compaug.benchmarks.parameters import File
+from compaug.benchmarks.parameters import GRAMMARS, File
 from compaug.records import InputError
 
 __all__ = ["READERS", "Corpus", "describe", "oracle_for", "read"]
@@ -53,7 +53,7 @@ def read(
 
 def oracle_for(reader: str, options: Mapping[str, Any]) -> SimpleNamespace | None:
     """The grammar of a corpus made from one (`evaluation.grammar.KnownGrammar`), or None. Reports judge with it; no method may."""
-    if reader != "diagnostic":
+    if reader not in GRAMMARS:
         return None
     from compaug.benchmarks import diagnostic
 

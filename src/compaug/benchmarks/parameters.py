@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 
 from compaug.blocks import Block, Positive, Rate, Words
 
+GRAMMARS = ("diagnostic",)  # readers of corpora made from a known grammar (benchmarks.oracle_for)
+
 
 class File(Block):
     """A raw file: its canonical address, the SHA-256 of its uncompressed bytes, its path below the mirror."""

@@ -111,9 +111,8 @@ class Decoded:
     prior: Prior | None = None  # None: that of the case
     chosen: Weights | None = None
     correction: np.ndarray | None = None  # of the candidates [K]; None: what `chosen` makes of the prior
-    control: Mapping[str, float] = field(
-        default_factory=dict
-    )  # what a control of the composition prior chose on the folds
+    # What a control of the composition prior chose on the folds.
+    control: Mapping[str, float] = field(default_factory=dict)
 
     def ausuc(self, case: Case) -> float:
         """Area under the seen-unseen curve, in [0, 1]."""

@@ -54,11 +54,9 @@ def stacking_constant(folds: Sequence[Fold]) -> float:
     constants, curve = seen_unseen_curve(seen, unseen)
     harmonic = harmonic_mean(curve[:, 0], curve[:, 1])
     best = int(np.flatnonzero(harmonic >= harmonic.max() - 1e-12)[0])
-    low, high = (
-        constants[best],
-        constants[min(best + 1, len(constants) - 1)],
-    )  # the accuracies hold from the one up to the other
-    finite = [value for value in (low, high) if np.isfinite(value)]
+    finite = [
+        value for value in constants[best : best + 2] if np.isfinite(value)
+    ]  # they hold from the one up to the next
     return float(np.mean(finite)) if finite else 0.0
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.records import Example, sub_seed, text_key
+from compaug.records import Example, Labels, sub_seed, text_key
 
 SAMPLE = 500  # texts
 BLEU_TEXTS = 100  # of the sample, each against all others
@@ -116,7 +116,7 @@ def perplexity(prompts: Sequence[str], texts: Sequence[str], decoder: Path) -> f
             scores = model(batch).logits[:, :-1].float().log_softmax(-1)  # padding comes after every token that counts
             chosen = scores.gather(2, batch[:, 1:, None]).squeeze(2) * mask[:, 1:]
             total, count = total - float(chosen.sum()), count + int(mask[:, 1:].sum())
-    return math.exp(total / count)
+    return math.exp(total / count) if count else None  # prompts that leave no room
 
 
 def agreement(examples: Sequence[Example]) -> dict[str, float | None]:
@@ -125,6 +125,14 @@ def agreement(examples: Sequence[Example]) -> dict[str, float | None]:
     if not scores:
         return {"jacc": None, "exact": None}
     return {"jacc": float(np.mean(scores)), "exact": float(np.mean([score == 1.0 for score in scores]))}
+
+
+def coverage(kept: Sequence[Example], drawn: Mapping[str, int], labels: Labels) -> float | None:
+    """Percent of the draws of the label generator, {composition: how often}, whose composition has a kept text: below 100 where a generator
+    cannot make some (Concat), or the filter takes all texts of one."""
+    written = {labels.key(example.labels) for example in kept}
+    total = sum(drawn.values())
+    return 100 * sum(times for composition, times in drawn.items() if composition in written) / total if total else None
 
 
 def measure(

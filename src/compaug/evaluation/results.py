@@ -28,6 +28,7 @@ Facts about a cell (decoding any):
     fidelity_raw fidelity_kept: percent of all and of the kept texts with all requested labels and no other (known grammars)
     known: percent of the unseen rows whose composition is a candidate of the composition prior
     unparsed_rows unparsed_pieces: of a classifier that writes its answers
+    quality_coverage: percent of the label generator's draws whose composition has a kept text
     quality_<measure>: of the kept texts (quality_self_bleu, quality_copied_exact, quality_words_mean, quality_filter_jacc, ...)
     judged_<reader>_<acc|corr|comp>, reader_<acc|corr|comp|n>: what a reader (oracle, classifier) finds in the kept texts against
     what was asked, and how that classifier reads real texts of the same compositions

@@ -11,11 +11,8 @@ from compaug.reports.queries import FIRST, Results
 
 TITLE = "Does it help?"
 EXPERIMENT = "paper"
-COMPARISONS = (
-    "paper",
-    "fidelity",
-    "small",
-)  # experiments that compare generators: of each benchmark the first that has it
+# Experiments that compare generators: of each benchmark the first that has it.
+COMPARISONS = ("paper", "fidelity", "small")
 INTRO = (
     "Accuracy on new combinations in percent, mean over seeds; gain with its 95 % interval over seeds. The best generator is the best of all, and the "
     "tests are corrected for that. The composition prior adds no text: it tells the decoding which combinations the target has."
@@ -66,10 +63,8 @@ def of_augmentation(results: Results) -> list[dict]:
     shown, made, told = [name for name in COMPARISONS if name in there] or sorted(there), [], set()
     current = {benchmark.partition("+")[0] for benchmark in gains[gains["commit"] == ""]["benchmark"]}
     for experiment, benchmark, rows in results.of(*shown):
-        archived = (
-            bool(set(rows["commit"]) - {""}) and benchmark.partition("+")[0] in current
-        )  # the corpus as it was once
-        if benchmark in told or archived:
+        as_it_was = set(rows["commit"]) != {""} and benchmark.partition("+")[0] in current
+        if benchmark in told or as_it_was:
             continue
         acc = pick(rows, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
         found = summaries(pick(acc, split=("iid", "unseen")), "split", "generator")
