@@ -265,6 +265,13 @@ def test_a_folder_is_copied_by_a_path_with_an_environment_variable(folders, tmp_
         make("encoder", tmp_path / "absent", Backbone(kind="path", path="nowhere"))
 
 
+def test_a_given_folder_that_does_not_fit_is_named_as_it_was_given(folders, tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_MODELS", str(folders["decoder"].parent))
+    with pytest.raises(InputError, match=r"^\$\{MY_MODELS\}/decoder: .*not an encoder") as refused:
+        make("encoder", tmp_path / "copy", Backbone(kind="path", path="${MY_MODELS}/decoder"))
+    assert str(tmp_path / "copy") not in str(refused.value)
+
+
 def test_a_hub_model_without_a_network_is_one_clear_line(offline, tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # no waiting for retries
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))

@@ -12,10 +12,13 @@ from pathlib import Path
 import pytest
 import torch
 from parameters import written
+from toys import backbones
 
 from compaug import params, training
 from compaug.benchmarks import corpus, diagnostic, tabular
 from compaug.engine import locks
+from compaug.evaluation import plots
+from compaug.pretrained import load_decoder
 from compaug.records import (
     InputError,
     Labels,
@@ -27,7 +30,8 @@ from compaug.records import (
     write_json,
     write_text,
 )
-from stages import synthesize, verify
+from compaug.reports.paper import read_paper_values
+from stages import grid, synthesize, verify
 
 ROOT = Path(__file__).parents[1]
 GONE = 2**22 + 1  # above every process number of Linux
@@ -231,6 +235,48 @@ def test_a_flipped_byte_in_the_cache_is_found_and_its_stage_is_named(pipeline, c
     assert verify.damaged(pipeline) == 0 and victim.read_bytes() == b"you\n"
 
 
+FULL = """\
+mount -t tmpfs -o size=2m none cache || exit 77
+{python} -m stages.grid --workers 1 dvc.yaml && exit 1
+mount -o remount,size=20m cache && rm -rf cache/*
+exec {python} -m stages.grid --workers 1 dvc.yaml
+"""
+
+
+@pytest.mark.slow
+def test_a_full_cache_fails_its_stage_which_is_built_again_when_there_is_room(tmp_path):
+    """DVC itself ends well: it says that files did not reach the cache and locks the stage."""
+    (tmp_path / "cache").mkdir()
+    write_text(
+        tmp_path / "dvc.yaml",
+        "stages:\n  one:\n    cmd: mkdir out && split -n 5 word out/\n    deps:\n    - word\n    outs:\n    - out\n",
+    )
+    (tmp_path / "word").write_bytes(os.urandom(3_000_000))
+    for words in (["git", "init", "-q"], ["dvc", "init", "-q"], ["dvc", "config", "cache.dir", "cache"]):
+        subprocess.run(words, cwd=tmp_path, check=True)
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", FULL.format(python=sys.executable)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode == 77 or "unshare" in done.stderr:
+        pytest.skip("no file system of a given size can be mounted here")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "error: the cache does not hold all outputs of this stage" in done.stderr and "Traceback" not in done.stderr
+    assert len([*(tmp_path / "out").iterdir()]) == 5
+
+
+def test_parameters_that_are_not_there_are_named_by_their_file(pipeline, capsys):
+    write_text("dvc.yaml", "stages:\n  one:\n    cmd: echo ${run.generator} > out\n    outs:\n    - out\n")
+    for content, said in (
+        (None, "params.yaml: no such file"),
+        ("", "params.yaml: expected a mapping"),
+        ("sizes: {}", "params.yaml: run: "),
+    ):
+        if content is not None:
+            Path("params.yaml").write_text(content)
+        with pytest.raises(InputError, match=said):
+            grid.main(["dvc.yaml"])
+
+
 # ---------------------------------------------------------------- sizes that cannot fit
 
 IMPOSSIBLE = {
@@ -355,3 +401,46 @@ def test_a_length_that_holds_no_text_is_refused(tmp_path, key):
 def test_an_impossible_size_of_the_diagnostic_corpus_does_not_run_for_ever(size):
     with pytest.raises(InputError, match="give a whole number of texts from 1 to 1,000,000"):
         diagnostic.read({"size": size}, 7)
+
+
+# ---------------------------------------------------------------- what the lab found
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "composition,train\n",
+        "HEADER\na,1\n",
+        "HEADER\nHEADER\n",
+        'HEADER\n"' + "[" * 200_000,
+        "HEADER\na,1,2,3,4,5,6\n",
+    ],
+)
+def test_damaged_plot_data_is_one_line(tmp_path, content):
+    path = tmp_path / "counts.csv"
+    path.write_text(content.replace("HEADER", ",".join(plots.COLUMNS["counts.csv"])))
+    with pytest.raises(InputError, match=r"counts\.csv:\d+: .*; run the evaluate stage again"):
+        plots.read(path)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", "null", "tables: {table_1: {rows: {}}}", "a: [" * 20_000, "a:\n- b\nc"]
+)
+def test_damaged_numbers_of_the_paper_are_one_line(tmp_path, content):
+    path = tmp_path / "paper_values.yaml"
+    path.write_text(content)
+    with pytest.raises(InputError, match=r"paper_values\.yaml: .*") as refused:
+        read_paper_values(path)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_model_folder_with_nan_in_any_configuration_is_refused(tmp_path):
+    folder = backbones(tmp_path)["decoder"]
+    for name in ("config.json", "generation_config.json", "tokenizer_config.json"):
+        before = (folder / name).read_text(encoding="utf-8") if (folder / name).exists() else "{}"
+        (folder / name).write_text(before.replace("{", '{"eos_token_id": NaN, ', 1).replace(", }", "}"))
+        with pytest.raises(InputError, match=rf"{name}: not valid JSON \(NaN is no number\)"):
+            load_decoder(folder)
+        (folder / name).write_text(before)
+    load_decoder(folder)

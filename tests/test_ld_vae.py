@@ -417,8 +417,12 @@ def test_training_twice_writes_the_same_bytes(folders, tmp_path):
     assert file_digest(tmp_path / "one") == file_digest(tmp_path / "two")
 
 
-def test_clusters_cover_the_labeled_texts_and_shrink_with_the_data(folders, tmp_path):
+def test_clusters_cover_the_labeled_texts_and_shrink_with_the_data_and_say_so(folders, tmp_path, capsys):
     train(folders, tmp_path / "g", clusters=200)
+    assert (
+        f"note: clusters: {len(LABELED) // 5} instead of 200, one for 5 of {len(LABELED)} texts\n"
+        in capsys.readouterr().err
+    )
     clusters = json.loads((tmp_path / "g" / "clusters.json").read_text())
     assert set(clusters) == {e.id for e in LABELED}
     assert load_file(tmp_path / "g" / "model.safetensors")["centroids"].shape == (len(LABELED) // 5, 16)

@@ -161,6 +161,12 @@ def test_a_label_rarer_than_the_floor_stays_in_training_entirely():
         assert choice.relaxations == ("e has 20 examples in all, fewer than 50: all of them stay in training",)
 
 
+def test_a_corpus_of_one_text_has_no_split():
+    examples = [Example(example.id, "the same words", example.labels) for example in corpus()]
+    with pytest.raises(InputError, match=r"no row is left for the training set: .* has 1 different texts for \d+ rows"):
+        split_corpus(examples, LABELS, options())
+
+
 def test_a_training_text_that_is_tested_leaves_training_and_a_test_text_in_the_support_leaves_the_test():
     examples = corpus()
     plain = split_corpus(examples, LABELS, options())

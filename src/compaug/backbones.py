@@ -87,7 +87,10 @@ def prepare(
     """
     known = prompts if spec.pretraining == "prompted" and prompts is not None else [""] * len(texts)
     KINDS[spec.kind](role, spec, list(zip(known, texts, strict=True)), out_dir, seed, work_dir)
-    LOADERS[role](out_dir)
+    try:
+        LOADERS[role](out_dir)
+    except InputError as error:  # the folder is a temporary one; what the user gave is what has to be mended
+        raise InputError(str(error).replace(str(out_dir), spec.path or f"{role} {spec.name or spec.kind}")) from None
 
 
 # ---------------------------------------------------------------- given models

@@ -7,6 +7,7 @@ has made the folders.
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from compaug.training import batches_by_length
 __all__ = ["BaseModelOutput", "DynamicCache", "EncoderDecoderCache", "PreTrainedModel"]  # for others
 
 IGNORED = -100  # label id that a language-model loss skips
+CONFIGURATIONS = ("config.json", "generation_config.json", "tokenizer_config.json")
 WEIGHTS, WEIGHTS_INDEX = "model.safetensors", "model.safetensors.index.json"
 TOKENIZER_FILES = (("tokenizer.json",), ("vocab.txt",), ("vocab.json", "merges.txt"), ("spiece.model",))
 
@@ -124,7 +126,9 @@ def check_files(folder: Path | str) -> None:
         raise InputError(f"{folder}: no such model folder; run the backbones stage or mend the path")
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: config.json is missing; a model folder has config.json, {WEIGHTS} and a tokenizer")
-    read_json(folder / "config.json", dict[str, Any], "fetch the folder again")  # transformers takes NaN for a number
+    for file in CONFIGURATIONS:
+        if (folder / file).is_file():
+            read_json(folder / file, dict[str, Any], "fetch the folder again")  # transformers takes NaN for a number
     for name in _weight_files(folder):
         if not (folder / name).is_file():
             raise InputError(
@@ -211,6 +215,15 @@ def pad(rows: Sequence[Sequence[int]], value: int) -> tuple[torch.Tensor, torch.
     ids = torch.tensor([list(row) + [value] * (longest - len(row)) for row in rows])
     mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
     return ids, mask
+
+
+def say_cut(what: str, cut: int, of: int, max_length: int) -> None:
+    """A line on standard error where texts lose their ends."""
+    if cut:
+        print(
+            f"note: {what}: {cut} of {of} texts ({cut / of:.1%}) are longer than max_length, {max_length} tokens, and are cut",
+            file=sys.stderr,
+        )
 
 
 def encode_states(

@@ -395,16 +395,21 @@ def read_json(path: Path | str, shape: Any = Any, remedy: str = "delete it and r
         raise InputError(f"{path}: no such file; run the stage that makes it (`dvc repro`)") from None
     except ValueError as error:
         raise InputError(f"{path}: not valid JSON ({error}); {remedy}") from None
-    if shape is not Any:
-        from pydantic import ValidationError  # most stages have loaded it for their parameters
-
-        try:
-            _checker(shape).validate_python(value, strict=True)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(map(str, first["loc"])) or "the file"
-            raise InputError(f"{path}: {place}: {first['msg']}; {remedy}") from None
+    _check(value, shape, path, remedy)
     return value
+
+
+def _check(value: Any, shape: Any, path: Path | str, remedy: str) -> None:
+    if shape is Any:
+        return
+    from pydantic import ValidationError  # most stages have loaded it for their parameters
+
+    try:
+        _checker(shape).validate_python(value, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise InputError(f"{path}: {place}: {first['msg']}; {remedy}") from None
 
 
 @cache
@@ -414,9 +419,9 @@ def _checker(shape: Any) -> Any:
     return TypeAdapter(shape)
 
 
-def read_yaml(path: Path | str) -> dict:
-    """A mapping from a YAML file, safe types alone, read in C where PyYAML has that: params.yaml takes ten times as long in Python.
-    InputError for anything else."""
+def read_yaml(path: Path | str, shape: Any = Any) -> dict:
+    """A mapping from a YAML file, safe types alone, read in C where PyYAML has that: params.yaml takes ten times as long in Python; checked
+    against its type in `compaug.shapes` where it has one. InputError for anything else."""
     import yaml  # most stages' files are JSON
 
     try:
@@ -432,6 +437,7 @@ def read_yaml(path: Path | str) -> dict:
         raise InputError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
     if not isinstance(found, dict):
         raise InputError(f"{path}: expected a mapping of blocks; restore it with `git checkout {path}`")
+    _check(found, shape, path, f"restore it with `git checkout {path}`")
     return found
 
 

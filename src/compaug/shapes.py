@@ -36,6 +36,27 @@ class SplitFacts(TypedDict):
     test_compositions: dict[str, Any]
 
 
+class PaperTable(TypedDict):
+    rows: dict[str, Any]
+    dataset: NotRequired[str]
+
+
+PaperTables = TypedDict("PaperTables", {f"table_{number}": PaperTable for number in (1, 2, 3, 4, 5, 6, 7, 8, 10)})
+
+
+class PaperFigure(TypedDict):
+    facts: dict[str, Any]
+
+
+class PaperValues(TypedDict):
+    """reports/paper_values.yaml"""
+
+    row_of_generator: dict[str, str]
+    row_of_classifier: dict[str, str]
+    tables: PaperTables
+    figures: dict[str, PaperFigure]
+
+
 class GoldFacts(TypedDict):
     """reports/gold/<name>.json"""
 

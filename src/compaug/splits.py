@@ -106,6 +106,12 @@ def split_corpus(
     if options.mode != "reference":
         test, repeats["test"] = _without_texts(examples, test, support)
         train, repeats["train"] = _without_texts(examples, train, order)
+    for name, left, above in (("training", train, "support and test"), ("test", test, "support")):
+        if not left:
+            raise InputError(
+                f"no row is left for the {name} set: the texts of all its rows are in the {above} set too, and the corpus has "
+                f"{len({text_key(example.text) for example in examples})} different texts for {len(examples)} rows; one text belongs in one row"
+            )
     iid_train, iid_test = iid_positions(len(examples), len(test), options.seed)
     positions = {"train": train, "support": support, "test": test, "iid_train": iid_train, "iid_test": iid_test}
     if options.seen_test:

@@ -17,6 +17,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from compaug import faults
+from compaug.faults import worlds
 from compaug.fingerprints import workplace
 from compaug.records import write_text
 from compaug.reports import markdown_table
@@ -28,12 +29,18 @@ SHOWN = 20  # of what went wrong
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     found, killed = [], []
-    with workplace.prepared(args.params) as toys, tempfile.TemporaryDirectory() as desk:
-        groups = [*faults.cheap(), *faults.steps(toys)]
-        every = faults.tried(groups, args.seed, args.faults, args.kills, Path(desk))
+
+    def add(groups) -> None:
         total = len(groups) * (args.faults + args.kills)
-        for one in tqdm(every, "faults", total, leave=False, disable=not sys.stderr.isatty()):
-            (found if isinstance(one, faults.Found) else killed).append(one)
+        with tempfile.TemporaryDirectory() as desk:
+            every = faults.tried(groups, args.seed, args.faults, args.kills, Path(desk))
+            for one in tqdm(every, "faults", total, leave=False, disable=not sys.stderr.isatty()):
+                (found if isinstance(one, faults.Found) else killed).append(one)
+
+    with worlds.reporting(args.params.absolute().parent) as groups:
+        add(groups)
+    with workplace.prepared(args.params) as toys:
+        add(worlds.of_toys(toys))
     wrong = [one for one in found if one.kind in faults.BAD]
     lost = [one for one in killed if not (one.same and one.clean)]
     if args.out:

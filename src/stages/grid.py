@@ -18,9 +18,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from compaug import engine, experiments, steps
+from compaug import engine, experiments, params, steps
 from compaug.engine import clones, clusters, locks
 from compaug.engine.progress import COMPUTED, FAILED, UNCHANGED, Progress
+from compaug.records import InputError
 from stages import run
 
 
@@ -32,7 +33,7 @@ def main(argv: list[str] | None = None) -> None:
     targets = list(dict.fromkeys(itertools.chain.from_iterable(named)))
     if args.serial:
         sys.exit(subprocess.run([sys.executable, "-m", "dvc", "repro", *targets], check=False).returncode)
-    plan = engine.plan(targets, experiments=known)
+    plan = planned(targets, known)
     if args.status:
         print(status(plan))
     elif args.dry_run:
@@ -41,6 +42,16 @@ def main(argv: list[str] | None = None) -> None:
         print(f"everything is up to date ({len(plan.ancestors)} stages)")
     else:
         build(plan, args)
+
+
+def planned(targets: list[str], known) -> engine.Plan:
+    """DVC says of a missing value where it was wanted, not where it should stand; the parameters' own check does."""
+    try:
+        return engine.plan(targets, experiments=known)
+    except InputError as error:
+        if "Could not find" in str(error):
+            params.parse("params.yaml")
+        raise
 
 
 def status(plan: engine.Plan) -> str:

@@ -104,8 +104,8 @@ def train(
     with training.checkpoints_kept():
         history = training.fit(
             model,
-            rows_of(examples, tokenizer, settings.max_length, len(labels)),
-            rows_of(validation, tokenizer, settings.max_length, len(labels)),
+            rows_of(examples, tokenizer, settings.max_length, len(labels), description),
+            rows_of(validation, tokenizer, settings.max_length, len(labels), f"{description}, validation"),
             lambda rows: collate(rows, tokenizer.pad_token_id),
             options,
             seed=sub_seed(seed, "classifier"),
@@ -120,10 +120,16 @@ def train(
     return history
 
 
-def rows_of(examples: Sequence[Example], tokenizer, max_length: int, n_labels: int) -> list[dict]:
+def rows_of(
+    examples: Sequence[Example], tokenizer, max_length: int, n_labels: int, description: str = "classifier"
+) -> list[dict]:
+    """Rows for `training.fit`. Says how many texts are cut."""
     encoded = (
         tokenizer([e.text for e in examples], truncation=True, max_length=max_length)["input_ids"] if examples else []
     )
+    full = [e.text for e, ids in zip(examples, encoded, strict=True) if len(ids) == max_length]
+    cut = sum(len(ids) > max_length for ids in tokenizer(full)["input_ids"]) if full else 0
+    pretrained.say_cut(description, cut, len(examples), max_length)
     return [
         {"id": e.id, "length": len(ids), "input_ids": ids, "targets": targets_of(e, n_labels)}
         for e, ids in zip(examples, encoded, strict=True)

@@ -29,6 +29,12 @@ TAIL = 12  # lines of a failed stage's output that are shown
 LOCKED = ("Unable to acquire lock", "is busy, it is being blocked by", "Unable to read RWLock-file")
 WAITS = (0.5, 1, 2, 4, 8, *[15] * 40)
 
+# What DVC says, and ends well all the same, where an output's files did not all reach the cache: a full disk. The stage is stale then.
+LOST = "failed to transfer"
+NO_ROOM = (
+    "error: the cache does not hold all outputs of this stage (above); make room and start again, it is built once more"
+)
+
 
 class StageFailed(Exception):
     """StageFailed(address, last lines of its log): the tasks of the stages behind it end with the same exception, which still names it."""
@@ -163,7 +169,7 @@ def make(
             process.wait()
             _running.discard(process)
         said = log.read_text(encoding="utf-8", errors="replace")
-        if process.returncode == 0:
+        if process.returncode == 0 and LOST not in said:
             if place.clones and forgotten:
                 module = [sys.executable, "-m", "compaug.engine.keep", address]
                 subprocess.run(module, cwd=folder, env=place.surroundings(folder), check=True, capture_output=True)
@@ -172,7 +178,8 @@ def make(
         if wait is None or not any(sign in said for sign in LOCKED):
             break
         time.sleep(wait)
-    raise StageFailed(address, "\n".join(said.splitlines()[-TAIL:]))
+    last = said.splitlines()[-TAIL:] + [NO_ROOM] * (LOST in said)
+    raise StageFailed(address, "\n".join(last))
 
 
 def stop() -> None:

@@ -10,9 +10,13 @@ from pathlib import Path
 
 from compaug.evaluation.gold import Gold
 from compaug.evaluation.metrics import DECIMALS
-from compaug.records import write_csv
+from compaug.records import InputError, write_csv
 
 PARTS = ("train", "support", "requested", "kept", "test")
+COLUMNS = {
+    "compositions.csv": ("composition", "texts", "baseline", "augmented", "gain"),
+    "counts.csv": ("composition", *PARTS),
+}
 
 
 def write(
@@ -31,7 +35,7 @@ def write(
         [words_of(key), row["n"], before[key], after[key], round(after[key] - before[key], DECIMALS)]
         for key, row in arms["baseline"]["per_composition"].items()
     )
-    write_csv(folder / "compositions.csv", ["composition", "texts", "baseline", "augmented", "gain"], rows)
+    write_csv(folder / "compositions.csv", COLUMNS["compositions.csv"], rows)
 
     synthetic = side_car.get("per_composition", {})
     found = {part: gold.compositions(part) for part in ("train", "support", "test")}
@@ -39,7 +43,7 @@ def write(
     rows = {key: [found[part].get(key, 0) for part in PARTS] for part in PARTS for key in found[part]}
     rows = {key: row for key, row in rows.items() if any(row[1:])}
     order = sorted(rows, key=lambda key: (-rows[key][-1], -rows[key][2], key))
-    write_csv(folder / "counts.csv", ["composition", *PARTS], ([words_of(key), *rows[key]] for key in order))
+    write_csv(folder / "counts.csv", COLUMNS["counts.csv"], ([words_of(key), *rows[key]] for key in order))
 
 
 def words_of(key: str) -> str:
@@ -47,9 +51,17 @@ def words_of(key: str) -> str:
 
 
 def read(path: Path) -> list[dict[str, str | float]]:
-    """Rows of one of these files, numbers as numbers."""
+    """Rows of one of these files, numbers as numbers. InputError names file and line."""
     with path.open(encoding="utf-8", newline="") as stream:
-        return [
-            {name: value if name == "composition" else float(value or "nan") for name, value in row.items()}
-            for row in csv.DictReader(stream)
-        ]
+        lines = csv.DictReader(stream, strict=True)
+        try:
+            if (found := tuple(lines.fieldnames or ())) != COLUMNS[path.name]:
+                raise ValueError(f"the columns are {','.join(found) or 'missing'}, not {','.join(COLUMNS[path.name])}")
+            rows = [*lines]
+            if any(None in (*row, *row.values()) for row in rows):
+                raise ValueError("a line has too few or too many fields")
+            return [
+                {name: value if name == "composition" else float(value) for name, value in row.items()} for row in rows
+            ]
+        except (ValueError, csv.Error) as error:
+            raise InputError(f"{path}:{lines.line_num}: {error}; run the evaluate stage again") from None

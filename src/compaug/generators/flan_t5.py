@@ -22,6 +22,7 @@ from compaug.pretrained import (
     load_seq2seq,
     pad,
     save,
+    say_cut,
 )
 from compaug.records import Draft, Example, atomic_dir, digest, file_digest, read_json, sub_seed, write_json
 from compaug.training import device, fit_and_validate, seed_everything
@@ -37,6 +38,7 @@ def text_rows(examples: Sequence[Example], task, tokenizer, max_length: int) -> 
     end = tokenizer.eos_token_id
     sources = tokenizer([task.source(e.labels) for e in examples], add_special_tokens=False)["input_ids"]
     targets = tokenizer([task.target(e) for e in examples], add_special_tokens=False)["input_ids"]
+    say_cut("generator", sum(len(target) + 1 > max_length for target in targets), len(examples), max_length)
     return [
         {
             "id": example.id,

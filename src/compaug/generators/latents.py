@@ -8,6 +8,7 @@ is the vanilla VAE of table 8 (spec 7.1). The options that follow the reference 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -325,6 +326,11 @@ def content_clusters(examples: Sequence[Example], params, tokenizer, encoder) ->
         return torch.zeros(0, encoder.config.hidden_size), [0] * len(examples)
     vectors = mean_states(encoder, tokenizer, [e.text for e in examples], params.max_length, ENCODER_BATCH).numpy()
     k = max(1, min(params.clusters, len(vectors) // TEXTS_PER_CLUSTER))
+    if k < params.clusters:
+        print(
+            f"note: clusters: {k} instead of {params.clusters}, one for {TEXTS_PER_CLUSTER} of {len(vectors)} texts",
+            file=sys.stderr,
+        )
     with threadpool_limits(1, user_api="openmp"):  # threads add up their parts in any order: not the same bytes twice
         means = KMeans(k, n_init="auto", random_state=0).fit(vectors)
     return torch.from_numpy(means.cluster_centers_.astype(np.float32)), means.labels_.tolist()

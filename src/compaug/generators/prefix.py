@@ -21,7 +21,7 @@ from compaug import decoders, shapes
 from compaug.decoders import PrefixDecoder, PrefixStep
 from compaug.generators import sampling
 from compaug.generators.examples import check_prompts, one_each, training_examples
-from compaug.pretrained import PreTrainedModel, load_decoder, load_tensors, pad
+from compaug.pretrained import PreTrainedModel, load_decoder, load_tensors, pad, say_cut
 from compaug.records import (
     Draft,
     Example,
@@ -103,6 +103,8 @@ def text_rows(
     prompts = tokenizer([task.source(e.labels) for e in examples], add_special_tokens=False)["input_ids"]
     texts = tokenizer([" " + task.target(e) for e in examples], add_special_tokens=False)["input_ids"]
     check_prompts(prompts, max_length)
+    cut = sum(len(head) + len(text) + 1 > max_length for head, text in zip(prompts, texts, strict=True))
+    say_cut("generator", cut, len(examples), max_length)
     return [
         {
             "id": example.id,

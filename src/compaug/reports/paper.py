@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import yaml
-
-from compaug.records import InputError
+from compaug import shapes
+from compaug.records import InputError, read_yaml
 
 IID = "iid"  # stands for a generator in file names and tables: no augmentation, iid split
 ARMS = {"No Aug.": "without_aug", "LD-VAE": "with_aug"}  # row of Table 2: column of Table 3
 
 
 def read_paper_values(path: Path | str) -> dict:
-    try:
-        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; it belongs to the repository (`git checkout -- {path}`)") from None
+    if not Path(path).exists():
+        raise InputError(f"{path}: no such file; it belongs to the repository (`git checkout -- {path}`)")
+    return read_yaml(path, shapes.PaperValues)
 
 
 def printed(paper: dict, column: str | None, generator: str, classifier: str) -> dict[str, float | None]:

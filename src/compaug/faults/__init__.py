@@ -2,12 +2,13 @@
 
 Every step runs in a fork of this process, so that the libraries are loaded once. What must hold of it: whatever an input file holds, the
 stage ends well or with one line that says what is wrong; it never leaves half an output; killed at any moment and started again, it
-writes the bytes of an undisturbed run.
+writes the bytes of an undisturbed run. `worlds` has the steps and their inputs.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gzip
 import importlib
 import json
 import os
@@ -21,11 +22,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from compaug.fingerprints import runs
 from compaug.fingerprints.runs import Step
 
 PATIENCE = 120.0  # seconds after which a step counts as hanging
-TEXT = (".json", ".jsonl", ".yaml", ".csv", ".txt")
+TEXT = (".json", ".jsonl", ".yaml", ".csv", ".txt", ".gz")
+OPENED = "opened"  # beside a step's log: the files that it opened
 ONE_LINE = re.compile(r"(?:note: .*\n)*error: [^\n]+\n")
 KINDS = ("refused in one line", "read all the same", "no difference", "traceback", "hang", "half an output")
 BAD = ("traceback", "hang", "half an output")
@@ -90,12 +91,22 @@ MUTATIONS: dict[str, Callable[[bytes, random.Random], bytes | None]] = {  # None
 }
 
 
+OF_ANY_FILE = ("gone", "empty", "cut")  # the others need text
+OF_BYTES = (
+    *OF_ANY_FILE,
+    "one bit flipped",
+)  # what happens to a compressed file as it is; the others happen to what is in it
+
+
 def mutated(path: Path, name: str, rng: random.Random) -> bytes | None:
     """The damaged content; ValueError where the mutation does not apply."""
     content = path.read_bytes()
     if not content and name != "gone":
         raise ValueError
-    made = MUTATIONS[name](content, rng)
+    if path.suffix == ".gz" and name not in OF_BYTES:
+        made = gzip.compress(MUTATIONS[name](gzip.decompress(content), rng), mtime=0)
+    else:
+        made = MUTATIONS[name](content, rng)
     if made == content:
         raise ValueError
     return made
@@ -133,7 +144,7 @@ def _child(step: Step, out: Path, log: Path) -> None:
     import numpy as np
     import torch
 
-    status = 1
+    status, opened = 1, set()
     try:
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(descriptor, 1)
@@ -142,7 +153,8 @@ def _child(step: Step, out: Path, log: Path) -> None:
         random.seed(0)
         np.random.seed(0)
         torch.manual_seed(0)
-        argv = [word.replace(step.out, str(out)) for word in step.argv]
+        argv = [re.sub("^out/", f"{out.parent}/", word) for word in step.argv]
+        sys.addaudithook(lambda event, args: opened.add(str(args[0])) if event == "open" else None)
         script = importlib.import_module(f"stages.{step.stage}")
         importlib.import_module("stages").run(lambda: script.main([*argv, "--out", str(out)]))
         status = 0
@@ -154,6 +166,7 @@ def _child(step: Step, out: Path, log: Path) -> None:
         traceback.print_exc()
     finally:
         with contextlib.suppress(Exception):
+            log.with_name(OPENED).write_text("\0".join(sorted(opened)), encoding="utf-8")
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(status)
@@ -169,16 +182,18 @@ def _wait(child: int, limit: float) -> int | None:
     return None
 
 
-def inputs_of(step: Step) -> list[Path]:
-    """The files that the arguments name, or that the folders hold which they name."""
+def inputs_of(step: Step, opened: set[Path]) -> list[Path]:
+    """The files that the arguments name, or that the folders hold which they name, as far as the step opens them; of a model's folder all,
+    because its libraries open them out of sight."""
     found = []
     for word in (*step.argv, "params.yaml", "configs"):
         path = Path(word)
-        if path.is_dir() and not word.startswith(step.out):
+        if path.is_dir() and not word.startswith("out/"):
             found += [file for file in sorted(path.rglob("*")) if file.is_file() and file.name != ".written"]
         elif path.is_file():
             found += [path, *(side for side in [path.with_suffix(".json")] if side != path and side.is_file())]
-    return list(dict.fromkeys(found))
+    seen = lambda file: file.resolve() in opened or (file.parent / "config.json").resolve() in opened
+    return [file for file in dict.fromkeys(found) if seen(file)]
 
 
 def contents(out: Path) -> dict[str, bytes]:
@@ -201,10 +216,12 @@ class Found:
     said: str
 
 
-def faults(step: Step, undisturbed: dict[str, bytes], rng: random.Random, n: int, desk: Path) -> Iterator[Found]:
-    """n faults of a step's inputs, chosen at random among all files and mutations; every file is put back."""
-    files, drawn = inputs_of(step), set()
-    cases = [(file, name) for file in files for name in MUTATIONS if name in ("gone", "empty", "cut") or _is_text(file)]
+def faults(
+    step: Step, files: Sequence[Path], undisturbed: dict[str, bytes], rng: random.Random, n: int, desk: Path
+) -> Iterator[Found]:
+    """n faults of a step's input files, chosen at random among all files and mutations; every file is put back."""
+    drawn = set()
+    cases = [(file, name) for file in files for name in MUTATIONS if name in OF_ANY_FILE or file.suffix in TEXT]
     rng.shuffle(cases)
     for file, name in cases:
         if len(drawn) >= n:
@@ -227,10 +244,6 @@ def faults(step: Step, undisturbed: dict[str, bytes], rng: random.Random, n: int
             file.write_bytes(before)
             shutil.rmtree(out.parent, ignore_errors=True)
             shutil.rmtree(".checkpoints", ignore_errors=True)
-
-
-def _is_text(file: Path) -> bool:
-    return file.suffix in TEXT
 
 
 def kind_of(ended: Ended, made: dict[str, bytes], undisturbed: dict[str, bytes]) -> str:
@@ -267,50 +280,15 @@ def kills(
         shutil.rmtree(".checkpoints", ignore_errors=True)
 
 
-def steps(toys: runs.Toys) -> list[list[Step]]:
-    """The steps of the lab: of each list the last is tried, the others make what it opens."""
-    reader = runs.train_filter(runs.READER, "models/filter", *runs.set_of(f"classifiers.{runs.READER}", "epochs=1"))
-    judge = runs.train_classifier(runs.READER, "models/reader", *runs.set_of(f"classifiers.{runs.READER}", "epochs=1"))
-    generator = runs.train_generator("ld_vae", "models/generator", *runs.set_of("generators.ld_vae", "epochs=1"))
-    return [
-        [runs.backbones("tiny", "decoder", "out/model")],
-        [runs.backbones("given", "encoder", "out/model")],
-        [runs.train_filter(runs.READER, "out/model")],
-        [runs.label_generator("out/run.jsonl")],
-        [runs.train_generator("ls_pt", "out/model")],
-        [runs.train_generator("ld_vae", "out/model")],
-        [runs.train_generator("oversample", "out/model")],
-        [generator, runs.synthesize("ld_vae", generator.out, "out/run.jsonl")],
-        [reader, runs.select(reader.out, "out/run.jsonl")],
-        [runs.train_classifier(runs.READER, "out/model")],
-        [runs.quality("out/run.json")],
-        [judge, runs.judge(judge.out, "out/run.json")],
-        [generator, runs.representations("ld_vae", generator.out, "out/run.json")],
-    ]
-
-
-def cheap() -> list[list[Step]]:
-    """Those from the corpus to the page, each on what the ones before it made in lab/."""
-    toy, split, gold = "--benchmark toy", "lab/split", "lab/gold/toy.jsonl.gz"
-    of = lambda stage, out, argv: Step(stage, out, tuple(argv.split()))
-    made = [
-        of("raw", "lab/raw", toy),
-        of("split", split, f"{toy} --raw lab/raw"),
-        of("audit", "lab/audit.json", f"{toy} --split {split}"),
-        of("gold", gold, f"{toy} --split {split}"),
-    ]
-    return [[*made[:at], Step(step.stage, f"out/{Path(step.out).name}", step.argv)] for at, step in enumerate(made)]
-
-
-def undisturbed(step: Step, desk: Path) -> tuple[dict[str, bytes], float]:
-    """What the step writes where nothing is wrong, and its seconds."""
+def undisturbed(step: Step, desk: Path) -> tuple[dict[str, bytes], float, set[Path]]:
+    """What the step writes where nothing is wrong, its seconds, and what it opens."""
     out = desk / "out" / Path(step.out).name
     ended = run_fork(step, out, desk / "log")
     if ended.status != 0:
         raise RuntimeError(f"{step.stage}: {ended.said}")
-    made = contents(out)
+    made, opened = contents(out), (desk / OPENED).read_text(encoding="utf-8").split("\0")
     shutil.rmtree(out.parent, ignore_errors=True)
-    return made, ended.seconds
+    return made, ended.seconds, {Path(name).resolve() for name in opened}
 
 
 def tried(groups: Sequence[Sequence[Step]], seed: int, n: int, n_kills: int, desk: Path) -> Iterator[Found | Killed]:
@@ -321,6 +299,6 @@ def tried(groups: Sequence[Sequence[Step]], seed: int, n: int, n_kills: int, des
         rng = random.Random(f"{seed} {number}")
         for step in group[:-1]:
             run_step(step)
-        whole, seconds = undisturbed(group[-1], desk)
-        yield from faults(group[-1], whole, rng, n, desk)
+        whole, seconds, opened = undisturbed(group[-1], desk)
+        yield from faults(group[-1], inputs_of(group[-1], opened), whole, rng, n, desk)
         yield from kills(group[-1], whole, seconds, rng, n_kills, desk)

@@ -1,0 +1,135 @@
+"""Where the lab works: on the toys of the fingerprints, which every heavy stage takes, and on a small corpus beside predictions of the
+repository, for the stages from a corpus to the page."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from compaug import experiments
+from compaug.fingerprints import runs
+from compaug.fingerprints.runs import Step
+from compaug.records import InputError, read_yaml, write_json, write_rows
+
+CORPUS = "configs/benchmarks/diagnostic.yaml"
+EXPERIMENT = "small"  # whose predictions are in Git
+SIZE, MIN_COUNT = 1600, 12  # texts of the small corpus, and how many a composition has at least
+LARGER, SEEN = "sizes.support_size=120", "split.seen_test=60"
+
+Group = list[Step]  # the last one is tried, the others make what it opens
+
+
+def of_toys(toys: runs.Toys) -> list[Group]:
+    """Every heavy stage on the toys, and what makes a split of them."""
+    reader = runs.train_filter(runs.READER, "models/filter", *runs.set_of(f"classifiers.{runs.READER}", "epochs=1"))
+    judge = runs.train_classifier(runs.READER, "models/reader", *runs.set_of(f"classifiers.{runs.READER}", "epochs=1"))
+    generator = runs.train_generator("ld_vae", "models/generator", *runs.set_of("generators.ld_vae", "epochs=1"))
+    split = _group(
+        _step("raw", "lab/raw", "--benchmark toy"),
+        _step("split", "lab/split", "--benchmark toy --raw lab/raw"),
+        _step("audit", "lab/audit.json", "--benchmark toy --split lab/split"),
+        _step("gold", "lab/gold/toy.jsonl.gz", "--benchmark toy --split lab/split"),
+    )
+    return [
+        *split,
+        [runs.backbones("tiny", "decoder", "out/model")],
+        [runs.backbones("given", "encoder", "out/model")],
+        [runs.train_filter(runs.READER, "out/model")],
+        [runs.label_generator("out/run.jsonl")],
+        [runs.train_generator("ls_pt", "out/model")],
+        [runs.train_generator("ld_vae", "out/model")],
+        [runs.train_generator("oversample", "out/model")],
+        [generator, runs.synthesize("ld_vae", generator.out, "out/run.jsonl")],
+        [reader, runs.select(reader.out, "out/run.jsonl")],
+        [runs.train_classifier(runs.READER, "out/model")],
+        [runs.quality("out/run.json")],
+        [judge, runs.judge(judge.out, "out/run.json")],
+        [generator, runs.representations("ld_vae", generator.out, "out/run.json")],
+    ]
+
+
+@contextlib.contextmanager
+def reporting(root: Path) -> Iterator[list[Group]]:
+    """A temporary folder as the current one, with the repository's parameters, one experiment's predictions and the root cell's; the stages
+    that a grid has before its models and after them."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        _write(root)
+        of = "--benchmark diagnostic"
+        raw = _step("raw", "lab/raw", of)
+        split = _step("split", "lab/split", f"{of} --raw lab/raw")
+        larger = _step("split", "lab/larger", f"{of} --raw lab/raw --set {LARGER}")
+        seen = _step("split", "lab/seen", f"{of} --raw lab/raw --set {SEEN}")
+        mixture = _step(
+            "mixture", "lab/texts.jsonl", f"{of} --split lab/split --compositions asked.jsonl --seed 1 --set sizes.k=60"
+        )
+        arms = " ".join(f"reports/run/{arm}.jsonl.gz" for arm in ("augmented", "oversample", "baseline", "iid"))
+        cell = f"{of} --scale tiny --generator ld_vae --classifier bert --seed 42"
+        results = """--predictions reports/predictions --gold reports/gold --quality reports/quality --gains {0}gains.csv
+            --confusions {0}confusions.csv"""
+        made = _step("results", "reports/results.csv", results.format("reports/"))
+        tables = _step("tables", "reports/tables", "--reports reports")
+        evaluate = f"--gold reports/run/gold.jsonl.gz --quality reports/run/quality.json --predictions {arms} --plots out/plots"
+        report = (
+            f"{cell} --metrics reports/metrics.json --details reports/details.json --quality reports/run/quality.json"
+        )
+        yield [
+            [
+                raw,
+                split,
+                larger,
+                _step("supports", "out/supports", "--split lab/larger --like lab/split --sizes 0 50 100"),
+            ],
+            [raw, seen, _step("ceiling", "out/ceiling", "--split lab/seen")],
+            [raw, split, _last(mixture)],
+            [
+                raw,
+                split,
+                mixture,
+                _step("folds", "out/folds", "--split lab/split --synthetic lab/texts.jsonl --seed 1"),
+            ],
+            [_step("evaluate", "out/metrics.json", f"{evaluate} --details out/details.json")],
+            [_step("report", "out/summary.md", f"{report} --plots reports/plots --figures out/figures")],
+            [_step("results", "out/results.csv", results.format("out/"))],
+            [made, _last(tables)],
+            [made, tables, _step("page", "out/index.html", "--reports reports")],
+        ]
+
+
+def _write(root: Path) -> None:
+    shutil.copy(root / "params.yaml", "params.yaml")
+    shutil.copytree(root / "configs", "configs")
+    small = experiments.read(root / experiments.FILE)[EXPERIMENT]
+    write_json("configs/experiments.yaml", {EXPERIMENT: read_yaml(root / experiments.FILE)[EXPERIMENT]})
+    corpus = read_yaml(root / CORPUS)
+    corpus["options"]["size"], corpus["split"]["min_count"] = SIZE, MIN_COUNT
+    write_json(CORPUS, corpus)
+    reports = root / "reports"
+    for name in ("run", "plots", "gold"):
+        shutil.copytree(reports / name, Path("reports") / name)
+    for name in ("metrics.json", "details.json", "paper_values.yaml"):
+        shutil.copy(reports / name, Path("reports") / name)
+    wanted = [f"predictions/{cell.name}.jsonl.gz" for cell in small.cells]
+    wanted += [f"quality/{cell.selected_name}.json" for cell in small.measures["quality"]]
+    for name in wanted:
+        if not (reports / name).exists():
+            raise InputError(f"{reports / name}: no such file; run `make grid EXPERIMENT={EXPERIMENT}` first")
+        (Path("reports") / name).parent.mkdir(exist_ok=True)
+        shutil.copy(reports / name, Path("reports") / name)
+    sets = [(0, 4), (2, 3, 6), (5, 6), (3, 6, 7)]
+    write_rows(Path("asked.jsonl"), ({"requested_labels": list(sets[number % len(sets)])} for number in range(80)))
+
+
+def _group(*made: Step) -> list[Group]:
+    """Every step after those before it."""
+    return [[*made[:at], _last(step)] for at, step in enumerate(made)]
+
+
+def _last(step: Step) -> Step:
+    return Step(step.stage, f"out/{Path(step.out).name}", step.argv)
+
+
+def _step(stage: str, out: str, argv: str) -> Step:
+    return Step(stage, out, tuple(argv.split()))
