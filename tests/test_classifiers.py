@@ -94,6 +94,17 @@ def batch_of(tokenizer, rows):
     return body.collate(body.rows_of(rows, tokenizer, 32, 3), tokenizer.pad_token_id)
 
 
+def test_texts_that_a_classifier_cuts_are_counted(encoder, capsys):
+    tokenizer, _ = load_encoder(encoder)
+    longest = max(len(ids) for ids in tokenizer(TEXTS)["input_ids"])
+    body.rows_of(examples(), tokenizer, longest, 3)
+    assert capsys.readouterr().err == ""
+    rows = body.rows_of(examples(), tokenizer, longest - 1, 3, "filter")
+    cut = sum(len(ids) == longest for ids in tokenizer(TEXTS)["input_ids"])
+    said = f"note: filter: {cut} of {len(TEXTS)} texts ({cut / len(TEXTS):.1%}) are longer than max_length, {longest - 1} tokens, and are cut\n"
+    assert capsys.readouterr().err == said and max(row["length"] for row in rows) == longest - 1
+
+
 # ---------------------------------------------------------------- what holds for every classifier
 
 

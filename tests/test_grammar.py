@@ -132,6 +132,13 @@ def test_the_gold_stage_writes_label_sets_counts_and_ceilings_and_no_text(split)
     assert "bayes" not in run_gold(folder, "semeval").facts  # nobody knows the grammar of tweets
 
 
+@pytest.mark.parametrize("part", gold_stage.NEEDED)
+def test_a_part_without_rows_has_no_gold(split, part):
+    (split[0] / "split" / f"{part}.jsonl").write_text("")
+    with pytest.raises(InputError, match=rf"{part}\.jsonl: no rows; run the split stage again"):
+        run_gold(split[0], "diagnostic")
+
+
 def test_the_gold_file_has_its_place_and_suffix(split):
     with pytest.raises(InputError, match="must end in .jsonl.gz"):
         gold_stage.main(["--benchmark", "own", "--split", "s", "--out", "x.gz", "--params", str(ROOT / "params.yaml")])

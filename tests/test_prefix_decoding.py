@@ -166,11 +166,13 @@ def test_only_text_tokens_and_the_end_count_in_the_loss_unless_the_prompt_is_ask
     assert batch["targets"].tolist() == batch["input_ids"][0, 1:].tolist()
 
 
-def test_a_text_cut_at_the_maximal_length_does_not_learn_to_end(decoder):
+def test_a_text_cut_at_the_maximal_length_does_not_learn_to_end_and_is_counted(decoder, capsys):
     tokenizer, _ = decoder
     whole = prefix.text_rows(examples()[:1], TASK, tokenizer, 40)[0]
+    assert capsys.readouterr().err == ""
     cut = prefix.text_rows(examples()[:1], TASK, tokenizer, whole["length"] - 1)[0]
     assert cut["input_ids"] == whole["input_ids"][:-1]
+    assert "note: generator: 1 of 1 texts (100.0%) are longer than max_length, " in capsys.readouterr().err
 
 
 def test_the_loss_of_a_padded_batch_equals_the_losses_of_its_rows(decoder, rows_of):
