@@ -280,7 +280,7 @@ def test_parameters_that_are_not_there_are_named_by_their_file(pipeline, capsys)
 # ---------------------------------------------------------------- sizes that cannot fit
 
 IMPOSSIBLE = {
-    "classifiers.bert.max_length: 64 positions, but backbones.encoder.max_positions is 4": {
+    "classifiers.bert.max_length: 128 positions, but backbones.encoder.max_positions is 4": {
         "diagnostic:scales.tiny.backbones.encoder.max_positions": 4
     },
     "generators.ld_vae.prefix_length and the longest text: 230 positions, but backbones.decoder.max_positions is 192": {

@@ -195,6 +195,35 @@ def test_the_account_counts_answers_and_tokens(tmp_path, endpoint):
 FAULTS = [(429, {"Retry-After": "0"}), (500, {}), (503, {}), "closed", "truncated", "not json", "no choice"]
 
 
+DAMAGED = {
+    "a number as content": ({"content": 5}, "content: Input should be a valid string"),
+    "words as tokens": ({"usage": {"prompt_tokens": "ten"}}, "usage.prompt_tokens: Input should be a valid "),
+    "another request": ({"request": {"seed": 1}}, "answers another request than its name says"),
+    "half a surrogate pair": ("\\ud800", "half a surrogate pair"),
+    "a list": ("[]", "the file: Input should be a valid dictionary"),
+    "a half": ('{"content": "<te', "not valid JSON"),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGED)
+def test_a_damaged_answer_is_one_line_and_asked_for_again_when_it_is_deleted(tmp_path, endpoint, case):
+    server, (change, said) = endpoint(), DAMAGED[case]
+    model = train(tmp_path, server.url)
+    made = generate(model)
+    victim = stored(tmp_path)[0]
+    whole = victim.read_text(encoding="utf-8")
+    if isinstance(change, dict):
+        victim.write_text(json.dumps(json.loads(whole) | change))
+    else:
+        victim.write_text(whole.replace("answer", change, 1) if case.startswith("half") else change)
+    with pytest.raises(InputError, match=said) as refused:
+        generate(model)
+    assert str(refused.value).startswith(f"answers/{victim.parent.name}/{victim.name}: ")
+    assert "delete it: it is asked for again" in str(refused.value)
+    victim.unlink()
+    assert generate(model) == made
+
+
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_a_fault_that_passes_costs_a_repetition_and_nothing_else(tmp_path, endpoint, fault):
     server = endpoint(lambda body, number: fault if number == 1 else None)

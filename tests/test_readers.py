@@ -85,6 +85,18 @@ def test_a_file_below_the_mirror_is_taken_without_a_network(tmp_path, offline, s
     assert not (tmp_path / "cache").exists()
 
 
+def test_an_empty_file_is_refused_even_with_its_own_hash(tmp_path):
+    put(tmp_path / "mirror/a.txt", "")
+    with pytest.raises(InputError, match=r"files\.train: .*a\.txt is empty; fetch it again"):
+        obtain("train", File(url=None, sha256=sha(b""), mirror="a.txt"), tmp_path / "mirror", tmp_path / "cache")
+
+
+@pytest.mark.parametrize("url", ["", "nowhere", "file:///etc/passwd", "ftp://example.org/a"])
+def test_an_address_that_cannot_be_one_is_found_with_the_parameters(tmp_path, url):
+    with pytest.raises(InputError, match=r"files\.texts\.url: String should match pattern"):
+        params.parse(written(tmp_path, {"diagnostic:files": {"texts": {"url": url, "sha256": None, "mirror": None}}}))
+
+
 def test_a_file_is_downloaded_once_and_then_kept(tmp_path, server):
     server.pages["/a.txt"] = b"hello\n"
     file = File(url=address(server, "/a.txt"), sha256=sha(b"hello\n"), mirror="a.txt")

@@ -35,11 +35,12 @@ def main(argv: list[str] | None = None) -> None:
     }
     cell |= {"label_generator": quality.get("label_generator", {}), "paper": read_paper_values(args.paper_values)}
     cell |= {"backbones": backbone_names(blocks["backbones"], roles), "paper_column": blocks["paper_column"]}
-    figures.before_and_after(plots.read(args.plots / "compositions.csv"), args.figures / "accuracy")
-    figures.composition_counts(plots.read(args.plots / "counts.csv"), args.figures / "compositions")
+    by_composition, counts = (plots.read(args.plots / f"{name}.csv") for name in ("compositions", "counts"))
+    page = summary.page(cell)  # everything is read before anything is written
+    figures.before_and_after(by_composition, args.figures / "accuracy")
+    figures.composition_counts(counts, args.figures / "compositions")
     if histogram := quality["selection"].get("histogram"):
         figures.filter_scores(histogram, args.figures / "filter")
-    page = summary.page(cell)
     write_text(args.out, page)
     print(f"{page.partition(BELOW)[0]}\nThe whole page: {args.out}")
 

@@ -19,6 +19,7 @@ from compaug.benchmarks.parameters import File
 from compaug.records import InputError, atomic_path, digest, write_text
 
 TIMEOUT = 60  # seconds without a byte
+EMPTY = hashlib.sha256().hexdigest()
 CHUNK = 1 << 20
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
 
@@ -133,6 +134,8 @@ def _verify(name: str, path: Path, expected: str | None) -> str:
     with open_bytes(path) as stream:
         while block := stream.read(CHUNK):
             sha.update(block)
+    if sha.hexdigest() == EMPTY:
+        raise InputError(f"files.{name}: {path} is empty; fetch it again")
     if expected not in (None, sha.hexdigest()):
         raise InputError(
             f"files.{name}: {path} has SHA-256 {sha.hexdigest()}, expected {expected}; "

@@ -14,7 +14,7 @@ GRAMMARS = ("diagnostic",)  # readers of corpora made from a known grammar (benc
 class File(Block):
     """A raw file: its canonical address, the SHA-256 of its uncompressed bytes, its path below the mirror."""
 
-    url: str | None
+    url: Annotated[str, Field(pattern="^https?://")] | None
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None
     mirror: str | None
 

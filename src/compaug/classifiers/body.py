@@ -14,6 +14,7 @@ A classifier is a module with a `backbone` and two methods, made by `build(backb
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -127,9 +128,11 @@ def rows_of(
     encoded = (
         tokenizer([e.text for e in examples], truncation=True, max_length=max_length)["input_ids"] if examples else []
     )
-    full = [e.text for e, ids in zip(examples, encoded, strict=True) if len(ids) == max_length]
-    cut = sum(len(ids) > max_length for ids in tokenizer(full)["input_ids"]) if full else 0
-    pretrained.say_cut(description, cut, len(examples), max_length)
+    if full := [e.text for e, ids in zip(examples, encoded, strict=True) if len(ids) == max_length]:
+        # With the same truncation: a tokenizer keeps the last one that it was asked for, and is saved with it.
+        pieces = tokenizer(full, truncation=True, max_length=max_length, return_overflowing_tokens=True)
+        cut = sum(n > 1 for n in Counter(pieces["overflow_to_sample_mapping"]).values())
+        pretrained.say_cut(description, cut, len(examples), max_length)
     return [
         {"id": e.id, "length": len(ids), "input_ids": ids, "targets": targets_of(e, n_labels)}
         for e, ids in zip(examples, encoded, strict=True)
