@@ -31,7 +31,7 @@ from compaug.records import (
     write_text,
 )
 from compaug.reports.paper import read_paper_values
-from stages import grid, synthesize, verify
+from stages import grid, synthesize, train_classifier, train_filter, train_generator, verify
 
 ROOT = Path(__file__).parents[1]
 GONE = 2**22 + 1  # above every process number of Linux
@@ -444,3 +444,46 @@ def test_a_model_folder_with_nan_in_any_configuration_is_refused(tmp_path):
             load_decoder(folder)
         (folder / name).write_text(before)
     load_decoder(folder)
+
+
+@pytest.mark.parametrize("stage", [train_classifier, train_filter, train_generator])
+def test_an_empty_training_set_is_not_trained_without(tmp_path, stage):
+    """The support set beside it would be, in silence."""
+    split = tmp_path / "split"
+    Labels(("a", "b"), ("a", "b")).write(split / "labels.json")
+    (split / "train.jsonl").write_text("")
+    (split / "support.jsonl").write_text('{"id": "1", "text": "words", "labels": [0], "source": "support"}\n')
+    common = [
+        "--params",
+        str(ROOT / "params.yaml"),
+        "--benchmark",
+        "diagnostic",
+        "--seed",
+        "1",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    of_split = ["--split", str(split), "--backbones", str(tmp_path)]
+    files = [f"{part}.jsonl" for part in ("train", "support")]
+    words = {
+        train_filter: ["--split", str(split), "--encoder", str(tmp_path), "--classifier", "bert"],
+        train_generator: [*of_split, "--generator", "ls_pt"],
+        train_classifier: [
+            "--classifier",
+            "bert",
+            "--labels",
+            str(split / "labels.json"),
+            "--train",
+            str(split / files[0]),
+            "--support",
+        ]
+        + [
+            str(split / files[1]),
+            "--test-inputs",
+            str(split / files[1]),
+            "--predictions",
+            str(tmp_path / "p.jsonl.gz"),
+        ],
+    }
+    with pytest.raises(InputError, match=r"train\.jsonl: no rows; run the stage that makes it"):
+        stage.main([*common, *words[stage]])

@@ -355,7 +355,7 @@ def test_a_reader_without_options_refuses_them():
 def test_files_without_any_text_are_refused(tmp_path):
     put(tmp_path / "train.txt", "")
     files = {"train": File(url=None, sha256=None, mirror="train.txt")}
-    with pytest.raises(InputError, match="found no text in .*train.txt"):
+    with pytest.raises(InputError, match="files.train: .*train.txt is empty"):
         benchmarks.read("semeval", files, {}, tmp_path, tmp_path)
 
 

@@ -502,6 +502,13 @@ def read_jsonl(path: Path | str, n_labels: int | None = None) -> list[Example]:
     return list(iter_jsonl(path, n_labels))
 
 
+def read_training(path: Path | str, n_labels: int) -> list[Example]:
+    """`read_jsonl` of D_train; InputError where it has no row, because the support set beside it would be trained on alone."""
+    if not (examples := read_jsonl(path, n_labels)):
+        raise InputError(f"{path}: no rows; run the stage that makes it (`dvc repro`)")
+    return examples
+
+
 def iter_jsonl(path: Path | str, n_labels: int | None = None) -> Iterator[Example]:
     """Examples of a file in the project's schema.
 

@@ -24,6 +24,7 @@ from compaug.records import (
     atomic_dir,
     read_jsonl,
     read_label_sets,
+    read_training,
     sub_seed,
     text_key,
     write_json,
@@ -40,7 +41,8 @@ def main(argv: list[str] | None = None) -> None:
     ]
     labels = Labels.read(args.labels)
     train, support, synthetic = (
-        read_jsonl(path, len(labels)) if path else [] for path in (args.train, args.support, args.synthetic)
+        read(path, len(labels)) if path else []
+        for read, path in ((read_training, args.train), (read_jsonl, args.support), (read_jsonl, args.synthetic))
     )
     if args.texts is not None:
         synthetic = _head(args.synthetic, synthetic, args.texts)
