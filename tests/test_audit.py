@@ -169,7 +169,7 @@ def test_an_id_in_both_parts_of_the_iid_split_fails(folder):
 
 def test_an_empty_test_part_fails(folder):
     write_rows(folder / "test.jsonl", [])
-    with pytest.raises(InputError, match=r"test\.jsonl: no examples"):
+    with pytest.raises(InputError, match=r"test\.jsonl: no rows"):
         run_audit(folder)
 
 

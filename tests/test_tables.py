@@ -124,9 +124,9 @@ def test_generators_stand_beside_the_oracles_curve(tmp_path):
     shown = [[row[0], *(cell.shown for cell in row[1:])] for row in table.rows]
     assert shown == [
         ["`none`", "no texts", "–", "22.00"],
-        ["`oracle`, 0 % right", "0.00", "100.00", "20.00"],
-        ["`oracle`, 60 % right", "60.00", "100.00", "45.00"],
-        ["`oracle`, 100 % right", "100.00", "100.00", "60.00"],
+        ["`oracle`, 0 % right", "0.00", "–", "20.00"],
+        ["`oracle`, 60 % right", "60.00", "–", "45.00"],
+        ["`oracle`, 100 % right", "100.00", "–", "60.00"],
         ["`ld_vae`", "92.00", "62.00", "42.00"],
     ]
     (figure,) = contents.figures("accuracy_by_fidelity", results)

@@ -498,13 +498,11 @@ def write_jsonl(path: Path | str, examples: Iterable[Example]) -> int:
     return write_rows(path, (example.as_row() for example in examples))
 
 
-def read_jsonl(path: Path | str, n_labels: int | None = None) -> list[Example]:
-    return list(iter_jsonl(path, n_labels))
-
-
-def read_training(path: Path | str, n_labels: int) -> list[Example]:
-    """`read_jsonl` of D_train; InputError where it has no row, because the support set beside it would be trained on alone."""
-    if not (examples := read_jsonl(path, n_labels)):
+def read_jsonl(path: Path | str, n_labels: int | None = None, may_be_empty: bool = True) -> list[Example]:
+    """Examples of `iter_jsonl`. InputError where there is none and there must be: a training set without rows, for example, beside a support
+    set that would be trained on alone."""
+    examples = list(iter_jsonl(path, n_labels))
+    if not (examples or may_be_empty):
         raise InputError(f"{path}: no rows; run the stage that makes it (`dvc repro`)")
     return examples
 

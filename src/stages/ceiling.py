@@ -20,7 +20,7 @@ PARAMS: list[str] = []
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     n_labels = len(Labels.read(args.split / "labels.json"))
-    test, seen = (read_jsonl(args.split / f"{name}.jsonl", n_labels) for name in ("test", "seen_test"))
+    test, seen = (read_jsonl(args.split / f"{name}.jsonl", n_labels, False) for name in ("test", "seen_test"))
     if len(test) < 2:
         raise InputError(f"{args.split / 'test.jsonl'}: two halves need two rows; raise split.test_share")
     order = sorted(test, key=lambda example: sub_seed(0, "ceiling", example.id))

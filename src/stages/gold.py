@@ -13,7 +13,7 @@ from compaug.evaluation import gold, grammar
 from compaug.records import InputError, Labels, read_jsonl
 from stages import parser, run
 
-NEEDED = ("train", "test", "iid_train", "iid_test")  # parts that have rows; there may be no support set
+MAY_BE_EMPTY = ("support",)
 PARAMS = [*params.corpus("reader", "options"), "evaluation.empty_both"]
 
 
@@ -25,10 +25,10 @@ def main(argv: list[str] | None = None) -> None:
     labels = Labels.read(args.split / "labels.json")
     files = {part: args.split / f"{part}.jsonl" for part in gold.PARTS}
     parts = {
-        part: read_jsonl(file, len(labels)) for part, file in files.items() if part != "seen_test" or file.exists()
+        part: read_jsonl(file, len(labels), part in MAY_BE_EMPTY)
+        for part, file in files.items()
+        if part != "seen_test" or file.exists()
     }
-    if empty := [part for part in NEEDED if not parts[part]]:
-        raise InputError(f"{files[empty[0]]}: no rows; run the split stage again")
     facts: dict = {"counts": gold.counts(parts, labels)}
     if known := oracle_for(blocks["reader"], blocks["options"]):
         facts["bayes"] = grammar.bayes(known, parts, labels, blocks["empty_both"])

@@ -24,7 +24,6 @@ from compaug.records import (
     atomic_dir,
     read_jsonl,
     read_label_sets,
-    read_training,
     sub_seed,
     text_key,
     write_json,
@@ -41,8 +40,8 @@ def main(argv: list[str] | None = None) -> None:
     ]
     labels = Labels.read(args.labels)
     train, support, synthetic = (
-        read(path, len(labels)) if path else []
-        for read, path in ((read_training, args.train), (read_jsonl, args.support), (read_jsonl, args.synthetic))
+        read_jsonl(path, len(labels), may_be_empty=path is not args.train) if path else []
+        for path in (args.train, args.support, args.synthetic)
     )
     if args.texts is not None:
         synthetic = _head(args.synthetic, synthetic, args.texts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug import classifiers, params
-from compaug.records import Labels, atomic_dir, read_jsonl, read_training, sub_seed, write_json
+from compaug.records import Labels, atomic_dir, read_jsonl, sub_seed, write_json
 from stages import cost_of, parser, run
 
 PARAMS = params.method("classifiers")
@@ -22,7 +22,9 @@ def main(argv: list[str] | None = None) -> None:
     ]
     labels = Labels.read(args.split / "labels.json")
     support = read_jsonl(args.split / "support.jsonl", len(labels))
-    examples = read_training(args.split / "train.jsonl", len(labels)) + support * settings.support_repeat
+    examples = (
+        read_jsonl(args.split / "train.jsonl", len(labels), may_be_empty=False) + support * settings.support_repeat
+    )
     seed = sub_seed(args.seed, "filter")
     train = classifiers.load(args.classifier).train
     from compaug.training import checkpoints_kept  # after the cheap checks: torch is slow to import

@@ -7,7 +7,7 @@ python -m stages.train_generator --benchmark diagnostic --generator ld_vae --spl
 from __future__ import annotations
 
 from compaug import params
-from compaug.records import Labels, read_jsonl, read_training
+from compaug.records import Labels, read_jsonl
 from compaug.tasks import TASKS
 from stages import cost_of, parser, run
 
@@ -21,7 +21,7 @@ def main(argv: list[str] | None = None) -> None:
     from compaug.training import checkpoints_kept
 
     labels = Labels.read(args.split / "labels.json")
-    examples = read_training(args.split / "train.jsonl", len(labels))
+    examples = read_jsonl(args.split / "train.jsonl", len(labels), may_be_empty=False)
     examples += read_jsonl(args.split / "support.jsonl", len(labels))
     task = TASKS["multi_label"](labels, blocks["text_prompt"], blocks["label_separator"])
     generator = generators.load(args.generator)

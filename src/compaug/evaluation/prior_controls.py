@@ -54,9 +54,8 @@ def stacking_constant(folds: Sequence[Fold]) -> float:
     constants, curve = seen_unseen_curve(seen, unseen)
     harmonic = harmonic_mean(curve[:, 0], curve[:, 1])
     best = int(np.flatnonzero(harmonic >= harmonic.max() - 1e-12)[0])
-    finite = [
-        value for value in constants[best : best + 2] if np.isfinite(value)
-    ]  # they hold from the one up to the next
+    around = constants[best : best + 2]  # the accuracies hold from the one up to the other
+    finite = [value for value in around if np.isfinite(value)]
     return float(np.mean(finite)) if finite else 0.0
 
 
