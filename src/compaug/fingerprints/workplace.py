@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import random
 import shutil
@@ -61,4 +62,5 @@ def run_step(step: runs.Step) -> None:
     random.seed(0)
     np.random.seed(0)
     torch.manual_seed(0)
-    importlib.import_module(f"stages.{step.stage}").main([*step.argv, "--out", step.out])
+    with contextlib.redirect_stderr(io.StringIO()):  # notes on toys; what is wrong is raised
+        importlib.import_module(f"stages.{step.stage}").main([*step.argv, "--out", step.out])
