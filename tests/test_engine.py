@@ -203,6 +203,26 @@ def test_two_workers_make_what_dvc_repro_makes_and_in_the_order_of_the_graph(tmp
     ]
 
 
+def test_a_clone_builds_only_what_has_no_result_in_git_and_what_that_needs(tmp_path, expected):
+    toy = Toy(tmp_path)
+    toy.grid("--serial")
+    shutil.rmtree(toy.folder / "data")
+    shutil.rmtree(toy.folder / ".dvc" / "cache")
+    (tmp_path / "notes").write_text("")
+    assert toy.grid("--allow-missing") == (0, "everything is up to date (5 stages)\n", "")
+    (toy.folder / "predictions" / "b").unlink()
+    assert toy.grid("--allow-missing")[0] == 0
+    ended = [note.removeprefix("end ") for note in toy.notes() if note.startswith("end ")]
+    assert ended == ["corpus", "generator@b", "classifier@b"]
+    assert (toy.folder / "predictions" / "b").read_text() == expected["predictions/b"]
+    assert not (toy.folder / "data" / "texts-a").exists()
+
+    (toy.folder / "own" / "mine").write_text("other\n")  # what changed is built, and then what reads its new output
+    assert toy.grid("--allow-missing")[0] == 0
+    assert all("other" in (toy.folder / name).read_text() for name in OUTPUTS)
+    assert toy.grid() == (0, "everything is up to date (5 stages)\n", "")
+
+
 def test_two_clones_that_share_only_a_cache_make_what_dvc_repro_makes(tmp_path, expected):
     toy = Toy(tmp_path, pause=1.0)
     code, out, errors = toy.grid("--clones")

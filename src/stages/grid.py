@@ -3,6 +3,7 @@
 python -m stages.grid paper                                   every stale stage of an experiment, as many at a time as there are cores
 python -m stages.grid dvc.yaml --serial                       exactly `dvc repro dvc.yaml`: the same bytes, one stage after the other
 python -m stages.grid paper --cluster slurm                   with workers as configs/cluster.yaml describes them
+python -m stages.grid paper --allow-missing                   in a new clone: what has no result in Git, and what that needs
 python -m stages.grid grid/generator/dvc.yaml:train_generator --status
 
 A target is an experiment of configs/experiments.yaml, a stage or a group of stages by DVC's address, or a dvc.yaml file. What they need is
@@ -33,7 +34,7 @@ def main(argv: list[str] | None = None) -> None:
     targets = list(dict.fromkeys(itertools.chain.from_iterable(named)))
     if args.serial:
         sys.exit(subprocess.run([sys.executable, "-m", "dvc", "repro", *targets], check=False).returncode)
-    plan = planned(targets, known)
+    plan = planned(targets, known, args.allow_missing)
     if args.status:
         print(status(plan))
     elif args.dry_run:
@@ -42,12 +43,16 @@ def main(argv: list[str] | None = None) -> None:
         print(f"everything is up to date ({len(plan.ancestors)} stages)")
     else:
         build(plan, args)
+        built = set(plan.stale)
+        while args.allow_missing and not built.issuperset((plan := planned(targets, known, True)).stale):
+            build(plan, args)
+            built |= set(plan.stale)
 
 
-def planned(targets: list[str], known) -> engine.Plan:
+def planned(targets: list[str], known, allow_missing: bool = False) -> engine.Plan:
     """DVC says of a missing value where it was wanted, not where it should stand; the parameters' own check does."""
     try:
-        return engine.plan(targets, experiments=known)
+        return engine.plan(targets, known, allow_missing)
     except InputError as error:
         if "Could not find" in str(error):
             params.parse("params.yaml")
@@ -109,6 +114,11 @@ def _parser() -> argparse.ArgumentParser:
         "--clones",
         action="store_true",
         help="a clone for each worker in place of this working tree; always so on other hosts",
+    )
+    made.add_argument(
+        "--allow-missing",
+        action="store_true",
+        help="in a clone, leave alone what is built and lacks only files that nothing else needs (models, texts), as DVC's option does",
     )
     instead = made.add_mutually_exclusive_group()
     instead.add_argument("--serial", action="store_true", help="run `dvc repro` of the targets, nothing else")

@@ -73,11 +73,13 @@ class Plan:
         return heights
 
 
-def plan(targets: Sequence[str], experiments: Iterable[str] = ()) -> Plan:
+def plan(targets: Sequence[str], experiments: Iterable[str] = (), allow_missing: bool = False) -> Plan:
     """What DVC finds stale among the targets (stages, groups of stages, dvc.yaml files) and what they need. InputError for an unknown one;
     `experiments` are what it could have been besides.
 
-    A stage behind a stale one is not looked at: it is in the plan, and its own `dvc repro` finds out whether anything changed for it.
+    A stage behind a stale one is not looked at: it is in the plan, and its own `dvc repro` finds out whether anything changed for it. With
+    `allow_missing` a stage is up to date that lacks nothing but cached files, as in a clone, unless a stage of the plan reads them; what
+    comes behind a stale one is in the next plan, if that one's output is another then.
     """
     from dvc.exceptions import DvcException
     from dvc.repo import Repo, lock_repo
@@ -93,12 +95,13 @@ def plan(targets: Sequence[str], experiments: Iterable[str] = ()) -> Plan:
             stale: dict[str, tuple[str, ...]] = {}
             fresh, forgotten = [], []
             order = plan_repro(graph, list(dict.fromkeys(cells)))
+            wanted = _wanted(order, graph) if allow_missing else set(order)
             for stage in order:
                 before = sorted(earlier.addressing for earlier in graph.successors(stage))
                 all_before = {*before, *itertools.chain.from_iterable(ancestors[earlier] for earlier in before)}
                 ancestors[stage.addressing] = tuple(earlier for earlier in ancestors if earlier in all_before)
                 waits = tuple(earlier for earlier in before if earlier in stale)
-                if waits or stage.status():
+                if stage in wanted and (waits or stage.status()):
                     stale[stage.addressing] = waits
                     if not any(out.hash_info for out in stage.outs):
                         fresh.append(stage.addressing)
@@ -119,6 +122,19 @@ def plan(targets: Sequence[str], experiments: Iterable[str] = ()) -> Plan:
             )
     except DvcException as error:
         raise InputError(f"DVC: {' '.join(str(error).split())}") from None
+
+
+def _wanted(order: Sequence, graph) -> set:
+    """Of the stages in that order those that changed or that lack a file of Git's, and what these read that is missing."""
+    wanted = set()
+    for stage in order:
+        lacks = any(not out.use_cache and not out.exists for out in stage.outs)
+        if lacks or stage.changed(allow_missing=True, upstream=list(graph.successors(stage))):
+            wanted.add(stage)
+    for stage in reversed(order):
+        if stage in wanted:
+            wanted.update(earlier for earlier in graph.successors(stage) if not all(out.exists for out in earlier.outs))
+    return wanted
 
 
 def _stages(target: str, graph, experiments: Iterable[str]) -> list:
