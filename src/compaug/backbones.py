@@ -1,7 +1,7 @@
 """Backbones: tiny in-domain models, pinned hub revisions or local folders, all ending as a plain
 model folder (design section 3).
 
-A tiny backbone is a tokenizer and a small encoder (masked LM), decoder (causal LM) or T5 (span corruption) trained from scratch on
+A tiny backbone is a tokenizer and a small encoder (masked LM), decoder (causal LM) or T5 (from prompt to text, or span corruption) trained from scratch on
 D_train texts only, so that the whole pipeline runs with no network and no text of D_test is ever seen. Encoder and decoder have the parts
 of today's small models, rotary positions above all (ModernBERT, Llama): with learned positions, as BERT and GPT-2 have, models of this size
 need several times the steps before they attend to what stands elsewhere, and most of what a text says is there.
@@ -347,10 +347,10 @@ def _byte_level_bpe_with_sentinels(texts: Sequence[str], spec) -> GPT2Tokenizer:
     return tokenizer
 
 
-def _span_corruption(tokenizer: GPT2Tokenizer, texts: Sequence[Prompted], spec) -> _Objective:
-    """T5: spans of a text, prompt included, are replaced by marks, the target holds the marks and the spans. In half of the batches a text that
-    has a prompt is to be written from it instead, as a prefix language model does (T5's and Flan-T5's adaptation). Whole batches, because
-    prompts among texts are mostly padding. Gated layers as in Flan-T5; no dropout, as in the other tiny models, which see few epochs."""
+def _written_or_restored(tokenizer: GPT2Tokenizer, texts: Sequence[Prompted], spec) -> _Objective:
+    """A text that has a prompt is written from it, as Flan-T5 has learned to; one without (all of them with `pretraining: texts`) is restored
+    as T5 does: spans of it are replaced by marks, the target holds the marks and the spans. Not both for the same text: half of the steps on
+    spans left a model of this size with neither. Gated layers as in Flan-T5; no dropout, as in the other tiny models, which see few epochs."""
     config = T5Config(
         **_shape(tokenizer, spec),
         num_decoder_layers=spec.layers,
@@ -363,18 +363,15 @@ def _span_corruption(tokenizer: GPT2Tokenizer, texts: Sequence[Prompted], spec) 
     end = tokenizer.eos_token_id
     marks = tokenizer.convert_tokens_to_ids([f"<extra_id_{at}>" for at in range(SENTINELS)])
     prompts, plain = zip(*texts, strict=True)
-    every = ([joined(*text) for text in texts], list(prompts), list(plain))
-    encoded = [tokenizer(some)["input_ids"] for some in every]
+    encoded = [tokenizer(some)["input_ids"] for some in (list(prompts), list(plain))]
     rows, longest = [], spec.max_positions - 1
-    for number, (whole, prompt, text) in enumerate(zip(*encoded, strict=True)):
-        ids = whole[:longest]
+    for number, (prompt, text) in enumerate(zip(*encoded, strict=True)):
+        ids = text[:longest]
         if len(ids) > 1:
-            pair = (prompt, text[:longest]) if prompt else None
-            rows.append({"id": str(number), "length": len(ids), "ids": ids, "pair": pair, "targets": ids})
+            rows.append({"id": str(number), "length": len(ids), "prompt": prompt, "ids": ids, "targets": ids})
 
     def collate(batch: list[dict]) -> dict[str, torch.Tensor]:
-        writes = torch.rand(()) < 0.5
-        pairs = (row["pair"] if writes and row["pair"] else corrupt(row["ids"], marks) for row in batch)
+        pairs = ((row["prompt"], row["ids"]) if row["prompt"] else corrupt(row["ids"], marks) for row in batch)
         sources, targets = zip(*pairs, strict=True)
         input_ids, mask = pad([[*ids, end] for ids in sources], tokenizer.pad_token_id)
         labels, _ = pad([[*ids, end] for ids in targets], IGNORED)
@@ -405,4 +402,4 @@ def _parts(total: int, count: int) -> list[int]:
 
 KINDS = {"tiny": _train_tiny, "hub": _from_hub, "path": _from_path}
 TOKENIZERS = {"encoder": _wordpiece, "decoder": _byte_level_bpe, "seq2seq": _byte_level_bpe_with_sentinels}
-OBJECTIVES = {"encoder": _masked_language_model, "decoder": _causal_language_model, "seq2seq": _span_corruption}
+OBJECTIVES = {"encoder": _masked_language_model, "decoder": _causal_language_model, "seq2seq": _written_or_restored}
