@@ -256,33 +256,6 @@ def test_a_model_in_the_other_role_is_refused(folders):
         load_decoder(folders["encoder"])
 
 
-def test_a_folder_is_copied_by_a_path_with_an_environment_variable(folders, tmp_path, monkeypatch):
-    (folders["encoder"] / "README.md").write_text("not needed")
-    monkeypatch.setenv("MY_MODELS", str(folders["encoder"].parent))
-    copy = make("encoder", tmp_path / "copy", Backbone(kind="path", path="${MY_MODELS}/encoder"))
-    assert sorted(contents(copy)) == ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
-    monkeypatch.delenv("MY_MODELS")
-    with pytest.raises(InputError, match="environment variable MY_MODELS"):
-        make("encoder", tmp_path / "unset", Backbone(kind="path", path="${MY_MODELS}/encoder"))
-    with pytest.raises(InputError, match="no such model folder"):
-        make("encoder", tmp_path / "absent", Backbone(kind="path", path="nowhere"))
-
-
-def test_a_given_folder_that_does_not_fit_is_named_as_it_was_given(folders, tmp_path, monkeypatch):
-    monkeypatch.setenv("MY_MODELS", str(folders["decoder"].parent))
-    with pytest.raises(InputError, match=r"^\$\{MY_MODELS\}/decoder: .*not an encoder") as refused:
-        make("encoder", tmp_path / "copy", Backbone(kind="path", path="${MY_MODELS}/decoder"))
-    assert str(tmp_path / "copy") not in str(refused.value)
-
-
-def test_a_hub_model_without_a_network_is_one_clear_line(offline, tmp_path, monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # no waiting for retries
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
-    with pytest.raises(InputError, match="cannot download no/model at revision .*kind: path") as error:
-        make("decoder", tmp_path / "decoder", Backbone(kind="hub", name="no/model", revision="0" * 40))
-    assert "\n" not in str(error.value)
-
-
 # ---------------------------------------------------------------- states
 
 

@@ -1,5 +1,4 @@
-"""Backbones: tiny in-domain models, pinned hub revisions or local folders, all ending as a plain
-model folder (design section 3).
+"""Backbones: tiny in-domain models, or models that are given (given.py), all ending as a plain model folder (design section 3).
 
 A tiny backbone is a tokenizer and a small encoder (masked LM), decoder (causal LM) or T5 (from prompt to text, or span corruption) trained from scratch on
 D_train texts only, so that the whole pipeline runs with no network and no text of D_test is ever seen. Encoder and decoder have the parts
@@ -9,10 +8,6 @@ need several times the steps before they attend to what stands elsewhere, and mo
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,11 +26,11 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
+from compaug import given
 from compaug.pretrained import (
     IGNORED,
     LanguageModelLoss,
     Seq2SeqLoss,
-    check_files,
     load_decoder,
     load_encoder,
     load_seq2seq,
@@ -45,21 +40,6 @@ from compaug.pretrained import (
 from compaug.records import InputError, sub_seed, write_json
 from compaug.training import FitOptions, fit, holdout, seed_everything, validate
 
-MODEL_FILES = (  # what a model folder needs; everything else of a repository stays behind
-    "config.json",
-    "generation_config.json",
-    "model.safetensors",
-    "model.safetensors.index.json",
-    "model-*.safetensors",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "spiece.model",
-)
 LOADERS = {"encoder": load_encoder, "decoder": load_decoder, "seq2seq": load_seq2seq}
 Prompted = tuple[str, str]  # prompt, "" where there is none, and text
 VALIDATION = 0.05
@@ -85,49 +65,15 @@ def prepare(
     P(y) where `spec.pretraining` is prompted ("": a text without labels). InputError: a missing file or variable, no network, a folder that
     cannot be loaded in this role.
     """
-    known = prompts if spec.pretraining == "prompted" and prompts is not None else [""] * len(texts)
-    KINDS[spec.kind](role, spec, list(zip(known, texts, strict=True)), out_dir, seed, work_dir)
+    if spec.kind == "tiny":
+        known = prompts if spec.pretraining == "prompted" and prompts is not None else [""] * len(texts)
+        _train_tiny(role, spec, list(zip(known, texts, strict=True)), out_dir, seed, work_dir)
+    else:
+        given.bring(role, spec, out_dir)
     try:
         LOADERS[role](out_dir)
     except InputError as error:  # the folder is a temporary one; what the user gave is what has to be mended
         raise InputError(str(error).replace(str(out_dir), spec.path or f"{role} {spec.name or spec.kind}")) from None
-
-
-# ---------------------------------------------------------------- given models
-
-
-def _from_hub(role: str, spec, texts: Sequence[Prompted], out_dir: Path, seed: int, work_dir: Path) -> None:
-    """Download a pinned revision once (the hub's own cache keeps it) and copy its model files."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError
-    from huggingface_hub.utils import disable_progress_bars, logging
-
-    logging.set_verbosity_error()  # the error below says it in one line
-    if not sys.stderr.isatty():
-        disable_progress_bars()
-    try:
-        snapshot = snapshot_download(spec.name, revision=spec.revision, allow_patterns=list(MODEL_FILES))
-    except (HfHubHTTPError, OSError, ValueError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise InputError(
-            f"{role}: cannot download {spec.name} at revision {spec.revision} ({reason}); connect once, or give a local "
-            "folder with `kind: path`"
-        ) from error
-    _copy_model(Path(snapshot), out_dir)
-
-
-def _from_path(role: str, spec, texts: Sequence[Prompted], out_dir: Path, seed: int, work_dir: Path) -> None:
-    """Copy the model files of a local folder; `${NAME}` in the path is an environment variable."""
-    unset = [name for name in re.findall(r"\$\{(\w+)\}", spec.path) if not os.environ.get(name)]
-    if unset:
-        raise InputError(f"{role}: path {spec.path} needs the environment variable {unset[0]}; set it to the folder")
-    _copy_model(Path(os.path.expandvars(spec.path)).expanduser(), out_dir)
-
-
-def _copy_model(source: Path, out_dir: Path) -> None:
-    check_files(source)
-    for file in sorted({file for pattern in MODEL_FILES for file in source.glob(pattern)}):
-        shutil.copyfile(file, out_dir / file.name)
 
 
 # ---------------------------------------------------------------- tiny models
@@ -400,6 +346,5 @@ def _parts(total: int, count: int) -> list[int]:
     return [high - low for low, high in zip([0, *cuts], [*cuts, total], strict=True)]
 
 
-KINDS = {"tiny": _train_tiny, "hub": _from_hub, "path": _from_path}
 TOKENIZERS = {"encoder": _wordpiece, "decoder": _byte_level_bpe, "seq2seq": _byte_level_bpe_with_sentinels}
 OBJECTIVES = {"encoder": _masked_language_model, "decoder": _causal_language_model, "seq2seq": _written_or_restored}

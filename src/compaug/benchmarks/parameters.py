@@ -20,11 +20,14 @@ class File(Block):
 
 
 class Backbone(Block):
-    """`tiny` (trained here on D_train), `hub` (name and pinned revision) or `path` (a local folder)."""
+    """`tiny` (trained here on D_train), `hub` (name and pinned revision), `pypi` (name, version and SHA-256 of a package, path of the model in
+    it) or `path` (a local folder)."""
 
-    kind: Literal["tiny", "hub", "path"]
+    kind: Literal["tiny", "hub", "pypi", "path"]
     name: str | None = None
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
+    version: str | None = None
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     path: str | None = None
     layers: Positive | None = None
     hidden: Positive | None = None
@@ -39,14 +42,15 @@ class Backbone(Block):
     @model_validator(mode="after")
     def _complete(self) -> Backbone:
         tiny = ("layers", "hidden", "heads", "vocab", "max_positions", "epochs", "lr", "batch_size")
-        needed = {"tiny": tiny, "hub": ("name", "revision"), "path": ("path",)}
+        pypi = ("name", "version", "sha256", "path")
+        needed = {"tiny": tiny, "hub": ("name", "revision"), "pypi": pypi, "path": ("path",)}
         for key in needed[self.kind]:
             if getattr(self, key) is None:
                 raise ValueError(f"kind {self.kind} needs `{key}`")
-        for kind, keys in needed.items():
-            for key in keys:
-                if kind != self.kind and getattr(self, key) is not None:
-                    raise ValueError(f"`{key}` belongs to kind {kind}, not to {self.kind}; remove it")
+        for key in dict.fromkeys(key for keys in needed.values() for key in keys):
+            if key not in needed[self.kind] and getattr(self, key) is not None:
+                kinds = " and ".join(kind for kind, keys in needed.items() if key in keys)
+                raise ValueError(f"`{key}` belongs to kind {kinds}, not to {self.kind}; remove it")
         if self.kind != "tiny" and self.pretraining:
             raise ValueError(f"`pretraining` belongs to kind tiny, not to {self.kind}; remove it")
         if self.kind == "tiny" and self.hidden % self.heads:

@@ -34,7 +34,7 @@ def backbone_names(backbones: Backbones, roles: Collection[str]) -> dict[str, st
     def name(backbone: Backbone) -> str:
         if backbone.kind == "tiny":
             return f"tiny, {backbone.layers} layers of {backbone.hidden}"
-        return backbone.name if backbone.kind == "hub" else Path(backbone.path).name
+        return Path(backbone.path).name if backbone.kind == "path" else backbone.name
 
     return {role: name(backbone) for role, backbone in backbones if role in {"encoder", "decoder", *roles}}
 
