@@ -24,7 +24,7 @@ from compaug.backbones import (
 from compaug.benchmarks.parameters import Backbone
 from compaug.generators.prefix import text_rows
 from compaug.params import parse
-from compaug.pretrained import IGNORED, encode_states, load_decoder, load_encoder, mean_states
+from compaug.pretrained import IGNORED, load_decoder, load_encoder, mean_states, read_texts
 from compaug.records import Example, InputError, Labels, read_json, write_json, write_jsonl
 from compaug.tasks.multi_label import Task
 from compaug.training import seed_everything
@@ -262,17 +262,16 @@ def test_a_model_in_the_other_role_is_refused(folders):
 def test_states_do_not_depend_on_batching_and_means_leave_padding_out(folders):
     tokenizer, model = load_encoder(folders["encoder"])
     texts = ["anna found the letter", "nobody", "Ben lost the train last night!"]
-    together = encode_states(model, tokenizer, texts, 48, batch_size=3)
-    alone = encode_states(model, tokenizer, texts, 48, batch_size=1)
+    means, together = read_texts(model, tokenizer, texts, 48, batch_size=3)
+    _, alone = read_texts(model, tokenizer, texts, 48, batch_size=1)
     for text, a, b in zip(texts, together, alone, strict=True):
         assert a.shape == (len(tokenizer(text)["input_ids"]), 32)
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(
-        mean_states(model, tokenizer, texts, 48, batch_size=3), torch.stack([states.mean(0) for states in alone])
-    )
-    inner = encode_states(model, tokenizer, texts, 48, 3, special_tokens=False)
+    torch.testing.assert_close(means, torch.stack([states.mean(0) for states in alone]))
+    assert torch.equal(means, mean_states(model, tokenizer, texts, 48, batch_size=3))
+    _, inner = read_texts(model, tokenizer, texts, 48, 3, special_tokens=False)
     torch.testing.assert_close(inner[0], together[0][1:-1])
-    assert encode_states(model, tokenizer, texts, 4, 3)[2].shape == (4, 32)
+    assert read_texts(model, tokenizer, texts, 4, 3)[1][2].shape == (4, 32)
     assert mean_states(model, tokenizer, [], 48, 3).shape == (0, 32)
 
 

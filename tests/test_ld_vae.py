@@ -15,6 +15,7 @@ from torch.distributions import Normal, kl_divergence
 from toys import TASK, examples, ld_vae_params, synthesis, texts
 from transformers import GPT2Config
 
+from compaug import pretrained
 from compaug.generators import latents, ld_vae, prefix
 from compaug.generators.posterior import Posterior, slots
 from compaug.pretrained import load_decoder, load_encoder
@@ -237,7 +238,7 @@ def model_and_rows(folders, cached=True, **changes):
     tokenizer, decoder = load_decoder(folders["decoder"])
     encoder_tokenizer, encoder = load_encoder(folders["encoder"])
     rows = prefix.text_rows(LABELED, TASK, tokenizer, params.max_length)
-    assert cached == latents.add_encoder_inputs(rows, LABELED, params, encoder_tokenizer, encoder)
+    assert cached == latents.add_encoder_inputs(rows, LABELED, params, encoder_tokenizer, encoder)[0]
     for at, row in enumerate(rows):
         row["cluster"] = at % 5
     torch.manual_seed(1)
@@ -364,6 +365,19 @@ def test_ld_vae_overfits_the_toy_set(trained, folders):
     assert {"loss", "nll", "kl_label", "kl_content"} == set(history[0]["train"])
     assert history[-1]["train"]["nll"] < 0.1 < history[0]["train"]["nll"] / 3
     assert history[-1]["train"]["kl_label"] >= 0 and history[-1]["train"]["kl_content"] >= 0
+
+
+@pytest.mark.parametrize("cache_gib", [0.0, 1.0])
+def test_the_frozen_encoder_reads_every_text_once_before_training(folders, tmp_path, monkeypatch, cache_gib):
+    read, batches = [], pretrained._hidden_batches
+
+    def counted(model, tokenizer, texts, *more):
+        read.extend(texts)
+        return batches(model, tokenizer, texts, *more)
+
+    monkeypatch.setattr(pretrained, "_hidden_batches", counted)
+    train(folders, tmp_path / "g", cache_gib=cache_gib, epochs=1)
+    assert sorted(read) == sorted([*(e.text for e in LABELED), *TASK.labels.phrases])
 
 
 @pytest.mark.parametrize("kept", [0, 4, 5000])

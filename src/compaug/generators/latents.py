@@ -23,7 +23,7 @@ from compaug.decoders import PrefixDecoder
 from compaug.generators import prefix
 from compaug.generators.examples import one_each, training_examples
 from compaug.generators.posterior import Posterior, slots
-from compaug.pretrained import encode_states, load_decoder, load_encoder, mean_states, pad
+from compaug.pretrained import load_decoder, load_encoder, mean_states, pad, read_texts
 from compaug.records import Draft, Example, InputError, digest, file_digest, sub_seed
 from compaug.training import device, fit_and_validate, holdout, seed_everything
 
@@ -288,8 +288,8 @@ def train(
     prefix.check_positions(decoder.config, parts, params.prefix_length, params.max_length)
     rows = prefix.text_rows(examples, task, tokenizer, params.max_length, params.loss_on_prompt)
     width = encoder.config.hidden_size
-    centroids, clusters = content_clusters(examples, params, encoder_tokenizer, encoder)
-    cached = add_encoder_inputs(rows, examples, params, encoder_tokenizer, encoder)
+    cached, means = add_encoder_inputs(rows, examples, params, encoder_tokenizer, encoder)
+    centroids, clusters = content_clusters(means, params)
     groups = {label_set: group for group, label_set in enumerate(sorted({e.labels for e in examples}))}
     for row, cluster, own in zip(rows, clusters, parts, strict=True):
         row["cluster"] = cluster
@@ -315,16 +315,16 @@ def train(
     prefix.save(out_dir, latents.name, task, params, network, history, clusters=assignment)
 
 
-def content_clusters(examples: Sequence[Example], params, tokenizer, encoder) -> tuple[Tensor, list[int]]:
-    """Centroids [k, H] of the mean-pooled token states of the texts, and the cluster of every text; k-means, seed 0.
+def content_clusters(means: Tensor, params) -> tuple[Tensor, list[int]]:
+    """Centroids [k, H] of the mean-pooled token states [n, H] of the texts, and the cluster of every text; k-means, seed 0.
 
     k is at most a fifth of the number of texts. The standard prior has no clusters.
     """
     from sklearn.cluster import KMeans  # generation needs none, and it takes a second to import
 
     if params.prior == "standard":
-        return torch.zeros(0, encoder.config.hidden_size), [0] * len(examples)
-    vectors = mean_states(encoder, tokenizer, [e.text for e in examples], params.max_length, ENCODER_BATCH).numpy()
+        return torch.zeros(0, means.shape[1]), [0] * len(means)
+    vectors = means.numpy()
     k = max(1, min(params.clusters, len(vectors) // TEXTS_PER_CLUSTER))
     if k < params.clusters:
         print(
@@ -336,17 +336,20 @@ def content_clusters(examples: Sequence[Example], params, tokenizer, encoder) ->
     return torch.from_numpy(means.cluster_centers_.astype(np.float32)), means.labels_.tolist()
 
 
-def add_encoder_inputs(rows: list[dict], examples: Sequence[Example], params, tokenizer, encoder) -> bool:
-    """Give every row its token states V_x if all of them fit in `cache_gib` (True), else its token ids (False)."""
+def add_encoder_inputs(
+    rows: list[dict], examples: Sequence[Example], params, tokenizer, encoder
+) -> tuple[bool, Tensor]:
+    """Give every row its token states V_x if all of them fit in `cache_gib` (True), else its token ids (False); and the mean states of the
+    texts [n, H], from the same reading."""
     texts = [e.text for e in examples]
     limit = min(params.max_length, encoder.config.max_position_embeddings)
     ids = tokenizer(texts, truncation=True, max_length=limit)["input_ids"]
     size = sum(map(len, ids)) * encoder.config.hidden_size * 4  # bytes, float32
     cached = size <= params.cache_gib * 2**30
-    inputs = encode_states(encoder, tokenizer, texts, params.max_length, ENCODER_BATCH) if cached else ids
-    for row, values in zip(rows, inputs, strict=True):
+    means, states = read_texts(encoder, tokenizer, texts, params.max_length, ENCODER_BATCH, keep_states=cached)
+    for row, values in zip(rows, states if cached else ids, strict=True):
         row["states" if cached else "encoder_ids"] = values
-    return cached
+    return cached, means
 
 
 def collate(
