@@ -332,6 +332,14 @@ def test_archived_numbers_are_marked_and_give_way_to_current_ones(tmp_path):
     assert "Seeds 13, 21, 42; scale tiny: encoder, decoder, seq2seq `tiny, 2 layers of 128`." in notes["diagnostic"]
 
 
+def test_a_corpus_in_another_form_gives_way_too(tmp_path):
+    before = [row | {"benchmark": f"{row['benchmark']}+4000"} for row in longtables.paper_rows()]
+    folder = longtables.reports(tmp_path / "reports", before, archive=True)
+    assert set(longtables.load(folder).frame["benchmark"]) == {"diagnostic+4000", "semeval+4000"}
+    folder = longtables.reports(folder, lines("acc", (60.0, 60.0, 60.0)))
+    assert set(longtables.load(folder).frame["benchmark"]) == {"diagnostic", "semeval+4000"}
+
+
 def test_seeds_that_some_cells_lack_are_told(tmp_path):
     rows = [row for row in longtables.paper_rows() if (row["generator"], row["seed"]) != ("ld_vae", 42)]
     table = contents.tables("table_2", longtables.load(longtables.reports(tmp_path / "reports", rows)))[0]

@@ -32,6 +32,7 @@ MODEL_FILES = (  # what a model folder needs; everything else of a repository or
     "model-*.safetensors",
     "tokenizer.json",
     "tokenizer_config.json",
+    "chat_template.jinja",
     "special_tokens_map.json",
     "added_tokens.json",
     "vocab.txt",

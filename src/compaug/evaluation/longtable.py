@@ -31,20 +31,25 @@ OPTIONAL = gains.TESTS[1:]  # one seed has no spread, and not every gain has bot
 
 
 def read(reports: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Long table, gains and confusions, each with the column `commit`, "" for current rows. InputError names the file and line that is
-    wrong."""
+    """Long table, gains and confusions, each with the column `commit`, "" for current rows. The archive's rows of an experiment go when it has
+    current ones of the same corpus, whatever differs behind its plus sign. InputError names the file and line that is wrong."""
     archive = reports / "archive"
     kept = read_json(path, shapes.Provenances) if (path := archive / "provenance.json").exists() else {}
     known, made = None, []
     for name, columns in FILES.items():
         new, old = (_read(folder / name, columns) for folder in (reports, archive))
-        known = pd.MultiIndex.from_frame(new[["experiment", "benchmark"]]) if known is None else known
-        old = old[~pd.MultiIndex.from_frame(old[["experiment", "benchmark"]]).isin(known)]
+        known = _corpora(new) if known is None else known
+        old = old[~_corpora(old).isin(known)]
         if missing := set(old["experiment"]) - set(kept):
             raise InputError(f"{path}: names no commit for {min(missing)}, of which {archive / name} has rows")
         old = old.assign(commit=[kept[experiment]["commit"] for experiment in old["experiment"]])
         made.append(pd.concat([new.assign(commit=""), old], ignore_index=True))
     return _folded(made[0]), made[1], made[2]
+
+
+def _corpora(frame: pd.DataFrame) -> pd.MultiIndex:
+    """Experiment and corpus of every row."""
+    return pd.MultiIndex.from_arrays([frame["experiment"], frame["benchmark"].str.split("+").str[0]])
 
 
 def _folded(frame: pd.DataFrame) -> pd.DataFrame:
