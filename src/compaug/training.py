@@ -112,21 +112,16 @@ def holdout(
 ) -> tuple[list, list]:
     """A random share of the rows for validation (at least one of two or more): (training rows, validation rows).
 
-    Rows that `group_of` finds alike stay together, so that no validation row has a copy in training; the share is then exceeded by what
-    remains of the last group. Without two groups nothing is held out.
+    Of rows that `group_of` finds alike either all are for training or one is for validation and the others for nothing, so that no validation
+    row has a copy in training. The share is that of groups, each as likely as any other: a text that stands there a hundred times would
+    else be held out almost surely, and a few such texts would be all that there is to validate on. Without two groups nothing is held out.
     """
-    groups: dict[Hashable, list[int]] = {}
-    for number, row in enumerate(rows):
-        groups.setdefault(number if group_of is None else group_of(row), []).append(number)
-    count = max(1, round(share * len(rows))) if len(groups) > 1 and share > 0 else 0
-    members = {number: own for own in groups.values() for number in own}
-    held: set[int] = set()
-    for number in np.random.default_rng(sub_seed(seed, "validation")).permutation(len(rows)).tolist():
-        if len(held) >= count:
-            break
-        if len(held) + len(members[number]) < len(rows):  # something is left to learn from
-            held.update(members[number])
-    return [r for i, r in enumerate(rows) if i not in held], [r for i, r in enumerate(rows) if i in held]
+    groups: dict[Hashable, int] = {}  # the number of the first of the rows that are alike
+    firsts = [groups.setdefault(n if group_of is None else group_of(row), n) for n, row in enumerate(rows)]
+    count = min(max(1, round(share * len(groups))), len(groups) - 1) if len(groups) > 1 and share > 0 else 0
+    order = np.random.default_rng(sub_seed(seed, "validation")).permutation(len(rows)).tolist()
+    held = set([number for number in order if firsts[number] == number][:count])
+    return [r for r, first in zip(rows, firsts, strict=True) if first not in held], [rows[n] for n in sorted(held)]
 
 
 def work_dir_for(out_dir: Path | str, *identity: object) -> Path:
