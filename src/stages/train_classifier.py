@@ -55,7 +55,7 @@ def main(argv: list[str] | None = None) -> None:
         )
     backbone = args.backbone or args.backbones / model.ROLES[0]
     examples = train + support + synthetic  # D_mltc
-    same = lambda example: text_key(example.text)  # a repeated text is not held out in part
+    same = lambda example: text_key(example.text)  # a repeated text is held out once or not at all
     fitted, validation = holdout(examples, settings.validation, seed, same)  # spec section 10
     repeated = {e.id for e in support} - {e.id for e in validation}
     fitted += [e for e in support if e.id in repeated] * (settings.support_repeat - 1)
