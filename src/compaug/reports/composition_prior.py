@@ -56,8 +56,8 @@ CEILING_NOTE = (
     "training, and under those mixed with the test set's own at the weight that does best there."
 )
 POSTERIOR_NOTE = (
-    "The same number of texts, kept by the filter's Jaccard index (the paper) or by the probability that it gives to the requested composition "
-    "under the composition prior. The decoding's weight and strength are those of the cell with Jaccard."
+    "The same number of texts, kept by the filter's probability of exactly the requested labels (the default) or by the one that it gives them "
+    "under the composition prior. The decoding's weight and strength are those of the default's cell."
 )
 CHOSEN_NOTE = (
     "Weight and strength by seed. The best H is the best of all that were tried, so it is optimistic. In reach: percent of the unseen test rows "
@@ -139,7 +139,7 @@ def _posterior(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
                 moved = difference(pick(some, selection=ways[1]), pick(some, selection=ways[0]))
                 line += [*(entry(found.get(way)) for way in ways), entry(moved, sign=True)]
             lines.append(line)
-    header = [f"{metric}{what}" for metric in ("unseen", "H") for what in (", Jaccard", ", posterior", ", gain")]
+    header = [f"{metric}{what}" for metric in ("unseen", "H") for what in (", default", ", posterior", ", gain")]
     return Table(f"{benchmark}: selection by the posterior", POSTERIOR_NOTE, ["generator", "decoding", *header], lines)
 
 
