@@ -165,7 +165,7 @@ def test_soft_labels_take_the_place_of_the_label_set():
 def test_soft_and_hard_targets_mix_in_one_training_set_and_are_learned(encoder, tmp_path):
     rows = [Example(f"s{i}", "sunny today", (0,), soft_labels=(0.7, 0.2, 0.0)) for i in range(8)]
     rows += [Example(f"h{i}", "shiver again", (2,)) for i in range(8)]
-    trained(encoder, tmp_path / "out", rows, SETTINGS)
+    trained(encoder, tmp_path / "out", rows, validation=rows)
     assert bert.predict(tmp_path / "out", ["sunny today"])[0] == pytest.approx([0.7, 0.2, 0.0], abs=0.05)
 
 
