@@ -51,6 +51,8 @@ def provenance(results: Results, costs: Mapping[str, Mapping], archived: Mapping
         row["seconds"], row["cost"] = known.get("seconds", ""), NOT_REPORTED
         if row["seconds"]:
             row["cost"] = f"{number(row['seconds'] / 3600)} h"
+            if known.get("timed", 0) < known.get("stages", 0):
+                row["cost"] += f" for {known['timed']} of {known['stages']} stages"
         made.append(row)
     return made
 
