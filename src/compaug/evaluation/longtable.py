@@ -7,6 +7,7 @@ none of that experiment and benchmark, and carry the commit that made them.
 from __future__ import annotations
 
 import csv
+import gzip
 import math
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -65,8 +66,9 @@ def _folded(frame: pd.DataFrame) -> pd.DataFrame:
 def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     """A strict CSV: these columns, whole numbers for seeds, finite numbers elsewhere, no row twice. A file that is not there has no rows."""
     rows, keys = {}, next(at for at, name in enumerate(columns) if name in MEASURED)
+    path = packed if (packed := path.with_name(f"{path.name}.gz")).exists() else path
     if path.exists():
-        with path.open(encoding="utf-8", newline="") as stream:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="") as stream:
             reader = csv.reader(stream, strict=True)
             try:
                 if (header := next(reader, [])) != list(columns):

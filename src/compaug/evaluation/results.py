@@ -1,4 +1,4 @@
-"""reports/results.csv: one line for each experiment, cell, decoding, split and metric; every table and figure is a query over it.
+"""reports/results.csv.gz: one line for each experiment, cell, decoding, split and metric; every table and figure is a query over it.
 
     experiment,benchmark,scale,generator,selection,classifier,decoding,seed,split,metric,value
 
@@ -46,13 +46,16 @@ predictions of every cell under threshold, in rows over all seeds.
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from compaug.evaluation.cells import Found
 from compaug.evaluation.metrics import DECIMALS
-from compaug.records import write_csv
+from compaug.records import atomic_path, write_csv
 
 CELL_COLUMNS = ("experiment", "benchmark", "scale", "generator", "selection", "classifier")
 COLUMNS = (*CELL_COLUMNS, "decoding", "seed", "split", "metric", "value")
@@ -84,8 +87,16 @@ def confusions(found: Found) -> Iterator[Row]:
 
 
 def write_table(path: Path | str, columns: Sequence[str], rows: Iterable[Sequence[str | int | float | None]]) -> None:
-    """A CSV of sorted rows; None is an empty field, a float has at most four decimals and no negative zero."""
-    write_csv(path, columns, sorted([shown(value) for value in row] for row in rows))
+    """A CSV of sorted rows; None is an empty field, a float has at most four decimals and no negative zero. A path that ends in .gz is
+    compressed, neither the time nor the name goes into it."""
+    lines = sorted([shown(value) for value in row] for row in rows)
+    if Path(path).suffix != ".gz":
+        write_csv(path, columns, lines)
+        return
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([columns, *lines])
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
 
 
 def shown(value: str | float | None) -> str:
