@@ -29,7 +29,7 @@ def main(argv: list[str] | None = None) -> None:
     made = {}
     for name, rows in longtable.pick(frame, commit="").groupby("experiment"):
         before, digest = kept.get(name, {}), longtable.digest_of(rows)
-        commit = before["commit"] if before.get("digest") == digest else commit_of(args.reports / "results.csv.gz")
+        commit = before["commit"] if before.get("digest") == digest else commit_of(longtable.there(args.reports / "results.csv"))
         made_by = steps.plan([every[name]]) if name in every else {}
         stages = [f"{kind}@{key}" for kind, keys in made_by.items() for key in keys]
         cost = cost_of_outputs([outputs[stage] for stage in stages if stage in outputs], args.costs)

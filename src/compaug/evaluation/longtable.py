@@ -63,10 +63,16 @@ def _folded(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
+def there(path: Path) -> Path:
+    """The compressed table of that name where there is one."""
+    packed = path.with_name(f"{path.name}.gz")
+    return packed if packed.exists() else path
+
+
 def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     """A strict CSV: these columns, whole numbers for seeds, finite numbers elsewhere, no row twice. A file that is not there has no rows."""
     rows, keys = {}, next(at for at, name in enumerate(columns) if name in MEASURED)
-    path = packed if (packed := path.with_name(f"{path.name}.gz")).exists() else path
+    path = there(path)
     if path.exists():
         with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="") as stream:
             reader = csv.reader(stream, strict=True)
