@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def gain(mean: float, generator: str, p_rows: float | str = 0.01, p_seeds: float
 
 def write(path: Path, columns: Sequence[str], rows: Sequence[dict]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as stream:
+    with (gzip.open if path.suffix == ".gz" else open)(path, "wt", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, columns, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
@@ -80,7 +81,7 @@ def reports(folder: Path, rows: Sequence[dict], gained: Sequence[dict] = (), arc
     folder.mkdir(exist_ok=True)
     (folder / "paper_values.yaml").write_bytes((ROOT / "reports/paper_values.yaml").read_bytes())
     into = folder / "archive" if archive else folder
-    write(into / "results.csv", results.COLUMNS, rows)
+    write(into / "results.csv.gz", results.COLUMNS, rows)
     write(into / "gains.csv", gains.COLUMNS, gained)
     if archive:
         write_json(into / "provenance.json", {row["experiment"]: {"commit": "0ld5ha1"} for row in rows})

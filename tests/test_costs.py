@@ -90,7 +90,7 @@ def test_provenance_adds_up_an_experiments_stages_and_names_the_commit_of_its_nu
 
 def test_provenance_without_any_result_names_the_remedy(tmp_path):
     longtables.reports(tmp_path / "reports", [])
-    with pytest.raises(InputError, match="results.csv: no result; `make grid EXPERIMENT=small` makes the first"):
+    with pytest.raises(InputError, match="results.csv.gz: no result; `make grid EXPERIMENT=small` makes the first"):
         provenance_of(tmp_path)
 
 

@@ -173,7 +173,7 @@ def test_a_ceiling_averages_both_halves_with_the_weights_of_the_cell_without_aug
     assert (found["weight"], found["strength"], found["n"]) == (none["weight"], none["strength"], 15)
     assert of(world, "threshold", "real_texts", "seen")["n"] == 40
     assert not table(world / "gains.csv", generator="real_texts")
-    assert not {row["generator"] for row in table(world / "results.csv")} - {"none", "ld_vae", "real_texts"}
+    assert not {row["generator"] for row in table(world / "results.csv.gz")} - {"none", "ld_vae", "real_texts"}
     whole = worlds.beliefs([*PARTS["test"], *PARTS["seen_test"]])
     worlds.write_cell(world, cell("real_texts", 13, half="a"), whole)
     with pytest.raises(InputError, match="real_texts-bert-13-a.jsonl.gz: not a half of the test set"):
@@ -203,7 +203,7 @@ def test_a_cell_whose_folds_are_missing_is_left_out_and_the_fold_is_named(world,
     (world / "predictions" / "diagnostic+seen_test=400-ld_vae-bert-21-b.jsonl.gz").unlink()
     run(world, "--partial")
     assert "diagnostic+seen_test=400-ld_vae-bert-21-b.jsonl.gz" in capsys.readouterr().err
-    found = table(world / "results.csv", generator="ld_vae", metric="acc", decoding="threshold", split="seen")
+    found = table(world / "results.csv.gz", generator="ld_vae", metric="acc", decoding="threshold", split="seen")
     assert {row["seed"] for row in found} == {"13"}
 
 

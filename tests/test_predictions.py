@@ -80,6 +80,18 @@ def test_another_file_is_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:-12])
     with pytest.raises(InputError, match="not a whole gzip file"):
         predictions.read(path, 3)
+
+
+@pytest.mark.parametrize("at", [12, 40, 60, -6])
+def test_a_byte_that_changed_in_a_gzip_file_is_one_line(tmp_path, at):
+    path = tmp_path / "p.jsonl.gz"
+    predictions.write(path, HEADER, [VALIDATION, *TEST])
+    data = bytearray(path.read_bytes())
+    data[at] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="p.jsonl.gz.*; take it from Git again or train again") as refused:
+        predictions.read(path, 3)
+    assert "\n" not in str(refused.value)
     for header in ({}, HEADER | {"train": {"9": 1}}, HEADER | {"train": {"x": 1}}, HEADER | {"n_train": None}):
         predictions.write(path, header, TEST)
         with pytest.raises(InputError, match="p.jsonl.gz:1: "):

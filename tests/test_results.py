@@ -83,7 +83,7 @@ def world(tmp_path):
 def run(folder: Path, *options: str, **files: str) -> None:
     names = ("predictions", "gold", "quality", "judged", "representations")
     paths = {name: name for name in names} | {
-        "out": "results.csv",
+        "out": "results.csv.gz",
         "gains": "gains.csv",
         "confusions": "confusions.csv",
     }
@@ -93,13 +93,13 @@ def run(folder: Path, *options: str, **files: str) -> None:
 
 
 def table(path: Path, **where: object) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as stream:
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="") as stream:
         found = list(csv.DictReader(stream))
     return [row for row in found if all(row[name] == str(value) for name, value in where.items())]
 
 
 def metrics(folder: Path, **where: object) -> dict[str, float]:
-    found = table(folder / "results.csv", **where)
+    found = table(folder / "results.csv.gz", **where)
     made = {row["metric"]: float(row["value"]) for row in found}
     assert len(made) == len(found), "the query is of more than one cell"
     return made
@@ -107,7 +107,7 @@ def metrics(folder: Path, **where: object) -> dict[str, float]:
 
 def test_every_number_of_a_cell_stands_in_a_line_of_its_own(world):
     run(world)
-    with (world / "results.csv").open() as stream:
+    with gzip.open(world / "results.csv.gz", "rt") as stream:
         assert next(stream).strip() == ",".join(results.COLUMNS)
     where = {"experiment": "toy", "generator": "none", "seed": 13, "decoding": "threshold", "split": "unseen"}
     found = metrics(world, **where)
@@ -116,10 +116,10 @@ def test_every_number_of_a_cell_stands_in_a_line_of_its_own(world):
     expected |= {"acc_in_support": 25, "n_in_support": 4, "n_not_in_support": 0, "hamming": 25}
     assert {name: found[name] for name in expected} == expected
     assert not {"acc_not_in_support", "harmonic", "ausuc", "per_composition"} & set(found)
-    row = table(world / "results.csv", **where, metric="acc")[0]
+    row = table(world / "results.csv.gz", **where, metric="acc")[0]
     assert (row["scale"], row["selection"], row["classifier"]) == ("tiny", "top_k", "bert")
     assert metrics(world, experiment="toy", split="iid", seed=13, decoding="threshold")["acc"] == 100
-    assert {row["split"] for row in table(world / "results.csv", generator="none")} == {"unseen", "iid"}
+    assert {row["split"] for row in table(world / "results.csv.gz", generator="none")} == {"unseen", "iid"}
 
 
 def test_facts_of_a_cell_stand_under_any_decoding(world):
@@ -195,12 +195,12 @@ def test_a_cell_that_is_missing_is_named_and_an_experiment_that_nobody_ran_is_le
     said = capsys.readouterr().err
     assert "toy: 9 of 10 cells" in said and "other: 0 of 1 cells" in said
     assert f"toy: missing {gone}; diagnostic left out until they are there" in said
-    assert table(world / "results.csv") == []
+    assert table(world / "results.csv.gz") == []
     run(world, "--partial")
     assert f"toy: missing {gone}\n" in capsys.readouterr().err
-    assert {row["experiment"] for row in table(world / "results.csv")} == {"toy"}
+    assert {row["experiment"] for row in table(world / "results.csv.gz")} == {"toy"}
     assert [
-        row["seed"] for row in table(world / "results.csv", generator="ld_vae", selection="top_k", metric="acc")
+        row["seed"] for row in table(world / "results.csv.gz", generator="ld_vae", selection="top_k", metric="acc")
     ] == ["13"]
     (gain,) = table(world / "gains.csv", generator="ld_vae", selection="top_k", over="none")
     assert (gain["seeds"], gain["mean"], gain["std"], gain["p_seeds"]) == ("1", "50", "", "")
@@ -230,7 +230,7 @@ def test_gold_of_another_benchmark_is_refused(world):
 
 def test_the_same_predictions_give_the_same_bytes_in_any_order_and_process(world):
     run(world)
-    tables = ("results.csv", "gains.csv", "confusions.csv")
+    tables = ("results.csv.gz", "gains.csv", "confusions.csv")
     before = [(world / name).read_bytes() for name in tables]
     for path in sorted((world / "predictions").iterdir(), reverse=True):  # made again in another order
         content = path.read_bytes()
@@ -238,7 +238,7 @@ def test_the_same_predictions_give_the_same_bytes_in_any_order_and_process(world
         path.write_bytes(content)
     names = ("predictions", "gold", "quality", "judged", "representations")
     words = [word for name in names for word in (f"--{name}", name)] + ["--experiments", "toy.yaml"]
-    words += ["--out", "results.csv", "--gains", "gains.csv", "--confusions", "confusions.csv"]
+    words += ["--out", "results.csv.gz", "--gains", "gains.csv", "--confusions", "confusions.csv"]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PYTHONHASHSEED": "7"}
     command = [sys.executable, "-m", "stages.results", *words, "--params", str(ROOT / "params.yaml")]
     subprocess.run(command, cwd=world, env=environment, check=True, capture_output=True)
@@ -264,7 +264,7 @@ def strings(path: Path) -> Iterator[str]:
             yield value
 
     content = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text(encoding="utf-8")
-    if path.suffix == ".csv":
+    if ".csv" in path.suffixes:
         yield from (cell for row in csv.reader(content.splitlines()) for cell in row)
     else:
         for value in [json.loads(content)] if path.suffix == ".json" else map(json.loads, content.splitlines()):
@@ -283,16 +283,16 @@ def texts_in(folder: Path) -> list[tuple[Path, str]]:
         "judged/*.json",
         "representations/*.json",
     )
-    files = [path for pattern in (*patterns, "*.csv", "archive/*.csv") for path in folder.glob(pattern)]
+    files = [path for pattern in (*patterns, "*.csv*", "archive/*.csv*") for path in folder.glob(pattern)]
     return [(path, text) for path in files for text in strings(path) if len(text.split()) >= 5]
 
 
 def test_no_text_of_a_corpus_is_in_any_result(world):
     run(world)
-    assert texts_in(world) == [] and len(list(world.rglob("*.gz"))) == 11
+    assert texts_in(world) == [] and len(list(world.rglob("*.gz"))) == 12
     write_json(world / "quality" / "semeval-ld_vae-13.json", {"samples": [{"text": "what a lovely day it is"}]})
     assert [text for _, text in texts_in(world)] == ["what a lovely day it is"]
-    assert (ROOT / "reports" / "archive" / "results.csv").exists() and texts_in(ROOT / "reports") == []
+    assert (ROOT / "reports" / "archive" / "results.csv.gz").exists() and texts_in(ROOT / "reports") == []
 
 
 # ---------------------------------------------------------------- test rows in common
@@ -309,7 +309,7 @@ def test_cells_with_other_support_sets_are_compared_on_the_texts_that_none_has_s
     run(world)
     found = {
         (row["generator"], row["classifier"]): float(row["value"])
-        for row in table(world / "results.csv", metric="acc", seed=21, split="unseen")
+        for row in table(world / "results.csv.gz", metric="acc", seed=21, split="unseen")
     }
     assert found == {
         ("none", "bert"): 50,
@@ -317,7 +317,7 @@ def test_cells_with_other_support_sets_are_compared_on_the_texts_that_none_has_s
         ("ld_vae+label_support=100", "bert"): 50,
         ("ld_vae", "bert+support=250"): 50,
     }
-    assert {row["value"] for row in table(world / "results.csv", metric="n")} == {"2"}
+    assert {row["value"] for row in table(world / "results.csv.gz", metric="n")} == {"2"}
     overs = {(row["generator"], row["classifier"], row["over"]) for row in table(world / "gains.csv")}
     assert {("ld_vae+label_support=100", "bert", "ld_vae"), ("ld_vae", "bert+support=250", "bert")} <= overs
     assert ("ld_vae", "bert+support=250", "none") not in overs  # that twin was not trained
@@ -349,7 +349,7 @@ def test_the_ceilings_of_a_known_grammar_have_no_seed(world):
     parts.pop("seen_test")
     worlds.write_gold(world, "diagnostic", parts, bayes=bayes)
     run(world)
-    (ceiling,) = table(world / "results.csv", generator="bayes", metric="acc", split="unseen")
+    (ceiling,) = table(world / "results.csv.gz", generator="bayes", metric="acc", split="unseen")
     assert (ceiling["decoding"], ceiling["seed"], ceiling["value"], ceiling["classifier"]) == (
         "target_prior",
         "0",

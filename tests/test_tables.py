@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 
 import longtables
 import pytest
@@ -10,7 +11,7 @@ import test_results
 from graph import ROOT
 from longtables import gain, lines
 
-from compaug.evaluation import longtable
+from compaug.evaluation import longtable, packed
 from compaug.evaluation import results as long
 from compaug.evaluation.statistics import summarise
 from compaug.records import InputError, write_json
@@ -350,7 +351,7 @@ def test_an_archive_that_names_no_commit_is_refused(tmp_path):
     folder = longtables.reports(tmp_path / "reports", longtables.paper_rows(), archive=True)
     write_json(folder / "archive/provenance.json", {})
     with pytest.raises(
-        InputError, match="archive/provenance.json: names no commit for paper, of which .*results.csv has rows"
+        InputError, match="archive/provenance.json: names no commit for paper, of which .*results.csv.gz has rows"
     ):
         longtables.load(folder)
 
@@ -371,24 +372,35 @@ def test_an_archive_that_names_no_commit_is_refused(tmp_path):
     ],
 )
 def test_a_malformed_line_is_named_with_the_remedy(reports, line, said):
-    (reports / "results.csv").write_bytes(f"{','.join(long.COLUMNS)}\n{line}\n".encode("latin-1"))
-    with pytest.raises(InputError, match=f"results.csv: .*{said}.*; `make tables` writes it again"):
+    (reports / "results.csv.gz").write_bytes(gzip.compress(f"{','.join(long.COLUMNS)}\n{line}\n".encode("latin-1")))
+    with pytest.raises(InputError, match=f"results.csv.gz: .*{said}.*; `make tables` writes it again"):
         longtables.load(reports)
 
 
 def test_other_columns_and_a_line_twice_are_refused(reports):
-    path = reports / "results.csv"
-    text = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(["experiment,value\n", *text[1:]]))
+    path = reports / "results.csv.gz"
+    text = gzip.decompress(path.read_bytes()).decode().splitlines(keepends=True)
+    packed.write(path, ["experiment,value\n", *text[1:]])
     with pytest.raises(InputError, match="line 1: the columns are experiment,value, not experiment,benchmark"):
         longtables.load(reports)
-    path.write_text("".join([*text, text[1].rsplit(",", 1)[0] + ",99\n"]))
+    packed.write(path, [*text, text[1].rsplit(",", 1)[0] + ",99\n"])
     with pytest.raises(InputError, match=f"line {len(text) + 1}: says the same of the same cell as a line before it"):
         longtables.load(reports)
 
 
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[:-9], lambda data: data[:40] + b"\xff" + data[41:], lambda data: b"no gzip"]
+)
+def test_a_damaged_file_is_one_line_with_the_remedy(reports, damage):
+    path = reports / "results.csv.gz"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(InputError, match="results.csv.gz: .*; `make tables` writes it again") as refused:
+        longtables.load(reports)
+    assert "\n" not in str(refused.value)
+
+
 def test_no_result_at_all_names_the_first_experiment(tmp_path):
-    with pytest.raises(InputError, match="results.csv: no result; `make grid EXPERIMENT=small` makes the first"):
+    with pytest.raises(InputError, match="results.csv.gz: no result; `make grid EXPERIMENT=small` makes the first"):
         longtables.load(longtables.reports(tmp_path / "reports", []))
 
 

@@ -87,8 +87,7 @@ def check_out(args: argparse.Namespace, kind: str | None) -> None:
     if kind == "folder":
         check_folder(args.out)
     elif kind is not None:
-        packed = kind == ".csv" and args.out.name.endswith(".csv.gz")  # a long table is compressed
-        if args.out.suffix != kind and not packed:
+        if not args.out.name.endswith(kind):
             raise InputError(f"--out {args.out}: this stage writes a {kind} file; end the path with {kind}")
         check_file(args.out)
     place = args.out.resolve()

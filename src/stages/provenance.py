@@ -29,13 +29,13 @@ def main(argv: list[str] | None = None) -> None:
     made = {}
     for name, rows in longtable.pick(frame, commit="").groupby("experiment"):
         before, digest = kept.get(name, {}), longtable.digest_of(rows)
-        commit = before["commit"] if before.get("digest") == digest else commit_of(longtable.there(args.reports / "results.csv"))
+        commit = before["commit"] if before.get("digest") == digest else commit_of(args.reports / longtable.LONG)
         made_by = steps.plan([every[name]]) if name in every else {}
         stages = [f"{kind}@{key}" for kind, keys in made_by.items() for key in keys]
         cost = cost_of_outputs([outputs[stage] for stage in stages if stage in outputs], args.costs)
         made[name] = before | cost | {"commit": commit, "digest": digest}
     if not made:
-        raise InputError(f"{args.reports / 'results.csv'}: no result; `make grid EXPERIMENT=small` makes the first")
+        raise InputError(f"{args.reports / longtable.LONG}: no result; `make grid EXPERIMENT=small` makes the first")
     write_json(args.out, made)
     print(f"{args.out}: {', '.join(made)}")
 
@@ -79,7 +79,7 @@ def commit_of(path: Path) -> str:
 def _parser():
     made = parser(__doc__, out=".json")
     made.add_argument("--experiments", type=Path, default=experiments.FILE, help="the products of axes")
-    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results.csv")
+    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results.csv.gz")
     made.add_argument("--grid", type=Path, default=Path("grid"), help="folder of the lock files (default: grid)")
     made.add_argument("--costs", type=Path, default=COSTS, help=f"folder of the recorded costs (default: {COSTS})")
     made.add_argument("--out", type=Path, required=True, help="JSON to write; what has not run here keeps its cost")

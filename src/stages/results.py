@@ -1,7 +1,7 @@
 """Every experiment's results from the predictions that are there: the long table, paired gains, confusions.
 
 python -m stages.results --predictions reports/predictions --gold reports/gold --quality reports/quality \
-    --out reports/results.csv --gains reports/gains.csv
+    --out reports/results.csv.gz --gains reports/gains.csv
 
 Nothing is trained and no text or model is needed: it runs in any clone. A benchmark of an experiment comes in when all of its cells
 have predictions (or with --partial); what is missing is named. `compaug.evaluation.results` and `.gains` say what the columns mean.
@@ -29,7 +29,7 @@ def main(argv: list[str] | None = None) -> None:
     every = [evaluator.evaluate(experiment) for experiment in experiments.read(args.experiments).values()]
     for found in every:
         _report(found)
-    results.write_table(args.out, results.COLUMNS, (row for found in every for row in results.table(found)))
+    results.write_long_table(args.out, (row for found in every for row in results.table(found)))
     results.write_table(args.gains, gains.COLUMNS, (row for found in every for row in gains.table(found)))
     confusions = (row for found in every for row in results.confusions(found))
     results.write_table(args.confusions, results.CONFUSION_COLUMNS, confusions)
@@ -46,7 +46,7 @@ def _report(found: Found) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out=".csv")
+    made = parser(__doc__, out=".csv.gz")
     reports = Path("reports")
     made.add_argument("--experiments", type=Path, default=experiments.FILE, help="the products of axes")
     made.add_argument("--predictions", type=Path, required=True, help="folder of the cells' predictions")

@@ -2,7 +2,7 @@
 
 python -m stages.seeds
 
-Reads reports/results.csv; the grids have the sizes that are committed, whatever the cell beside it was run with.
+Reads reports/results.csv.gz; the grids have the sizes that are committed, whatever the cell beside it was run with.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def line(frame, benchmark: str, scale: str, generator: str, classifier: str) -> 
 
 def _parser():
     made = parser(__doc__)
-    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder of results.csv (default: reports)")
+    made.add_argument(
+        "--reports", type=Path, default=Path("reports"), help="folder of results.csv.gz (default: reports)"
+    )
     return made
 
 

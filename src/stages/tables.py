@@ -2,7 +2,7 @@
 
 python -m stages.tables --reports reports --out reports/tables
 
-Reads results.csv and gains.csv, the archive of experiments that have not run in this form, gold/ and representations/, and the paper's
+Reads results.csv.gz and gains.csv, the archive of experiments that have not run in this form, gold/ and representations/, and the paper's
 numbers; a table without results says which command makes them.
 """
 
@@ -45,7 +45,7 @@ def main(argv: list[str] | None = None) -> None:
 
 def _parser():
     made = parser(__doc__, out="folder")
-    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results.csv")
+    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results.csv.gz")
     made.add_argument("--out", type=Path, required=True, help="folder to write")
     return made
 

@@ -57,8 +57,8 @@ def main(argv: list[str] | None = None) -> None:
     examples = train + support + synthetic  # D_mltc
     same = lambda example: text_key(example.text)  # a repeated text is held out once or not at all
     fitted, validation = holdout(examples, settings.validation, seed, same)  # spec section 10
-    repeated = {e.id for e in support} - {e.id for e in validation}
-    fitted += [e for e in support if e.id in repeated] * (settings.support_repeat - 1)
+    kept = {e.id for e in fitted}
+    fitted += [e for e in support if e.id in kept] * (settings.support_repeat - 1)
     with cost_of(args.out) as facts, checkpoints_kept(), atomic_dir(args.out) as out:
         title = f"classifier {args.out.name}"
         history = model.train(fitted, labels, settings, backbone, out, seed, title, validation)

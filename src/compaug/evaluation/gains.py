@@ -2,7 +2,7 @@
 
     experiment,benchmark,scale,generator,selection,classifier,decoding,split,metric,over,seeds,mean,std,ci95,low_rows,high_rows,p_seeds,p_rows
 
-The first columns are those of results.csv and name what gains, and in which metric: acc on split unseen; harmonic (split unseen) too
+The first columns are those of results.csv.gz and name what gains, and in which metric: acc on split unseen; harmonic (split unseen) too
 where there is a seen test set. `over` names what it is compared with, in everything else alike:
     none, oversample            the cell of that generator, same decoding
     <generator>                 of a variant, the cell without the variation: "ld_vae" for ld_vae+kl_form=reference,

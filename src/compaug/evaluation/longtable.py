@@ -1,25 +1,26 @@
-"""The long table (reports/results.csv), gains.csv and confusions.csv read again, and what every question to them is made of.
+"""The long table (reports/results.csv.gz), gains.csv and confusions.csv read again, and what every question to them is made of.
 
-What an experiment had before it ran in this form stands in reports/archive/, in the same columns. Its rows count for as long as results.csv has
+What an experiment had before it ran in this form stands in reports/archive/, in the same columns. Its rows count for as long as results.csv.gz has
 none of that experiment and benchmark, and carry the commit that made them.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from compaug import shapes
-from compaug.evaluation import gains, results
+from compaug.evaluation import gains, packed, results
 from compaug.evaluation.statistics import Summary, summarise
 from compaug.records import InputError, digest, read_json
 
-FILES = {"results.csv": results.COLUMNS, "gains.csv": gains.COLUMNS, "confusions.csv": results.CONFUSION_COLUMNS}
+LONG = "results.csv.gz"
+REMEDY = "`make tables` writes it again"
+FILES = {LONG: results.COLUMNS, "gains.csv": gains.COLUMNS, "confusions.csv": results.CONFUSION_COLUMNS}
 KINDS = {"seed": int, "seeds": int, "rows": int, "value": float} | dict.fromkeys(
     gains.TESTS, float
 )  # other columns: words
@@ -63,33 +64,32 @@ def _folded(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def there(path: Path) -> Path:
-    """The compressed table of that name where there is one."""
-    packed = path.with_name(f"{path.name}.gz")
-    return packed if packed.exists() else path
-
-
 def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     """A strict CSV: these columns, whole numbers for seeds, finite numbers elsewhere, no row twice. A file that is not there has no rows."""
     rows, keys = {}, next(at for at, name in enumerate(columns) if name in MEASURED)
-    path = there(path)
     if path.exists():
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="") as stream:
-            reader = csv.reader(stream, strict=True)
-            try:
-                if (header := next(reader, [])) != list(columns):
-                    raise ValueError(f"the columns are {','.join(header) or 'missing'}, not {','.join(columns)}")
-                for row in reader:
-                    if len(row) != len(columns):
-                        raise ValueError(f"{len(row)} fields, not {len(columns)}")
-                    values = [_parsed(name, text) for name, text in zip(columns, row, strict=True)]
-                    if rows.setdefault(tuple(values[:keys]), values) is not values:
-                        raise ValueError("says the same of the same cell as a line before it")
-            except (ValueError, csv.Error) as error:  # ValueError: also bytes that are no UTF-8
-                line = max(reader.line_num, 1)
-                raise InputError(f"{path}: line {line}: {error}; `make tables` writes it again") from None
+        reader = csv.reader(packed.read(path, REMEDY) if path.suffix == ".gz" else _plain(path), strict=True)
+        try:
+            if (header := next(reader, [])) != list(columns):
+                raise ValueError(f"the columns are {','.join(header) or 'missing'}, not {','.join(columns)}")
+            for row in reader:
+                if len(row) != len(columns):
+                    raise ValueError(f"{len(row)} fields, not {len(columns)}")
+                values = [_parsed(name, text) for name, text in zip(columns, row, strict=True)]
+                if rows.setdefault(tuple(values[:keys]), values) is not values:
+                    raise ValueError("says the same of the same cell as a line before it")
+        except InputError:  # is a ValueError, and says all
+            raise
+        except (ValueError, csv.Error) as error:  # ValueError: also bytes that are no UTF-8
+            line = max(reader.line_num, 1)
+            raise InputError(f"{path}: line {line}: {error}; {REMEDY}") from None
     frame = pd.DataFrame(rows.values(), columns=list(columns))
     return frame.astype({name: KINDS.get(name, str) for name in columns})
+
+
+def _plain(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        yield from stream
 
 
 def _parsed(name: str, text: str) -> str | float:

@@ -9,7 +9,6 @@ answer was written (its pieces that are no label); validation rows alone have `l
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,8 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
+from compaug.evaluation import packed
 from compaug.evaluation.metrics import label_matrix
-from compaug.records import InputError, atomic_path, label_ids, loads
+from compaug.records import InputError, label_ids, loads
 
 Composition = tuple[int, ...]
 
@@ -80,14 +80,8 @@ def write(path: Path | str, header: Mapping, rows: Iterable[Mapping]) -> None:
 
 def write_lines(path: Path | str, objects: Iterable[Mapping]) -> None:
     """JSON lines in a gzip file of reproducible bytes."""
-    with (
-        atomic_path(path) as temporary,
-        temporary.open("wb") as file,
-        gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream,
-    ):
-        for value in objects:
-            line = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-            stream.write(f"{line}\n".encode())
+    options = {"sort_keys": True, "ensure_ascii": False, "allow_nan": False, "separators": (",", ":")}
+    packed.write(path, (f"{json.dumps(value, **options)}\n" for value in objects))
 
 
 # ---------------------------------------------------------------- reading
@@ -95,20 +89,14 @@ def write_lines(path: Path | str, objects: Iterable[Mapping]) -> None:
 
 def read_lines(path: Path | str, remedy: str) -> Iterator[tuple[int, dict]]:
     """Line number (from 1) and object of every line of a gzip file of JSON lines; InputError names what is wrong."""
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") as stream:
-            for number, line in enumerate(stream, start=1):
-                try:
-                    row = loads(line)
-                except ValueError as error:
-                    raise InputError(f"{path}:{number}: not a JSON object ({error}); {remedy}") from None
-                if not isinstance(row, dict):
-                    raise InputError(f"{path}:{number}: not a JSON object; {remedy}")
-                yield number, row
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; {remedy}") from None
-    except (gzip.BadGzipFile, EOFError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not a whole gzip file of UTF-8 text ({error}); {remedy}") from None
+    for number, line in enumerate(packed.read(path, remedy), start=1):
+        try:
+            row = loads(line)
+        except ValueError as error:
+            raise InputError(f"{path}:{number}: not a JSON object ({error}); {remedy}") from None
+        if not isinstance(row, dict):
+            raise InputError(f"{path}:{number}: not a JSON object; {remedy}")
+        yield number, row
 
 
 REMEDY = "take it from Git again or train again"

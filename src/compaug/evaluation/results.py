@@ -47,15 +47,15 @@ predictions of every cell under threshold, in rows over all seeds.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from compaug.evaluation import packed
 from compaug.evaluation.cells import Found
 from compaug.evaluation.metrics import DECIMALS
-from compaug.records import atomic_path, write_csv
+from compaug.records import write_csv
 
 CELL_COLUMNS = ("experiment", "benchmark", "scale", "generator", "selection", "classifier")
 COLUMNS = (*CELL_COLUMNS, "decoding", "seed", "split", "metric", "value")
@@ -66,7 +66,7 @@ Row = tuple[str | int | float | None, ...]
 
 
 def table(found: Found) -> Iterator[Row]:
-    """Rows of results.csv for one experiment."""
+    """Rows of results.csv.gz for one experiment."""
     for outcome in (*found.outcomes, *found.others):
         *columns, seed = outcome.cell.columns().values()
         for split, metrics in outcome.metrics.items():
@@ -87,16 +87,19 @@ def confusions(found: Found) -> Iterator[Row]:
 
 
 def write_table(path: Path | str, columns: Sequence[str], rows: Iterable[Sequence[str | int | float | None]]) -> None:
-    """A CSV of sorted rows; None is an empty field, a float has at most four decimals and no negative zero. A path that ends in .gz is
-    compressed, neither the time nor the name goes into it."""
-    lines = sorted([shown(value) for value in row] for row in rows)
-    if Path(path).suffix != ".gz":
-        write_csv(path, columns, lines)
-        return
+    """A CSV of sorted rows; None is an empty field, a float has at most four decimals and no negative zero."""
+    write_csv(path, columns, _lines(rows))
+
+
+def write_long_table(path: Path | str, rows: Iterable[Sequence[str | int | float | None]]) -> None:
+    """`write_table` of COLUMNS, compressed."""
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows([columns, *lines])
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
+    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *_lines(rows)])
+    packed.write(path, [text.getvalue()])
+
+
+def _lines(rows: Iterable[Sequence[str | int | float | None]]) -> list[list[str]]:
+    return sorted([shown(value) for value in row] for row in rows)
 
 
 def shown(value: str | float | None) -> str:

@@ -69,7 +69,7 @@ def reporting(root: Path) -> Iterator[list[Group]]:
         cell = f"{of} --scale tiny --generator ld_vae --classifier bert --seed 42"
         results = """--predictions reports/predictions --gold reports/gold --quality reports/quality --gains {0}gains.csv
             --confusions {0}confusions.csv"""
-        made = _step("results", "reports/results.csv", results.format("reports/"))
+        made = _step("results", "reports/results.csv.gz", results.format("reports/"))
         tables = _step("tables", "reports/tables", "--reports reports")
         evaluate = f"--gold reports/run/gold.jsonl.gz --quality reports/run/quality.json --predictions {arms} --plots out/plots"
         report = (
@@ -92,7 +92,7 @@ def reporting(root: Path) -> Iterator[list[Group]]:
             ],
             [_step("evaluate", "out/metrics.json", f"{evaluate} --details out/details.json")],
             [_step("report", "out/summary.md", f"{report} --plots reports/plots --figures out/figures")],
-            [_step("results", "out/results.csv", results.format("out/"))],
+            [_step("results", "out/results.csv.gz", results.format("out/"))],
             [made, _last(tables)],
             [made, tables, _step("page", "out/index.html", "--reports reports")],
         ]

@@ -130,7 +130,7 @@ def load(reports: Path, settings: Mapping[tuple[str, str], Settings]) -> Results
     """Everything that tables are made of, from the folder `reports`; `settings`: `params.every`."""
     frame, gains, confusions = longtable.read(reports)
     if frame.empty:
-        raise InputError(f"{reports / 'results.csv'}: no result; `make grid EXPERIMENT=small` makes the first")
+        raise InputError(f"{reports / 'results.csv.gz'}: no result; `make grid EXPERIMENT=small` makes the first")
     archive, current = reports / "archive", read_all(reports / "gold", shapes.GoldFacts)
     counts = read_all(archive / "splits", shapes.Numbers) | {
         name: facts.get("counts", {}) for name, facts in current.items()
