@@ -33,6 +33,14 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return backbones(tmp_path_factory.mktemp("backbones"))
 
 
+@pytest.fixture(scope="session")
+def llama(folders, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A decoder of the other family, with the toys' tokens."""
+    from toys import llama
+
+    return llama(tmp_path_factory.mktemp("llama") / "decoder", folders["decoder"])
+
+
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     """No connection leaves the test."""

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import numpy as np
 import pytest
 from toys import TASK, examples, synthesis, texts
 
@@ -120,8 +121,9 @@ def endpoint(monkeypatch):
 
 
 def params(url, **changes) -> Llm:
-    values = {
+    values = dict.fromkeys(Llm.model_fields) | {
         "base_url": url,
+        "top_k": 50,
         "model": "toy",
         "temperature": 1.0,
         "top_p": 0.95,
@@ -142,7 +144,7 @@ def generate(model, requests=REQUESTS, seed=3):
     return texts(llm.generate(model, requests, TASK, synthesis(), {}, seed), requests)
 
 
-def stored(tmp_path):
+def files(tmp_path):
     return sorted((tmp_path / "answers").glob("*/*.json"))
 
 
@@ -210,7 +212,7 @@ def test_a_damaged_answer_is_one_line_and_asked_for_again_when_it_is_deleted(tmp
     server, (change, said) = endpoint(), DAMAGED[case]
     model = train(tmp_path, server.url)
     made = generate(model)
-    victim = stored(tmp_path)[0]
+    victim = files(tmp_path)[0]
     whole = victim.read_text(encoding="utf-8")
     if isinstance(change, dict):
         victim.write_text(json.dumps(json.loads(whole) | change))
@@ -228,7 +230,7 @@ def test_a_damaged_answer_is_one_line_and_asked_for_again_when_it_is_deleted(tmp
 def test_a_fault_that_passes_costs_a_repetition_and_nothing_else(tmp_path, endpoint, fault):
     server = endpoint(lambda body, number: fault if number == 1 else None)
     made = generate(train(tmp_path, server.url))
-    assert all(made) and len(stored(tmp_path)) == len(REQUESTS)
+    assert all(made) and len(files(tmp_path)) == len(REQUESTS)
     assert set(server.tries.values()) == {2}
 
 
@@ -258,7 +260,7 @@ def test_an_endpoint_that_stays_dead_is_one_line_and_no_answer_is_lost(tmp_path,
     with pytest.raises(InputError, match=r"answers are safe in answers; mend the endpoint and run again") as error:
         generate(model)
     assert "\n" not in str(error.value)
-    before = stored(tmp_path)
+    before = files(tmp_path)
     assert len(before) == 4  # those before the dead one
     assert all(read_json(file)["content"] for file in before)  # failures are never stored
     lost[:] = [0]  # the endpoint recovers
@@ -322,10 +324,10 @@ def test_the_prompt_names_all_labels_forbids_the_others_and_shows_the_same_compo
 
 def test_examples_are_in_random_order_and_end_at_the_word_limit():
     texts = [f"text number {n}" for n in range(10)]
-    chosen = llm.shots(texts, 12, seed=1, number=0)
+    chosen = llm._shuffled(texts, 12, np.random.default_rng(0))
     assert len(chosen) == 4 and set(chosen) < set(texts)
-    assert chosen != llm.shots(texts, 12, seed=1, number=1)
-    assert llm.shots([], 12, 1, 0) == []
+    assert chosen != llm._shuffled(texts, 12, np.random.default_rng(1))
+    assert llm._shuffled([], 12, np.random.default_rng(0)) == []
 
 
 def test_without_a_model_name_the_variable_or_the_key_is_named(tmp_path, endpoint, monkeypatch):

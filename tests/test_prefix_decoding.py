@@ -1,4 +1,4 @@
-"""The frozen decoder behind a computed prefix: against plain GPT-2, without cache, one by one and in batches."""
+"""The frozen decoder behind a computed prefix: against the plain model, without cache, one by one and in batches; GPT-2 and Llama."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 import torch
 from toys import LABELS, TASK, examples, synthesis
 
-from compaug import decoders
-from compaug.generators import prefix, sampling
+from compaug import decoders, sampling
+from compaug.generators import prefix
 from compaug.pretrained import load_decoder
 from compaug.records import InputError
 
@@ -17,9 +17,9 @@ REQUESTS = [(0,), (0, 1, 2), (1, 3), (0, 1, 2, 3), (2,), (1, 2)]
 LENGTH = 3
 
 
-@pytest.fixture(scope="module")
-def decoder(folders):
-    return load_decoder(folders["decoder"])
+@pytest.fixture(scope="module", params=["gpt2", "llama"])
+def decoder(request, folders, llama):
+    return load_decoder(llama if request.param == "llama" else folders["decoder"])
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def texts_of(decoder, rows_of, label_sets, **changes):
 def without_cache(decoder, rows_of, label_set, max_length=40):
     """Greedy decoding by hand: the whole sequence again for every token, no padding, no growing cache."""
     tokenizer, model = decoder
-    ids = tokenizer(TASK.source(label_set))["input_ids"]
+    ids = tokenizer(TASK.source(label_set), add_special_tokens=False)["input_ids"]
     start, index = len(ids), prefix.pairs([label_set], LENGTH)
     made = prefix.place(rows_of([0], index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     while len(ids) < max_length:
@@ -48,7 +48,7 @@ def without_cache(decoder, rows_of, label_set, max_length=40):
         if (token := int(logits[0, -1].argmax())) == tokenizer.eos_token_id:
             break
         ids.append(token)
-    return " ".join(tokenizer.decode(ids[start:]).split())
+    return " ".join(tokenizer.decode(ids[start:], skip_special_tokens=True).split())
 
 
 def test_keys_and_values_of_real_tokens_as_prefix_equal_reading_the_tokens(decoder):
@@ -96,7 +96,7 @@ def test_no_text_is_longer_than_the_cap_with_its_prompt(decoder, rows_of):
     made = prefix.place(rows_of(None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     cap = max(map(len, prompts)) + 2
     tokens = sampling.sample_tokens(
-        decoders.PrefixStep(model, made, index["prefix_mask"]),
+        decoders.Step(model, decoders.prefix_cache(made, model.config), index["prefix_mask"]),
         prompts,
         torch.full((6, cap), 0.5),
         tokenizer.eos_token_id,
@@ -118,7 +118,7 @@ def test_no_two_gram_occurs_twice_in_prompt_and_text(decoder, rows_of):
     index = prefix.pairs([(0,)], LENGTH)
     made = prefix.place(rows_of(None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     options = synthesis(no_repeat_ngram=2)
-    step = decoders.PrefixStep(model, made, index["prefix_mask"])
+    step = decoders.Step(model, decoders.prefix_cache(made, model.config), index["prefix_mask"])
     (new,) = sampling.sample_tokens(step, prompts, torch.full((1, 40), 0.5), 0, options)
     start = len(prompts[0]) - 1
     ids = prompts[0] + new
@@ -156,7 +156,7 @@ def test_the_prompt_is_removed_exactly_and_colons_and_line_breaks_of_the_text_ar
 def test_only_text_tokens_and_the_end_count_in_the_loss_unless_the_prompt_is_asked_for(decoder):
     tokenizer, _ = decoder
     example = examples()[:1]
-    text = tokenizer(f" {example[0].text}")["input_ids"] + [tokenizer.eos_token_id]
+    text = [*tokenizer(f" {example[0].text}", add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
     batch = prefix.collate(prefix.text_rows(example, TASK, tokenizer, 40), LENGTH, 0)
     assert batch["targets"].tolist() == text
     assert (batch["predicts"] + 1).tolist() == list(

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import torch
-from tokenizers import pre_tokenizers
+from tokenizers import pre_tokenizers, processors
 from transformers import (
     BertConfig,
     BertModel,
@@ -16,6 +16,8 @@ from transformers import (
     GPT2Config,
     GPT2LMHeadModel,
     GPT2Tokenizer,
+    LlamaConfig,
+    LlamaForCausalLM,
     T5Config,
     T5ForConditionalGeneration,
 )
@@ -157,6 +159,25 @@ def backbones(folder: Path, honest: bool = False) -> dict[str, Path]:
     T5ForConditionalGeneration(config).save_pretrained(folder / "seq2seq")
     tokenizer.save_pretrained(folder / "seq2seq")
     return {role: folder / role for role in ("encoder", "decoder", "seq2seq")}
+
+
+def llama(folder: Path, decoder: Path) -> Path:
+    """A random Llama as a model folder: fewer heads for keys than for queries, heads wider than their share, rotary positions; the tokenizer
+    of that decoder with a beginning-of-text token, which it puts in front of what it reads."""
+    tokenizer = GPT2Tokenizer.from_pretrained(decoder)
+    tokenizer.add_special_tokens({"bos_token": "<s>"})
+    marked = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", tokenizer.bos_token_id)])
+    tokenizer.backend_tokenizer.post_processor = marked
+    shape = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3, "max_position_embeddings": 128}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 12}
+    ends = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), tie_word_embeddings=True, initializer_range=0.2, **shape, **heads, **ends
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
 
 
 def pretrain(model: GPT2LMHeadModel, tokenizer: GPT2Tokenizer, rows_of: list[Example], honest: bool) -> None:

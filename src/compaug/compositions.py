@@ -122,7 +122,7 @@ def _fine_tuned(options, listing, labels, train, support, decoder, seed, work_di
     _check_room(model, prompt_ids, options.max_tokens)
     rows = []
     for number, composition in enumerate(support):
-        words = tokenizer(f" {labels.phrase(composition, listing.separator)}")["input_ids"] + [tokenizer.eos_token_id]
+        words = _inner(tokenizer, f" {labels.phrase(composition, listing.separator)}") + [tokenizer.eos_token_id]
         if len(words) > options.max_tokens:
             raise InputError(
                 f"label_generator.max_tokens {options.max_tokens} cannot hold the {len(words)} tokens of "
@@ -162,8 +162,8 @@ def _zero_shot(options, listing, labels, train, support, decoder, seed, work_dir
 
     tokenizer, model = load_decoder(decoder)
     model.to(device())
-    phrases = [tuple(tokenizer(f" {phrase.strip()}")["input_ids"]) for phrase in labels.phrases]
-    glue = tuple(tokenizer(listing.separator.rstrip())["input_ids"])
+    phrases = [tuple(_inner(tokenizer, f" {phrase.strip()}")) for phrase in labels.phrases]
+    glue = tuple(_inner(tokenizer, listing.separator.rstrip()))
     longest = options.max_labels or max((len(composition) for composition in train), default=len(labels))
     allowed = label_list_constraint(phrases, glue, tokenizer.eos_token_id, options.min_labels, longest)
     prompt_ids = tokenizer(listing.prompt.strip())["input_ids"]
@@ -229,6 +229,11 @@ def label_list_constraint(
 
 
 # ---------------------------------------------------------------- sampling
+
+
+def _inner(tokenizer, text: str) -> list[int]:
+    """Tokens of a text that goes on after others: no mark of a beginning."""
+    return tokenizer(text, add_special_tokens=False)["input_ids"]
 
 
 def _check_room(model, prompt_ids: list[int], new_tokens: int) -> None:

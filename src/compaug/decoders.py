@@ -85,24 +85,23 @@ class PrefixDecoder(nn.Module):
         return F.cross_entropy(logits.float(), targets, reduction="none")
 
 
-class PrefixStep:
-    """The decoder behind a prefix [B, P, Shape.row] as a `sampling.Step`."""
+class Step:
+    """The decoder behind what it has read, keys and values of B rows and their mask [B, P], as a `sampling.Step`."""
 
-    def __init__(self, decoder: PreTrainedModel, prefix: Tensor, prefix_mask: Tensor) -> None:
-        self.decoder, self.prefix_mask = decoder, prefix_mask
-        self.cache = prefix_cache(prefix, decoder.config)
+    def __init__(self, decoder: PreTrainedModel, read: DynamicCache, mask: Tensor) -> None:
+        self.decoder, self.read, self.mask = decoder, read, mask
 
     def __call__(self, tokens: Tensor, seen: Tensor, new: int) -> Tensor:
-        mask = torch.cat([self.prefix_mask, seen], dim=1)  # [B, P + T]
+        mask = torch.cat([self.mask, seen], dim=1)  # [B, P + T]
         return self.decoder(
             tokens[:, -new:],
             attention_mask=mask,
             position_ids=positions(mask)[:, -new:],
-            past_key_values=self.cache,
+            past_key_values=self.read,
             use_cache=True,
             logits_to_keep=1,
         ).logits[:, -1]
 
     def keep(self, rows: Tensor) -> None:
-        self.cache.batch_select_indices(rows)
-        self.prefix_mask = self.prefix_mask[rows]
+        self.read.batch_select_indices(rows)
+        self.mask = self.mask[rows]

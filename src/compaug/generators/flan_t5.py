@@ -9,8 +9,7 @@ from pathlib import Path
 from accelerate import PartialState
 from torch import Tensor
 
-from compaug import shapes
-from compaug.generators import sampling
+from compaug import sampling, shapes
 from compaug.generators.examples import one_each, training_examples
 from compaug.pretrained import (
     IGNORED,

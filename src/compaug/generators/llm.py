@@ -1,33 +1,28 @@
-"""LLM: a large language model is asked for one text per request, with examples of the composition (spec section 8, GPT3.5).
+"""LLM: a language model is asked for one text per request, with real texts as examples (spec section 8, GPT3.5).
 
-Any OpenAI-compatible endpoint. Every answer goes to a content-addressed store the moment it arrives, so that a run can be
-interrupted, resumed, and replayed without a network byte for byte; failures are never stored. What a text is, is between
-two marks: an answer without them (a refusal, a remark) is dropped and counted, never guessed at.
+Behind an OpenAI-compatible endpoint it gets an instruction, with examples of exactly the composition; what a text is, is between two
+marks. The decoder backbone (`backend: local`), which need not have learned to follow instructions, goes on with a list of texts under
+the line that describes them. An answer that holds no text (a refusal, a remark, a cut end) is dropped and counted, never guessed at.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import sys
-import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from statistics import median
 
 import numpy as np
-from tqdm import tqdm
 
 from compaug import shapes
+from compaug.language_models import complete
 from compaug.records import (
     Draft,
     Example,
     InputError,
     atomic_dir,
-    digest,
     read_json,
     read_jsonl,
     sub_seed,
@@ -35,14 +30,22 @@ from compaug.records import (
     write_jsonl,
 )
 
+ROLES = ("decoder",)  # opened by the back end `local` alone
 TEXT = re.compile(r"<text>(.*?)</text>", re.DOTALL)
-NO_COMPLETION = (IndexError, TypeError, AttributeError, ValueError)  # no choice, no JSON, no object
 FATES = ("parsed", "unparsable", "refused", "cut")
+END = "\n"  # of a text in a list
+Texts = Mapping[tuple[int, ...], Sequence[str]]  # the real texts of each composition
 
 
 def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
-    """Keep D_cg for the examples in the prompts, and the name of the model: params, else the variable OPENAI_MODEL."""
-    model = params.model or os.environ.get("OPENAI_MODEL")
+    """Keep D_cg for the examples in the prompts, and the name of the model: params, else the variable OPENAI_MODEL; of the decoder its
+    hash."""
+    if params.backend == "local":
+        from compaug.language_models.local import name_of  # torch is slow to import
+
+        model = name_of(backbones["decoder"])
+    else:
+        model = params.model or os.environ.get("OPENAI_MODEL")
     if not model:
         raise InputError("generators.llm.model is null and OPENAI_MODEL is not set; name the model that is to be asked")
     words = median(len(e.text.split()) for e in examples)
@@ -55,28 +58,20 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
 def generate(
     model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
 ) -> Iterator[Draft]:
-    """One text per request, none where the answer holds none. InputError when an answer is missing and the endpoint does not
-    give it: the answers so far stay in the store."""
-    config = read_json(model_dir / "config.json", shapes.GeneratorFacts)
-    asked = bodies(model_dir, config, requests, task, seed)
-    store = Path(config["params"]["store"])
-    missing = [request for request in asked if not (store / file_of(request)).exists()]
-    if missing:
-        fetch(missing, config["params"], store)
-    for number, (label_set, request) in enumerate(zip(requests, asked, strict=True)):
-        if text := parse(stored(store, request))[1]:
+    """One text per request, none where the answer holds none. InputError when an answer is missing and the model does not give it: the
+    answers so far stay in the store."""
+    answers, read = _answers(model_dir, requests, task, backbones.get("decoder"), seed)
+    for number, (label_set, answer) in enumerate(zip(requests, answers, strict=True)):
+        if text := read(answer)[1]:
             yield Draft(number, text, tuple(label_set))
 
 
 def account(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int) -> dict[str, object]:
-    """For the side-car: the model, what became of its answers, the tokens they took as the endpoint counted them, and their
+    """For the side-car: the model, what became of its answers, the tokens they took as the model counted them, and their
     price in USD."""
-    config = read_json(model_dir / "config.json", shapes.GeneratorFacts)
-    params = config["params"]
-    store = Path(params["store"])
-    asked = bodies(model_dir, config, requests, task, seed)
-    answers = [stored(store, request) for request in asked]
-    fates = Counter(parse(answer)[0] for answer in answers)
+    params = read_json(model_dir / "config.json", shapes.GeneratorFacts)["params"]
+    answers, read = _answers(model_dir, requests, task, None, seed)
+    fates = Counter(read(answer)[0] for answer in answers)
     tokens = {
         kind: sum(answer["usage"][f"{kind}_tokens"] or 0 for answer in answers) for kind in ("prompt", "completion")
     }
@@ -88,46 +83,39 @@ def account(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int)
     }
 
 
-# ---------------------------------------------------------------- prompts
-
-
-def bodies(model_dir: Path, config: Mapping, requests: Sequence[Sequence[int]], task, seed: int) -> list[dict]:
-    """The body of every request. Each has a seed of its own, so that equal compositions get different answers."""
+def _answers(model_dir: Path, requests: Sequence[Sequence[int]], task, decoder: Path | None, seed: int):
+    """The answers to all requests, and how they are read."""
+    config = read_json(model_dir / "config.json", shapes.GeneratorFacts)
     params, task = config["params"], task.of_model(config, model_dir)
-    by_composition: dict[tuple[int, ...], list[str]] = {}
+    texts: dict[tuple[int, ...], list[str]] = {}
     for example in read_jsonl(model_dir / "examples.jsonl", len(task.labels)):
-        by_composition.setdefault(example.labels, []).append(example.text)
-    return [
-        {
-            "model": params["model"],
-            "messages": messages(
-                task,
-                label_set,
-                shots(by_composition.get(tuple(label_set), []), params["few_shot_words"], seed, number),
-                config["median_words"],
-            ),
-            "temperature": params["temperature"],
-            "top_p": params["top_p"],
-            "max_tokens": params["max_tokens"],
-            "seed": sub_seed(seed, "llm", number) % 2**31,
-        }
-        for number, label_set in enumerate(requests)
+        texts.setdefault(example.labels, []).append(example.text)
+    ask, read = FORMS[params["backend"]]
+    asked = [
+        {"model": params["model"], "temperature": params["temperature"], "top_p": params["top_p"]}
+        | {"max_tokens": params["max_tokens"], "seed": sub_seed(seed, "llm", number) % 2**31}
+        | ask(task, tuple(label_set), texts, config, sub_seed(seed, "shots", first))
+        for number, (label_set, first) in enumerate(
+            zip(requests, _sharing(requests, params["per_prompt"]), strict=True)
+        )
     ]
+    return complete(asked, params["backend"], params, Path(params["store"]), decoder), read
 
 
-def shots(texts: Sequence[str], most_words: int, seed: int, number: int) -> list[str]:
-    """The real texts of a composition in random order, as many as `most_words` words hold."""
-    order = np.random.default_rng(sub_seed(seed, "shots", number)).permutation(len(texts))
-    chosen, words = [], 0
-    for at in order:
-        words += len(texts[at].split())
-        if words > most_words:
-            break
-        chosen.append(texts[at])
-    return chosen
+def _sharing(requests: Sequence[Sequence[int]], per_prompt: int) -> list[int]:
+    """For each request the first of those that get the same prompt: `per_prompt` in a row of the same composition."""
+    firsts, seen = [], Counter()
+    first_of: dict[tuple, int] = {}
+    for number, label_set in enumerate(map(tuple, requests)):
+        firsts.append(first_of.setdefault((label_set, seen[label_set] // per_prompt), number))
+        seen[label_set] += 1
+    return firsts
 
 
-def messages(task, label_set: Sequence[int], examples: Sequence[str], words: float) -> list[dict[str, str]]:
+# ---------------------------------------------------------------- an instruction, and the text between two marks
+
+
+def instruction(task, label_set: tuple[int, ...], texts: Texts, config: Mapping, seed: int) -> dict:
     """Task, labels wanted and unwanted, length, examples of the same composition, and the form of the answer."""
     phrases = task.labels.phrases
     wanted = ", ".join(f'"{phrases[label]}"' for label in label_set)
@@ -137,16 +125,16 @@ def messages(task, label_set: Sequence[int], examples: Sequence[str], words: flo
         task.source(label_set).rstrip(" :"),
         f"The text must express ALL of these labels: {wanted}.",
         f"It must express NONE of these labels: {others}." if others else "",
-        f"Do not name the labels. Length: about {words:.0f} words, in the style of the data set.",
+        f"Do not name the labels. Length: about {config['median_words']:.0f} words, in the style of the data set.",
     ]
-    if examples:
+    if examples := _shuffled(texts.get(label_set, []), config["params"]["few_shot_words"], np.random.default_rng(seed)):
         lines += ["Texts of the data set with exactly these labels:", *(f"- {text}" for text in examples)]
     lines.append("Answer with the text alone, between <text> and </text>.")
-    return [{"role": "user", "content": "\n".join(line for line in lines if line)}]
+    return {"messages": [{"role": "user", "content": "\n".join(line for line in lines if line)}]}
 
 
-def parse(answer: Mapping) -> tuple[str, str]:
-    """(fate, text) of a stored answer; fate is one of FATES and the text is "" unless it is `parsed`."""
+def marked(answer: Mapping) -> tuple[str, str]:
+    """(fate, text) of the answer to an instruction; fate is one of FATES and the text is "" unless it is `parsed`."""
     if answer["refusal"] or answer["finish_reason"] == "content_filter":
         return "refused", ""
     if answer["finish_reason"] == "length":
@@ -157,91 +145,54 @@ def parse(answer: Mapping) -> tuple[str, str]:
     return "parsed", " ".join(found[0].split())
 
 
-# ---------------------------------------------------------------- endpoint and store
+# ---------------------------------------------------------------- a list that goes on
 
 
-def file_of(request: Mapping) -> str:
-    """Where the answer to a request is kept: the hash of all that was asked, and of nothing else."""
-    name = digest(json.dumps(request, sort_keys=True))
-    return f"{name[:2]}/{name}.json"
+def listing(task, label_set: tuple[int, ...], texts: Texts, config: Mapping, seed: int) -> dict:
+    """Texts under the lines that describe them, the asked composition last, and the mark of its next text.
+
+    In front of the texts of exactly this composition, which may be few or none, are those of the compositions that have most in common with
+    it (Jaccard index), as far as `few_shot_words` reaches: half of the words are kept for them where there are any.
+    """
+    rng, most = np.random.default_rng(seed), config["params"]["few_shot_words"]
+    own = _shuffled(texts.get(label_set, []), most // 2, rng)
+    others = [other for other in texts if other != label_set and set(other) & set(label_set)]
+    rng.shuffle(others)
+    others.sort(key=lambda other: -len(set(other) & set(label_set)) / len(set(other) | set(label_set)))
+    left, sections = most - _words(own), [(label_set, own)]
+    for other in others:
+        if some := _shuffled(texts[other], min(left, max(1, most // NEAREST)), rng):
+            sections.append((other, some))
+            left -= _words(some)
+    lines = []
+    for composition, some in reversed(sections):
+        lines += [task.source(composition).strip(), *(f"- {text}" for text in some), ""]
+    lines[-1] = "-"
+    return {"prompt": "\n".join(lines), "top_k": config["params"]["top_k"], "stop": END}
 
 
-def stored(store: Path, request: Mapping) -> dict:
-    """The answer that is kept of a request. InputError where the file holds something else, or the answer to another request."""
-    path = store / file_of(request)
-    answer = read_json(path, shapes.Answer, "delete it: it is asked for again")
-    if answer["request"] != request:
-        raise InputError(f"{path}: answers another request than its name says; delete it: it is asked for again")
-    return answer
+def listed(answer: Mapping) -> tuple[str, str]:
+    """(fate, text) of the next item of a list."""
+    if answer["finish_reason"] == "length":
+        return "cut", ""
+    text = " ".join((answer["content"] or "").split())
+    return ("parsed", text) if text else ("unparsable", "")
 
 
-def fetch(missing: Sequence[dict], params: Mapping, store: Path) -> None:
-    """Ask for the missing answers, `concurrency` at a time, and store each as it comes. The client repeats a request after
-    rate limits, server errors, time-outs and broken connections, as the server's Retry-After says or ever later; replies that are no
-    completion are asked for again here. What still fails then stops the run with one line, after the answers under way have been stored."""
-    import tenacity as retry
-    from openai import OpenAI, OpenAIError
-
-    if not (params["base_url"] or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_KEY")):
-        raise InputError(
-            f"{len(missing)} answers are not in {store} and no endpoint is configured; set generators.llm.base_url or "
-            "OPENAI_BASE_URL, and OPENAI_API_KEY where the endpoint wants one"
-        )
-    client = OpenAI(
-        base_url=params["base_url"],
-        api_key=os.environ.get("OPENAI_API_KEY", "none"),  # local servers want none
-        timeout=params["timeout"],
-        max_retries=params["max_retries"],
-    )
-    stop, failed = threading.Event(), None
-    until_completed = retry.Retrying(
-        retry=retry.retry_if_exception_type(NO_COMPLETION),
-        wait=retry.wait_exponential(params["retry_seconds"], max=30),
-        stop=retry.stop_after_attempt(params["max_retries"] + 1) | retry.stop_when_event_set(stop),
-        sleep=retry.sleep_using_event(stop),
-    )
-
-    def answer(request: dict) -> None:
-        """Whoever fails stops the others before their next request."""
-        if stop.is_set():
-            return
-        try:
-            found = until_completed(ask, client, request)
-        except BaseException:
-            stop.set()
-            raise
-        path = store / file_of(request)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, found | {"request": request})  # atomic: an interrupted run leaves no half answer
-
-    with ThreadPoolExecutor(params["concurrency"]) as pool:
-        futures = [pool.submit(answer, request) for request in missing]
-        done, shown = as_completed(futures), sys.stderr.isatty()
-        try:
-            for future in tqdm(done, "answers", len(missing), leave=False, unit="answer", disable=not shown):
-                future.result()
-        except (OpenAIError, retry.RetryError) as error:
-            failed = error
-        finally:
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-    if failed is not None:
-        left = sum(not (store / file_of(request)).exists() for request in missing)
-        if isinstance(failed, retry.RetryError):
-            reason = f"the reply is not a chat completion ({failed.last_attempt.exception()})"
-        else:
-            reason = f"{type(failed).__name__}: {failed}"
-        raise InputError(
-            f"{client.base_url}: {' '.join(reason.split())[:200]}; {len(missing) - left} of {len(missing)} answers "
-            f"are safe in {store}; mend the endpoint and run again to ask for the other {left}"
-        ) from failed
+NEAREST = 4  # other compositions in a list, when each has texts enough
+FORMS = {"endpoint": (instruction, marked), "local": (listing, listed)}
 
 
-def ask(client, request: dict) -> dict:
-    """What is kept of the reply; one of NO_COMPLETION when it is none."""
-    reply = client.chat.completions.create(**request)
-    choice = reply.choices[0]
-    usage = {name: getattr(reply.usage, name, None) for name in ("prompt_tokens", "completion_tokens")}
-    refusal = getattr(choice.message, "refusal", None)
-    kept = {"content": choice.message.content, "refusal": refusal, "finish_reason": choice.finish_reason}
-    return kept | {"usage": usage}
+def _shuffled(texts: Sequence[str], most_words: int, rng: np.random.Generator) -> list[str]:
+    """Texts in random order, as many as `most_words` words hold."""
+    chosen, words = [], 0
+    for at in rng.permutation(len(texts)):
+        words += len(texts[at].split())
+        if words > most_words:
+            break
+        chosen.append(" ".join(texts[at].split()))
+    return chosen
+
+
+def _words(texts: Sequence[str]) -> int:
+    return sum(len(text.split()) for text in texts)

@@ -102,12 +102,15 @@ class LdVae(VaeDprior):
 class Llm(Block):
     """Spec section 8, GPT3.5. The key of the endpoint is never here: it is the variable OPENAI_API_KEY."""
 
+    backend: Literal["endpoint", "local"]
     base_url: str | None = None
     model: str | None = None
     temperature: Amount
     top_p: Probability
+    top_k: Count
     max_tokens: Positive
     few_shot_words: Count
+    per_prompt: Positive
     concurrency: Positive
     timeout: Annotated[float, Field(gt=0)]
     max_retries: Count
@@ -115,6 +118,17 @@ class Llm(Block):
     price_prompt: Amount
     price_completion: Amount
     store: Words
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled(cls, values: object) -> object:
+        """What is left open is as for a large model behind an endpoint."""
+        if not isinstance(values, dict):
+            return values
+        return {key: AT_AN_ENDPOINT.get(key) if value is None else value for key, value in values.items()}
+
+
+AT_AN_ENDPOINT = {"backend": "endpoint", "max_tokens": 400, "few_shot_words": 1500, "per_prompt": 1, "concurrency": 8}
 
 
 class Custom(Block):

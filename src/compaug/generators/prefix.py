@@ -17,9 +17,8 @@ from accelerate import PartialState
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from compaug import decoders, shapes
-from compaug.decoders import PrefixDecoder, PrefixStep
-from compaug.generators import sampling
+from compaug import decoders, sampling, shapes
+from compaug.decoders import PrefixDecoder
 from compaug.generators.examples import check_prompts, one_each, training_examples
 from compaug.pretrained import PreTrainedModel, load_decoder, load_tensors, pad, say_cut
 from compaug.records import (
@@ -207,12 +206,13 @@ def generate_texts(
     check_prompts(prompt_ids, synthesis.max_length)
     check_positions(decoder.config, label_sets, prefix_length, synthesis.max_length)
 
-    def begin(requests: list[int]) -> tuple[PrefixStep, list[list[int]]]:
+    def begin(requests: list[int]) -> tuple[decoders.Step, list[list[int]]]:
         index = pairs([label_sets[i] for i in requests], prefix_length)
         index = {name: tensor.to(where) for name, tensor in index.items()}
         rows = rows_of(requests, index)
         prefix = place(rows, index["pair_row"], index["pair_slot"], index["prefix_mask"])
-        return PrefixStep(decoder, prefix, index["prefix_mask"]), [prompt_ids[i] for i in requests]
+        read = decoders.prefix_cache(prefix, decoder.config)
+        return decoders.Step(decoder, read, index["prefix_mask"]), [prompt_ids[i] for i in requests]
 
     lengths = [len(labels) * prefix_length + len(ids) for labels, ids in zip(label_sets, prompt_ids, strict=True)]
     return sampling.sample_texts(begin, lengths, tokenizer, synthesis, seed)

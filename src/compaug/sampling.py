@@ -1,4 +1,4 @@
-"""The one sampling loop of all trained generators (spec sections 5 and 14): top-k, top-p, no repeated n-grams.
+"""The one sampling loop of all decoders (spec sections 5 and 14): top-k, top-p, no repeated n-grams.
 
 A generator gives, for a batch of requests, their first tokens and a `Step`, that is a model with its cache of keys and
 values. The noise of a request depends on the seed and its number alone, so neither batching nor the number of processes
@@ -7,8 +7,9 @@ changes its text.
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -44,8 +45,7 @@ def sample_texts(
     where, state = device(), PartialState()
     batches = batches_by_length(lengths, synthesis.batch_size)[state.process_index :: state.num_processes]
     texts = []
-    bf16 = where.type == "cuda" and torch.cuda.is_bf16_supported()
-    with torch.inference_mode(), torch.autocast(where.type, torch.bfloat16, enabled=bf16):
+    with inference(where):
         for requests in tqdm(batches, desc="texts", unit="batch", leave=False, disable=not sys.stderr.isatty()):
             step, prompts = begin(requests)
             noise = [np.random.default_rng(sub_seed(seed, "tokens", i)).random(synthesis.max_length) for i in requests]
@@ -56,10 +56,29 @@ def sample_texts(
     return [" ".join(by_request[i].split()) for i in range(len(lengths))]
 
 
+@contextlib.contextmanager
+def inference(where: torch.device) -> Iterator[None]:
+    """Without gradients, and in bfloat16 on a GPU that has it."""
+    bf16 = where.type == "cuda" and torch.cuda.is_bf16_supported()
+    with torch.inference_mode(), torch.autocast(where.type, torch.bfloat16, enabled=bf16):
+        yield
+
+
+def tokens_with(tokenizer, stop: str | None) -> Tensor:
+    """Which tokens have that string in them, or, with None, no token.  # [vocabulary]"""
+    texts = tokenizer.batch_decode([[token] for token in range(len(tokenizer))])
+    return torch.tensor([stop is not None and stop in text for text in texts])
+
+
 def sample_tokens(
-    step: Step, prompts: Sequence[Sequence[int]], uniforms: Tensor, eos: int, synthesis
+    step: Step,
+    prompts: Sequence[Sequence[int]],
+    uniforms: Tensor,
+    eos: int,
+    synthesis,
+    ends: Tensor | None = None,
 ) -> list[list[int]]:
-    """Continue the prompts until EOS or `synthesis.max_length` tokens with prompt.
+    """Continue the prompts until EOS, a token of `ends` [vocabulary] or `synthesis.max_length` tokens with prompt.
 
     `uniforms` [B, >= steps] are the random numbers of the rows, one per token. Returns the new tokens, without EOS.
     """
@@ -77,6 +96,8 @@ def sample_tokens(
         tokens = torch.cat([tokens, chosen[:, None]], dim=1)
         seen = torch.cat([seen, torch.ones_like(chosen)[:, None]], dim=1)
         ended = (chosen == eos) | (room <= at + 1)
+        if ends is not None:
+            ended |= ends[chosen]
         if ended.any():
             for row, ids in zip(alive[ended].tolist(), tokens[ended, width:].tolist(), strict=True):
                 results[row] = ids[:-1] if ids[-1] == eos else ids

@@ -1,0 +1,43 @@
+"""Language models that write what they are asked for: behind an endpoint, or a decoder that lies here.
+
+A request is everything that its answer depends on:
+
+    {"model", "temperature", "top_p", "top_k", "max_tokens", "seed", "prompt" or "messages", "stop"}
+
+`prompt` is text to go on with, `messages` a conversation (by the model's own template). `stop` is a string that ends the answer, and is
+not in it. An endpoint takes messages, and no `top_k` and `stop`. Whoever answers, the answers are kept (`answers.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from compaug.language_models.answers import is_kept, kept
+
+
+def complete(
+    requests: Sequence[Mapping], backend: str, params: Mapping, store: Path, decoder: Path | None = None
+) -> list[dict]:
+    """The answer to each request, from the store where it is kept, else from the back end: "endpoint", or "local", the folder `decoder`.
+
+    Without a missing answer neither is opened. InputError when the back end does not give all of them; what it gave is kept.
+    """
+    if not all(is_kept(store, request) for request in requests):
+        BACKENDS[backend](requests, params, store, decoder)
+    return [kept(store, request) for request in requests]
+
+
+def _from_endpoint(requests: Sequence[Mapping], params: Mapping, store: Path, decoder: Path | None) -> None:
+    from compaug.language_models import endpoint
+
+    endpoint.answer(requests, params, store)
+
+
+def _from_decoder(requests: Sequence[Mapping], params: Mapping, store: Path, decoder: Path | None) -> None:
+    from compaug.language_models import local  # torch is slow to import
+
+    local.answer(requests, decoder, store, params["concurrency"])
+
+
+BACKENDS: dict[str, Callable[..., None]] = {"endpoint": _from_endpoint, "local": _from_decoder}
