@@ -12,11 +12,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from graph import ROOT
 from parameters import written
 
 from compaug.benchmarks import diagnostic
-from compaug.records import read_json
+from compaug.records import read_json, read_yaml
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("dvc") is None, reason="dvc is not installed here")]
 
@@ -29,6 +30,13 @@ def shell(folder: Path, *command: str) -> str:
     return done.stdout + done.stderr
 
 
+def only_small(folder: Path) -> None:
+    """One experiment in the grid: DVC reads all stages there are several times for a command, those of the grid too."""
+    file = folder / "configs/experiments.yaml"
+    file.write_text(yaml.safe_dump({"small": read_yaml(file)["small"]}))
+    shell(folder, sys.executable, "-m", "stages.plan")
+
+
 def stages_run(output: str) -> list[str]:
     return [line.split("'")[1] for line in output.splitlines() if line.startswith("Running stage")]
 
@@ -39,13 +47,7 @@ def project(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("project")
     tracked = shell(ROOT, "git", "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
     for name in tracked:
-        if (
-            (ROOT / name).is_file()
-            and name != "dvc.lock"
-            and not name.startswith(
-                tuple(f"reports/{grid}/" for grid in ("paper", "pretrained", "classifiers", "prior", "ablations"))
-            )
-        ):
+        if (ROOT / name).is_file() and not name.endswith("dvc.lock"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
     examples, labels = diagnostic.read({"size": 300}, seed=3)
@@ -58,6 +60,7 @@ def project(tmp_path_factory) -> Path:
     own |= {"own:sizes": {"requested": 40, "k": 10}, "own:scales.tiny.generators.shared": {"epochs": 2, "mid_dim": 16}}
     own |= {"own:scales.tiny.classifiers.shared": {"epochs": 2}, "label_generator": {"epochs": 40, "lr": 0.01}}
     written(folder, {"run": {"benchmark": "own", "generator": "ls_pt"}} | own)
+    only_small(folder)
     shell(folder, "git", "init", "-q")
     shell(folder, "git", "add", "-A")
     shell(folder, "git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")
