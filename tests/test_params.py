@@ -10,7 +10,7 @@ from parameters import written
 
 from compaug import params
 from compaug.blocks import Block
-from compaug.generators.parameters import PrefixGenerator
+from compaug.generators.parameters import FlanT5, PrefixGenerator
 from compaug.records import InputError
 
 COMMITTED = Path(__file__).parents[1] / "params.yaml"
@@ -352,3 +352,17 @@ def test_values_of_one_block_can_be_set_together():
     ):
         assert f"--set {edit}" in refusal(params.parse, params.Edited(COMMITTED, (edit,)))
     assert "with --set sizes.k=-1: sizes.k" in refusal(params.parse, params.Edited(COMMITTED, ("sizes.k=-1",)))
+
+
+def test_a_model_tells_of_a_later_option_where_it_says_something():
+    settings = {
+        "epochs": 1,
+        "lr": 0.1,
+        "batch_size": 2,
+        "warmup": 0.0,
+        "validation": 0.1,
+        "max_length": 8,
+        "generator_data": "all",
+    }
+    assert FlanT5(**settings).told() == settings | {"patience": None}  # without `epoch_share`
+    assert FlanT5(**settings, epoch_share=0.5).told()["epoch_share"] == 0.5

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import io
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -305,6 +307,46 @@ def test_training_follows_the_order_of_batches_it_is_given(tmp_path):
         assert sorted(made) == sorted(easy_first(epoch, 0))
         assert made == easy_first(epoch, sub_seed(13, "epoch", epoch))
     assert all(entry["train"]["loss"] > 0 for entry in history)
+
+
+@given(st.integers(1, 40), st.floats(0.02, 1), st.integers(1, 9), st.integers(0, 99), st.booleans())
+def test_epochs_of_a_share_go_through_all_rows_before_one_comes_again(count, share, batch_size, seed, grouped):
+    rows = [{"length": n % 5 + 1} | ({"group": n % 3} if grouped else {}) for n in range(count)]
+    batches = training.shares(rows, share, batch_size, seed)
+    size = max(1, round(share * count))
+    epochs = [batches(epoch, sub_seed(seed, "epoch", epoch)) for epoch in range(2 * count // size + 2)]
+    assert all(sum(map(len, epoch)) == size and max(map(len, epoch)) <= batch_size for epoch in epochs)
+    seen = Counter()
+    for epoch in epochs:
+        seen.update(row for batch in epoch for row in batch)
+        assert max(seen.values()) - min(seen[row] for row in range(count)) <= 1
+        assert not grouped or all(len({rows[row]["group"] for row in batch}) == 1 for batch in epoch)
+    again = training.shares(rows, share, batch_size, seed)
+    assert again(1, 5) == batches(1, 5)  # of its arguments alone
+
+
+def test_a_generator_sees_its_share_of_the_rows_in_an_epoch(tmp_path):
+    rows = [{"id": str(n), "length": 2, "x": torch.ones(2) * n} for n in range(20)]
+    seen = []
+
+    def collate(some):
+        seen.append([row["id"] for row in some])
+        return {"x": torch.stack([row["x"] for row in some])}
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.zeros(2))
+
+        def forward(self, x):
+            return {"loss": (x * self.weight).sum()}
+
+    params = SimpleNamespace(epochs=4, batch_size=4, lr=0.1, warmup=0.0, patience=None, validation=0.0, epoch_share=0.5)
+    training.fit_and_validate("toy", Model(), rows, collate, params, tmp_path / "out", 1)
+    halves = [sorted(row for batch in seen[at : at + 3] for row in batch) for at in range(0, 12, 3)]
+    assert [len(half) for half in halves] == [10] * 4 and len(seen) == 12
+    everything = sorted(row["id"] for row in rows)
+    assert sorted(halves[0] + halves[1]) == everything == sorted(halves[2] + halves[3]) and halves[0] != halves[2]
 
 
 def test_the_schedule_ends_with_the_last_batch_of_a_curriculum(tmp_path):

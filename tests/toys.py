@@ -46,6 +46,7 @@ SETTINGS = {
     "mid_dim": 32,
     "loss_on_prompt": False,
     "generator_data": "all",
+    "epoch_share": None,
 }
 LATENTS = {
     "latent": 8,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,8 +16,16 @@ Count = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Words = Annotated[str, Field(min_length=1)]
 
+LATER = "later"  # in an annotation: an option that came when there were models already; None is as it was before
+
 
 class Block(BaseModel):
     """A mapping of parameters: no key that it does not know, no value of another type, no NaN. Its values cannot be set."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+    def told(self) -> dict[str, Any]:
+        """What a model's folder says of it: all but LATER options that are off, so that what was made before has the same bytes."""
+        fields = type(self).model_fields
+        later = {name for name, field in fields.items() if LATER in field.metadata}
+        return {name: value for name, value in self if name not in later or value is not None}

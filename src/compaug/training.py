@@ -107,6 +107,23 @@ def batches_by_length(
     return batches
 
 
+def shares(rows: Sequence[Mapping], share: float, batch_size: int, seed: int) -> Callable[[int, int], list[list[int]]]:
+    """The order of training, as `fit` wants it, of epochs that see a share of the rows: one epoch goes on where the last one stopped, and
+    after the last row they are shuffled and begun again, so that all rows are seen equally often."""
+    count = max(1, round(share * len(rows)))
+
+    def batches(epoch: int, seed_of_epoch: int) -> list[list[int]]:
+        first, at = divmod(epoch * count, len(rows))
+        passes = range(first, ((epoch + 1) * count - 1) // len(rows) + 1)
+        order = [np.random.default_rng(sub_seed(seed, "pass", number)).permutation(len(rows)) for number in passes]
+        chosen = np.concatenate(order)[at : at + count].tolist()
+        lengths = [rows[row]["length"] for row in chosen]
+        groups = [rows[row]["group"] for row in chosen] if "group" in rows[0] else None
+        return [[chosen[at] for at in some] for some in batches_by_length(lengths, batch_size, seed_of_epoch, groups)]
+
+    return batches
+
+
 def holdout(
     rows: Sequence, share: float, seed: int, group_of: Callable[[Any], Hashable] | None = None
 ) -> tuple[list, list]:
@@ -153,7 +170,9 @@ def fit_and_validate(
         end.entry["measures"] = measured(batches)
 
     hooks = [measure] if measured and valid_rows else []
-    more = {"seed": seed, "work_dir": work_dir, "description": name, "on_epoch_end": hooks}
+    share = getattr(params, "epoch_share", None)  # a generator of the user's own need not have it
+    order = shares(train_rows, share, params.batch_size, seed) if share else None
+    more = {"seed": seed, "work_dir": work_dir, "description": name, "batches": order, "on_epoch_end": hooks}
     return fit(model, train_rows, valid_rows, collate, options, **more)
 
 

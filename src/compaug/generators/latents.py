@@ -303,7 +303,8 @@ def train(
     network = LatentPrefix(vars(params), label_vectors, centroids, decoder.config)
     shared = params.label_heads == "shared"
     posterior = Posterior(len(latents.encoders), width, params.latent, params.label_pool, shared)
-    total_steps = params.epochs * -(-len(holdout(rows, params.validation, seed)[0]) // params.batch_size)
+    seen = max(1, round((params.epoch_share or 1.0) * len(holdout(rows, params.validation, seed)[0])))  # in an epoch
+    total_steps = params.epochs * -(-seen // params.batch_size)
     divergence = latents.kl_forms[params.kl_form]
     model = LdVae(params, network, posterior, decoder, None if cached else encoder, total_steps, divergence)
     pads = {"pad_id": tokenizer.eos_token_id, "encoder_pad_id": encoder_tokenizer.pad_token_id}

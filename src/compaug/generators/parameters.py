@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from compaug.blocks import Amount, Block, Count, Length, Positive, Probability, Rate, Share, Words
+from compaug.blocks import LATER, Amount, Block, Count, Length, Positive, Probability, Rate, Share, Words
 
 
 class LabelGenerator(Block):
@@ -58,6 +58,7 @@ class TrainedGenerator(Block):
     validation: Share
     max_length: Length
     generator_data: Literal["all", "train_only"]
+    epoch_share: Annotated[Probability | None, LATER] = None  # of D_cg that an epoch sees
 
 
 class FlanT5(TrainedGenerator):

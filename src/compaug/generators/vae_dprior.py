@@ -8,17 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from compaug.generators import latents, prefix
 from compaug.generators.examples import one_each
+from compaug.generators.parameters import LdVae
 from compaug.pretrained import load_encoder, mean_states
 from compaug.records import Draft, Example
 
 ROLES = ("encoder", "decoder")
+
+
+class Whole(LdVae):
+    """LD-VAE's parameters for one latent of the whole composition."""
+
+    label_prior: Literal["composition"]
+
+
 LD_VAE = {  # LD-VAE's options, as VAE-DPrior has them
     "prior": "conditional",
     "label_pool": "mean",
@@ -52,7 +61,7 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
         encoders=("composition",),
         kl_forms=KL_FORMS,
     )
-    settings = SimpleNamespace(**vars(params), **LD_VAE)
+    settings = Whole(**vars(params), **LD_VAE)
     latents.train(whole, examples, task, settings, backbones, out_dir, seed)
 
 
