@@ -307,6 +307,8 @@ def test_the_stage_reads_train_texts_only_and_makes_the_role_it_is_asked_for(tmp
     assert prompt not in (tmp_path / "a/encoder/tokenizer.json").read_text()
     backbones.main([*arguments, "--role", "seq2seq", "--generator", "ld_vae", "--out", "c"])
     assert {file.name for file in (tmp_path / "c").iterdir()} == {"unused.json", ".written"}
+    backbones.main([*arguments, "--role", "seq2seq", "--generator", "oversample", "--out", "d"])
+    assert contents(tmp_path / "c") == contents(tmp_path / "d")  # what follows is not made again
     backbones.main([*arguments, "--role", "seq2seq", "--generator", "flan_t5", "--out", "c"])
     assert contents(tmp_path / "c") == contents(tmp_path / "a" / "seq2seq")
     for role in ("encoder", "decoder"):  # the filter and the label generator open them, whatever the generator does

@@ -88,6 +88,17 @@ def test_the_grid_runs_the_stages_of_the_root_on_its_own_coordinates():
             assert set(stage.options) ^ set(twin.options) <= allowed, stage.name
 
 
+def test_another_generator_concerns_only_stages_that_have_to_do_with_it():
+    definitions = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
+    named = {
+        f"{kind}@{item}" if item else kind
+        for kind, stage in definitions.items()
+        for item, entry in (stage.get("foreach") or {"": stage}).items()
+        if "${run.generator}" in str(entry) + str(stage.get("do", ""))
+    }
+    assert named == {"backbones@seq2seq", "train_generator@augmented", "synthesize@augmented", "report"}
+
+
 def test_a_heavy_stage_depends_on_what_its_code_computes_and_on_no_source():
     for stage in stages():
         if stage.script in HEAVY:
