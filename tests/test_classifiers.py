@@ -21,7 +21,7 @@ from compaug.pretrained import load_encoder, load_seq2seq
 from compaug.records import Example, InputError, Labels, file_digest, read_json
 
 LABELS = Labels(("joy", "love", "fear"), CUES)  # phrases that the toy encoder's vocabulary knows
-COMMON = {name: value for name, value in SETTINGS.model_dump().items() if name not in ("head_hidden", "pool")}
+COMMON = {name: value for name, value in SETTINGS.told().items() if name not in ("head_hidden", "pool")}
 DBLOSS = {"gamma": 2.0, "negative_scale": 2.0, "bias_scale": 0.05}
 CLP = {"template": "it says {label} clearly", "empty_word": "nothing", "contrast": 0.1, "tau": 0.07, "beams": 2}
 CLP |= {"show_labels": False, "strict": False, "warmup": 0.06, "lr_schedule": "decay"}

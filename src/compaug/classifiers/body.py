@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from compaug import pretrained, shapes, training
 from compaug.cartography import Dynamics
+from compaug.frozen import FrozenBelow
 from compaug.records import Example, InputError, Labels, digest, file_digest, read_json, sub_seed, text_key, write_json
 
 HEADS, FACTS = "heads.safetensors", "classifier.json"
@@ -50,7 +51,7 @@ def facts_of(name: str, examples: Sequence[Example], labels: Labels, settings) -
         "classifier": name,
         "n_labels": len(labels),
         "phrases": list(labels.phrases),
-        "settings": settings.model_dump(),
+        "settings": settings.told(),
         "rows": len(examples),
         "positives": [round(value, 6) for value in targets.sum(0).tolist()],
         "pairs": rounded,
@@ -84,7 +85,8 @@ def train(
     if validation is None:
         examples, validation = training.holdout(examples, settings.validation, seed, lambda e: text_key(e.text))
     facts = facts_of(name, examples, labels, settings)
-    model = build(loaded, facts)
+    frozen = getattr(settings, "freeze_layers", None)
+    model = build(FrozenBelow(loaded, frozen) if frozen else loaded, facts)
     if hasattr(model, "take_tokenizer"):
         model.take_tokenizer(tokenizer)
     if hasattr(model, "read_labels"):
@@ -102,11 +104,15 @@ def train(
     work_dir = training.work_dir_for(description.replace(" ", "-"), *identity)  # out_dir may be a temporary folder
     texts = [example.text for example in distinct]
     dynamics = Dynamics(work_dir, [e.id for e in distinct], lambda: _answers(model, tokenizer, texts, facts)[0])
+    rows = rows_of(examples, tokenizer, settings.max_length, len(labels), description)
+    held = rows_of(validation, tokenizer, settings.max_length, len(labels), f"{description}, validation")
+    if frozen:
+        model.to(training.device()).backbone.keep([row["input_ids"] for row in rows + held], tokenizer.pad_token_id)
     with training.checkpoints_kept():
         history = training.fit(
             model,
-            rows_of(examples, tokenizer, settings.max_length, len(labels), description),
-            rows_of(validation, tokenizer, settings.max_length, len(labels), f"{description}, validation"),
+            rows,
+            held,
             lambda rows: collate(rows, tokenizer.pad_token_id),
             options,
             seed=sub_seed(seed, "classifier"),
@@ -151,7 +157,7 @@ def collate(rows: list[dict], pad_id: int) -> dict[str, Tensor]:
 def save(model: nn.Module, tokenizer, facts: Mapping, out_dir: Path) -> None:
     """The backbone as a Hugging Face folder, everything else beside it."""
     out_dir.mkdir(parents=True, exist_ok=True)
-    pretrained.save(out_dir, tokenizer, model.backbone)
+    pretrained.save(out_dir, tokenizer, getattr(model.backbone, "whole", model.backbone))
     heads = {name: value for name, value in model.state_dict().items() if not name.startswith("backbone.")}
     save_file({name: value.detach().cpu().contiguous() for name, value in heads.items()}, out_dir / HEADS)
     write_json(out_dir / FACTS, dict(facts))

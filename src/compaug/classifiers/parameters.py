@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from compaug.blocks import Amount, Block, Count, Length, Positive, Rate, Share, Words
+from compaug.blocks import LATER, Amount, Block, Count, Length, Positive, Rate, Share, Words
 
 
 class Selection(Block):
@@ -36,7 +36,13 @@ class Classifier(Block):
     dynamics: bool
 
 
-class Pooled(Classifier):
+class Tuned(Classifier):
+    """Those that tune an encoder."""
+
+    freeze_layers: Annotated[Positive | None, LATER] = None  # its embeddings and so many layers stay as they are
+
+
+class Pooled(Tuned):
     """Those that read one state of the text."""
 
     pool: Literal["cls", "mean"]
@@ -48,9 +54,10 @@ class Bert(Pooled):
     head_hidden: Count
 
 
-class BertP(Pooled):
+class BertP(Classifier):
     """Spec section 10.2."""
 
+    pool: Literal["cls", "mean"]
     prefix_length: Positive
 
 
@@ -65,7 +72,7 @@ class Dbloss(Pooled):
     weight_centre: float
 
 
-class Magnet(Classifier):
+class Magnet(Tuned):
     """Spec section 10.4."""
 
     gat_layers: Positive
@@ -74,7 +81,7 @@ class Magnet(Classifier):
     adjacency_mask: bool
 
 
-class Sgm(Classifier):
+class Sgm(Tuned):
     """Spec section 10.5."""
 
     embedding: Positive
