@@ -28,9 +28,9 @@ def answer(requests: Sequence[Mapping], decoder: Path, store: Path, batch_size: 
     Batches are those of all requests, answered or not, so an interrupted run goes on with the same numbers. InputError for requests that
     name another model, for prompts that do not fit, and for messages where the model has no template for them.
     """
-    for model in {request["model"] for request in requests}:
-        if model != (own := name_of(decoder)):
-            raise InputError(f"{decoder}: is {own}, but {model} was to be asked; train the generator again")
+    own = name_of(decoder)
+    if others := {request["model"] for request in requests} - {own}:
+        raise InputError(f"{decoder}: is {own}, but {min(others)} was to be asked; train the generator again")
     tokenizer, model = load_decoder(decoder)
     model.to(device())
     rows = [(request, _prompt(tokenizer, request)) for request in requests]
@@ -42,7 +42,7 @@ def answer(requests: Sequence[Mapping], decoder: Path, store: Path, batch_size: 
             )
     rows.sort(
         key=lambda row: (_decoding(row), len(row[1]), row[1])
-    )  # equal prompts together, beside others of their length
+    )  # equal prompts together, others of their length beside
     ends = {stop: sampling.tokens_with(tokenizer, stop) for stop in {request.get("stop") for request in requests}}
     alike = [list(some) for _, some in groupby(rows, _decoding)]
     batches = [some[at : at + batch_size] for some in alike for at in range(0, len(some), batch_size)]
