@@ -330,6 +330,7 @@ def test_archived_numbers_are_marked_and_give_way_to_current_ones(tmp_path):
     assert list(rows_of("table_2", folder)) == ["none"]  # nothing of the archive beside it
     notes = {table.title: table.note for table in contents.tables("table_2", results)}
     assert "commit" not in notes["diagnostic"] and BEFORE in notes["semeval"]
+    assert "; scale tiny as it was then. " in notes["semeval"]  # today's file does not say what it was
     assert "Seeds 13, 21, 42; scale tiny: encoder, decoder, seq2seq `tiny, 2 layers of 128`." in notes["diagnostic"]
 
 

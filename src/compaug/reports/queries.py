@@ -75,14 +75,16 @@ class Results:
         words = f"Seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}" if seeds else "Means over seeds"
         if own.groupby(["generator", "selection", "classifier", "split"])["seed"].nunique().nunique() > 1:
             words += ", but not in every cell"
-        scale = rows["scale"].iloc[0]
-        if found := self.settings.get((rows["benchmark"].iloc[0].partition("+")[0], scale)):
+        scale, commits = rows["scale"].iloc[0], sorted(set(rows["commit"]) - {""})
+        if commits:
+            words += f"; scale {scale} as it was then"
+        elif found := self.settings.get((rows["benchmark"].iloc[0].partition("+")[0], scale)):
             roles: dict[str, list[str]] = {}
             for role, name in backbone_names(found.backbones, ("seq2seq",)).items():
                 roles.setdefault(name, []).append(role)
             named = ", ".join(f"{', '.join(some)} `{name}`" for name, some in roles.items())
             words += f"; scale {scale}: {named}"
-        return " ".join([f"{words}.", *(BEFORE.format(commit) for commit in sorted(set(rows["commit"]) - {""}))])
+        return " ".join([f"{words}.", *map(BEFORE.format, commits)])
 
     def rank(self, word: object) -> tuple:
         """Sorts controls first, then the paper's methods in its order, then all others by name."""
