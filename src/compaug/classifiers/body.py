@@ -25,8 +25,10 @@ from torch import Tensor, nn
 
 from compaug import pretrained, shapes, training
 from compaug.cartography import Dynamics
+from compaug.classifiers.parameters import MIXOUT
 from compaug.frozen import FrozenBelow
 from compaug.records import Example, InputError, Labels, digest, file_digest, read_json, sub_seed, text_key, write_json
+from compaug.regularisers import mixout
 
 HEADS, FACTS = "heads.safetensors", "classifier.json"
 
@@ -91,6 +93,8 @@ def train(
         model.take_tokenizer(tokenizer)
     if hasattr(model, "read_labels"):
         model.read_labels(tokenizer, labels)
+    if mixed := getattr(settings, "mixout", None):
+        mixout.mix(model, MIXOUT.get(mixed, mixed), settings.mixout_mask or "entry")
     options = training.FitOptions(
         settings.epochs,
         settings.batch_size,
@@ -123,6 +127,7 @@ def train(
         )
         if settings.dynamics:
             dynamics.write(Path(out_dir))
+        mixout.unmix(model)
         save(model, tokenizer, facts, out_dir)
     return history
 

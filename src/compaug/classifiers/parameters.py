@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from compaug.blocks import LATER, Amount, Block, Count, Length, Positive, Rate, Share, Words
+from compaug.blocks import LATER, Amount, Block, Count, Length, Positive, Probability, Rate, Share, Words
 
 
 class Selection(Block):
@@ -19,6 +19,10 @@ class Selection(Block):
     weight: Share
     strength: Amount
     k: Count
+
+
+# What the article's "Bernoulli with p = 0.05" may mean: the share that stays, or, as the literature on mixout has it, the one that is mixed.
+MIXOUT = {"slu_literal": 0.05, "slu_mixprob": 0.95}
 
 
 class Classifier(Block):
@@ -34,6 +38,10 @@ class Classifier(Block):
     dropout: Share
     support_repeat: Positive
     dynamics: bool
+    mixout: Annotated[Probability | Literal[*MIXOUT] | None, LATER] = (
+        None  # mu: the share of a weight matrix that a step trains
+    )
+    mixout_mask: Annotated[Literal["entry", "column"] | None, LATER] = None  # what a draw is for; None: entry
 
 
 class Tuned(Classifier):
