@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import shlex
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +12,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src"
+SETTINGS = re.compile(
+    r"data/settings/[^/]+/(generators|classifiers)-(\w+)\.json"
+)  # what the stage `settings` joined, for one method
 
 
 def module_file(name: str) -> Path | None:
@@ -127,6 +131,7 @@ def _stage(stage) -> Stage:
         else:
             values.append(word)
     params = [dep for dep in stage.deps if getattr(dep, "params", None)]
+    joined = [SETTINGS.fullmatch(path(dep)) for dep in stage.deps]
     return Stage(
         name=stage.addressing,
         script=module.split(".")[1],
@@ -134,7 +139,8 @@ def _stage(stage) -> Stage:
         deps=list(dict.fromkeys(path(dep) for dep in stage.deps if dep not in params)),
         params=[
             f"{file}:{key}".removeprefix("params.yaml:") for dep in params for file in [path(dep)] for key in dep.params
-        ],
+        ]
+        + [f"{found[1]}.{found[2]}" for found in joined if found],
         outs=[path(out) for out in stage.outs],
         cached=[path(out) for out in stage.outs if out.use_cache],
         desc=stage.desc or "",

@@ -12,6 +12,7 @@ from compaug import params
 from compaug.blocks import Block
 from compaug.generators.parameters import FlanT5, PrefixGenerator
 from compaug.records import InputError
+from stages import settings
 
 COMMITTED = Path(__file__).parents[1] / "params.yaml"
 GENERATOR, CLASSIFIER = params.method("generators"), params.method("classifiers")
@@ -41,6 +42,25 @@ def test_a_stage_gets_the_blocks_it_lists_and_no_others():
     blocks = params.load(COMMITTED, keys, benchmark="diagnostic")
     assert set(blocks) == {"evaluation", "reader", "split"}
     assert blocks["reader"] == "diagnostic" and blocks["split"].compositions == 12
+
+
+@pytest.mark.parametrize(
+    ("edit", "touched"),
+    [
+        ("generators.ld_vae.kl_form=reference", {"generators-ld_vae.json"}),
+        ("classifiers.magnet.epochs=3", {"classifiers-magnet.json"}),
+        ("synthesis.top_k=3", set()),
+    ],
+)
+def test_what_is_said_of_a_method_changes_its_own_file_and_no_other(edit, touched, tmp_path, monkeypatch):
+    monkeypatch.chdir(COMMITTED.parent)
+    for name, more in (("before", []), ("after", ["--set", edit])):
+        settings.main(["--benchmark", "diagnostic", "--scale", "tiny", "--out", str(tmp_path / name), *more])
+    files = {file.name for file in (tmp_path / "before").glob("*.json")}
+    changed = {f for f in files if (tmp_path / "before" / f).read_bytes() != (tmp_path / "after" / f).read_bytes()}
+    assert changed == touched
+    known = yaml.safe_load(COMMITTED.read_text(encoding="utf-8"))
+    assert files == {f"{kind}-{name}.json" for kind in params.METHODS for name in known[kind].keys() - {params.SHARED}}
 
 
 def test_a_stage_that_no_scale_concerns_reads_any_corpus():

@@ -5,7 +5,8 @@ differently at that scale and its own facts in configs/benchmarks/<name>.yaml, p
 method's block wins over `shared`, whichever layer it is in.
 
 A stage names the keys that it reads, by file (`PARAMS`, with coordinates in braces), and `load` returns their blocks and no others, so that
-a key which is not listed in dvc.yaml cannot change a result unnoticed. Schemas are in the `parameters.py` of each package.
+a key which is not listed in dvc.yaml cannot change a result unnoticed. What holds for one method comes from many keys; there dvc.yaml lists
+the file that the stage `settings` makes of them. Schemas are in the `parameters.py` of each package.
 """
 
 from __future__ import annotations
@@ -141,8 +142,14 @@ def scaled(kind: str) -> list[str]:
 
 
 def method(kind: str) -> list[str]:
-    """All that holds for the stage's generator or classifier; `kind` is "generators" or "classifiers"."""
-    return [f"{kind}.{SHARED}", f"{kind}.{{{kind[:-1]}}}", *scaled(kind)]
+    """All that holds for the stage's generator or classifier, which the stage `settings` has written to a file; `kind` is "generators" or
+    "classifiers"."""
+    return [f"{kind}.{{{kind[:-1]}}}"]
+
+
+def methods() -> list[str]:
+    """All that some layer says of generators and classifiers."""
+    return [key for kind in METHODS for key in (kind, *scaled(kind))]
 
 
 # ---------------------------------------------------------------- reading
@@ -224,8 +231,6 @@ def load(source: Path | str | Edited, keys: list[str], **coordinates: str) -> di
         words = name.removeprefix("scales.").removeprefix("{scale}.").format(**coordinates).split(".")
         if file == BENCHMARK and words[0] not in Settings.model_fields:
             words = ["corpus", *words]
-        if words[-1] == SHARED or (words[0] in METHODS and len(words) == 1):
-            continue  # part of its method's block
         value: Any = settings
         for depth, word in enumerate(words):
             known = value if isinstance(value, dict) else type(value).model_fields if isinstance(value, Block) else {}

@@ -18,6 +18,7 @@ FOLDER = {  # step of grid/ that holds each kind of stage
     "supports": "corpus",
     "ceiling": "corpus",
     "mixture": "corpus",
+    "settings": "corpus",
     "backbones": "backbones",
     "train_filter": "filter",
     "label_generator": "compositions",
@@ -104,8 +105,10 @@ def _common(cell: Cell) -> dict[str, object]:
 
 
 def _add_backbones(steps: Steps, cell: Cell, *roles: str) -> list[str]:
-    """Those of the roles.  # their folders"""
+    """Those of the roles, and what methods at this scale go by.  # their folders"""
     _add_corpus(steps, cell)
+    of_scale = {"benchmark": cell.benchmark, "scale": cell.scale}
+    steps["settings"]["+".join(of_scale.values())] = of_scale
     for role in roles:
         common = {name: value for name, value in _common(cell).items() if name != "seed"}
         steps["backbones"][f"{cell.models}-{role}"] = common | {"role": role}

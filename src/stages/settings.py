@@ -1,0 +1,31 @@
+"""Write what every generator and every classifier goes by, all layers of parameters joined: a file for each.
+
+python -m stages.settings --benchmark diagnostic --scale tiny --out data/settings/diagnostic+tiny
+
+A stage that trains one of them depends on its file: what configs/scales.yaml or the corpus's file says of another method is nothing to it.
+"""
+
+from __future__ import annotations
+
+from compaug import params
+from compaug.records import atomic_dir, write_json
+from stages import parser, run
+
+PARAMS = params.methods()
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    settings = params.parse(args.params, args.benchmark, args.scale)
+    with atomic_dir(args.out) as folder:
+        for kind in params.METHODS:
+            for name, block in getattr(settings, kind).items():
+                write_json(folder / f"{kind}-{name}.json", block.told())
+
+
+def _parser():
+    return parser(__doc__, "benchmark scale", out="folder", writes="folder of the files to write")
+
+
+if __name__ == "__main__":
+    run(main)
