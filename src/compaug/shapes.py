@@ -68,12 +68,20 @@ class GoldFacts(TypedDict):
 # ---------------------------------------------------------------- models
 
 
+class ConceptFacts(TypedDict):
+    name: str
+    phrases: list[str]
+
+
 class GeneratorFacts(TypedDict):
     """config.json of a generator, generator.json of Flan-T5; beside it what its task says (`tasks`)."""
 
     generator: str
     params: dict[str, Any]
     median_words: NotRequired[Number]  # llm
+    spread: NotRequired[Number]  # coda: standard deviation of the lengths in words
+    concepts: NotRequired[list[list[ConceptFacts]]]  # coda: of each label
+    positions: NotRequired[int]  # coda: of the decoder that writes
 
 
 class ClassifierFacts(TypedDict):

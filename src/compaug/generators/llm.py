@@ -40,19 +40,24 @@ Texts = Mapping[tuple[int, ...], Sequence[str]]  # the real texts of each compos
 def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
     """Keep D_cg for the examples in the prompts, and the name of the model: params, else the variable OPENAI_MODEL; of the decoder its
     hash."""
-    if params.backend == "local":
-        from compaug.language_models.local import name_of  # torch is slow to import
-
-        model = name_of(backbones["decoder"])
-    else:
-        model = params.model or os.environ.get("OPENAI_MODEL")
-    if not model:
-        raise InputError("generators.llm.model is null and OPENAI_MODEL is not set; name the model that is to be asked")
+    model = model_of(params, backbones, "llm")
     words = median(len(e.text.split()) for e in examples)
     with atomic_dir(out_dir) as folder:
         write_jsonl(folder / "examples.jsonl", [e for e in examples if e.labels])
         facts = {"generator": "llm", **task.facts(), "median_words": words}
         write_json(folder / "config.json", facts | {"params": params.model_dump() | {"model": model}})
+
+
+def model_of(params, backbones: Mapping[str, Path], generator: str) -> str:
+    """What requests call the model that is asked. InputError where an endpoint is to be asked and nothing names one."""
+    if params.backend == "local":
+        from compaug.language_models.local import name_of  # torch is slow to import
+
+        return name_of(backbones["decoder"])
+    if not (model := params.model or os.environ.get("OPENAI_MODEL")):
+        where = f"generators.{generator}.model is null and OPENAI_MODEL is not set"
+        raise InputError(f"{where}; name the model that is to be asked")
+    return model
 
 
 def generate(

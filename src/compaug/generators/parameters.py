@@ -100,8 +100,8 @@ class LdVae(VaeDprior):
     batch_order: Literal["shuffled", "reference"]
 
 
-class Llm(Block):
-    """Spec section 8, GPT3.5. The key of the endpoint is never here: it is the variable OPENAI_API_KEY."""
+class LanguageModel(Block):
+    """Whoever asks one. The key of the endpoint is never here: it is the variable OPENAI_API_KEY."""
 
     backend: Literal["endpoint", "local"]
     base_url: str | None = None
@@ -110,8 +110,6 @@ class Llm(Block):
     top_p: Probability
     top_k: Count
     max_tokens: Positive
-    few_shot_words: Count
-    per_prompt: Positive
     concurrency: Positive
     timeout: Annotated[float, Field(gt=0)]
     max_retries: Count
@@ -119,6 +117,13 @@ class Llm(Block):
     price_prompt: Amount
     price_completion: Amount
     store: Words
+
+
+class Llm(LanguageModel):
+    """Spec section 8, GPT3.5."""
+
+    few_shot_words: Count
+    per_prompt: Positive
 
     @model_validator(mode="before")
     @classmethod
@@ -130,6 +135,67 @@ class Llm(Block):
 
 
 AT_AN_ENDPOINT = {"backend": "endpoint", "max_tokens": 400, "few_shot_words": 1500, "per_prompt": 1, "concurrency": 8}
+
+
+class Coda(LanguageModel):
+    """Spec coda, sections 2 to 5 and 8. What is left open of the constraints is as `constraints` says (section 9), what is left open of the form
+    is as `backend` does."""
+
+    constraints: Literal["paper", "released"]
+    lexical: bool
+    longest: Positive
+    keywords_by: Literal["document", "label"]
+    label: bool
+    syntactic: bool
+    length: Literal["paper", "reference", "none"]
+    concepts: bool
+    naming: Literal["model", "phrase"]
+    form: Literal["instruction", "list"] | None  # never None: not every backend has both
+    anchors: Count
+    n_aug: Positive
+    overgenerate: Positive
+    rank_by: Literal["none", "compliance"]
+    context: Positive | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled(cls, values: object) -> object:
+        if not isinstance(values, dict):
+            return values
+        form = values.get("form") or ("instruction" if values.get("backend") == "endpoint" else "list")
+        naming = "model" if form == "instruction" else "phrase"
+        open_ = CONSTRAINTS.get(values.get("constraints"), {}) | {"form": form, "naming": naming}
+        return open_ | {key: value for key, value in values.items() if value is not None}
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Coda:
+        if self.form == "list" and self.backend == "endpoint":
+            raise ValueError("form: an endpoint takes instructions; a list is for backend: local")
+        if self.context is not None and self.context <= self.max_tokens:
+            raise ValueError("context: leaves no room for a prompt beside max_tokens")
+        return self
+
+
+CONSTRAINTS = {  # presets: all five constraints of the paper; what the released classification path does
+    "paper": {
+        "lexical": True,
+        "longest": 3,
+        "keywords_by": "document",
+        "label": True,
+        "syntactic": True,
+        "length": "paper",
+        "concepts": True,
+    },
+    "released": {
+        "lexical": True,
+        "longest": 1,
+        "keywords_by": "label",
+        "label": True,
+        "syntactic": False,
+        "length": "reference",
+        "concepts": False,
+    },
+}
 
 
 class Custom(Block):
@@ -150,4 +216,5 @@ BLOCKS: dict[str, type[Block]] = {  # a further name is a further file of this f
     "vae": LdVae,
     "vae_dprior": VaeDprior,
     "llm": Llm,
+    "coda": Coda,
 }

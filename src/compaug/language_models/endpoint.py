@@ -29,8 +29,8 @@ def answer(requests: Sequence[Mapping], params: Mapping, store: Path) -> None:
 
     if not (params["base_url"] or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_KEY")):
         raise InputError(
-            f"{len(missing)} answers are not in {store} and no endpoint is configured; set generators.llm.base_url or "
-            "OPENAI_BASE_URL, and OPENAI_API_KEY where the endpoint wants one; or generators.llm.backend: local"
+            f"{len(missing)} answers are not in {store} and no endpoint is configured; set the generator's base_url or "
+            "OPENAI_BASE_URL, and OPENAI_API_KEY where the endpoint wants one; or its backend: local"
         )
     client = OpenAI(
         base_url=params["base_url"],
