@@ -293,7 +293,7 @@ def _counter(model: Model) -> tuple[Callable[[str], int], int]:
 
     tokenizer = AutoTokenizer.from_pretrained(model.folder / "tokenizer", local_files_only=True)
     if model.params["form"] == "list":
-        return lambda prompt: len(tokenizer(prompt)["input_ids"]), room
+        return lambda prompt: len(tokenizer(prompt, verbose=False)["input_ids"]), room
     if tokenizer.chat_template is None:
         raise InputError("generators.coda.form: instruction, but the decoder has no chat template; set form: list")
     return lambda prompt: len(_conversation(tokenizer, prompt)), room

@@ -1,0 +1,477 @@
+"""CoDa: from D_cg to prompts, from answers to texts; interrupted, replayed, cut, refused; and what its report says."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from toys import TASK, examples, synthesis, texts
+
+from compaug.constraints import lengths, lexical, syntactic
+from compaug.generators import coda
+from compaug.generators.parameters import Coda
+from compaug.language_models import local
+from compaug.pretrained import load_decoder
+from compaug.records import Example, InputError, read_json
+from compaug.tasks.multi_label import Task
+
+pytestmark = pytest.mark.usefixtures("in_a_temporary_folder", "offline")
+
+REQUESTS = [(0, 1)] * 4 + [(2,)] * 2 + [(1, 3)] * 3
+BY_ID = {example.id: example for example in examples()}
+
+
+def params(**changes) -> Coda:
+    values = {
+        "backend": "local",
+        "constraints": "paper",
+        "temperature": 1.0,
+        "top_p": 0.95,
+        "top_k": 50,
+        "max_tokens": 20,
+    }
+    values |= {"anchors": 0, "n_aug": 2, "overgenerate": 1, "rank_by": "compliance", "concurrency": 3, "timeout": 5.0}
+    values |= {
+        "max_retries": 1,
+        "retry_seconds": 0.01,
+        "store": "answers",
+        "price_prompt": 0.0,
+        "price_completion": 0.0,
+    }
+    return Coda(**(values | changes))
+
+
+@pytest.fixture
+def endpoint(monkeypatch):
+    """A client in place of openai's. `endpoint.script(prompt, number)` is the answer, or a mapping of what differs from a plain one."""
+
+    def create(**request):
+        made.asked.append(request)
+        said = made.script(request["messages"][0]["content"], len(made.asked) - 1)
+        facts = {"content": said} if isinstance(said, str) else said
+        message = SimpleNamespace(content=facts.get("content"), refusal=facts.get("refusal"))
+        choice = SimpleNamespace(message=message, finish_reason=facts.get("finish_reason", "stop"))
+        return SimpleNamespace(choices=[choice], usage=SimpleNamespace(prompt_tokens=20, completion_tokens=5))
+
+    made = SimpleNamespace(asked=[], script=lambda prompt, number: f"answer number {number}")
+    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)), base_url="http://toy")
+    monkeypatch.setitem(sys.modules, "openai", SimpleNamespace(OpenAI=lambda **_: client, OpenAIError=OSError))
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    return made
+
+
+def train(folders, rows=None, task=TASK, **changes) -> Path:
+    coda.train(examples() if rows is None else rows, task, params(**changes), folders, Path("m"), 13)
+    return Path("m")
+
+
+AT_AN_ENDPOINT = {"backend": "endpoint", "model": "toy", "context": 2000, "naming": "phrase"}
+
+
+def built(folders, requests=REQUESTS, seed=3, task=TASK, **changes) -> list[coda.Built]:
+    model = train(folders, **({"task": task} | AT_AN_ENDPOINT | changes))
+    return coda.build(coda.Model(model, task), requests, seed)
+
+
+def drafts(model, requests=REQUESTS, seed=3, backbones=None, task=TASK):
+    return list(coda.generate(model, requests, task, synthesis(), backbones or {}, seed))
+
+
+# ---------------------------------------------------------------- constraints of a fixed document (B1)
+
+
+def test_keywords_length_and_pattern_are_those_of_the_source(folders):
+    for request, one in zip(REQUESTS, built(folders), strict=True):
+        sources = [BY_ID[source] for source in one.asked.sources]
+        assert one.asked.labels == request
+        for label, keywords in one.asked.keywords.items():
+            source = next(some for some in sources if label in some.labels)
+            most = -(-lexical.n_keywords(source.text) // len(request))
+            assert 1 <= len(keywords) <= most and set(keywords) <= set(lexical.ngrams(source.text))
+        mean = sum(lengths.n_words(source.text) for source in sources) / len(sources)
+        spread = lengths.spread([example.text for example in examples() if example.labels])
+        assert one.asked.length == lengths.paper(mean, spread)
+        assert list(one.asked.tags) in [some for source in sources for some in syntactic.tags_of([source.text])[0]]
+
+
+def test_the_keywords_of_one_label_are_the_k_closest_to_the_document(folders):
+    (one, *_) = built(folders, [(2,)])
+    (source,) = (BY_ID[source] for source in one.asked.sources)
+    ngrams = lexical.ngrams(source.text)
+    scores = dict(zip(ngrams, lexical.similarities([(ngrams, source.text)], folders["encoder"])[0], strict=True))
+    assert one.asked.keywords == lexical.chosen({2: scores}, {2: lexical.n_keywords(source.text)})
+
+
+def test_exemplars_share_the_labels_exclude_the_document_and_are_three(folders):
+    rows = [Example(f"r{at}", f"text number {at} it is", (at % 2,)) for at in range(12)]
+    task = Task(replace(TASK.labels, names=("joy", "fear"), phrases=("joy", "fear")), TASK.template, TASK.separator)
+    orders = set()
+    for one in built(folders, [(0,)] * 8 + [(1,)] * 8, task=task, rows=rows):
+        shown = [int(some.id[1:]) for some in one.asked.shown]
+        assert len(set(shown)) == 3 and {at % 2 for at in shown} == set(one.asked.labels)
+        assert not {f"r{at}" for at in shown} & set(one.asked.sources)
+        orders.add(tuple(shown))
+    assert len(orders) > 4  # drawn anew for every source
+
+
+def test_a_label_with_one_document_has_no_exemplar_and_a_document_of_one_word_one_keyword(folders):
+    rows = [Example("a", "sun", (0,)), Example("b", "rain falls here", (1,)), Example("c", "rain again now", (1,))]
+    task = Task(replace(TASK.labels, names=("joy", "fear"), phrases=("joy", "fear")), TASK.template, TASK.separator)
+    first, second = built(folders, [(0,), (1,)], task=task, rows=rows)
+    assert first.asked.shown == () and first.asked.keywords == {0: ["sun"]}
+    assert '2. It expresses this label, and no other label: "joy".\n3. ' in first.prompt
+    assert len(second.asked.shown) == 1
+
+
+def test_exemplars_of_a_composition_are_its_support_texts_filled_up_with_single_labels(folders):
+    for one in built(folders, [(0, 1)] * 8):
+        own = [some for some in one.asked.shown if some.keeps.labels == (0, 1)]
+        assert len(own) == 1 and BY_ID[own[0].id].source == "support"  # two support texts, one is the source
+        assert {some.keeps.labels for some in one.asked.shown} == {(0, 1), (0,), (1,)}
+
+
+# ---------------------------------------------------------------- requests of several labels (spec 8)
+
+
+def test_anchors_are_support_texts_of_the_composition_in_turn_and_every_source_gets_n_aug_texts(folders):
+    support = {example.id for example in examples() if example.labels == (0, 1)}
+    sources = Counter(one.asked.sources[0] for one in built(folders, [(0, 1)] * 10, n_aug=5))
+    assert sources == dict.fromkeys(support, 5)
+    again = built(folders, [(0, 1)] * 10, n_aug=5)
+    assert len({one.prompt for one in again}) == 2  # a prompt for each source
+    assert Counter(one.asked.sources[0] for one in built(folders, [(0, 1)] * 20, n_aug=5)) == dict.fromkeys(support, 10)
+
+
+def test_without_a_support_text_every_label_has_an_anchor_with_most_of_the_wanted_labels_and_fewest_others(folders):
+    rows = [example for example in examples() if not {1, 3} <= set(example.labels)]
+    for one in built(folders, [(1, 3)] * 6, rows=rows):
+        anchors = [BY_ID[source].labels for source in one.asked.sources]
+        assert sorted(anchors) == [(1,), (3,)]
+    for one in built(folders, [(1, 3)] * 6):  # D_train has it
+        assert {BY_ID[source].labels for source in one.asked.sources} == {(1, 3)}
+
+
+def test_a_request_names_all_its_labels_and_has_keywords_for_each(folders):
+    for request, one in zip(REQUESTS, built(folders), strict=True):
+        names = [TASK.labels.phrases[label] for label in request]
+        assert set(one.asked.keywords) == set(request) and all(one.asked.keywords.values())
+        wanted = ", ".join(f'"{name}"' for name in names)
+        assert f"and no other label: {wanted}." in one.prompt and f"A message with {', '.join(names)}." in one.prompt
+        if len(request) > 1:
+            assert all(f'for "{name}" "' in one.prompt for name in names)
+
+
+def test_the_keywords_of_a_label_are_words_that_speak_for_it(folders):
+    """A text of the toy language is one phrase for each label."""
+    from toys import PHRASES
+
+    for one in built(folders, [(0, 1), (2, 3)] * 4):
+        for label, keywords in one.asked.keywords.items():
+            words = {word for phrase in PHRASES[label] for word in phrase.split()} | {"and"}
+            assert all(set(keyword.split()) <= words for keyword in keywords), (label, keywords)
+
+
+def test_concepts_to_avoid_belong_to_labels_that_are_not_wanted(folders):
+    model = coda.Model(train(folders, **AT_AN_ENDPOINT), TASK)
+    of = [{concept.name for concept in some} for some in model._concepts]
+    for wanted in ((0, 1), (2,)):
+        found = {concept.name for concept in model.concepts(wanted)}
+        assert 1 <= len(found) <= 3 and found <= set().union(*(of[label] for label in range(4) if label not in wanted))
+
+
+SWITCHES = {
+    "lexical": (False, "It contains all of these keywords"),
+    "label": (False, "It expresses"),
+    "syntactic": (False, "One of its sentences has"),
+    "length": ("none", "It has "),
+    "concepts": (False, "It does not express"),
+}
+
+
+def _lines(prompt: str) -> list[str]:
+    """The numbered conditions, without their numbers, exemplars with the line that they belong to."""
+    return prompt.replace("\n   ", " ").splitlines()[2:-1]
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_each_switch_removes_its_numbered_lines_and_leaves_the_others_as_they_are(folders, name):
+    """Random choices of one constraint must not depend on whether another is there; exemplars are drawn last."""
+    off, begins = SWITCHES[name]
+    for whole, less in zip(built(folders), built(folders, **{name: off}), strict=True):
+        every = [line.partition(". ")[2] for line in _lines(whole.prompt)]
+        left = [line for line in _lines(less.prompt)]
+        assert [int(line.partition(".")[0]) for line in left] == list(range(1, len(left) + 1))
+        kept = [line for line in every if not line.startswith(begins)]
+        assert len(kept) < len(every) and [line.partition(". ")[2] for line in left] == kept
+
+
+def test_with_every_switch_off_it_is_the_plain_prompt(folders):
+    off = {name: value for name, (value, _) in SWITCHES.items()}
+    for one in built(folders, **off):
+        assert len(one.prompt.splitlines()) == 2 and one.asked.record().keys() == {"sources"}
+
+
+def test_the_presets_are_the_papers_five_constraints_and_what_the_released_code_does():
+    paper, released = params(), params(constraints="released")
+    assert (paper.lexical, paper.label, paper.syntactic, paper.length, paper.concepts) == (
+        True,
+        True,
+        True,
+        "paper",
+        True,
+    )
+    assert (released.syntactic, released.concepts, released.length, released.longest) == (False, False, "reference", 1)
+    assert (released.keywords_by, paper.keywords_by, paper.longest) == ("label", "document", 3)
+    assert params(constraints="released", syntactic=True).syntactic  # a value of its own wins
+    assert params().form == "list" and params().naming == "phrase"
+    assert params(backend="endpoint").form == "instruction" and params(backend="endpoint").naming == "model"
+
+
+def test_the_released_preset_ranks_single_words_by_the_labels_name(folders):
+    (one, *_) = built(folders, [(2,)], constraints="released")
+    (source,) = (BY_ID[source] for source in one.asked.sources)
+    ngrams = lexical.ngrams(source.text, 1)
+    scores = dict(zip(ngrams, lexical.similarities([(ngrams, "anger")], folders["encoder"])[0], strict=True))
+    assert one.asked.keywords == lexical.chosen({2: scores}, {2: lexical.n_keywords(source.text)})
+    assert one.asked.length == lengths.reference(lengths.n_words(source.text), 0) and not one.asked.tags
+
+
+@dataclass(frozen=True)
+class Spans(Task):
+    """A task whose labels are places in the text: the second word must stay."""
+
+    def required_spans(self, example: Example) -> tuple[str, ...]:
+        return tuple(example.text.split()[1:2])
+
+
+def test_a_task_may_require_spans_which_are_asked_for_word_for_word_and_counted(folders, endpoint):
+    task = Spans(TASK.labels, TASK.template, TASK.separator)
+    (one,) = built(folders, [(0, 1)], task=task)
+    span = BY_ID[one.asked.sources[0]].text.split()[1]
+    assert one.asked.required_spans == (span,) and f'\n2. It contains, word for word: "{span}".' in one.prompt
+    endpoint.script = lambda prompt, number: f"here {span} stands"
+    (draft,) = drafts(Path("m"), [(0, 1)], task=task)
+    assert draft.made_of["required_spans"] == [span] and draft.made_of["compliance"]["spans"] == 1
+
+
+# ---------------------------------------------------------------- answers
+
+
+ANSWERS = {
+    "plain": ("so be it", "parsed", "so be it"),
+    "two lines": ("so be it\n and then", "parsed", "so be it and then"),
+    "quoted": ('"so be it"', "parsed", "so be it"),
+    "quotes inside": ('"so" he said, "be it"', "parsed", '"so" he said, "be it"'),
+    "a remark": ('Sure, here is a text:\n\n"so be it: yes"', "parsed", "so be it: yes"),
+    "another remark": ("Here's your message: so be it", "parsed", "so be it"),
+    "a role": ("Assistant: so be it", "parsed", "so be it"),
+    "a colon that is the text's": (
+        "Here is the thing: I love it: all of it",
+        "parsed",
+        "Here is the thing: I love it: all of it",
+    ),
+    "a list": ("1. so be it\n\n2. or not", "parsed", "so be it"),
+    "several candidates": ("so be it\n\nor not", "parsed", "so be it"),
+    "an emotion": ("I'm sorry for your loss", "parsed", "I'm sorry for your loss"),
+    "no ascii": ("Ça alors ☀", "parsed", "Ça alors ☀"),
+    "empty": ("", "empty", ""),
+    "nothing": ({"content": None}, "empty", ""),
+    "quotes alone": ('""', "empty", ""),
+    "a refusal": ("As an AI, I do not have feelings.", "refused", ""),
+    "a refusal in words": ("I'm sorry, but I can't write that.", "refused", ""),
+    "another refusal": ("I cannot assist with that request", "refused", ""),
+    "a refusal of the endpoint": ({"content": None, "refusal": "no"}, "refused", ""),
+    "filtered": ({"content": "so", "finish_reason": "content_filter"}, "refused", ""),
+    "cut": ({"content": "so be", "finish_reason": "length"}, "cut", ""),
+    "cut after the first": ({"content": "so be it\n\nor", "finish_reason": "length"}, "parsed", "so be it"),
+    "a copy": ("We laughed  all day", "copied", ""),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_every_answer_has_one_fate_and_is_counted(folders, endpoint, name):
+    said, fate, text = ANSWERS[name]
+    endpoint.script = lambda prompt, number: said if number == 0 else f"other {number}"
+    model = train(folders, **AT_AN_ENDPOINT, concurrency=1, syntactic=False)
+    made = texts(drafts(model), REQUESTS)
+    assert made[0] == text and all(made[1:])
+    found = coda.account(model, REQUESTS, TASK, 3)
+    assert found["answers"] == dict.fromkeys(coda.FATES, 0) | {"parsed": 8} | {fate: 9 if fate == "parsed" else 1}
+    assert found["n_failed"] == (fate != "parsed") and found["tokens"] == {"prompt": 180, "completion": 45}
+
+
+def test_a_draft_says_what_it_was_asked_and_what_it_kept(folders, endpoint):
+    endpoint.script = lambda prompt, number: "the sun is out and my hands shake"
+    (draft,) = drafts(train(folders, **AT_AN_ENDPOINT), [(0, 1)])
+    made_of = draft.made_of
+    assert set(made_of) == {"sources", "keywords", "exemplars", "tags", "length", "concepts", "compliance"}
+    assert set(made_of["compliance"]) == {"coverage", "tags", "length", "violations", "score"}
+    assert set(made_of["keywords"]) == {"0", "1"} and all(
+        part in BY_ID for part in made_of["sources"] + made_of["exemplars"]
+    )
+    assert not any(
+        example.text in str(made_of) for example in examples() if len(example.text.split()) > 4
+    )  # ids, no texts
+
+
+def test_of_several_answers_the_one_that_keeps_most_is_taken_and_the_report_says_what_that_gains(folders, endpoint):
+    def script(prompt, number):
+        keywords = prompt.partition("keywords: ")[2].partition(".\n2.")[0]
+        words = [part for at, part in enumerate(keywords.split('"')) if at % 2 and part not in TASK.labels.names]
+        return ["no", f"well {' '.join(words)} so", "we laughed all day"][number % 3]
+
+    endpoint.script = script
+    settings = AT_AN_ENDPOINT | {"overgenerate": 3, "concurrency": 1, "syntactic": False}
+    model = train(folders, **settings)
+    ranked = texts(drafts(model), REQUESTS)
+    assert all(text.startswith("well ") for text in ranked)  # never the copy, which would keep more
+    made = coda.account(model, REQUESTS, TASK, 3)
+    assert made["answers"] == {"parsed": 18, "copied": 9, "empty": 0, "refused": 0, "cut": 0}
+    assert made["compliance"]["kept"]["coverage"] == 1 and made["compliance"]["first"]["coverage"] == 0
+    assert made["compliance"]["kept"]["n"] == made["compliance"]["first"]["n"] == 9
+    asked = len(endpoint.asked)
+    model = train(folders, **settings, rank_by="none")
+    assert texts(drafts(model), REQUESTS) == ["no"] * 9 and len(endpoint.asked) == asked  # the same answers
+    assert coda.account(model, REQUESTS, TASK, 3)["compliance"]["kept"] == made["compliance"]["first"]
+
+
+def test_the_model_names_the_concepts_once_and_a_second_training_asks_nothing(folders, endpoint):
+    endpoint.script = lambda prompt, number: f"#concept {chr(97 + number)}#" if "concept" in prompt else "text"
+    settings = {name: value for name, value in AT_AN_ENDPOINT.items() if name != "naming"} | {"concurrency": 1}
+    model = train(folders, **settings)
+    config = read_json(model / "config.json")
+    names = [concept["name"] for some in config["concepts"] for concept in some]
+    assert len(set(names)) == len(names) == 12 and all(name.startswith("concept ") for name in names)
+    assert all(concept["phrases"] for some in config["concepts"] for concept in some)
+    assert {request["temperature"] for request in endpoint.asked} == {0.0}
+    asked = len(endpoint.asked)
+    train(folders, **settings)
+    assert len(endpoint.asked) == asked
+
+
+# ---------------------------------------------------------------- a decoder that lies here
+
+
+def copies(folders) -> dict[str, Path]:
+    return {role: shutil.copytree(folders[role], role) for role in ("encoder", "decoder")}
+
+
+def test_a_replay_makes_the_same_bytes_without_any_model(folders):
+    backbones = copies(folders)
+    model = train(backbones)
+    made = drafts(model, backbones=backbones)
+    account = coda.account(model, REQUESTS, TASK, 3)
+    for folder in backbones.values():
+        shutil.rmtree(folder)
+    assert drafts(model, backbones=backbones) == made and made
+    assert coda.account(model, REQUESTS, TASK, 3) == account
+    assert account["model"] == local.name_of(folders["decoder"]) and account["form"] == "list"
+
+
+def test_the_same_seed_has_the_same_folder_and_texts_and_another_seed_others(folders):
+    first, copy = train(folders), Path("copy")
+    shutil.copytree(first, copy)
+    made = drafts(first, backbones=folders)
+    train(folders)
+    assert {path.name: path.read_bytes() for path in first.rglob("*") if path.is_file()} == {
+        path.name: path.read_bytes() for path in copy.rglob("*") if path.is_file()
+    }
+    assert drafts(first, backbones=folders) == made != drafts(first, seed=4, backbones=folders)
+
+
+def test_an_interrupted_run_asks_nothing_twice(folders, endpoint):
+    model = train(folders, **AT_AN_ENDPOINT, concurrency=1)
+
+    def script(prompt, number):
+        if number == 5:
+            raise KeyboardInterrupt
+        return f"text {number}"
+
+    endpoint.script = script
+    with pytest.raises(KeyboardInterrupt):
+        drafts(model)
+    made = drafts(model)
+    assert len(endpoint.asked) == len(REQUESTS) + 1 and len(made) == len(REQUESTS)  # the one that was interrupted
+
+
+def test_a_prompt_that_exceeds_the_context_drops_exemplars_first_and_says_so(folders, capsys):
+    def run(context):
+        model = train(folders, context=context, concepts=False)
+        made = coda.Model(model, TASK)
+        found = coda.build(made, REQUESTS, 3)
+        drafts(model, backbones=folders)
+        return found, coda.account(model, REQUESTS, TASK, 3)["prompts"], capsys.readouterr().err
+
+    tokenizer, _ = load_decoder(folders["decoder"])
+    whole = built(folders, concepts=False, context=2000)
+    for context in (128, 110, 90):  # the decoder has 128 positions
+        found, prompts, said = run(context)
+        dropped = {"exemplars": 0, "tags": 0}
+        for prompt, (one, full) in {one.prompt: (one, full) for one, full in zip(found, whole, strict=True)}.items():
+            assert len(tokenizer(prompt)["input_ids"]) + 20 <= context
+            assert one.asked.shown == full.asked.shown[: len(one.asked.shown)]
+            assert one.asked.tags == full.asked.tags or not one.asked.shown  # exemplars first
+            dropped["exemplars"] += len(full.asked.shown) - len(one.asked.shown)
+            dropped["tags"] += one.asked.tags != full.asked.tags
+        assert prompts == {"different": 5, "dropped": dropped} and dropped["exemplars"]
+        assert f"{dropped['exemplars']} exemplars and {dropped['tags']} patterns were left out" in said
+    assert dropped["tags"]  # the smallest context
+    with pytest.raises(
+        InputError, match="the prompt for joy\\+fear exceeds 10 tokens even without exemplars and pattern"
+    ):
+        run(30)
+
+
+def test_messages_go_to_a_decoder_that_has_a_chat_template_and_to_no_other(folders, tmp_path):
+    tokenizer, model = load_decoder(folders["decoder"])
+    tokenizer.chat_template = "{% for m in messages %}{{ m.content[-60:] }} {% endfor %}:"
+    tokenizer.save_pretrained("chat")
+    model.save_pretrained("chat")
+    few = {
+        "form": "instruction",
+        "naming": "phrase",
+        "label": False,
+        "concepts": False,
+        "lexical": False,
+        "syntactic": False,
+    }
+    plain = train(folders, **few)
+    with pytest.raises(
+        InputError, match=r"generators.coda.form: instruction, but the decoder has no chat template; set form: list"
+    ):
+        drafts(plain, backbones=folders)
+    backbones = {"encoder": folders["encoder"], "decoder": Path("chat")}
+    chat = train(backbones, **few)
+    drafts(chat, backbones=backbones)
+    found = coda.account(chat, REQUESTS, TASK, 3)
+    assert sum(found["answers"].values()) == len(REQUESTS) and found["form"] == "instruction"
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def test_what_cannot_be_done_is_one_line(folders):
+    with pytest.raises(InputError, match="no text has a label"):
+        train(folders, [Example("a", "nothing", ())])
+    rows = [example for example in examples() if 3 not in example.labels]
+    with pytest.raises(InputError, match="no text of D_cg has the label trust, so no constraints can be taken"):
+        built(folders, [(0, 3)], rows=rows)
+    with pytest.raises(InputError, match=r"generators.coda.model is null and OPENAI_MODEL is not set"):
+        train(folders, backend="endpoint")
+    with pytest.raises(ValueError, match="an endpoint takes instructions"):
+        params(backend="endpoint", form="list")
+    with pytest.raises(ValueError, match="leaves no room for a prompt"):
+        params(context=20)
+
+
+def test_anchors_of_a_composition_are_so_many_and_all_support_texts(folders):
+    rows = [Example(f"r{at}", f"text {at} it is", (0,), source="support" if at < 3 else "train") for at in range(12)]
+    for most, kept in ((1, 4), (4, 7), (0, 12)):
+        model = coda.Model(train(folders, rows, anchors=most), TASK)
+        assert len(model.texts) == kept and {f"r{at}" for at in range(3)} <= {example.id for example in model.texts}
+        assert len(model.known) == 12
