@@ -176,6 +176,7 @@ class Quality(TypedDict):
     self_bleu: NotRequired[Number | None]
     distinct_1: NotRequired[Number | None]
     distinct_2: NotRequired[Number | None]
+    compliance: NotRequired[dict[str, dict[str, Number | None]]]  # raw and kept: of texts with constraints
     fidelity: NotRequired[dict[str, Number | None]]
     samples: NotRequired[list[JudgedText]]
 

@@ -44,6 +44,10 @@ def main(argv: list[str] | None = None) -> None:
             asked = read_json(args.compositions, shapes.Requests)
             made["label_generator"] = _only(LABEL_GENERATOR, asked)
             made["coverage"] = coverage(kept, asked.get("compositions", {}), labels)
+        if any("compliance" in (row.made_of or {}) for row in written):
+            from compaug.constraints.compliance import of_rows  # scikit-learn is slow to import
+
+            made["compliance"] = {"raw": of_rows(written), "kept": of_rows(kept)}
         if known := oracle_for(blocks["reader"], blocks["options"]):
             counts = {"n_raw": len(written), "n_kept": len(kept)}
             shares = {"raw": grammar.fidelity(known, written), "kept": grammar.fidelity(known, kept)}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from compaug.constraints.lengths import n_words
 from compaug.constraints.lexical import words_of
+from compaug.records import Example
 
 if TYPE_CHECKING:
     from compaug.constraints import Constraints
@@ -83,3 +84,8 @@ def totals(found: Sequence[Mapping[str, float]]) -> dict[str, float | int | None
         if values := [one[part] for one in found if part in one]:
             made[part] = round(sum(values) / len(values), DECIMALS)
     return made
+
+
+def of_rows(rows: Iterable[Example]) -> dict[str, float | int | None]:
+    """The totals of synthetic rows that say what they keep."""
+    return totals([row.made_of["compliance"] for row in rows if "compliance" in (row.made_of or {})])

@@ -96,13 +96,16 @@ FORMS: dict[str, Callable[..., str]] = {"instruction": instruction, "list": list
 
 
 def fitted(form: str, task, asked: Constraints, n_tokens: Callable[[str], int], room: int) -> tuple[str, Constraints]:
-    """The prompt and the constraints that are in it: exemplars are left out, the last one first, then the pattern, until it has at most
-    `room` tokens; ("", asked) where even that is too long."""
+    """The prompt and the constraints that are in it. Until it has at most `room` tokens it loses what exemplars say of themselves, which the
+    list alone has, then exemplars, the last one first, then the pattern; ("", asked) where even that is too long."""
     while True:
         prompt = FORMS[form](task, asked)
         if n_tokens(prompt) <= room:
             return prompt, asked
-        if asked.shown:
+        bare = tuple(replace(one, keeps=Constraints(one.keeps.labels)) for one in asked.shown)
+        if form == "list" and bare != tuple(asked.shown):
+            asked = replace(asked, shown=bare)
+        elif asked.shown:
             asked = replace(asked, shown=asked.shown[:-1])
         elif asked.tags:
             asked = replace(asked, tags=())
