@@ -209,6 +209,8 @@ BLOCKS: dict[str, type[Block]] = {  # a further name is a further file of this f
     "oversample": Untrained,
     "shuffled": Untrained,
     "concat": Untrained,
+    "aeda": Untrained,
+    "eda": Untrained,
     "flan_t5": FlanT5,
     "gpt2_pt": PrefixGenerator,
     "ls_pt": PrefixGenerator,
