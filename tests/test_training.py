@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from compaug import training
-from compaug.cartography import Dynamics
+from compaug.dynamics import Dynamics
 from compaug.records import file_digest, read_json, sub_seed
 from compaug.training import (
     FitOptions,

@@ -96,6 +96,12 @@ class ClassifierFacts(TypedDict):
     pairs: list[list[Number]]
 
 
+class DynamicsFacts(TypedDict):
+    """dynamics.json"""
+
+    ids: list[str]
+
+
 class Epoch(TypedDict):
     trained_parameters: int
     epoch: NotRequired[int]

@@ -24,8 +24,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from compaug import pretrained, shapes, training
-from compaug.cartography import Dynamics
 from compaug.classifiers.parameters import MIXOUT
+from compaug.dynamics import Dynamics
 from compaug.frozen import FrozenBelow
 from compaug.records import Example, InputError, Labels, digest, file_digest, read_json, sub_seed, text_key, write_json
 from compaug.regularisers import mixout
