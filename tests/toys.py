@@ -78,11 +78,13 @@ def ld_vae_params(**changes) -> LdVae:
 
 
 def vae_dprior_params(**changes) -> VaeDprior:
-    return VaeDprior(**{name: (SETTINGS | LATENTS | changes)[name] for name in VaeDprior.model_fields})
+    given = SETTINGS | LATENTS | changes
+    return VaeDprior(**{name: given[name] for name in VaeDprior.model_fields if name in given})
 
 
 def flan_t5_params(**changes) -> FlanT5:
-    return FlanT5(**{name: (SETTINGS | changes)[name] for name in FlanT5.model_fields})
+    given = SETTINGS | changes
+    return FlanT5(**{name: given[name] for name in FlanT5.model_fields if name in given})
 
 
 def synthesis(**changes) -> SimpleNamespace:

@@ -73,6 +73,13 @@ class PrefixDecoder(nn.Module):
         targets: Tensor,
     ) -> Tensor:
         """-log P(x_t | x_<t, prefix) of the tokens that count, [n]; only their logits are computed."""
+        logits = self.logits(prefix, input_ids, token_mask, prefix_mask, predicts)
+        return F.cross_entropy(logits, targets, reduction="none")
+
+    def logits(
+        self, prefix: Tensor, input_ids: Tensor, token_mask: Tensor, prefix_mask: Tensor, predicts: Tensor
+    ) -> Tensor:
+        """Of the token after each of the positions `predicts`.  # [n, vocabulary], float32"""
         mask = torch.cat([prefix_mask, token_mask], dim=1)  # [B, P + T]
         states = self.model.base_model(
             input_ids,
@@ -81,8 +88,7 @@ class PrefixDecoder(nn.Module):
             past_key_values=prefix_cache(prefix, self.model.config),
             use_cache=True,
         ).last_hidden_state  # [B, T, H]
-        logits = self.model.get_output_embeddings()(states.flatten(0, 1)[predicts])  # [n, vocabulary]
-        return F.cross_entropy(logits.float(), targets, reduction="none")
+        return self.model.get_output_embeddings()(states.flatten(0, 1)[predicts]).float()
 
 
 class Step:

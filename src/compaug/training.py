@@ -25,6 +25,7 @@ from accelerate import Accelerator, DistributedDataParallelKwargs
 from accelerate.utils import send_to_device
 from tqdm import tqdm
 
+from compaug import curricula
 from compaug.records import InputError, atomic_path, digest, sub_seed
 
 CHECKPOINTS = Path(".checkpoints")  # outside every DVC output: DVC empties a stage's outputs before it runs
@@ -156,12 +157,16 @@ def fit_and_validate(
     seed: int,
     *data,
     measured: Callable[[Iterable[dict]], dict] | None = None,
+    on_epoch_end: Sequence[Callable[[EpochEnd], None]] = (),
 ) -> list[dict]:
     """`fit` with the settings that the trained generators share, `params.validation` of the rows being held out. The checkpoint is of
     these `params`, this seed and this `data`, what else the training depends on. What `measured` finds in the batches of the validation
-    rows after an epoch goes into its history too, under "measures"."""
+    rows after an epoch goes into its history too, under "measures". With `params.pacing` the rows are unlocked in the order in which
+    they stand, over all epochs."""
     train_rows, valid_rows = holdout(rows, params.validation, seed)
-    options = FitOptions(params.epochs, params.batch_size, params.lr, warmup=params.warmup, patience=params.patience)
+    pacing = getattr(params, "pacing", None)
+    patience = None if pacing else params.patience  # what is still locked is not known to be of no use
+    options = FitOptions(params.epochs, params.batch_size, params.lr, warmup=params.warmup, patience=patience)
     work_dir = work_dir_for(out_dir, name, params, seed, *data)
 
     def measure(end: EpochEnd) -> None:
@@ -169,9 +174,12 @@ def fit_and_validate(
         batches = (send_to_device(collate([valid_rows[i] for i in some]), device()) for some in in_batches)
         end.entry["measures"] = measured(batches)
 
-    hooks = [measure] if measured and valid_rows else []
+    hooks = [*([measure] if measured and valid_rows else []), *on_epoch_end]
     share = getattr(params, "epoch_share", None)  # a generator of the user's own need not have it
     order = shares(train_rows, share, params.batch_size, seed) if share else None
+    if pacing:
+        lengths = [row["length"] for row in train_rows]
+        order = curricula.batches(pacing, lengths, params.batch_size, params.epochs)
     more = {"seed": seed, "work_dir": work_dir, "description": name, "batches": order, "on_epoch_end": hooks}
     return fit(model, train_rows, valid_rows, collate, options, **more)
 

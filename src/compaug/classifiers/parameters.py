@@ -42,6 +42,8 @@ class Classifier(Block):
         None  # mu: the share of a weight matrix that a step trains
     )
     mixout_mask: Annotated[Literal["entry", "column"] | None, LATER] = None  # what a draw is for; None: entry
+    pacing: Annotated[Literal["exponential", "linear", "all"] | None, LATER] = None  # a curriculum, `curricula`
+    first: Annotated[Literal["hard", "ambiguous", "easy"] | None, LATER] = None  # what it begins with
 
 
 class Tuned(Classifier):

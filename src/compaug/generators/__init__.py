@@ -20,7 +20,7 @@ and, where they apply,
         others and draws further requests in their place
     account(model_dir, requests, task, seed) -> dict: what the side-car is to say about its answers
 
-Files without `generate` (controls, examples, latents, posterior, prefix) are what generators share.
+Files without `generate` (controls, examples, latents, posterior, prefix, teacher_forcing) are what generators share.
 """
 
 from __future__ import annotations

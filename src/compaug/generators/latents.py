@@ -25,10 +25,11 @@ from compaug.generators.examples import one_each, training_examples
 from compaug.generators.posterior import Posterior, slots
 from compaug.pretrained import load_decoder, load_encoder, mean_states, pad, read_texts
 from compaug.records import Draft, Example, InputError, digest, file_digest, sub_seed
-from compaug.training import device, fit_and_validate, holdout, seed_everything
+from compaug.training import checkpoints_kept, device, fit_and_validate, holdout, seed_everything
 
 ENCODER_BATCH = 64  # rows per pass of the frozen encoder
 LabelSet = Sequence[int]
+SLOTS = ("lengths", "slot_encoder", "slot_row", "slot_filled", "slot_of")  # of a batch, what the posteriors take
 ACTIVE = 0.01  # variance from which a dimension is in use
 TEXTS_PER_CLUSTER = 5  # fewer clusters when the data is tiny
 
@@ -186,6 +187,13 @@ class LdVae(nn.Module):
         )
         return self.elbo(nll, label_kl, content_kl, n_texts=len(lengths))
 
+    def pair_rows(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """Prefix rows [N, L, decoders.Shape.row] of the batch's pairs, at the means of the posteriors: no noise."""
+        states = self.states(*(batch.get(name) for name in ("states", "encoder_ids", "encoder_mask")))
+        mean, _ = self.posterior(states, **{name: batch[name] for name in SLOTS})
+        n_pairs = len(batch["pair_label"])
+        return self.network(mean[:n_pairs, None], mean[n_pairs:][batch["pair_row"]])
+
     def states(self, states: Tensor | None, encoder_ids: Tensor | None, encoder_mask: Tensor | None) -> Tensor:
         """V_x of a batch: cached, or read now.  # [B, T, H]"""
         if states is not None:
@@ -204,7 +212,7 @@ class LdVae(nn.Module):
         found: dict[int, list[tuple[Tensor, Tensor, Tensor]]] = {}
         for batch in batches:
             states = self.states(*(batch.get(name) for name in ("states", "encoder_ids", "encoder_mask")))
-            slots_of = {name: batch[name] for name in ("lengths", "slot_encoder", "slot_row", "slot_filled", "slot_of")}
+            slots_of = {name: batch[name] for name in SLOTS}
             mean, log_variance = self.posterior(states, **slots_of)
             encoder = slots_of["slot_encoder"].repeat_interleave(batch["slot_row"].shape[1])[batch["slot_of"]]
             priors = [self.network.label_means(batch["pair_label"]), self.network.content_means(batch["clusters"])]
@@ -311,9 +319,13 @@ def train(
     batch = partial(collate, n_encoders=len(latents.encoders), prefix_length=params.prefix_length, **pads)
     data = (task, *(file_digest(backbones[role]) for role in ("decoder", "encoder")), digest(examples))
     measured = partial(model.measures, names=latents.encoders)
-    history = fit_and_validate(latents.name, model, rows, batch, params, out_dir, seed, *data, measured=measured)
+    kept = prefix.dynamics_of(model, rows, examples, batch, task, tokenizer, params, out_dir, seed, latents.name, *data)
     assignment = {example.id: cluster for example, cluster in zip(examples, clusters, strict=True)}
-    prefix.save(out_dir, latents.name, task, params, network, history, clusters=assignment)
+    with checkpoints_kept():
+        history = fit_and_validate(
+            latents.name, model, rows, batch, params, out_dir, seed, *data, measured=measured, on_epoch_end=kept
+        )
+        prefix.save(out_dir, latents.name, task, params, network, history, dynamics=kept, clusters=assignment)
 
 
 def content_clusters(means: Tensor, params) -> tuple[Tensor, list[int]]:

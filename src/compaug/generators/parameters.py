@@ -59,6 +59,8 @@ class TrainedGenerator(Block):
     max_length: Length
     generator_data: Literal["all", "train_only"]
     epoch_share: Annotated[Probability | None, LATER] = None  # of D_cg that an epoch sees
+    pacing: Annotated[Literal["exponential", "linear", "all"] | None, LATER] = None  # a curriculum, `curricula`
+    first: Annotated[Literal["hard", "ambiguous", "easy"] | None, LATER] = None  # what it begins with
 
 
 class FlanT5(TrainedGenerator):
@@ -71,6 +73,10 @@ class PrefixGenerator(TrainedGenerator):
     prefix_length: Positive
     mid_dim: Positive
     loss_on_prompt: bool
+    dynamics: Annotated[bool | None, LATER] = (
+        None  # true: the measures of all training rows after every epoch, for data maps
+    )
+    dynamics_bleu: Annotated[Probability | None, LATER] = None  # of so many of them BLEU too, which takes a decoding
 
 
 class VaeDprior(PrefixGenerator):

@@ -14,11 +14,14 @@ from types import SimpleNamespace
 
 import torch
 from accelerate import PartialState
+from accelerate.utils import send_to_device
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from compaug import decoders, sampling, shapes
 from compaug.decoders import PrefixDecoder
+from compaug.dynamics import Dynamics
+from compaug.generators import teacher_forcing
 from compaug.generators.examples import check_prompts, one_each, training_examples
 from compaug.pretrained import PreTrainedModel, load_decoder, load_tensors, pad, say_cut
 from compaug.records import (
@@ -33,7 +36,7 @@ from compaug.records import (
     sub_seed,
     write_json,
 )
-from compaug.training import device, fit_and_validate, seed_everything
+from compaug.training import checkpoints_kept, device, fit_and_validate, seed_everything, work_dir_for
 
 LabelSet = Sequence[int]
 NetworkOf = Callable[[object, Labels, object], nn.Module]
@@ -95,7 +98,8 @@ def text_rows(
 ) -> list[dict]:
     """Rows for `training.fit`: tokens of P(y), a space, the text and EOS, cut at `max_length` tokens.
 
-    `first` is the index of the first token that counts in the loss. A cut text gets no EOS: it did not end there.
+    `first` is the index of the first token that counts in the loss, `begins` that of the text's first. A cut text gets no EOS: it did
+    not end there.
     """
     if not examples:
         return []
@@ -110,6 +114,7 @@ def text_rows(
             "labels": example.labels,
             "input_ids": (head + text + [tokenizer.eos_token_id])[:max_length],
             "first": 1 if loss_on_prompt else len(head),
+            "begins": len(head),
             "length": min(len(head) + len(text) + 1, max_length),
         }
         for example, head, text in zip(examples, prompts, texts, strict=True)
@@ -152,6 +157,10 @@ class PrefixModel(nn.Module):
         nll = self.decoder.token_nll(rows, prefix_mask=prefix_mask, **texts).mean()
         return {"loss": nll, "nll": nll}
 
+    def pair_rows(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """Prefix rows [N, L, decoders.Shape.row] of the batch's pairs."""
+        return self.network(batch["pair_label"])
+
 
 def train_prefix(
     generator: str,
@@ -179,8 +188,57 @@ def train_prefix(
     model = PrefixModel(network, decoder)
     batch = partial(collate, prefix_length=params.prefix_length, pad_id=tokenizer.eos_token_id)
     data = (task, file_digest(backbones["decoder"]), digest(examples))
-    history = fit_and_validate(generator, model, rows, batch, params, out_dir, seed, *data)
-    save(out_dir, generator, task, params, network, history)
+    kept = dynamics_of(model, rows, examples, batch, task, tokenizer, params, out_dir, seed, generator, *data)
+    with checkpoints_kept():
+        history = fit_and_validate(generator, model, rows, batch, params, out_dir, seed, *data, on_epoch_end=kept)
+        save(out_dir, generator, task, params, network, history, dynamics=kept)
+
+
+def dynamics_of(
+    model: nn.Module,
+    rows: Sequence[Mapping],
+    examples: Sequence[Example],
+    collate,
+    task,
+    tokenizer,
+    params,
+    out_dir,
+    seed,
+    *identity,
+) -> list[Dynamics]:
+    """With `params.dynamics` the hook that keeps `teacher_forcing.VALUES` of all rows, those of the examples. The model has
+    `pair_rows(batch)`, the prefix rows [N, L, D] of the batch's pairs without noise; `identity` is that of its checkpoint. Of a text that was
+    cut the tokens that it kept count, and of none its prompt. InputError where BLEU is asked for under several processes."""
+    if not params.dynamics:
+        return []
+    if params.dynamics_bleu and PartialState().num_processes > 1:
+        raise InputError("dynamics_bleu: decodes on one process alone; train on one, or leave it out")
+    rows = [row | {"first": row["begins"]} for row in rows]
+
+    def logits_of(batch: Mapping[str, Tensor]) -> Tensor:
+        placed = place(model.pair_rows(batch), batch["pair_row"], batch["pair_slot"], batch["prefix_mask"])
+        return model.decoder.logits(
+            placed, *(batch[name] for name in ("input_ids", "token_mask", "prefix_mask", "predicts"))
+        )
+
+    def greedy(numbers: list[int]) -> list[tuple[str, str]]:
+        def rows_of(some: list[int], index: Mapping[str, Tensor]) -> Tensor:
+            return model.pair_rows(send_to_device(collate([rows[numbers[at]] for at in some]), device()))
+
+        parts, prompts = zip(*((rows[n]["labels"], task.source(examples[n].labels)) for n in numbers), strict=True)
+        most_likely = {"temperature": 1.0, "top_k": 1, "top_p": 1.0, "no_repeat_ngram": 0}
+        synthesis = SimpleNamespace(max_length=params.max_length, batch_size=params.batch_size, **most_likely)
+        made = generate_texts(
+            model.decoder.model, tokenizer, rows_of, parts, prompts, params.prefix_length, synthesis, seed
+        )
+        own = tokenizer.batch_decode(
+            [rows[n]["input_ids"][rows[n]["first"] :] for n in numbers], skip_special_tokens=True
+        )
+        return list(zip(made, own, strict=True))
+
+    given = (rows, collate, params.batch_size, logits_of, greedy, params.dynamics_bleu, seed)
+    work_dir = work_dir_for(out_dir, identity[0], params, seed, *identity[1:])
+    return [Dynamics(work_dir, [row["id"] for row in rows], partial(teacher_forcing.values, *given))]
 
 
 # ---------------------------------------------------------------- generation
@@ -249,9 +307,17 @@ def generate_prefix(
 
 
 def save(
-    out_dir: Path, generator: str, task, params, network: nn.Module, history: list[dict], **records: object
+    out_dir: Path,
+    generator: str,
+    task,
+    params,
+    network: nn.Module,
+    history: list[dict],
+    dynamics: Sequence[Dynamics] = (),
+    **records: object,
 ) -> None:
-    """config.json, model.safetensors (what generation needs besides the frozen decoder), history.json, <record>.json."""
+    """config.json, model.safetensors (what generation needs besides the frozen decoder), history.json, <record>.json; dynamics.npy and
+    dynamics.json where they were kept."""
     if not PartialState().is_main_process:
         return
     with atomic_dir(out_dir) as folder:
@@ -260,6 +326,8 @@ def save(
             write_json(folder / f"{name}.json", record)
         tensors = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
         save_file(tensors, folder / "model.safetensors")
+        for kept in dynamics:
+            kept.write(folder)
 
 
 def load(model_dir: Path, task) -> tuple[dict, object, dict[str, Tensor]]:
