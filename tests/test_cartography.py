@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from parameters import written
+from pydantic import ValidationError
 
 from compaug import cartography, curricula
-from compaug.cartography import DataMap, choose, needs, ranked, subset
-from compaug.records import Example, InputError
+from compaug.blocks import Paced
+from compaug.cartography import DataMap, choose, in_order, needs, ranked, subset
+from compaug.records import Example, InputError, Labels, read_json, read_jsonl, write_jsonl
+from stages import subset as subset_stage
 
 # P(label | text) of two texts and two labels after three epochs; the first text has the first label, the second has none.
 DYNAMICS = np.array(
@@ -348,3 +352,89 @@ def test_without_pacing_every_epoch_sees_every_row_once():
     order = curricula.batches("all", [3] * 25, 4, 3)
     assert all(sorted(row for batch in order(epoch, 1) for row in batch) == list(range(25)) for epoch in range(3))
     assert order(0, 1) != order(0, 2)
+
+
+# ---------------------------------------------------------------- stages
+
+
+LABELS_OF = Labels(("joy", "fear"), ("joy", "fear"))
+
+
+@pytest.fixture
+def split(tmp_path):
+    """Ten texts of D_train, of which the first are the least sure, two support texts, and a map of all twelve."""
+    train = [Example(f"t{at}", f"word {at}", (at % 2,)) for at in range(10)]
+    support = [Example(f"s{at}", f"say {at}", (0, 1), "support") for at in range(2)]
+    LABELS_OF.write(tmp_path / "split" / "labels.json")
+    write_jsonl(tmp_path / "split" / "train.jsonl", train)
+    write_jsonl(tmp_path / "split" / "support.jsonl", support)
+    ids = [example.id for example in train + support]
+    numbers = np.linspace(0.1, 0.9, 12)
+    for measure, confidence in (("mean_label", numbers), ("jaccard", numbers[::-1])):
+        made = DataMap(ids, confidence, numbers, numbers)
+        (tmp_path / "map").mkdir(exist_ok=True)
+        cartography.write_map(tmp_path / "map" / f"{measure}.csv", made)
+    written(tmp_path)
+    return tmp_path
+
+
+def kept(split, *more: str) -> list[str]:
+    paths = {"split": "split", "map": "map", "out": "out", "params": "params.yaml"}
+    words = [word for name, path in paths.items() for word in (f"--{name}", str(split / path))]
+    subset_stage.main([*words, "--seed", "13", *more])
+    return [example.id for example in read_jsonl(split / "out" / "train.jsonl", 2)]
+
+
+def test_the_stage_keeps_the_region_and_all_support_texts(split):
+    assert kept(split, "--set", "subset.coverage=none") == [
+        "t0",
+        "t1",
+        "t2",
+        "t3",
+        "t4",
+    ]  # hard, half, in the order of D_train
+    assert [e.id for e in read_jsonl(split / "out" / "support.jsonl", 2)] == ["s0", "s1"]
+    assert read_json(split / "out" / "subset.json")["rows"] == 5
+    assert Labels.read(split / "out" / "labels.json") == LABELS_OF
+    easy = "subset.region=easy,ratio=0.33,coverage=none"
+    assert kept(split, "--set", easy) == ["t7", "t8", "t9"]
+    assert kept(split, "--set", f"{easy},measure=jaccard") == ["t0", "t1", "t2"]
+
+
+def test_the_stage_keeps_what_a_label_needs_and_says_so(split, capsys):
+    assert len(kept(split, "--set", "subset.ratio=0.5")) == 10  # 20 of each label, so all
+    assert "10 texts are kept" in capsys.readouterr().out
+
+
+def test_a_map_by_another_measure_or_of_other_rows_is_refused(split):
+    with pytest.raises(InputError, match="no map by chia; there is jaccard, mean_label"):
+        kept(split, "--set", "subset.measure=chia")
+    cartography.write_map(split / "map" / "mean_label.csv", a_map([0.1, 0.2]))
+    with pytest.raises(InputError, match="no row 't0'"):
+        kept(split)
+
+
+def test_a_curriculum_puts_the_examples_in_the_order_of_the_map(split):
+    rows = read_jsonl(split / "split" / "train.jsonl", 2)
+    assert [e.id for e in in_order(rows, paced("exponential", "hard"), split / "map", 1)] == [
+        f"t{at}" for at in range(10)
+    ]
+    backwards = in_order(rows, paced("linear", "easy"), split / "map", 1)
+    assert [e.id for e in backwards] == [f"t{at}" for at in range(9, -1, -1)]
+    twice = in_order(rows[:2] * 2, paced("linear", "hard"), split / "map", 1)  # support texts that are repeated
+    assert sorted(e.id for e in twice) == ["t0", "t0", "t1", "t1"]
+    assert in_order(rows, paced(None, None), None, 1) == in_order(rows, paced("all", None), None, 1) == rows
+
+
+def paced(pacing, first) -> Paced:
+    return Paced(pacing=pacing, first=first)
+
+
+def test_a_curriculum_and_its_map_go_together(split):
+    rows = read_jsonl(split / "split" / "train.jsonl", 2)
+    for settings, folder in ((paced("linear", "hard"), None), (paced(None, None), split / "map")):
+        with pytest.raises(InputError, match="go together"):
+            in_order(rows, settings, folder, 1)
+    for pacing, first in (("linear", None), (None, "hard"), ("all", "hard")):
+        with pytest.raises(ValidationError, match="begins with"):
+            paced(pacing, first)

@@ -14,7 +14,7 @@ from test_bert import CUES, SETTINGS, examples, write_encoder, write_seq2seq
 from torch import nn
 from transformers import ModernBertConfig, ModernBertModel
 
-from compaug import classifiers
+from compaug import classifiers, training
 from compaug.classifiers import bert_p, body, dbloss, magnet, sgm, t5_clp
 from compaug.classifiers.parameters import Bert, BertP, Dbloss, Magnet, Sgm, T5Clp
 from compaug.pretrained import load_encoder, load_seq2seq
@@ -545,3 +545,27 @@ def test_settings_that_cannot_be_read_back_are_refused(encoder):
         clp(encoder, empty_word="sunny")
     with pytest.raises(InputError, match="template must contain"):
         clp(encoder, template="it says")
+
+
+# ---------------------------------------------------------------- curricula
+
+
+@pytest.mark.parametrize("pacing", ["exponential", "linear"])
+def test_a_curriculum_unlocks_the_rows_in_the_order_in_which_they_stand_and_does_not_stop(
+    pacing, encoder, tmp_path, monkeypatch
+):
+    seen, fit = [], training.fit
+
+    def spied(*args, **more):
+        order = more["batches"]
+        seen.extend([sorted({row for batch in order(epoch, epoch) for row in batch}) for epoch in range(10)])
+        return fit(*args, **more)
+
+    monkeypatch.setattr(training, "fit", spied)
+    settings = OWN["bert"].model_copy(update={"epochs": 10, "patience": 1, "pacing": pacing, "first": "hard"})
+    made = classifiers.load("bert").train(
+        examples(), LABELS, settings, backbone_of("bert", encoder), tmp_path / "a", 13, "toy", examples(8)
+    )
+    assert len(made) == 10  # patience 1 would end it
+    last = [max(rows) for rows in seen]
+    assert last[0] < 32 / 4 and last[-1] == 31 and sorted(last) == last and seen[-1] == list(range(32))

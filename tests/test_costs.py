@@ -146,6 +146,9 @@ def test_an_output_elsewhere_on_the_disk_has_its_cost_among_the_others(tmp_path,
         "quality",
         "judge",
         "representations",
+        "map_classifier",
+        "map_generator",
+        "subset",
     ],
 )
 def test_every_heavy_stage_records_what_it_costs_to_write_its_output(script):

@@ -72,6 +72,9 @@ NAMES = {
     "diagnostic-ls_pt-mode=random-bert-13": {"generator": "ls_pt", "selection": "mode=random"},
     "diagnostic-ls_pt-texts=200-bert-13": {"generator": "ls_pt", "texts": 200},
     "diagnostic-ls_pt-bert+support=0-13": {"generator": "ls_pt", "support": 0},
+    "diagnostic-none-bert+region=hard-13": {"subset": "region=hard"},
+    "diagnostic-none-bert+pacing=linear,first=easy-13": {"curriculum": "pacing=linear,first=easy"},
+    "diagnostic-ls_pt+region=hard-bert-13": {"generator": "ls_pt", "text_subset": "region=hard"},
     "diagnostic-none-sgm-13-a": {"classifier": "sgm", "half": "a"},
     "diagnostic+seen_test=9-none-bert-13": {"split_options": "seen_test=9"},
     "diagnostic+paper-none-bert-13": {"scale": "paper"},
@@ -100,6 +103,9 @@ def test_a_cell_is_named_after_what_differs(name):
             texts=st.sampled_from([None, 0, 100]),
             classifier=st.sampled_from(["bert", "sgm"]),
             support=st.sampled_from([None, 0, 100]),
+            subset=st.sampled_from(["", "region=hard"]),
+            text_subset=st.sampled_from(["", "region=hard"]),
+            curriculum=st.sampled_from(["", "pacing=linear,first=hard"]),
             half=st.sampled_from(["", "a"]),
         )
     )
@@ -192,6 +198,48 @@ def test_a_measure_is_of_one_product_or_of_several(tmp_path):
     assert one(tmp_path, measures={"quality": {"generator": "ls_pt"}}).measures["quality"] == found[:2]
 
 
+def test_a_data_map_comes_before_what_it_orders_and_is_of_the_rows_that_it_orders(tmp_path):
+    hard = "pacing=linear,first=hard"
+    cells = [
+        {"subset": "region=hard"},
+        {"curriculum": hard},
+        {"generator": "ls_pt", "curriculum": [hard, "pacing=all"]},
+        {"generator": "ls_pt", "selection": "score=hard"},
+        {"generator": "ls_pt", "subset": "region=hard", "text_subset": "region=easy", "options": [hard, "mid_dim=8"]},
+    ]
+    planned = steps.plan([one(tmp_path, axes={"benchmark": "diagnostic", "seed": 13}, cells=cells)])
+    split = "data/splits/diagnostic"
+    assert {name: made["synthetic"] for name, made in planned["map_classifier"].items()} == {
+        "diagnostic-none-bert-13": f"{split}/no_texts.jsonl",
+        "diagnostic-ls_pt-bert-13": "data/synthetic/diagnostic-ls_pt-13.jsonl",
+    }
+    assert set(planned["map_generator"]) == {"diagnostic-ls_pt-13"}  # trained as always, whatever is done with it
+    subsets = {name: (made["map"], made["set"]) for name, made in planned["subset"].items()}
+    easy = ("data/maps/diagnostic-ls_pt-13", "--set subset.region=easy")
+    assert subsets == {
+        "diagnostic-bert+region=hard-13": ("data/maps/diagnostic-none-bert-13", "--set subset.region=hard"),
+        f"diagnostic-ls_pt+{hard}+region=easy-13": easy,
+        "diagnostic-ls_pt+mid_dim=8+region=easy-13": easy,
+    }
+    trained, learned = planned["train_classifier"], planned["train_generator"]
+    assert trained["diagnostic-none-bert+region=hard-13"]["train"] == (
+        "data/subsets/diagnostic-bert+region=hard-13/train.jsonl"
+    )
+    paced = trained[f"diagnostic-ls_pt-bert+{hard}-13"]
+    assert paced["more"] == f"--set classifiers.bert.{hard} --map data/maps/diagnostic-ls_pt-bert-13"
+    assert paced["map"] == "data/maps/diagnostic-ls_pt-bert-13" and paced["train"] == f"{split}/train.jsonl"
+    plain = trained["diagnostic-ls_pt-bert+pacing=all-13"]
+    assert plain["more"] == "--set classifiers.bert.pacing=all" and plain["map"] == plain["backbone"]
+    assert planned["select"]["diagnostic-ls_pt-score=hard-13"]["set"] == (
+        "--set selection.score=hard --map data/maps/diagnostic-ls_pt-bert-13"
+    )
+    own = learned[f"diagnostic-ls_pt+{hard}+region=easy-13"]
+    assert own["split"] == f"data/subsets/diagnostic-ls_pt+{hard}+region=easy-13"
+    assert own["set"] == f"--set generators.ls_pt.{hard} --map data/maps/diagnostic-ls_pt-13"
+    written_by = planned["synthesize"][f"diagnostic-ls_pt+{hard}+region=easy-13"]
+    assert written_by["split"] == split  # copies of any real text are dropped
+
+
 def test_the_oracles_texts_stand_in_the_place_of_a_generators(tmp_path):
     cells = [{"generator": "oracle", "options": ["", "right=0.6"]}, {"generator": "oracle", "texts": 600}]
     made = one(tmp_path, axes={"benchmark": "diagnostic", "seed": 42}, cells=cells)
@@ -227,6 +275,11 @@ WRONG = {
         {"cells": [{"generator": "oracle", "selection": "mode=random"}]},
         "are not selected",
     ),
+    "a subset of the iid split": ({"cells": [{"split": "iid", "subset": "region=hard"}]}, "no data map of the iid"),
+    "a curriculum of other support texts": (
+        {"cells": [{"support": 9, "curriculum": "pacing=all"}]},
+        "no data map has these texts",
+    ),
     "an option without a value": ({"cells": [{"generator": "ls_pt", "options": "x"}]}, "options: 'x'; write key=value"),
     "a product that is a list": ({"cells": [["none"]]}, "one.cells[0]: expected axes and their values"),
 }
@@ -243,6 +296,12 @@ def test_a_mistake_is_one_line_that_names_the_experiment(tmp_path, case):
 LATE = {
     "an option no generator has": ({"generator": "ld_vae", "options": "kl_fom=reference"}, "did you mean 'kl_form'?"),
     "a value no option has": ({"generator": "ld_vae", "options": "kl_form=refrence"}, "kl_form: Input should be"),
+    "an unknown region": ({"subset": "region=heard"}, "subset.region: Input should be"),
+    "a curriculum without a beginning": ({"curriculum": "pacing=linear"}, "pacing exponential or linear, and no other"),
+    "a map of a generator without one": (
+        {"generator": "flan_t5", "text_subset": "region=hard"},
+        "prefix-tuned generators",
+    ),
     "a wrong selection": ({"generator": "ld_vae", "selection": "scope=foo"}, "selection.scope: Input should be"),
     "a wrong option of the split": (
         {"split_options": "seen_tes=3"},

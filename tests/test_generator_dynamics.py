@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from toys import LABELS, TASK, examples, ld_vae_params, ls_pt_params, synthesis, texts, vae_dprior_params
 
-from compaug import cartography, dynamics, generators
-from compaug.generators import prefix
+from compaug import cartography, curricula, dynamics, generators
+from compaug.generators import ls_pt, prefix
 from compaug.generators.teacher_forcing import VALUES
 from compaug.pretrained import load_decoder
-from compaug.records import InputError, file_digest
+from compaug.records import InputError, file_digest, read_json, write_jsonl
+from stages import train_generator
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 
+ROOT = Path(__file__).parents[1]
 PARAMS = {"ls_pt": ls_pt_params, "ld_vae": ld_vae_params, "vae_dprior": vae_dprior_params}
 LABELED = [e for e in examples() if e.labels]
 
@@ -58,8 +62,6 @@ def test_the_probabilities_are_those_of_the_decoder_behind_its_prefix(folders, t
     values, _ = dynamics.read(folder)
     params, task, tensors = prefix.load(folder, TASK)
     tokenizer, decoder = load_decoder(folders["decoder"])
-    from compaug.generators import ls_pt
-
     network = ls_pt.LabelPrefix(len(LABELS), params["prefix_length"], params["mid_dim"], decoder.config)
     network.load_state_dict(tensors)
     rows = prefix.text_rows(one, task, tokenizer, params["max_length"])
@@ -123,3 +125,49 @@ def test_dynamics_that_do_not_fit_their_ids_are_refused(folders, tmp_path):
     (folder / "dynamics.npy").unlink()
     with pytest.raises(InputError, match="dynamics: true"):
         dynamics.read(folder)
+
+
+# ---------------------------------------------------------------- curricula
+
+
+@pytest.mark.parametrize("name", ["ls_pt", "ld_vae"])
+def test_a_curriculum_unlocks_the_rows_of_a_generator_in_the_order_in_which_they_stand(
+    name, folders, tmp_path, monkeypatch
+):
+    seen, batches = [], curricula.batches
+
+    def spied(*args):
+        order = batches(*args)
+        return lambda epoch, seed: (
+            seen.append([row for batch in order(epoch, seed) for row in batch]) or order(epoch, seed)
+        )
+
+    monkeypatch.setattr(curricula, "batches", spied)
+    trained(name, tmp_path / "a", folders, epochs=7, batch_size=4, patience=1, pacing="exponential", first="hard")
+    epochs = seen[-7:]
+    assert max(epochs[0]) < len(LABELED) / 10 and set(epochs[-1]) == set(range(len(LABELED)))
+    assert len(read_json(tmp_path / "a" / "history.json")["epochs"]) == 7  # no early stopping
+
+
+def test_the_stage_orders_a_generators_texts_by_its_map(folders, tmp_path, monkeypatch):
+    given = []
+    monkeypatch.setattr(generators.ls_pt, "train", lambda examples, *_: given.extend(e.id for e in examples))
+    LABELS.write(tmp_path / "split" / "labels.json")
+    write_jsonl(tmp_path / "split" / "train.jsonl", [e for e in examples() if e.source == "train"])
+    write_jsonl(tmp_path / "split" / "support.jsonl", [e for e in examples() if e.source != "train"])
+    ids = [e.id for e in LABELED]
+    numbers = np.random.default_rng(1).permutation(len(ids)) / len(ids)
+    (tmp_path / "map").mkdir()
+    cartography.write_map(tmp_path / "map" / "chia.csv", cartography.DataMap(ids, numbers, numbers, numbers))
+    options = (
+        f"--params {ROOT}/params.yaml --benchmark diagnostic --scale tiny --generator ls_pt --seed 1 --backbones none"
+    )
+    paths = f"--split {tmp_path}/split --out {tmp_path}/out"
+    paced = "--set generators.ls_pt.pacing=linear,first=hard"
+    train_generator.main(f"{options} {paths} {paced} --map {tmp_path}/map".split())
+    assert given == [ids[at] for at in np.argsort(numbers, kind="stable")]
+    for wrong in (paced, f"--map {tmp_path}/map"):
+        with pytest.raises(InputError, match="go together"):
+            train_generator.main(f"{options} {paths} {wrong}".split())
+    with pytest.raises(InputError, match="concat has no curriculum"):
+        train_generator.main(f"{options.replace('ls_pt', 'concat')} {paths} --map {tmp_path}/map".split())

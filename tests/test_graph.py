@@ -40,6 +40,8 @@ HEAVY = {  # script: its fingerprint
     "quality": "quality",
     "judge": "judge",
     "representations": "representations",
+    "map_classifier": "map_classifier",
+    "map_generator": "map_generator-{generator}",
 }
 
 
@@ -84,7 +86,7 @@ def test_the_grid_runs_the_stages_of_the_root_on_its_own_coordinates():
     twins = {stage.script: stage for stage in root()}
     for stage in stages():
         if (twin := twins.get(stage.script)) and stage.file.startswith("grid/"):
-            allowed = {"set", "texts", "backbone", "backbones", "generator", "classifier"}
+            allowed = {"set", "texts", "map", "backbone", "backbones", "generator", "classifier"}
             assert set(stage.options) ^ set(twin.options) <= allowed, stage.name
 
 

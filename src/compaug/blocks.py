@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Probability = Annotated[float, Field(gt=0, le=1)]
@@ -29,3 +29,20 @@ class Block(BaseModel):
         fields = type(self).model_fields
         later = {name for name, field in fields.items() if LATER in field.metadata}
         return {name: value for name, value in self if name not in later or value is not None}
+
+
+class Paced(Block):
+    """A training that may have a curriculum over a data map (`curricula`, `cartography`). With one it has no early stopping: what is still
+    locked is not known to be of no use."""
+
+    pacing: Annotated[Literal["exponential", "linear", "all"] | None, LATER] = (
+        None  # all: no curriculum, for as many steps
+    )
+    first: Annotated[Literal["hard", "ambiguous", "easy"] | None, LATER] = None  # what it begins with
+    measure: Annotated[Words | None, LATER] = None  # of the map; None: its first
+
+    @model_validator(mode="after")
+    def _has_both(self) -> Paced:
+        if (self.pacing in ("exponential", "linear")) != (self.first is not None):
+            raise ValueError("first: pacing exponential or linear, and no other, begins with hard, ambiguous or easy")
+        return self

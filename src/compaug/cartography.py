@@ -240,6 +240,15 @@ def read_map(path: Path) -> DataMap:
     return DataMap(list(ids), *np.array(numbers, dtype=np.float64).reshape(-1, 3).T)
 
 
+def map_of(folder: Path, measure: str | None = None) -> DataMap:
+    """The map by that measure in a folder of a map stage; None: by the first of classifiers or of generators. InputError names what there is."""
+    named = {path.stem: path for path in sorted(Path(folder).glob("*.csv"))}
+    wanted = [measure] if measure else [next(iter(MEASURES)), GENERATED[0]]
+    if path := next((named[name] for name in wanted if name in named), None):
+        return read_map(path)
+    raise InputError(f"{folder}: no map by {' or '.join(wanted)}; there is {', '.join(named) or 'none'}")
+
+
 def _lines(path: Path, stream) -> Iterator[list]:
     lines = csv.reader(stream)
     try:
@@ -277,6 +286,19 @@ def ranked(made: DataMap, region: str, seed: int) -> list[int]:
     if region == RANDOM:
         return shuffled.tolist()
     return shuffled[np.argsort(REGIONS[region](made)[shuffled], kind="stable")].tolist()
+
+
+def in_order(examples: Sequence[Example], settings, folder: Path | None, seed: int) -> list[Example]:
+    """The examples in the order in which `settings`, a `blocks.Paced`, unlocks them, by the map in `folder`. InputError for a curriculum without
+    a map, or a map without a curriculum."""
+    if (settings.first is None) != (folder is None):
+        raise InputError(
+            "--map: a data map and a curriculum go together; give both or neither: --set <block>.pacing=exponential,first=hard"
+        )
+    if folder is None:
+        return list(examples)
+    made = map_of(folder, settings.measure).of([example.id for example in examples], folder)
+    return [examples[row] for row in ranked(made, settings.first, seed)]
 
 
 @dataclass(frozen=True)

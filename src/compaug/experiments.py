@@ -37,6 +37,7 @@ DECODINGS = (
 )
 MEASURES = ("quality", "judge", "representations")
 HALVES = ("", "a", "b")
+PACED = "first="  # in options: of a curriculum that a data map orders
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,11 @@ class Cell:
     texts: int | None = None  # so many of the kept texts, best first; None: all
     classifier: str = "bert"
     support: int | None = None  # support texts that the classifier sees
+    subset: str = (
+        ""  # what the classifier learns from of D_train: "region=hard,ratio=0.33", values of the block `subset`
+    )
+    text_subset: str = ""  # ... the text generator
+    curriculum: str = ""  # of the classifier: "pacing=exponential,first=hard"; a generator's is one of its options
     half: str = ""  # a | b: trained without that half of the support set, which it predicts; of `real_texts`: the half of the test set it sees
 
     # ---------------------------------------------------------------- names: of what comes out, after what went in
@@ -77,12 +83,29 @@ class Cell:
 
     @property
     def generator_name(self) -> str:
-        return _joined(self.models, _varied(self.generator, self.options, support=self.text_support), self.seed)
+        varied = _varied(self.generator, self.options, self.text_subset, support=self.text_support)
+        return _joined(self.models, varied, self.seed)
 
     @property
     def generator_words(self) -> str:
         """The generator with what its texts depend on besides: a value of the column `generator`."""
-        return _varied(self.generator, self.options, label_support=self.label_support, text_support=self.text_support)
+        supports = {"label_support": self.label_support, "text_support": self.text_support}
+        return _varied(self.generator, self.options, self.text_subset, **supports)
+
+    @property
+    def classifier_words(self) -> str:
+        """The classifier with what it learns from besides, and in which order: a value of the column `classifier`."""
+        return _varied(self.classifier, self.subset, self.curriculum, support=self.support)
+
+    @property
+    def map_name(self) -> str:
+        """Of the data map of D_cg and all texts of the generator."""
+        return _joined(self.models, self.generator_words, params.FILTER, self.seed)
+
+    @property
+    def subset_name(self) -> str:
+        """Of what the classifier learns from of D_train."""
+        return _joined(self.models, _varied(params.FILTER, self.subset), self.seed)
 
     @property
     def synthetic_name(self) -> str:
@@ -98,8 +121,8 @@ class Cell:
         """Of the trained classifier and of its predictions."""
         iid = "iid" if self.split == "iid" else ""
         texts = f"texts={self.texts}" if self.texts is not None else ""
-        classifier = _varied(self.classifier, support=self.support)
-        return _joined(self.models, iid, self.generator_words, self.selection, texts, classifier, self.seed, self.half)
+        parts = (self.generator_words, self.selection, texts, self.classifier_words)
+        return _joined(self.models, iid, *parts, self.seed, self.half)
 
     def columns(self) -> dict[str, str | int]:
         """What the long table says of it."""
@@ -108,14 +131,14 @@ class Cell:
             "scale": self.scale,
             "generator": self.generator_words,
             "selection": _varied(self.selection or "top_k", texts=self.texts),
-            "classifier": _varied(self.classifier, support=self.support),
+            "classifier": self.classifier_words,
             "seed": self.seed,
         }
 
 
-def _varied(word: str, options: str = "", **numbers: int | None) -> str:
+def _varied(word: str, *options: str, **numbers: int | None) -> str:
     """`ld_vae+kl_form=reference+label_support=0`: a word, and what is not as always."""
-    more = [options, *(f"{name}={number}" for name, number in numbers.items() if number is not None)]
+    more = [*options, *(f"{name}={number}" for name, number in numbers.items() if number is not None)]
     return "+".join([word, *filter(None, more)])
 
 
@@ -213,16 +236,20 @@ def _checked(cell: Cell, where: str) -> Cell:
         raise InputError(f"{where}.split: {cell.split!r}; it is cg or iid")
     if cell.half not in HALVES:
         raise InputError(f"{where}.half: {cell.half!r}; it is a, b or empty")
-    of_texts = (cell.options, cell.selection, cell.label_support, cell.text_support, cell.texts)
+    of_texts = (cell.options, cell.selection, cell.label_support, cell.text_support, cell.texts, cell.text_subset)
     if cell.generator in (NONE, REAL_TEXTS) and any(part not in ("", None) for part in of_texts):
         raise InputError(f"{where}: generator {cell.generator} writes no texts, so nothing of them can vary")
     if cell.generator == ORACLE:
         _check_oracle(cell, where)
+    if (cell.subset or cell.curriculum) and cell.split == "iid":
+        raise InputError(f"{where}: there is no data map of the iid split; leave subset and curriculum out")
+    if cell.curriculum and (cell.generator in CEILINGS or cell.support is not None):
+        raise InputError(f"{where}: no data map has these texts; leave curriculum out, or support and {cell.generator}")
     if cell.split == "iid" and (cell.generator != NONE or cell.half or cell.support is not None):
         raise InputError(f"{where}: the iid split has no support set and no synthetic texts; use generator none alone")
     if cell.generator == REAL_TEXTS and not cell.half:
         raise InputError(f"{where}: real_texts needs `half: [a, b]`, the halves of the test set")
-    for name in ("split_options", "options", "selection"):
+    for name in ("split_options", "options", "selection", "subset", "text_subset", "curriculum"):
         value = getattr(cell, name)
         if not isinstance(value, str) or any(part.count("=") != 1 for part in value.split(",") if value):
             raise InputError(f"{where}.{name}: {value!r}; write key=value, several joined by commas")
@@ -233,7 +260,7 @@ def _check_oracle(cell: Cell, where: str) -> None:
     key, _, share = cell.options.partition("=")
     if cell.options and not (key == "right" and re.fullmatch(r"0(\.\d+)?|1", share)):
         raise InputError(f"{where}.options: {cell.options!r}; of the oracle it is right=<share>, from 0 to 1")
-    if cell.selection or cell.half or (cell.label_support, cell.text_support) != (None, None):
+    if cell.selection or cell.text_subset or cell.half or (cell.label_support, cell.text_support) != (None, None):
         raise InputError(
             f"{where}: the oracle's texts are not selected and know no support set; vary its options or `texts`"
         )
@@ -264,6 +291,11 @@ def _check_settings(cell: Cell, settings: Path) -> None:
         raise InputError(
             f"generator oracle: no grammar of {cell.benchmark}'s texts is known; take it out of that benchmark's cells"
         )
+    paced = PACED in cell.options
+    if (cell.text_subset or paced) and not hasattr(found.generators[cell.generator], "dynamics"):
+        raise InputError(
+            f"{cell.generator}: there are data maps of prefix-tuned generators alone; leave text_subset and pacing out"
+        )
     if cell.half and not found.split.seen_test:
         raise InputError(f"half: {cell.corpus} has no seen test set; set `split_options: seen_test=<rows>`")
     if found.sizes.support_size in (cell.label_support, cell.text_support, cell.support):
@@ -272,13 +304,16 @@ def _check_settings(cell: Cell, settings: Path) -> None:
 
 def _edits(cell: Cell) -> tuple[str, ...]:
     """What the cell sets otherwise than params.yaml, as values of --set."""
-    blocks = {
-        "run": f"generator={NONE if cell.generator in CEILINGS else cell.generator},classifier={cell.classifier}",
-        "split": cell.split_options,
-        f"generators.{cell.generator}": "" if cell.generator in CEILINGS else cell.options,
-        "selection": cell.selection,
-    }
-    return tuple(f"{block}.{words}" for block, words in blocks.items() if words)
+    blocks = [
+        ("run", f"generator={NONE if cell.generator in CEILINGS else cell.generator},classifier={cell.classifier}"),
+        ("split", cell.split_options),
+        (f"generators.{cell.generator}", "" if cell.generator in CEILINGS else cell.options),
+        ("selection", cell.selection),
+        ("subset", cell.subset),
+        ("subset", cell.text_subset),
+        (f"classifiers.{cell.classifier}", cell.curriculum),
+    ]
+    return tuple(f"{block}.{words}" for block, words in blocks if words)
 
 
 @cache

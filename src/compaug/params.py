@@ -24,7 +24,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from compaug.benchmarks.parameters import Backbones, Corpus
-from compaug.blocks import Amount, Block, Count, Positive, Seed
+from compaug.blocks import Amount, Block, Count, Positive, Probability, Seed, Share, Words
 from compaug.classifiers import parameters as classifiers
 from compaug.classifiers import roles_of
 from compaug.generators import parameters as generators
@@ -71,6 +71,25 @@ class CompositionPrior(Block):
     strength: Amount | None
 
 
+class DataMap(Block):
+    """Which epochs of which training a data map is made of, cartography spec, section 1."""
+
+    epochs: Annotated[int, Field(ge=2)]
+    min_epoch: Count
+    convergence_epoch: Positive | None = None
+    bleu: Share
+
+
+class Subset(Block):
+    """What is kept of D_train, cartography spec, section 2."""
+
+    region: Literal["hard", "ambiguous", "easy", "random", "hard_ambiguous", "hard_easy", "ambiguous_easy"]
+    ratio: Probability
+    coverage: Literal["labels", "words", "none"]
+    keep: Positive
+    measure: Words | None = None
+
+
 class Settings(Block):
     """What holds for one corpus at one scale."""
 
@@ -86,6 +105,8 @@ class Settings(Block):
     classifiers: dict[str, Block]
     evaluation: Evaluation
     composition_prior: CompositionPrior
+    data_map: DataMap
+    subset: Subset
 
     @model_validator(mode="after")
     def _chosen(self) -> Settings:

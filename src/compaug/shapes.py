@@ -225,6 +225,31 @@ class RatingKey(TypedDict):
 # ---------------------------------------------------------------- the root cell and the page
 
 
+class MapPoints(TypedDict):
+    """A sample of a map's rows; `texts` of the project's own corpus alone."""
+
+    confidence: list[Number]
+    variability: list[Number]
+    correctness: list[Number]
+    synthetic: list[bool]
+    labels: list[str]
+    texts: NotRequired[list[str]]
+
+
+class MapFacts(TypedDict):
+    """reports/maps/<name>.json"""
+
+    benchmark: str
+    method: str  # classifier or generator
+    source: str  # generator of the synthetic rows, none
+    seed: int
+    measure: str
+    epochs: list[int]  # those that count
+    rows: int
+    regions: dict[str, Numbers]
+    points: MapPoints
+
+
 Metrics = dict[str, Numbers]  # reports/metrics.json: arm, gain, gap, selection -> numbers
 
 

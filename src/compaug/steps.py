@@ -7,8 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from compaug import classifiers, generators, named
-from compaug.experiments import NONE, ORACLE, REAL_TEXTS, Cell, Experiment
+from compaug.cartography import REGIONS
+from compaug.experiments import NONE, ORACLE, PACED, REAL_TEXTS, Cell, Experiment
+from compaug.params import FILTER
 
+OF_TEXTS = {
+    "options": "",
+    "label_support": None,
+    "text_support": None,
+    "text_subset": "",
+    "selection": "",
+    "texts": None,
+}
 Steps = dict[str, dict[str, dict[str, object]]]  # kind of stage -> name -> what its dvc.yaml fills in
 FOLDER = {  # step of grid/ that holds each kind of stage
     "raw": "corpus",
@@ -19,6 +29,9 @@ FOLDER = {  # step of grid/ that holds each kind of stage
     "ceiling": "corpus",
     "mixture": "corpus",
     "settings": "corpus",
+    "map_classifier": "maps",
+    "map_generator": "maps",
+    "subset": "maps",
     "backbones": "backbones",
     "train_filter": "filter",
     "label_generator": "compositions",
@@ -131,7 +144,7 @@ def _add_requests(steps: Steps, cell: Cell) -> str:
 
 
 def _add_texts(steps: Steps, cell: Cell) -> str:
-    """Generator, its texts, the kept ones.  # file of the kept ones"""
+    """Generator, its texts, the filter, the kept ones.  # file of the kept ones"""
     whole = _add_corpus(steps, cell)
     if cell.generator == NONE:
         return f"{whole}/no_texts.jsonl"
@@ -140,18 +153,59 @@ def _add_texts(steps: Steps, cell: Cell) -> str:
         entry = {"benchmark": cell.benchmark, "corpus": cell.corpus, "seed": cell.seed} | requests
         steps["mixture"][cell.selected_name] = entry
         return f"data/mixtures/{cell.selected_name}.jsonl"
+    synthetic = _add_written(steps, cell)
+    _add_backbones(steps, cell, "encoder")
+    steps["train_filter"][f"{cell.models}-{cell.seed}"] = _common(cell)
+    chosen = {"synthetic": synthetic, "map": f"{synthetic}.jsonl", "set": _set("selection", cell.selection)}
+    if any(f"score={region}" in cell.selection.split(",") for region in REGIONS):
+        chosen["map"] = _add_classifier_map(steps, cell)
+        chosen["set"] = f"{chosen['set']} --map {chosen['map']}"
+    steps["select"][cell.selected_name] = _common(cell) | chosen
+    return f"data/selected/{cell.selected_name}.jsonl"
+
+
+def _add_written(steps: Steps, cell: Cell) -> str:
+    """Generator and all its texts.  # their file, without its suffix"""
     common = _common(cell) | {"generator": cell.generator}
     split = _add_supports(steps, cell, cell.text_support)
     common |= _opened(steps, cell)
-    _add_backbones(steps, cell, "encoder")
-    steps["train_filter"][f"{cell.models}-{cell.seed}"] = _common(cell)
-    more = {"split": split, "set": _set(f"generators.{cell.generator}", cell.options)}
+    more = {"split": split, "map": split, "set": _set(f"generators.{cell.generator}", cell.options)}
+    if cell.text_subset:
+        made_by = _add_generator_map(steps, cell, split)
+        kept = _add_subset(steps, cell, cell.generator_name, cell.text_subset, split, made_by, "--labelled")
+        more["split"] = more["map"] = kept
+    if PACED in cell.options:
+        more["map"] = _add_generator_map(steps, cell, split)
+        more["set"] = f"{more['set']} --map {more['map']}"
     steps["train_generator"][cell.generator_name] = common | more
     requests = {"requests": _add_requests(steps, cell), "model": f"models/generator/{cell.generator_name}"}
     steps["synthesize"][cell.synthetic_name] = common | {"split": split} | requests
-    chosen = {"synthetic": f"data/synthetic/{cell.synthetic_name}", "set": _set("selection", cell.selection)}
-    steps["select"][cell.selected_name] = _common(cell) | chosen
-    return f"data/selected/{cell.selected_name}.jsonl"
+    return f"data/synthetic/{cell.synthetic_name}"
+
+
+def _add_classifier_map(steps: Steps, cell: Cell) -> str:
+    """The data map of D_cg and all texts of the cell's generator, kept or not.  # its folder"""
+    split = _add_corpus(steps, cell)
+    backbone, *_ = _add_backbones(steps, cell, *named.roles_of(classifiers, FILTER)[:1])
+    synthetic = f"{split}/no_texts.jsonl" if cell.generator == NONE else f"{_add_written(steps, cell)}.jsonl"
+    entry = {"classifier": FILTER, "backbone": backbone, "split": split, "synthetic": synthetic}
+    steps["map_classifier"][cell.map_name] = _common(cell) | entry
+    return f"data/maps/{cell.map_name}"
+
+
+def _add_generator_map(steps: Steps, cell: Cell, split: str) -> str:
+    """The data map of D_cg by the cell's generator, without a curriculum.  # its folder"""
+    name = replace(cell, options="", text_subset="").generator_name
+    entry = _common(cell) | {"generator": cell.generator, "split": split} | _opened(steps, cell)
+    steps["map_generator"][name] = entry
+    return f"data/maps/{name}"
+
+
+def _add_subset(steps: Steps, cell: Cell, name: str, words: str, split: str, made_by: str, more: str = "") -> str:
+    """What is kept of D_train by the map in the folder `made_by`.  # folder in the place of the split"""
+    entry = {"split": split, "seed": cell.seed, "map": made_by, "set": _set("subset", words), "more": more}
+    steps["subset"][name] = entry
+    return f"data/subsets/{name}"
 
 
 def _add_classifier(steps: Steps, cell: Cell) -> None:
@@ -183,7 +237,16 @@ def _add_classifier(steps: Steps, cell: Cell) -> None:
         entry["inputs"] = f"{Path(folder).parent}/test_inputs.jsonl"
         if cell.support is not None:
             entry["support"] = f"{folder}/support.jsonl"
-    entry["more"] = f"--texts {cell.texts}" if cell.texts is not None else ""
+    entry["more"], entry["map"] = f"--texts {cell.texts}" if cell.texts is not None else "", backbone
+    if cell.subset:
+        made_by = _add_classifier_map(steps, replace(cell, generator=NONE, **OF_TEXTS))
+        kept = _add_subset(steps, cell, cell.subset_name, cell.subset, split, made_by)
+        entry["train"] = f"{kept}/train.jsonl"
+    if cell.curriculum:
+        entry["more"] = f"{entry['more']} {_set(f'classifiers.{cell.classifier}', cell.curriculum)}".strip()
+    if PACED in cell.curriculum:
+        entry["map"] = _add_classifier_map(steps, cell)
+        entry["more"] += f" --map {entry['map']}"
     steps["train_classifier"][cell.name] = entry
 
 

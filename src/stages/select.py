@@ -5,6 +5,9 @@ requested set, the Jaccard index of the filter's label set and the requested one
 among all compositions under the composition prior: a filter that saw a composition in 4 support texts gives it little, whatever the
 text says. Its probabilities are not calibrated first: it keeps no predictions on its validation rows.
 
+hard, ambiguous and easy rank by a data map in place of the filter: what a training on D_cg and all synthetic texts thought of each text
+(--map, of the stage map_classifier; cartography spec, section 5.C).
+
 python -m stages.select --benchmark diagnostic --classifier bert --synthetic data/synthetic/run/augmented.jsonl \
     --filter models/run/filter --labels data/splits/diagnostic/labels.json --train data/splits/diagnostic/train.jsonl \
     data/splits/diagnostic/support.jsonl --seed 42 --out data/selected/run/augmented.jsonl
@@ -16,9 +19,9 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from compaug import params, selection, shapes
+from compaug import cartography, params, selection, shapes
 from compaug.evaluation.composition_prior import posteriors, prior_of
-from compaug.records import Labels, read_json, read_jsonl, sub_seed, write_json, write_jsonl
+from compaug.records import InputError, Labels, read_json, read_jsonl, sub_seed, write_json, write_jsonl
 from stages import cost_of, parser, run
 
 PARAMS = ["selection", *params.size("k")]
@@ -28,6 +31,11 @@ THRESHOLD = 0.5  # the filter's own decision: the larger of its two probabilitie
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark)["selection"]
+    if (settings.score in cartography.REGIONS) != (args.map is not None):
+        raise InputError(
+            f"selection.score: {settings.score}; hard, ambiguous and easy need --map, a data map of these texts, and no other score takes one: "
+            "`make grid EXPERIMENT=cartography` makes such maps"
+        )
     labels = Labels.read(args.labels)
     examples = read_jsonl(args.synthetic, len(labels))
     synthesis = read_json(args.synthetic.with_suffix(".json"), shapes.SideCar)
@@ -47,12 +55,15 @@ def main(argv: list[str] | None = None) -> None:
                 learned = [e.labels for path in args.train for e in read_jsonl(path, len(labels))]
                 prior = prior_of(learned, Counter(requested), len(labels))  # requests are draws from P_t
                 ranking = posteriors(probabilities, prior, requested, settings.weight, settings.strength)
+            elif settings.score in cartography.REGIONS:
+                made = cartography.map_of(args.map, settings.measure).of([e.id for e in examples], args.map)
+                ranking = -cartography.REGIONS[settings.score](made)
             seed = sub_seed(args.seed, "selection")
             _, rows = selection.select(examples, ranking, settings.k, settings.mode, settings.scope, seed)
             kept = [replace(examples[row], filter_jacc=round(float(scores[row]), 6)) for row in rows]
             report = selection.report(examples, scores, rows, labels)
         write_jsonl(args.out, kept)
-        write_json(args.out.with_suffix(".json"), merged(synthesis, report) | {"selection": settings.model_dump()})
+        write_json(args.out.with_suffix(".json"), merged(synthesis, report) | {"selection": settings.told()})
 
 
 def merged(synthesis: dict, report: dict) -> dict:
@@ -70,6 +81,7 @@ def _parser():
         writes="kept rows to write, side-car .json beside them",
     )
     made.add_argument("--synthetic", type=Path, required=True, help="synthetic rows, side-car .json beside them")
+    made.add_argument("--map", type=Path, help="folder of a data map of these texts: scores hard, ambiguous and easy")
     made.add_argument("--filter", type=Path, required=True, help="model folder of the filter")
     made.add_argument(
         "--train", type=Path, nargs="+", required=True, help="what the filter learned from: P_train(y) of `posterior`"

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from compaug import classifiers, params
+from compaug.cartography import in_order
 from compaug.evaluation import predictions
 from compaug.records import (
     Example,
@@ -59,6 +60,7 @@ def main(argv: list[str] | None = None) -> None:
     fitted, validation = holdout(examples, settings.validation, seed, same)  # spec section 10
     kept = {e.id for e in fitted}
     fitted += [e for e in support if e.id in kept] * (settings.support_repeat - 1)
+    fitted = in_order(fitted, settings, args.map, sub_seed(args.seed, "curriculum"))
     with cost_of(args.out) as facts, checkpoints_kept(), atomic_dir(args.out) as out:
         title = f"classifier {args.out.name}"
         history = model.train(fitted, labels, settings, backbone, out, seed, title, validation)
@@ -104,6 +106,9 @@ def _parser():
     made.add_argument("--synthetic", type=Path, help="selected synthetic rows D_aug, added to the training rows")
     made.add_argument("--texts", type=int, help="only so many of the synthetic rows, best first")
     made.add_argument("--compositions", type=Path, help="the label generator's requests, for the composition prior")
+    made.add_argument(
+        "--map", type=Path, help="folder of the data map that orders a curriculum (classifiers.<name>.pacing)"
+    )
     made.add_argument("--test-inputs", type=Path, required=True, help="rows to predict, without labels")
     made.add_argument("--backbones", type=Path, help="folder of the benchmark's backbones")
     made.add_argument("--backbone", type=Path, help="instead: folder of the one backbone that the classifier opens")

@@ -6,8 +6,11 @@ python -m stages.train_generator --benchmark diagnostic --generator ld_vae --spl
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from compaug import params
-from compaug.records import Labels, read_jsonl
+from compaug.cartography import in_order
+from compaug.records import InputError, Labels, read_jsonl, sub_seed
 from compaug.tasks import TASKS
 from stages import cost_of, parser, run
 
@@ -17,23 +20,34 @@ PARAMS = [*params.method("generators"), *params.corpus("text_prompt", "label_sep
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, generator=args.generator)
+    block = blocks["generator"]
+    if args.map and not hasattr(block, "first"):
+        raise InputError(f"--map: {args.generator} has no curriculum; leave the map out")
     from compaug import generators  # after the cheap checks: torch is slow to import
     from compaug.training import checkpoints_kept
 
     labels = Labels.read(args.split / "labels.json")
     examples = read_jsonl(args.split / "train.jsonl", len(labels), may_be_empty=False)
     examples += read_jsonl(args.split / "support.jsonl", len(labels))
+    if (
+        getattr(block, "first", None) or args.map
+    ):  # of texts without labels, which no generator learns from, there is no map
+        examples = in_order([e for e in examples if e.labels], block, args.map, sub_seed(args.seed, "curriculum"))
     task = TASKS["multi_label"](labels, blocks["text_prompt"], blocks["label_separator"])
     generator = generators.load(args.generator)
     backbones = {role: args.backbones / role for role in generator.roles}
     with cost_of(args.out), checkpoints_kept():
-        generator.train(examples, task, blocks["generator"], backbones, args.out, args.seed)
+        generator.train(examples, task, block, backbones, args.out, args.seed)
 
 
 def _parser():
-    return parser(
+    made = parser(
         __doc__, "benchmark scale split seed generator backbones", out="folder", writes="model folder to write"
     )
+    made.add_argument(
+        "--map", type=Path, help="folder of the data map that orders a curriculum (generators.<name>.pacing)"
+    )
+    return made
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from compaug import pretrained, shapes, training
+from compaug import curricula, pretrained, shapes, training
 from compaug.classifiers.parameters import MIXOUT
 from compaug.dynamics import Dynamics
 from compaug.frozen import FrozenBelow
@@ -77,7 +77,7 @@ def train(
     goes to `out_dir`.
 
     `validation` are the held-out examples; None draws the share that the settings name. Parameters of the backbone learn with
-    `lr`, all others with `lr_head`. With `settings.dynamics` dynamics.npy [epochs, rows, n_labels] gets the probabilities of
+    `lr`, all others with `lr_head`. With `settings.pacing` the examples are unlocked in the order in which they stand, and the last epoch is kept. With `settings.dynamics` dynamics.npy [epochs, rows, n_labels] gets the probabilities of
     the training rows after every epoch, dynamics.json their ids. InputError without examples.
     """
     if not examples:
@@ -100,7 +100,7 @@ def train(
         settings.batch_size,
         settings.lr,
         warmup=getattr(settings, "warmup", 0.0),
-        patience=settings.patience,
+        patience=None if settings.pacing else settings.patience,
         schedule=getattr(settings, "lr_schedule", "decay"),
     )
     distinct = list({example.id: example for example in examples}.values())  # repeated support rows count once
@@ -110,6 +110,10 @@ def train(
     dynamics = Dynamics(work_dir, [e.id for e in distinct], lambda: _answers(model, tokenizer, texts, facts)[0])
     rows = rows_of(examples, tokenizer, settings.max_length, len(labels), description)
     held = rows_of(validation, tokenizer, settings.max_length, len(labels), f"{description}, validation")
+    order = None
+    if settings.pacing:
+        lengths = [row["length"] for row in rows]
+        order = curricula.batches(settings.pacing, lengths, settings.batch_size, settings.epochs)
     if frozen:
         model.to(training.device()).backbone.keep([row["input_ids"] for row in rows + held], tokenizer.pad_token_id)
     with training.checkpoints_kept():
@@ -123,6 +127,7 @@ def train(
             work_dir=work_dir,
             description=description,
             lr_of=lambda parameter: settings.lr if parameter.startswith("backbone.") else settings.lr_head,
+            batches=order,
             on_epoch_end=[dynamics] if settings.dynamics else [],
         )
         if settings.dynamics:

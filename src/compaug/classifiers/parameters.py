@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from compaug.blocks import LATER, Amount, Block, Count, Length, Positive, Probability, Rate, Share, Words
+from compaug.blocks import LATER, Amount, Block, Count, Length, Paced, Positive, Probability, Rate, Share, Words
 
 
 class Selection(Block):
@@ -14,7 +14,8 @@ class Selection(Block):
 
     mode: Literal["top_k", "random"]
     scope: Literal["global", "per_composition"]
-    score: Literal["log_joint", "jaccard", "posterior"]
+    score: Literal["log_joint", "jaccard", "posterior", "hard", "ambiguous", "easy"]
+    measure: Annotated[Words | None, LATER] = None  # of the data map, for the last three; None: its first
     overgenerate: Annotated[float, Field(ge=1)] | None
     weight: Share
     strength: Amount
@@ -25,7 +26,7 @@ class Selection(Block):
 MIXOUT = {"slu_literal": 0.05, "slu_mixprob": 0.95}
 
 
-class Classifier(Block):
+class Classifier(Paced):
     """What all classifiers have, spec section 10."""
 
     epochs: Positive
@@ -42,8 +43,6 @@ class Classifier(Block):
         None  # mu: the share of a weight matrix that a step trains
     )
     mixout_mask: Annotated[Literal["entry", "column"] | None, LATER] = None  # what a draw is for; None: entry
-    pacing: Annotated[Literal["exponential", "linear", "all"] | None, LATER] = None  # a curriculum, `curricula`
-    first: Annotated[Literal["hard", "ambiguous", "easy"] | None, LATER] = None  # what it begins with
 
 
 class Tuned(Classifier):

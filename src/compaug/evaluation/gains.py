@@ -7,6 +7,7 @@ where there is a seen test set. `over` names what it is compared with, in everyt
     none, oversample            the cell of that generator, same decoding
     <generator>                 of a variant, the cell without the variation: "ld_vae" for ld_vae+kl_form=reference,
                                 "top_k" for another selection of the same generator's texts, "bert" for bert+support=250
+                                and bert+region=hard
     threshold                   of the same cell under another decoding, its own threshold
 
 seeds      how many seeds both have; mean, std, ci95 (half width of the 95 % t interval): of the differences paired by seed, in points
@@ -33,9 +34,9 @@ TESTS = ("mean", "std", "ci95", "low_rows", "high_rows", "p_seeds", "p_rows")
 COLUMNS = (*CELL_COLUMNS, "decoding", "split", "metric", "over", "seeds", *TESTS)
 OVERSAMPLE, THRESHOLD = "oversample", "threshold"
 VARIATIONS = {  # column -> the fields of a cell that make a variation of it, and their defaults
-    "generator": {"options": "", "label_support": None, "text_support": None},
+    "generator": {"options": "", "label_support": None, "text_support": None, "text_subset": ""},
     "selection": {"selection": "", "texts": None},
-    "classifier": {"support": None},
+    "classifier": {"support": None, "subset": "", "curriculum": ""},
 }
 RESAMPLES = 10_000  # of the test rows
 

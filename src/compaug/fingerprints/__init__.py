@@ -63,8 +63,14 @@ def _array(path: Path) -> list:
 
 
 def _norm(array) -> list:
-    """Shape and Euclidean norm."""
-    return [list(array.shape), math.sqrt(float((array.astype(float) ** 2).sum()))]
+    """Shape and Euclidean norm of what are numbers."""
+    import numpy as np
+
+    return [list(array.shape), math.sqrt(float(np.nansum(array.astype(float) ** 2)))]
+
+
+def _cell(word: str) -> float | str:
+    return float(word) if re.fullmatch(r"-?\d+\.\d+(e-?\d+)?", word) else word
 
 
 READERS: dict[str, Callable[[Path], object]] = {
@@ -74,6 +80,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     ".json": read_json,
     ".safetensors": _norms,
     ".npy": _array,
+    ".csv": lambda path: [[_cell(word) for word in line.split(",")] for line in path.read_text("utf-8").splitlines()],
 }
 
 

@@ -12,6 +12,8 @@ from typing import Literal, get_args, get_origin
 
 from compaug import classifiers, generators, named
 from compaug.blocks import Block
+from compaug.cartography import REGIONS
+from compaug.generators import parameters
 from compaug.params import FILTER, Settings
 
 SEED = "13"
@@ -53,11 +55,17 @@ def names() -> list[str]:
         "label_generator",
         *(f"train_generator-{name}" for name in made),
         *(f"synthesize-{name}" for name in made),
+        "map_classifier",
+        *(f"map_generator-{name}" for name in made if _keeps_dynamics(name)),
         "select",
         "quality",
         "judge",
         "representations",
     ]
+
+
+def _keeps_dynamics(name: str) -> bool:
+    return "dynamics" in getattr(parameters.BLOCKS.get(name), "model_fields", ())
 
 
 def controls() -> list[str]:
@@ -109,6 +117,17 @@ def select(model: str, out: str, *more: str) -> Step:
     argv = f"""--synthetic {SPLIT}/synthetic.jsonl --filter {model} --labels {SPLIT}/labels.json
         --train {SPLIT}/train.jsonl {SPLIT}/support.jsonl --seed {SEED}"""
     return _step("select", out, f"{_method('classifier', READER)} {argv}", more)
+
+
+def map_classifier(out: str) -> Step:
+    argv = f"""--labels {SPLIT}/labels.json --train {SPLIT}/train.jsonl {SPLIT}/support.jsonl {SPLIT}/synthetic.jsonl
+        --backbone {BACKBONES}/encoder --seed {SEED} --report {out}.json"""
+    return _step("map_classifier", out, f"{_method('classifier', READER)} {argv}")
+
+
+def map_generator(name: str, out: str) -> Step:
+    argv = f"--split {SPLIT} --backbones {BACKBONES} --seed {SEED} --report {out}.json"
+    return _step("map_generator", out, f"{_method('generator', name)} {argv}")
 
 
 def quality(out: str) -> Step:
@@ -185,6 +204,9 @@ def _synthesize(name: str, toys: Toys) -> Variants:
 def _select(toys: Toys) -> Variants:
     model = train_filter(READER, "models/filter", *set_of(f"classifiers.{READER}", _still("classifiers", READER, toys)))
     edits = _choices(toys.settings.selection) + toys.further["selection"]
+    edits = [
+        edit for edit in edits if edit.removeprefix("score=") not in REGIONS
+    ]  # which rank by a map, not by what select computes
     return {"default": [model, select(model.out, "out/run.jsonl")]} | {
         edit: [model, select(model.out, "out/run.jsonl", *set_of("selection", edit))] for edit in edits
     }
@@ -206,6 +228,14 @@ def _representations(toys: Toys) -> Variants:
     return {name: [model, representations(name, model.out, "out/run.json")] for name, model in models.items()}
 
 
+def _map_classifier(toys: Toys) -> Variants:
+    return {"default": [map_classifier("out/maps")]}
+
+
+def _map_generator(name: str, toys: Toys) -> Variants:
+    return {"default": [map_generator(name, "out/maps")]}
+
+
 STAGES = {
     "backbones": _backbones,
     "classifier": _classifier,
@@ -216,6 +246,8 @@ STAGES = {
     "quality": _quality,
     "judge": _judge,
     "representations": _representations,
+    "map_classifier": _map_classifier,
+    "map_generator": _map_generator,
 }
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from compaug.blocks import LATER, Amount, Block, Count, Length, Positive, Probability, Rate, Share, Words
+from compaug.blocks import LATER, Amount, Block, Count, Length, Paced, Positive, Probability, Rate, Share, Words
 
 
 class LabelGenerator(Block):
@@ -47,7 +47,7 @@ class Untrained(Block):
     """Controls and Concat have nothing to set."""
 
 
-class TrainedGenerator(Block):
+class TrainedGenerator(Paced):
     """What all trained generators have, spec section 5."""
 
     epochs: Positive
@@ -59,8 +59,6 @@ class TrainedGenerator(Block):
     max_length: Length
     generator_data: Literal["all", "train_only"]
     epoch_share: Annotated[Probability | None, LATER] = None  # of D_cg that an epoch sees
-    pacing: Annotated[Literal["exponential", "linear", "all"] | None, LATER] = None  # a curriculum, `curricula`
-    first: Annotated[Literal["hard", "ambiguous", "easy"] | None, LATER] = None  # what it begins with
 
 
 class FlanT5(TrainedGenerator):

@@ -272,3 +272,67 @@ def before_and_after(rows: Sequence[Mapping], path: Path) -> None:
         axes.plot([r["augmented"] for r in some], places, "o", color="#17415e", label="with synthetic texts")
         axes.set_yticks(places, [f"{row['composition']} ({row['texts']:.0f})" for row in some])
         axes.legend(frameon=False, loc="lower right")
+
+
+CORRECTNESS = (  # share of the epochs that were right: words, colour, marker; lightness and shape tell them apart without colour
+    (0.0, "right in none", "#17415e", "x"),
+    (0.5, "right in up to half", "#3f86b5", "s"),
+    (0.999, "right in more than half", "#e0a84c", "^"),
+    (1.0, "right in all epochs", "#f1e2c0", "o"),
+)
+
+
+def data_map(title: str, measure: str, points: Mapping[str, Sequence], path: Path) -> None:
+    """Confidence against variability, coloured by correctness, with the histograms of the three beside it; synthetic rows have a dark edge."""
+    confidence, variability, correctness = (
+        np.asarray(points[name]) for name in ("confidence", "variability", "correctness")
+    )
+    synthetic = np.asarray(points["synthetic"], dtype=bool)
+    kind = np.searchsorted([limit for limit, *_ in CORRECTNESS], correctness)
+    with drawn(path, 3, 2, figsize=(7.2, 4.4), width_ratios=(3, 1)) as (figure, grid):
+        grid_spec = grid[0, 0].get_gridspec()
+        for panel in grid[:, 0]:
+            panel.remove()
+        axes = figure.add_subplot(grid_spec[:, 0])
+        for number, (_, words, colour, marker) in reversed([*enumerate(CORRECTNESS)]):
+            for made, edge in ((False, "#8a8a8a"), (True, "#000000")):
+                own = (kind == number) & (synthetic == made)
+                look = (
+                    {"facecolor": colour, "edgecolor": edge} if marker != "x" else {"color": edge if made else colour}
+                )
+                label = words if not made and (kind == number).any() else None
+                width = (1.1 if made else 0.9) if marker == "x" else 0.9 if made else 0.3
+                axes.scatter(
+                    variability[own], confidence[own], s=13, marker=marker, linewidth=width, label=label, **look
+                )
+        words = measure.replace("_", " ")
+        axes.set_xlabel(f"variability: standard deviation of {words} over epochs")
+        axes.set_ylabel(f"confidence: mean of {words} over epochs")
+        axes.set_title(title, loc="left", fontsize=9, pad=26)
+        above = {"loc": "lower left", "bbox_to_anchor": (-0.02, 0.995), "ncols": 4, "columnspacing": 0.5}
+        axes.legend(frameon=False, fontsize=6.5, handletextpad=0.0, **above)
+        if synthetic.any():
+            axes.text(
+                0.99,
+                0.01,
+                "black edge or cross: synthetic",
+                transform=axes.transAxes,
+                ha="right",
+                va="bottom",
+                fontsize=7,
+            )
+        columns = {"confidence": confidence, "variability": variability, "correctness": correctness}
+        for panel, (name, values) in zip(grid[:, 1], columns.items(), strict=True):
+            panel.hist(
+                values,
+                bins=20,
+                range=(0, 1) if name == "correctness" else None,
+                color="#8fbfdc",
+                edgecolor="#17415e",
+                linewidth=0.4,
+            )
+            panel.set_title(name, fontsize=8, loc="left")
+            panel.tick_params(labelsize=7)
+            panel.set_yticks([])
+            panel.spines["left"].set_visible(False)
+        figure.tight_layout()

@@ -11,7 +11,7 @@ from PIL import Image
 
 from compaug.evaluation.longtable import digest_of
 from compaug.records import InputError
-from compaug.reports import NOT_REPORTED, contents, number, verdicts
+from compaug.reports import NOT_REPORTED, cartography, contents, number, verdicts
 from compaug.reports.queries import Results
 from compaug.reports.rendering import render
 
@@ -78,5 +78,6 @@ def page(results: Results, figures: Path, quality: Mapping[str, Mapping], proven
         corrected=verdicts.of_decoding(results),
         sections=sections(results, figures),
         samples=samples(quality),
+        maps=cartography.interactive(results),
         provenance=provenance,
     )

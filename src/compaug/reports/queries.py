@@ -29,7 +29,7 @@ UNSEEN = {words: ("unseen", metric) for metric, words in METRICS.items()}  # col
 @dataclass(frozen=True)
 class Results:
     """frame, gains, confusions: see `longtable.read`; paper: reports/paper_values.yaml; settings: by benchmark and scale; counts: of
-    every benchmark's split, reports/gold/<benchmark>.json; representations: by <benchmark>-<generator>-<seed>; archive: folder of what
+    every benchmark's split, reports/gold/<benchmark>.json; representations: by <benchmark>-<generator>-<seed>; maps: data maps by name; archive: folder of what
     experiments had before they ran in this form."""
 
     frame: pd.DataFrame
@@ -39,6 +39,7 @@ class Results:
     settings: Mapping[tuple[str, str], Settings]
     counts: Mapping[str, Mapping]
     representations: Mapping[str, Mapping]
+    maps: Mapping[str, Mapping]
     archive: Path
 
     def of(self, *experiments: str, **wanted: str | Collection[str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
@@ -142,7 +143,8 @@ def load(reports: Path, settings: Mapping[tuple[str, str], Settings]) -> Results
         read_paper_values(reports / "paper_values.yaml"),
         read_all(reports / "representations", shapes.Representations),
     )
-    return Results(frame, gains, confusions, paper, settings, counts, representations, archive)
+    maps = read_all(reports / "maps", shapes.MapFacts)
+    return Results(frame, gains, confusions, paper, settings, counts, representations, maps, archive)
 
 
 def read_all(folder: Path, shape: type) -> dict[str, dict]:

@@ -1,0 +1,203 @@
+"""Dataset cartography: what subsets, curricula and maps as filters are worth here, and what the regions of a map are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+import pandas as pd
+
+from compaug.evaluation.longtable import difference, pick
+from compaug.evaluation.statistics import summarise
+from compaug.experiments import NONE
+from compaug.reports import METRICS, figures
+from compaug.reports.entries import Entry, Figure, Table, entry
+from compaug.reports.queries import UNSEEN, Results
+
+TITLE = "Cartography: which texts to learn from, and in which order"
+EXPERIMENT = "cartography"
+INTRO = (
+    "Acc and the other measures are on new combinations, threshold 0.5, mean and 95 % t interval over seeds, each a whole cell with its own map; "
+    "differences are paired by seed. A region is a share of D_train by rank in a data map of `bert`: least confident rows are hard, most confident "
+    "ones easy, most variable ones ambiguous; `hard_easy` is 33 % of the first and the rest of the second; every label keeps 20 texts, or all that "
+    "there are, and support texts stay. The paper's claim is that the hard half is worth as much as all texts and more than a random half, and that a "
+    "curriculum that begins with hard texts does not hurt; of texts with several labels nobody had published a map."
+)
+REGIONS, NUMBERS = ("hard", "ambiguous", "easy"), ("confidence", "variability", "correctness")  # of a map
+RANDOM, ALL_STEPS = "region=random", "pacing=all"
+HALF = "0.5"  # subset.ratio of params.yaml
+STATISTICS = {  # of a region: words above its column
+    "length": "words",
+    "rarity": "rarity of words",
+    "composition_frequency": "rows of the composition",
+    "labels": "labels",
+    "synthetic": "synthetic, %",
+    **{name: name for name in NUMBERS},
+}
+Over = Mapping[str, Callable[[str], str | None]]  # column -> of a row's name the name of what it is compared with
+
+
+def tables(results: Results) -> list[Table]:
+    made = []
+    for _, benchmark, rows in results.of(EXPERIMENT):
+        rows = pick(rows, decoding=("threshold", "any"), split="unseen")
+        real = pick(rows, generator=NONE)
+        subsets = _named(real, "classifier", "bert", lambda word: "region=" in word)
+        over: Over = {"over all": _plain("all of D_train"), "over random": _random_twin}
+        made += _table(results, f"{benchmark}: subsets of D_train", "texts", subsets, "all of D_train", over)
+        over = {f"over `{ALL_STEPS}`": lambda name: None if ALL_STEPS in name or "early" in name else ALL_STEPS}
+        for generator, own in _by_generator(rows):
+            paced = _named(own, "classifier", "bert", lambda word: "pacing=" in word)
+            title = f"{benchmark}: curricula of the classifier, {_texts_of(generator)}"
+            if paced["name"].str.contains("pacing").any():
+                made += _table(results, title, "order", paced, "no curriculum, early stopping", over)
+        for generator, own in _by_generator(pick(rows, classifier="bert")):
+            chosen = own.assign(name=own["selection"].replace("top_k", "filter"))
+            chosen = chosen[~chosen["name"].str.contains("texts=")]
+            over = {
+                "over filter": _plain("filter"),
+                "over random": lambda name: None if name == "mode=random" else "mode=random",
+            }
+            title = f"{benchmark}: what is kept of the texts of {generator}"
+            if chosen["name"].nunique() > 1:
+                made += _table(results, title, "rule", chosen, "filter", over, {"fidelity": "fidelity_kept"})
+        varied = pick(rows, classifier="bert", selection="top_k")
+        for generator in sorted({name.partition("+")[0] for name in varied["generator"] if "+" in name}):
+            own = _named(varied, "generator", generator, lambda word: "region=" in word or "pacing=" in word)
+            over = {"over all": _plain("all of D_cg, early stopping"), "over random, `pacing=all`": _generator_twin}
+            title = f"{benchmark}: what {generator} learns from, and in which order"
+            made += _table(
+                results, title, "texts", own, "all of D_cg, early stopping", over, {"fidelity": "fidelity_kept"}
+            )
+    return made + _regions(results)
+
+
+def _by_generator(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    for generator, own in rows.groupby("generator"):
+        if "+" not in generator:
+            yield generator, own
+
+
+def _texts_of(generator: str) -> str:
+    return "no synthetic texts" if generator == NONE else f"kept texts of {generator}"
+
+
+def _named(rows: pd.DataFrame, column: str, default: str, wanted: Callable[[str], bool]) -> pd.DataFrame:
+    """Rows whose `column` is the default or a wanted variation of it, under the name of the variation; "" is the default."""
+    kept = rows[column].map(lambda word: word == default or (word.startswith(f"{default}+") and wanted(word)))
+    rows = pick(rows[kept], selection="top_k")
+    return rows.assign(name=rows[column].str.removeprefix(default).str.removeprefix("+"))
+
+
+def _plain(default: str) -> Callable[[str], str | None]:
+    return lambda name: None if name == default else default
+
+
+def _random_twin(name: str) -> str | None:
+    """The random subset of the same size."""
+    region, _, ratio = name.partition(",")
+    twin = f"{RANDOM},{ratio}" if ratio else RANDOM
+    return None if RANDOM in name or not region.startswith("region=") else twin
+
+
+def _generator_twin(name: str) -> str | None:
+    twin = RANDOM if name.startswith("region=") else ALL_STEPS if name.startswith("pacing=") else None
+    return None if name == twin else twin
+
+
+def _table(
+    results: Results,
+    title: str,
+    what: str,
+    rows: pd.DataFrame,
+    default: str,
+    over: Over,
+    more: Mapping[str, str] | None = None,
+) -> list[Table]:
+    """A row for every name, the default first; its metrics, and its Acc over what `over` says."""
+    rows = rows.assign(name=rows["name"].replace("", default))
+    if rows.empty:
+        return []
+    acc = pick(rows, metric="acc", decoding="threshold")
+    columns = UNSEEN | {words: ("unseen", metric) for words, metric in (more or {}).items()}
+    wanted = [*METRICS, *(more or {}).values()]
+    found = results.entries(pick(rows, metric=wanted), ["name"], columns)
+    lines = []
+    for (name,), entries in sorted(found.items(), key=lambda item: (item[0][0] != default, *_order(item[0][0]))):
+        gains = []
+        for twin in over.values():
+            other = twin(name)
+            pair = [pick(acc, name=one) for one in (name, other)] if other else []
+            gains.append(entry(difference(*pair) if pair and len(pair[1]) else None, sign=True))
+        lines.append([_words(name), *entries, *gains])
+    return [Table(title, results.setting(rows), [what, *columns, *over], lines)]
+
+
+def _order(name: str) -> tuple:
+    """Halves before thirds, random last; then hard, ambiguous, easy."""
+    known = next((at for at, region in enumerate(REGIONS) if f"={region}" in name), len(REGIONS))
+    return "ratio=" in name, name.partition(",")[0] if "pacing" in name else "", RANDOM in name, known, name
+
+
+def _words(name: str) -> str:
+    """`region=hard` is half of D_train, which its cell leaves to params.yaml."""
+    if not name.startswith("region="):
+        return f"`{name}`" if "=" in name else name
+    return f"`{name if 'ratio=' in name else f'{name},ratio={HALF}'}`"
+
+
+# ---------------------------------------------------------------- maps
+
+
+def _groups(results: Results) -> dict[tuple[str, str, str], list[Mapping]]:
+    """Maps of all seeds by benchmark, method and generator of the synthetic texts."""
+    groups: dict[tuple[str, str, str], list[Mapping]] = {}
+    for facts in results.maps.values():
+        groups.setdefault((facts["benchmark"], facts["method"], facts["source"]), []).append(facts)
+    return {key: sorted(groups[key], key=lambda facts: facts["seed"]) for key in sorted(groups)}
+
+
+def title_of(benchmark: str, method: str, source: str) -> str:
+    return f"{benchmark}: data map of {method}{'' if source == NONE else f' on D_cg and all texts of {source}'}"
+
+
+def _regions(results: Results) -> list[Table]:
+    made = []
+    for key, maps in _groups(results).items():
+        lines = []
+        for region in (*REGIONS, "all"):
+            numbers = {name: summarise([facts["regions"][region][name] for facts in maps]) for name in STATISTICS}
+            scaled = {name: 100 if name == "synthetic" else 1 for name in STATISTICS}
+            cells = [
+                Entry(summary.mean * scaled[name], summary.ci95 and summary.ci95 * scaled[name])
+                for name, summary in numbers.items()
+            ]
+            lines.append([region, *cells])
+        note = (
+            f"{maps[0]['rows']:,} rows, a third in each region; means over seed{'s' * (len(maps) > 1)} "
+            f"{', '.join(str(facts['seed']) for facts in maps)}; score `{maps[0]['measure']}`, epochs "
+            f"{', '.join(map(str, maps[0]['epochs']))}."
+        )
+        made.append(Table(title_of(*key), note, ["region", *STATISTICS.values()], lines))
+    return made
+
+
+def figures_of(results: Results) -> list[Figure]:
+    made = []
+    for key, maps in _groups(results).items():
+        caption = f"{title_of(*key)}, seed {maps[0]['seed']}: {len(maps[0]['points']['confidence']):,} of {maps[0]['rows']:,} rows"
+        draw = partial(figures.data_map, title_of(*key), maps[0]["measure"], maps[0]["points"])
+        made.append(Figure(f"data-map-{'-'.join(key)}", caption, draw))
+    return made
+
+
+def interactive(results: Results, most: int = 300) -> list[dict]:
+    """Points with their texts, of the maps that have any: the project's own corpus."""
+    made = []
+    for key, (first, *_) in _groups(results).items():
+        if texts := first["points"].get("texts"):
+            names = (*NUMBERS, "synthetic", "labels")
+            columns = [first["points"][name][:most] for name in names] + [texts[:most]]
+            points = [list(point) for point in zip(*columns, strict=True)]
+            made.append({"title": f"{title_of(*key)}, seed {first['seed']}", "points": points})
+    return made

@@ -1,0 +1,132 @@
+"""The tables, the figure and the page of the experiment `cartography`, from a made-up long table and a made-up map."""
+
+from __future__ import annotations
+
+import longtables
+import pytest
+from graph import ROOT
+from longtables import lines
+from PIL import Image
+
+from compaug.experiments import read
+from compaug.records import write_json
+from compaug.reports import cartography, contents, page
+
+OF = {"experiment": "cartography"}
+HALF, HARD, RANDOM = (5.0, 6.0, 7.0), (8.0, 9.0, 10.0), (4.0, 5.0, 6.0)
+
+
+def every(values, generator="none", **more) -> list[dict]:
+    return [row for metric in longtables.METRICS for row in lines(metric, values, generator, **OF, **more)]
+
+
+def rows() -> list[dict]:
+    made = every((10.0, 11.0, 12.0))
+    made += every(HARD, classifier="bert+region=hard") + every(RANDOM, classifier="bert+region=random")
+    made += every((3.0, 3.0, 3.0), classifier="bert+region=easy,ratio=0.33")
+    made += every((1.0, 1.0, 1.0), classifier="bert+region=random,ratio=0.33")
+    made += every(HALF, classifier="bert+pacing=all") + every(HARD, classifier="bert+pacing=linear,first=hard")
+    made += every((20.0, 21.0, 22.0), "ls_pt") + every((21.0, 22.0, 23.0), "ls_pt", selection="score=hard")
+    made += every((18.0, 18.0, 18.0), "ls_pt", selection="mode=random")
+    made += every((19.0, 19.0, 19.0), "ls_pt+region=hard") + every((17.0, 18.0, 19.0), "ls_pt+region=random")
+    made += lines("fidelity_kept", (50.0, 51.0, 52.0), "ls_pt", decoding="any", **OF)
+    return made
+
+
+def facts(seed=13, texts=True, **more) -> dict:
+    regions = {
+        region: dict.fromkeys(cartography.STATISTICS, value) | {"rows": 1}
+        for region, value in {"hard": 0.1, "ambiguous": 0.2, "easy": 0.3, "all": 0.2}.items()
+    }
+    points = {"confidence": [0.1, 0.5, 0.9], "variability": [0.1, 0.3, 0.0], "correctness": [0.0, 0.4, 1.0]}
+    points |= {"synthetic": [False, True, False], "labels": ["joy", "joy+love", "<none>"]}
+    points |= {"texts": ["one </script><i>", "two", "three"]} if texts else {}
+    of = {"benchmark": "diagnostic", "method": "bert", "source": "none", "seed": seed, "measure": "mean_label"}
+    return of | {"epochs": [1, 2, 3], "rows": 3, "regions": regions, "points": points} | more
+
+
+@pytest.fixture
+def results(tmp_path):
+    folder = longtables.reports(tmp_path / "reports", rows())
+    write_json(folder / "maps" / "diagnostic-none-bert-13.json", facts())
+    write_json(folder / "maps" / "diagnostic-none-bert-21.json", facts(21))
+    write_json(folder / "maps" / "semeval-none-bert-13.json", facts(benchmark="semeval", texts=False))
+    return longtables.load(folder)
+
+
+def table(results, title: str):
+    (found,) = [one for one in contents.tables("cartography", results) if title in one.title]
+    return {row[0]: dict(zip(found.header, row, strict=True)) for row in found.rows}
+
+
+def test_a_subset_stands_beside_all_texts_and_random_ones_of_its_size(results):
+    found = table(results, "subsets of D_train")
+    assert [*found] == [
+        "all of D_train",
+        "`region=hard,ratio=0.5`",
+        "`region=random,ratio=0.5`",
+        "`region=easy,ratio=0.33`",
+        "`region=random,ratio=0.33`",
+    ]
+    hard, easy = found["`region=hard,ratio=0.5`"], found["`region=easy,ratio=0.33`"]
+    assert (hard["Acc"].ours, hard["over all"].ours, hard["over random"].ours) == (9.0, -2.0, 4.0)
+    assert easy["over random"].ours == 2.0  # the third, not the half
+    assert found["`region=random,ratio=0.5`"]["over random"].ours is None
+
+
+def test_a_curriculum_is_compared_with_as_many_steps_without_one(results):
+    found = table(results, "curricula of the classifier, no synthetic texts")
+    assert found["`pacing=linear,first=hard`"]["over `pacing=all`"].ours == 3.0
+    assert found["no curriculum, early stopping"]["Acc"].ours == 11.0
+
+
+def test_a_map_as_a_filter_is_compared_with_the_filter_and_with_chance(results):
+    found = table(results, "what is kept of the texts of ls_pt")
+    assert found["`score=hard`"]["over filter"].ours == 1.0 and found["`score=hard`"]["over random"].ours == 4.0
+    assert found["filter"]["fidelity"].ours == 51.0
+
+
+def test_what_a_generator_learns_from_is_compared_with_as_many_random_texts(results):
+    found = table(results, "what ls_pt learns from")
+    assert found["`region=hard,ratio=0.5`"]["over random, `pacing=all`"].ours == 1.0
+
+
+def test_regions_are_means_over_the_seeds_maps(results):
+    found = table(results, "diagnostic: data map of bert")
+    assert found["hard"]["confidence"].ours == pytest.approx(0.1) and found["hard"]["synthetic, %"].ours == 10
+
+
+def test_every_cell_of_the_experiment_is_in_a_table(results):
+    """Names that the experiment's cells have are names that a table asks for."""
+    cells = read(ROOT / "configs/experiments.yaml")["cartography"].cells
+    made = [line for cell in cells if cell.seed == 42 for line in every((1.0, 2.0, 3.0), **words_of(cell))]
+    folder = longtables.reports(results.archive.parent, made)
+    shown = contents.tables("cartography", longtables.load(folder))
+    counted = sum(len(one.rows) for one in shown if "data map" not in one.title)
+    names = {(cell.generator_words, cell.selection, cell.classifier_words) for cell in cells}
+    assert counted >= len(names)
+
+
+def words_of(cell) -> dict:
+    return {name: value for name, value in cell.columns().items() if name in ("generator", "selection", "classifier")}
+
+
+def test_the_map_is_drawn_and_its_page_has_texts_of_the_own_corpus_alone(results, tmp_path):
+    drawn = contents.figures("cartography", results)
+    assert [figure.name for figure in drawn] == ["data-map-diagnostic-bert-none", "data-map-semeval-bert-none"]
+    drawn[0].draw(tmp_path / "map")
+    grey = Image.open(tmp_path / "map.png").convert("L")
+    assert grey.width > 500 and len({value for _, value in grey.getcolors(256)}) > 20
+    (own,) = cartography.interactive(results)  # no text of semeval
+    assert own["points"][1] == [0.5, 0.3, 0.4, True, "joy+love", "two"] and "seed 13" in own["title"]
+    figures = tmp_path / "figures"
+    for name in contents.TABLES:
+        for figure in contents.figures(name, results):
+            figure.draw(figures / figure.name)
+    shown = page.page(results, figures, {}, [])
+    assert '<section id="data_map">' in shown and "one \\u003c/script" in shown and "one </script><i>" not in shown
+
+
+def test_without_maps_the_page_has_no_place_for_them(tmp_path):
+    results = longtables.load(longtables.reports(tmp_path / "reports", longtables.paper_rows()))
+    assert cartography.interactive(results) == [] and not contents.tables("cartography", results)
