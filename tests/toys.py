@@ -10,6 +10,8 @@ from types import SimpleNamespace
 import torch
 from tokenizers import pre_tokenizers, processors
 from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
     BertConfig,
     BertModel,
     BertTokenizer,
@@ -22,7 +24,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from compaug.generators.parameters import FlanT5, LdVae, PrefixGenerator, VaeDprior
+from compaug.generators.parameters import FlanT5, LdVae, LindaPrefix, PrefixGenerator, VaeDprior
 from compaug.records import Draft, Example, Labels
 from compaug.tasks.multi_label import Task
 
@@ -85,6 +87,27 @@ def vae_dprior_params(**changes) -> VaeDprior:
 def flan_t5_params(**changes) -> FlanT5:
     given = SETTINGS | changes
     return FlanT5(**{name: given[name] for name in FlanT5.model_fields if name in given})
+
+
+INTERPOLATION = {
+    "p_mask": 0.1,
+    "norm": 0.001,
+    "noise": 0.001,
+    "alpha_for": "pair",
+    "reduction": "mean",
+    "sigma": 0.5,
+    "pairs": "union",
+    "alpha_low": 0.3,
+    "alpha_high": 0.7,
+    "labels": "hard_union",
+    "sharpening": 1.0,
+}
+
+
+def linda_params(**changes) -> LindaPrefix:
+    """Of both bodies: the encoder-decoder has no use for `mid_dim`."""
+    values = SETTINGS | INTERPOLATION | changes
+    return LindaPrefix(**{name: values[name] for name in LindaPrefix.model_fields})
 
 
 def synthesis(**changes) -> SimpleNamespace:
@@ -162,6 +185,26 @@ def backbones(folder: Path, honest: bool = False) -> dict[str, Path]:
     T5ForConditionalGeneration(config).save_pretrained(folder / "seq2seq")
     tokenizer.save_pretrained(folder / "seq2seq")
     return {role: folder / role for role in ("encoder", "decoder", "seq2seq")}
+
+
+def bart(folder: Path, seq2seq: Path) -> Path:
+    """A random BART as a model folder, in place of the random T5: learned positions, a mask token, a text begins and ends with marks."""
+    tokenizer = GPT2Tokenizer.from_pretrained(seq2seq)
+    tokenizer.add_special_tokens({"bos_token": "<s>", "mask_token": "<mask>"})
+    first, last = (tokenizer.bos_token, tokenizer.bos_token_id), (tokenizer.eos_token, tokenizer.eos_token_id)
+    marked = processors.TemplateProcessing(single="<s> $A <|endoftext|>", special_tokens=[first, last])
+    tokenizer.backend_tokenizer.post_processor = marked
+    heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64}
+    shape = {"d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "max_position_embeddings": 48, "init_std": 0.15}
+    quiet = {"dropout": 0.0, "attention_dropout": 0.0, "forced_eos_token_id": None}
+    ends = {"bos_token_id": first[1], "eos_token_id": last[1], "decoder_start_token_id": last[1]}
+    torch.manual_seed(0)
+    config = BartConfig(
+        vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, **shape, **heads, **quiet, **ends
+    )
+    BartForConditionalGeneration(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
 
 
 def llama(folder: Path, decoder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""A frozen decoder of any causal family behind a prefix of keys and values (spec section 5).
+"""A frozen decoder of any causal family behind a prefix of keys and values (spec section 5), and an encoder-decoder's on states.
 
 GPT-2, Llama and their relatives differ in names, in how positions enter and in how many heads have keys of their own; what a prefix needs
 of them is four numbers, and keys that stand before the first token. A prefix has no position of its own: its keys are used as they are,
@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from compaug.pretrained import DynamicCache, PreTrainedModel
+from compaug.pretrained import BaseModelOutput, DynamicCache, EncoderDecoderCache, PreTrainedModel
 
 
 @dataclass(frozen=True)
@@ -111,3 +111,24 @@ class Step:
     def keep(self, rows: Tensor) -> None:
         self.read.batch_select_indices(rows)
         self.mask = self.mask[rows]
+
+
+class Seq2SeqStep:
+    """The decoder of an encoder-decoder on states [B, S, H] and their mask [B, S], as a `sampling.Step`."""
+
+    def __init__(self, model: PreTrainedModel, states: Tensor, mask: Tensor) -> None:
+        self.model, self.states, self.mask = model, states, mask
+        self.cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+
+    def __call__(self, tokens: Tensor, seen: Tensor, new: int) -> Tensor:
+        return self.model(
+            encoder_outputs=BaseModelOutput(self.states),
+            attention_mask=self.mask,
+            decoder_input_ids=tokens[:, -new:],
+            past_key_values=self.cache,
+            use_cache=True,
+        ).logits[:, -1]
+
+    def keep(self, rows: Tensor) -> None:
+        self.states, self.mask = self.states[rows], self.mask[rows]
+        self.cache.batch_select_indices(rows)

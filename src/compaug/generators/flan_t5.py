@@ -10,19 +10,9 @@ from accelerate import PartialState
 from torch import Tensor
 
 from compaug import sampling, shapes
+from compaug.decoders import Seq2SeqStep
 from compaug.generators.examples import one_each, training_examples
-from compaug.pretrained import (
-    IGNORED,
-    BaseModelOutput,
-    DynamicCache,
-    EncoderDecoderCache,
-    PreTrainedModel,
-    Seq2SeqLoss,
-    load_seq2seq,
-    pad,
-    save,
-    say_cut,
-)
+from compaug.pretrained import IGNORED, Seq2SeqLoss, load_seq2seq, pad, save, say_cut
 from compaug.records import Draft, Example, atomic_dir, digest, file_digest, read_json, sub_seed, write_json
 from compaug.training import device, fit_and_validate, seed_everything
 
@@ -73,28 +63,6 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
         write_json(folder / "history.json", {"epochs": history})
 
 
-class Seq2SeqStep:
-    """The model's decoder on encoded prompts as a `sampling.Step`."""
-
-    def __init__(self, model: PreTrainedModel, input_ids: Tensor, mask: Tensor) -> None:
-        self.model, self.mask = model, mask
-        self.states = model.get_encoder()(input_ids=input_ids, attention_mask=mask).last_hidden_state  # [B, S, H]
-        self.cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
-
-    def __call__(self, tokens: Tensor, seen: Tensor, new: int) -> Tensor:
-        return self.model(
-            encoder_outputs=BaseModelOutput(self.states),
-            attention_mask=self.mask,
-            decoder_input_ids=tokens[:, -new:],
-            past_key_values=self.cache,
-            use_cache=True,
-        ).logits[:, -1]
-
-    def keep(self, rows: Tensor) -> None:
-        self.states, self.mask = self.states[rows], self.mask[rows]
-        self.cache.batch_select_indices(rows)
-
-
 def generate(
     model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
 ) -> Iterator[Draft]:
@@ -108,9 +76,10 @@ def generate(
     sources = [[*ids, tokenizer.eos_token_id] for ids in prompts]
 
     def begin(numbers: list[int]) -> tuple[Seq2SeqStep, list[list[int]]]:
-        input_ids, mask = pad([sources[i] for i in numbers], tokenizer.pad_token_id)
-        start = [model.config.decoder_start_token_id]
-        return Seq2SeqStep(model, input_ids.to(device()), mask.to(device())), [start] * len(numbers)
+        padded = pad([sources[i] for i in numbers], tokenizer.pad_token_id)
+        input_ids, mask = (tensor.to(device()) for tensor in padded)
+        states = model.get_encoder()(input_ids=input_ids, attention_mask=mask).last_hidden_state  # [B, S, H]
+        return Seq2SeqStep(model, states, mask), [[model.config.decoder_start_token_id]] * len(numbers)
 
     texts = sampling.sample_texts(begin, [len(ids) for ids in sources], tokenizer, synthesis, seed)
     return one_each(requests, texts)

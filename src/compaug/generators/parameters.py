@@ -104,6 +104,34 @@ class LdVae(VaeDprior):
     batch_order: Literal["shuffled", "reference"]
 
 
+class Linda(TrainedGenerator):
+    """spec/linda.md sections 3 and 7."""
+
+    p_mask: Share
+    norm: Amount
+    noise: Amount
+    alpha_for: Literal["pair", "batch"]
+    reduction: Literal["mean", "sum"]
+    sigma: Annotated[float, Field(gt=0.01, le=100)]
+    pairs: Literal["union", "same"]
+    alpha_low: Annotated[float, Field(ge=0, le=1)]
+    alpha_high: Annotated[float, Field(ge=0, le=1)]
+    labels: Literal["hard_union", "soft"]
+    sharpening: Probability
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Linda:
+        if self.alpha_high < self.alpha_low:
+            raise ValueError("alpha_high is below alpha_low")
+        return self
+
+
+class LindaPrefix(Linda):
+    """The body of ours: a network of this width between a frozen encoder and a frozen decoder."""
+
+    mid_dim: Positive
+
+
 class LanguageModel(Block):
     """Whoever asks one. The key of the endpoint is never here: it is the variable OPENAI_API_KEY."""
 
@@ -223,4 +251,6 @@ BLOCKS: dict[str, type[Block]] = {  # a further name is a further file of this f
     "vae_dprior": VaeDprior,
     "llm": Llm,
     "coda": Coda,
+    "linda": Linda,
+    "linda_prefix": LindaPrefix,
 }

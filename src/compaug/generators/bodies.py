@@ -1,0 +1,156 @@
+"""The two bodies of LINDA: what reads a text into states, and what writes one from states that were mixed (spec/linda.md sections 2 and 6).
+
+A body is a module with
+
+    sources(texts, max_length) -> ids and word numbers of each text; targets(texts, max_length) -> ids of each
+    encode(input_ids, mask) -> states of a text's tokens                                      # [B, L, H] from [B, L]
+    nll(mixed, mask, labels) -> -log p of the target tokens behind mixed states, 0 on padding  # [n B, T]: n targets of each row in turn
+    begin(mixed, mask) -> a `sampling.Step` on mixed states and the first tokens of a text
+    pad_id, mask_id; `tokenizer`, that of what it writes; `room`, how many tokens it can write
+
+`EncoderDecoder` is the article's: any encoder-decoder of transformers, BART or T5, all of whose weights are trained. `PrefixBody` is
+ours: encoder and decoder are two frozen models of any kind, and a small network turns mixed states into the decoder's prefix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from compaug import decoders
+from compaug.pretrained import IGNORED, BaseModelOutput, PreTrainedModel, say_cut
+from compaug.records import InputError
+
+Sources = list[
+    tuple[list[int], list[int]]
+]  # of each text its token ids and, for each of them, the number of its word; -1 for a mark
+FIRST_SENTINEL = "<extra_id_0>"  # with which T5 was trained to stand for words
+
+
+def sources(tokenizer, texts: Sequence[str], max_length: int, end: int | None = None) -> Sources:
+    """Texts as an encoder reads them, with its marks, cut at `max_length` tokens; `end` is put behind one that has none."""
+    encoded = tokenizer(list(texts), truncation=True, max_length=max_length)
+    made = []
+    for at, ids in enumerate(encoded["input_ids"]):
+        words = [-1 if word is None else word for word in encoded.word_ids(at)]
+        if end is not None and ids[-1:] != [end]:
+            ids, words = [*ids[: max_length - 1], end], [*words[: max_length - 1], -1]
+        made.append((list(ids), words))
+    return made
+
+
+def mask_token(tokenizer) -> int:
+    """What stands for a masked word: <mask>, T5's first sentinel, or what stands for an unknown one."""
+    sentinel = tokenizer.get_vocab().get(FIRST_SENTINEL)
+    for token in (tokenizer.mask_token_id, sentinel, tokenizer.unk_token_id):
+        if token is not None:
+            return token
+    raise InputError(
+        "the tokenizer has no token for a masked word (<mask>, <extra_id_0>, <unk>); set p_mask to 0 or take another backbone"
+    )
+
+
+class EncoderDecoder(nn.Module):
+    """BART, T5 and their relatives: the decoder's cross-attention reads the mixed states."""
+
+    def __init__(self, tokenizer, model: PreTrainedModel) -> None:
+        super().__init__()
+        self.tokenizer, self.model = tokenizer, model
+        self.pad_id, self.mask_id, self.width = tokenizer.pad_token_id, mask_token(tokenizer), model.config.hidden_size
+        self.room = getattr(model.config, "max_position_embeddings", None) or math.inf
+
+    def sources(self, texts: Sequence[str], max_length: int) -> Sources:
+        return sources(self.tokenizer, texts, min(max_length, self.room), self.tokenizer.eos_token_id)
+
+    def targets(self, texts: Sequence[str], max_length: int) -> list[list[int]]:
+        """With the marks that the model's family puts around a text; one that is cut has no end."""
+        end = self.tokenizer.eos_token_id
+        ids = self.tokenizer(list(texts))["input_ids"]
+        ids = [row if row[-1:] == [end] else [*row, end] for row in ids]
+        say_cut("generator", sum(len(row) > max_length for row in ids), len(ids), max_length)
+        return [row[:max_length] for row in ids]
+
+    def encode(self, input_ids: Tensor, mask: Tensor) -> Tensor:
+        return self.model.get_encoder()(input_ids=input_ids, attention_mask=mask).last_hidden_state
+
+    def nll(self, mixed: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
+        times = len(labels) // len(mixed)
+        logits = self.model(
+            encoder_outputs=BaseModelOutput(mixed.repeat(times, 1, 1)),
+            attention_mask=mask.repeat(times, 1),
+            decoder_input_ids=self.model.prepare_decoder_input_ids_from_labels(labels=labels),
+            use_cache=False,
+        ).logits  # [n B, T, V]
+        flat = F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED, reduction="none")
+        return flat.view_as(labels)
+
+    def begin(self, mixed: Tensor, mask: Tensor) -> tuple[decoders.Seq2SeqStep, list[int]]:
+        return decoders.Seq2SeqStep(self.model, mixed, mask), [self.model.config.decoder_start_token_id]
+
+
+class PrefixBody(nn.Module):
+    """A frozen encoder, a frozen decoder, and a position-wise network between them: prefix row j = W2 tanh(W1 h~_j + p_j + b) + c.
+
+    W1 stands before the mixing, which is the same for a mean of states and gives norm penalty and noise something that is trained:
+    the states h are W1 times those of the frozen encoder. p is the place in the mixed sequence, which a decoder cannot tell
+    from a prefix row.
+    """
+
+    def __init__(self, encoder_tokenizer, encoder, tokenizer, decoder, mid_dim: int, longest: int) -> None:
+        super().__init__()
+        self.tokenizer, self.encoder_tokenizer = tokenizer, encoder_tokenizer
+        self.encoder = encoder.requires_grad_(False).eval()
+        self.decoder = decoders.PrefixDecoder(decoder)
+        self.pad_id, self.mask_id = encoder_tokenizer.pad_token_id, mask_token(encoder_tokenizer)
+        self.longest = min(longest, encoder.config.max_position_embeddings)  # tokens of a source, so rows of a prefix
+        self.room = decoders.shape(decoder.config).positions - self.longest
+        self.width = mid_dim
+        self.inner = nn.Linear(encoder.config.hidden_size, mid_dim)
+        self.places = nn.Embedding(self.longest, mid_dim)
+        self.outer = nn.Linear(mid_dim, decoders.shape(decoder.config).row)
+
+    def train(self, mode: bool = True) -> PrefixBody:
+        super().train(mode)
+        self.encoder.eval()
+        return self
+
+    def sources(self, texts: Sequence[str], max_length: int) -> Sources:
+        return sources(self.encoder_tokenizer, texts, min(max_length, self.longest))
+
+    def targets(self, texts: Sequence[str], max_length: int) -> list[list[int]]:
+        end = self.tokenizer.eos_token_id
+        ids = self.tokenizer([f" {text}" for text in texts], add_special_tokens=False)["input_ids"]
+        say_cut("generator", sum(len(row) + 1 > max_length for row in ids), len(ids), max_length)
+        return [[*row, end][:max_length] for row in ids]
+
+    def encode(self, input_ids: Tensor, mask: Tensor) -> Tensor:
+        with torch.no_grad():
+            states = self.encoder(input_ids=input_ids, attention_mask=mask).last_hidden_state
+        return self.inner(states)
+
+    def prefix(self, mixed: Tensor) -> Tensor:
+        """# [B, L, decoders.Shape.row] from [B, L, mid_dim]"""
+        return self.outer(torch.tanh(mixed + self.places.weight[: mixed.shape[1]]))
+
+    def nll(self, mixed: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
+        """A text follows the end-of-text token, as in a stream of documents."""
+        times, known = len(labels) // len(mixed), labels != IGNORED
+        start = labels.new_full((len(labels), 1), self.tokenizer.eos_token_id)
+        flat = self.decoder.token_nll(
+            self.prefix(mixed).repeat(times, 1, 1),
+            input_ids=torch.cat([start, labels[:, :-1].masked_fill(~known[:, :-1], 0)], dim=1),
+            token_mask=known.long(),
+            prefix_mask=mask.repeat(times, 1),
+            predicts=known.flatten().nonzero().squeeze(1),
+            targets=labels[known],
+        )
+        return torch.zeros(labels.shape, device=labels.device).masked_scatter(known, flat)
+
+    def begin(self, mixed: Tensor, mask: Tensor) -> tuple[decoders.Step, list[int]]:
+        model = self.decoder.model
+        read = decoders.prefix_cache(self.prefix(mixed), model.config)
+        return decoders.Step(model, read, mask), [self.tokenizer.eos_token_id]

@@ -1,0 +1,120 @@
+"""LINDA: a text between two texts, by an encoder-decoder whose weights are all trained without labels (spec/linda.md).
+
+For a requested composition it takes two real texts that make it up and writes one between them; its labels are the composition, or those
+of the two texts in the proportion in which they were mixed. With three or more labels and no such pair it goes over three texts. Which texts
+these are depends also on how many requests before want the same composition, for no choice is made twice before all were made.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+from compaug.generators import interpolation, soft_labels
+from compaug.generators.controls import examples_of
+from compaug.generators.pairs import KINDS, Pairs, Sources
+from compaug.records import Draft, Example, sub_seed
+
+ROLES = ("seq2seq",)
+DIGITS = 4  # of alpha
+
+
+def body_of(backbones: Mapping[str, Path], params: Mapping):
+    """The encoder-decoder in the folder of that role."""
+    from compaug.generators.bodies import EncoderDecoder
+    from compaug.pretrained import load_seq2seq
+
+    return EncoderDecoder(*load_seq2seq(backbones["seq2seq"]))
+
+
+train = partial(interpolation.train, "linda", body_of, interpolation.save_model)
+
+
+def generate(
+    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
+) -> Iterator[Draft]:
+    """One text per request, none where no texts make it up; the fine-tuned model is in `model_dir`, no backbone is opened."""
+    return generate_with(body_of, model_dir, requests, task, synthesis, {"seq2seq": model_dir}, seed)
+
+
+def generate_with(
+    of: interpolation.BodyOf,
+    model_dir: Path,
+    requests: Sequence[Sequence[int]],
+    task,
+    synthesis,
+    backbones: Mapping[str, Path],
+    seed: int,
+) -> Iterator[Draft]:
+    """`generate` with a body."""
+    params, examples, chosen = _chosen(model_dir, requests, task, seed)
+    numbers = [number for number, sources in enumerate(chosen) if sources]
+    alphas = {number: _alphas(chosen[number], params, sub_seed(seed, "alpha", number)) for number in numbers}
+    model = interpolation.load(model_dir, params, of, backbones)
+    text_of = {number: examples[chosen[number].rows[0]].text for number in numbers}
+    for step in range(max((len(values) for values in alphas.values()), default=0)):
+        asked = [number for number in numbers if len(alphas[number]) > step]
+        second = [examples[chosen[number].rows[step + 1]].text for number in asked]
+        weights = [alphas[number][step] for number in asked]
+        first = [text_of[number] or examples[chosen[number].rows[0]].text for number in asked]
+        made = interpolation.write_between(model, first, second, weights, synthesis, sub_seed(seed, "step", step))
+        text_of |= dict(zip(asked, made, strict=True))
+    return _drafts(params, examples, chosen, alphas, text_of, requests, len(task.labels))
+
+
+def _drafts(params, examples, chosen, alphas, text_of, requests, n_labels) -> Iterator[Draft]:
+    for number, weights in alphas.items():
+        rows, kind = chosen[number].rows, chosen[number].kind
+        if not text_of[number]:
+            continue
+        soft = None
+        if params.labels == "soft":
+            shares = soft_labels.mixed(shares_of(weights), [examples[row].labels for row in rows], n_labels)
+            sharp = soft_labels.sharpened_labels(shares, params.sharpening)
+            soft = tuple(round(value, soft_labels.DIGITS) for value in sharp.tolist())
+        made_of = {"sources": [examples[row].id for row in rows], "alpha": list(weights), "pair": kind}
+        yield Draft(number, text_of[number], tuple(requests[number]), soft, made_of)
+
+
+def shares_of(alphas: Sequence[float]) -> list[float]:
+    """The weight of every source where each alpha is that of all before it: alpha_1 x^a + (1 - alpha_1) x^b, then that and x^c, and so on."""
+    shares = [1.0]
+    for alpha in alphas:
+        shares = [*(share * alpha for share in shares), 1 - alpha]
+    return shares
+
+
+def _alphas(sources: Sources, params, seed: int) -> list[float]:
+    """The weight of the first text in every step, U(alpha_low, alpha_high)."""
+    drawn = np.random.default_rng(seed).uniform(params.alpha_low, params.alpha_high, len(sources.rows) - 1)
+    return [round(value, DIGITS) for value in drawn.tolist()]
+
+
+def _chosen(
+    model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int
+) -> tuple[SimpleNamespace, list[Example], list[Sources | None]]:
+    """(settings, texts, what is mixed for every request)."""
+    facts, task = interpolation.facts_of(model_dir, task)
+    params, examples = SimpleNamespace(**facts["params"]), examples_of(model_dir, task)
+    pairs = Pairs([example.labels for example in examples], params.pairs)
+    return params, examples, pairs.for_requests(requests, sub_seed(seed, "sources"))
+
+
+def feasible(model_dir: Path, requests: Sequence[Sequence[int]], task) -> list[bool]:
+    """Which label sets some texts make up."""
+    facts, task = interpolation.facts_of(model_dir, task)
+    pairs = Pairs([e.labels for e in examples_of(model_dir, task)], facts["params"]["pairs"])
+    return [bool(pairs.groups(tuple(sorted(request)))[0]) for request in requests]
+
+
+def account(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int) -> dict[str, object]:
+    """For the side-car: how many requests were made up in which way, and how many choices of texts were used again."""
+    _, _, chosen = _chosen(model_dir, requests, task, seed)
+    kinds = Counter(sources.kind for sources in chosen if sources)
+    uses = Counter(sources.rows for sources in chosen if sources)
+    return {"pairs": {kind: kinds[kind] for kind in KINDS}, "again": uses.total() - len(uses)}

@@ -1,0 +1,31 @@
+"""Labels of a text between others: their label sets mixed as the texts were, and sharpened (LINDA, appendix C; spec/linda.md sections 4 and 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+DIGITS = 6
+
+
+def mixed(weights: Sequence[float], label_sets: Sequence[Sequence[int]], n_labels: int) -> np.ndarray:
+    """y~ = sum_s w_s y^s: 1 for a label that all sources have.  # [n_labels]"""
+    made = np.zeros(n_labels)
+    for weight, label_set in zip(weights, label_sets, strict=True):
+        made[list(label_set)] += weight
+    return made.clip(0.0, 1.0)
+
+
+def sharpened(distribution: np.ndarray, temperature: float) -> np.ndarray:
+    """p_i^(1/T) / sum_j p_j^(1/T) over the last axis; T = 1 changes nothing. The printed formula has exp in its denominator, which does not
+    normalise."""
+    with np.errstate(divide="ignore"):
+        scores = np.log(distribution) / temperature  # of 0: -inf, which stays 0
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def sharpened_labels(probabilities: np.ndarray, temperature: float) -> np.ndarray:
+    """Each label by itself: p^(1/T) / (p^(1/T) + (1 - p)^(1/T)).  # [n_labels]"""
+    return sharpened(np.stack([probabilities, 1 - probabilities], axis=-1), temperature)[..., 0]

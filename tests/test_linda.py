@@ -1,0 +1,372 @@
+"""LINDA, with an encoder-decoder (T5 and BART) and with a prefix between frozen models: risk, masking, drafts, labels (acceptance rows C1, C3)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from toys import LABELS, TASK, backbones, bart, examples, linda_params, synthesis
+
+from compaug import generators, training
+from compaug.generators import interpolation, linda, linda_prefix, soft_labels
+from compaug.generators.interpolation import Interpolation, collate, mask_words, text_rows
+from compaug.pretrained import IGNORED, pad
+from compaug.records import Example, InputError, Labels, file_digest, read_json
+from compaug.tasks.multi_label import Task
+
+pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
+
+ROWS = examples()
+TEXTS = [e.text for e in ROWS]
+NAMES = {"t5": "linda", "bart": "linda", "prefix": "linda_prefix"}
+every_body = pytest.mark.parametrize("kind", NAMES)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    made = backbones(tmp_path_factory.mktemp("backbones"))
+    with_bart = made | {"seq2seq": bart(tmp_path_factory.mktemp("bart"), made["seq2seq"])}
+    return {"t5": made, "prefix": made, "bart": with_bart}
+
+
+def model_of(kind, folders, **changes) -> Interpolation:
+    params = linda_params(**changes)
+    module = linda_prefix if kind == "prefix" else linda
+    torch.manual_seed(0)
+    return Interpolation(module.body_of(folders[kind], params.told()), params).eval()
+
+
+def batch_of(model, texts):
+    rows = text_rows([Example(str(at), text, ()) for at, text in enumerate(texts)], model.body, 40)
+    return collate(rows, model.body.pad_id)
+
+
+# ---------------------------------------------------------------- the risk
+
+
+@every_body
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_the_loss_is_the_alpha_weighted_sum_over_pairs_one_by_one(kind, reduction, folders):
+    model = model_of(kind, folders, reduction=reduction)
+    batch = batch_of(model, TEXTS[:4])
+    with torch.no_grad():
+        torch.manual_seed(5)
+        loss = model(**batch)["loss"].item()
+        torch.manual_seed(5)
+        partner, alpha = torch.randperm(4).tolist(), torch.rand(4).tolist()
+        total = 0.0
+        for at, (other, weight) in enumerate(zip(partner, alpha, strict=True)):
+            a, b = (model.body.sources([TEXTS[row]], 40) for row in (at, other))
+            mixed, mask = model.between(a, b, [weight])
+            for row, share in ((at, weight), (other, 1 - weight)):
+                (target,) = model.body.targets([TEXTS[row]], 40)
+                nll = model.body.nll(mixed, mask, torch.tensor([target]))[0]
+                total += share * (nll.mean() if reduction == "mean" else nll.sum()).item() / 4
+    assert loss == pytest.approx(total, rel=1e-4)
+
+
+@every_body
+def test_alpha_of_a_batch_is_one_number(kind, folders, monkeypatch):
+    seen = []
+    mix = interpolation.mix
+    monkeypatch.setattr(interpolation, "mix", lambda *args: seen.append(args[-1].tolist()) or mix(*args))
+    for alpha_for in ("pair", "batch"):
+        model = model_of(kind, folders, alpha_for=alpha_for)
+        model(**batch_of(model, TEXTS[:5]))
+    assert len(set(seen[0])) == 5 and len(set(seen[1])) == 1
+
+
+@every_body
+@pytest.mark.parametrize("what", ["p_mask", "norm", "noise"])
+def test_masking_norm_penalty_and_noise_act_in_training_alone_and_can_be_switched_off(kind, what, folders):
+    off = {"p_mask": 0.0, "norm": 0.0, "noise": 0.0}
+
+    def loss(training, **changes):
+        model = model_of(kind, folders, **(off | changes)).train(training)
+        torch.manual_seed(3)
+        return model(**batch_of(model, TEXTS[:6]))["loss"].item()
+
+    strong = {what: 0.9}
+    assert loss(False) == loss(False, **strong) == pytest.approx(loss(True))
+    assert abs(loss(True, **strong) - loss(True)) > 1e-3
+
+
+@every_body
+def test_the_norm_penalty_is_over_the_tokens_of_both_texts_and_not_over_padding(kind, folders):
+    model = model_of(kind, folders, reduction="sum", norm=0.01)
+    batch = batch_of(model, [TEXTS[0], TEXTS[-1]])
+    single = [
+        model.body.encode(*pad([ids], model.body.pad_id))[0] for ids, _ in model.body.sources([TEXTS[0], TEXTS[-1]], 40)
+    ]
+    norms = [(states**2).sum().item() for states in single]
+    torch.manual_seed(0)
+    made = model(**batch)
+    assert made["norm"].item() == pytest.approx(sum(norms), rel=1e-4)  # (n_1 + n_2 + n_1 + n_2) / 2, whoever meets whom
+    assert made["loss"] == made["nll"]
+
+
+def test_whole_words_are_masked_and_marks_never():
+    ids = torch.arange(10, 18).repeat(4000, 1)
+    words = torch.tensor([[-1, 0, 0, 1, 2, 2, 2, -1]]).repeat(4000, 1)
+    torch.manual_seed(0)
+    made = mask_words(ids, words, 0.1, 3)
+    hidden = made == 3
+    assert not hidden[:, [0, 7]].any() and torch.equal(made[~hidden], ids[~hidden])
+    assert torch.equal(hidden[:, 1], hidden[:, 2]) and torch.equal(hidden[:, 4], hidden[:, 6])
+    assert hidden[:, [1, 3, 4]].float().mean().item() == pytest.approx(0.1, abs=0.01)
+    assert not torch.equal(hidden[:, 1], hidden[:, 3])
+    assert torch.equal(mask_words(ids, words, 0.0, 3), ids)
+
+
+@every_body
+def test_a_word_of_several_tokens_has_one_number(kind, folders):
+    body = model_of(kind, folders).body
+    ((ids, words),) = body.sources(["the sun is out"], 40)
+    assert len(ids) == len(words) and [word for word in words if word >= 0] == sorted(
+        word for word in words if word >= 0
+    )
+    assert len(set(words) - {-1}) == 4
+    assert -1 in words  # its end
+    cut = body.sources([" ".join(TEXTS)], 9)[0]
+    assert len(cut[0]) == 9 and cut[1][-1] == -1
+
+
+# ---------------------------------------------------------------- decoding
+
+
+@every_body
+def test_what_is_decoded_step_by_step_is_what_the_loss_saw(kind, folders):
+    """Also behind mixed states of other lengths in the batch."""
+    model = model_of(kind, folders)
+    body = model.body
+    a, b = body.sources(TEXTS[3:6], 40), body.sources(TEXTS[20:23], 40)
+    labels, _ = pad(body.targets(TEXTS[3:6], 40), IGNORED)
+    with torch.no_grad():
+        mixed, mask = model.between(a, b, [0.9, 0.5, 0.1])
+        nll = body.nll(mixed, mask, labels)
+        step, start = body.begin(mixed, mask)
+        tokens = torch.tensor([start] * 3)
+        for at in range(int((labels != IGNORED).sum(1).min())):
+            scores = step(tokens, torch.ones_like(tokens), 1).log_softmax(-1)
+            chosen = labels[:, at : at + 1]
+            torch.testing.assert_close(-scores.gather(1, chosen)[:, 0], nll[:, at], rtol=1e-4, atol=1e-4)
+            tokens = torch.cat([tokens, chosen], dim=1)
+
+
+@every_body
+def test_a_text_depends_neither_on_its_batch_nor_on_which_of_the_two_comes_first(kind, folders):
+    model = model_of(kind, folders)
+    a, b, alpha = TEXTS[:8], TEXTS[8:16], [0.1, 0.25, 0.5, 0.75, 1.0, 0.0, 0.6, 0.3]
+
+    def written(*of, **changes):
+        return interpolation.write_between(model, *of, synthesis(max_length=12, **changes), 1)
+
+    made = written(a, b, alpha)
+    assert made == written(a, b, alpha, batch_size=1)
+    assert made == written(b, a, [1 - value for value in alpha])
+    assert made != written(a, b, alpha, top_k=0, temperature=2.0) and written([], [], []) == []
+
+
+@every_body
+def test_it_learns_a_few_texts_by_heart_and_alpha_says_which_is_written(kind, folders, tmp_path):
+    rows = [Example(f"r{at}", text, (at,)) for at, text in enumerate(TEXTS[:8:2])]
+    params = linda_params(epochs=250, lr=0.01, p_mask=0.0, mid_dim=64, batch_size=4)
+    module = generators.load(NAMES[kind])
+    module.train(rows, TASK, params, folders[kind], tmp_path / "m", 13)
+    history = read_json(tmp_path / "m" / "history.json")["epochs"]
+    assert history[-1]["train"]["nll"] < 0.5 * history[0]["train"]["nll"]
+    own = {"seq2seq": tmp_path / "m"} if kind != "prefix" else folders[kind]
+    model = interpolation.load(tmp_path / "m", params, (linda_prefix if kind == "prefix" else linda).body_of, own)
+    texts = [row.text for row in rows]
+    for alpha, expected in ((1.0, texts), (0.0, texts[1:] + texts[:1])):
+        made = interpolation.write_between(model, texts, texts[1:] + texts[:1], [alpha] * 4, synthesis(), 1)
+        assert made == expected
+
+
+# ---------------------------------------------------------------- the generator
+
+
+@pytest.fixture(scope="module")
+def trained(folders, tmp_path_factory):
+    """The folder of a generator after one epoch, made once for each body and setting."""
+    made = {}
+
+    def train(kind, **changes):
+        key = (kind, *sorted(changes.items()))
+        if key not in made:
+            made[key] = tmp_path_factory.mktemp(kind) / "m"
+            params = linda_params(epochs=1, validation=0.2, **changes)
+            generators.load(NAMES[kind]).train(ROWS, TASK, params, folders[kind], made[key], 13)
+        return made[key]
+
+    return train
+
+
+def drafts_of(kind, folder, folders, requests, seed=3, **changes):
+    drafts = generators.load(NAMES[kind]).generate(folder, requests, TASK, synthesis(**changes), folders[kind], seed)
+    return {draft.request: draft for draft in drafts}
+
+
+REQUESTS = [(0, 1), (2, 3), (0, 1, 2, 3), (1,), (0, 1)]
+
+
+@every_body
+def test_a_draft_says_what_it_was_made_of_and_has_the_labels_asked_for(kind, trained, folders):
+    drafts = drafts_of(kind, trained(kind), folders, REQUESTS)
+    assert drafts
+    labels = {e.id: set(e.labels) for e in ROWS}
+    for number, draft in drafts.items():
+        assert draft.labels == REQUESTS[number] and draft.soft_labels is None and draft.text
+        sources, alpha = draft.made_of["sources"], draft.made_of["alpha"]
+        assert set().union(*(labels[source] for source in sources)) == set(REQUESTS[number])
+        assert len(alpha) == len(sources) - 1 and all(0.3 <= value <= 0.7 for value in alpha)
+    assert drafts == drafts_of(kind, trained(kind), folders, REQUESTS, batch_size=1)
+    assert drafts != drafts_of(kind, trained(kind), folders, REQUESTS, seed=4)
+    assert drafts_of(kind, trained(kind), folders, []) == {}
+
+
+@every_body
+def test_soft_labels_are_mixed_as_the_texts_were_and_sharpened(kind, trained, folders):
+    texts = {e.id: e for e in ROWS}
+    for sharpening in (1.0, 0.5):
+        drafts = drafts_of(kind, trained(kind, labels="soft", sharpening=sharpening), folders, REQUESTS)
+        for draft in drafts.values():
+            (a, b), (alpha,) = draft.made_of["sources"], draft.made_of["alpha"]
+            for label, value in enumerate(draft.soft_labels):
+                p = alpha * (label in texts[a].labels) + (1 - alpha) * (label in texts[b].labels)
+                power = 1 / sharpening
+                assert value == pytest.approx(p**power / (p**power + (1 - p) ** power), abs=1e-5)
+            shared = set(texts[a].labels) & set(texts[b].labels)
+            assert all(draft.soft_labels[label] == 1.0 for label in shared)
+
+
+def test_a_composition_that_no_texts_make_up_is_skipped_and_counted(folders, tmp_path):
+    rows = [
+        Example("a", "the sun is out", (0,)),
+        Example("b", "it was so dark", (1,)),
+        Example("c", "nothing at all", ()),
+    ]
+    linda.train(rows, TASK, linda_params(epochs=1), folders["t5"], tmp_path / "m", 13)
+    requests = [(0, 1), (2,), (0, 1)]
+    assert linda.feasible(tmp_path / "m", requests, TASK) == [True, False, True]
+    assert set(drafts_of("t5", tmp_path / "m", folders, requests)) <= {0, 2}
+    told = linda.account(tmp_path / "m", requests, TASK, 3)
+    assert told == {"pairs": {"union": 2, "same": 0, "chain": 0, "superset": 0}, "again": 1}
+
+
+def test_three_texts_are_written_between_two_and_then_between_that_and_the_third(folders, tmp_path, monkeypatch):
+    rows = [Example(f"r{y}", TEXTS[2 * y], (y,)) for y in range(3)]
+    linda.train(rows, TASK, linda_params(epochs=1, labels="soft"), folders["t5"], tmp_path / "m", 13)
+    calls = []
+    monkeypatch.setattr(
+        interpolation, "write_between", lambda model, a, b, alpha, *_: calls.append((a, b)) or ["first step"] * len(a)
+    )
+    (draft,) = drafts_of("t5", tmp_path / "m", folders, [(0, 1, 2)]).values()
+    text_of = {row.id: row.text for row in rows}
+    one, two, three = draft.made_of["sources"]
+    assert calls == [([text_of[one]], [text_of[two]]), (["first step"], [text_of[three]])]
+    first, second = draft.made_of["alpha"]
+    shares = {one: first * second, two: (1 - first) * second, three: 1 - second}
+    assert draft.soft_labels == pytest.approx([shares[f"r{y}"] for y in range(3)] + [0.0], abs=1e-5)
+    assert draft.made_of["pair"] == "chain"
+
+
+@every_body
+def test_training_twice_writes_the_same_bytes_also_after_a_kill(kind, folders, tmp_path, monkeypatch):
+    train, params = generators.load(NAMES[kind]).train, linda_params(epochs=3, validation=0.1)
+    train(ROWS, TASK, params, folders[kind], tmp_path / "straight", 13)
+    save = training._Progress.save
+
+    def save_and_die(self, history, *rest):
+        save(self, history, *rest)
+        if len(history) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(training._Progress, "save", save_and_die)
+        train(ROWS, TASK, params, folders[kind], tmp_path / "killed", 13)
+    assert not (tmp_path / "killed").exists()
+    train(ROWS, TASK, params, folders[kind], tmp_path / "killed", 13)
+    assert file_digest(tmp_path / "killed") == file_digest(tmp_path / "straight")
+    train(ROWS, TASK, params, folders[kind], tmp_path / "other", 14)
+    assert file_digest(tmp_path / "other") != file_digest(tmp_path / "straight")
+
+
+def test_the_frozen_models_stay_as_they_are(folders, trained):
+    before = {role: file_digest(folders["prefix"][role]) for role in ("encoder", "decoder")}
+    model = model_of("prefix", folders)
+    assert not any(p.requires_grad for part in (model.body.encoder, model.body.decoder) for p in part.parameters())
+    assert not model.train().body.encoder.training and not model.body.decoder.training
+    trained("prefix")
+    assert before == {role: file_digest(folders["prefix"][role]) for role in ("encoder", "decoder")}
+
+
+@every_body
+def test_texts_that_were_held_out_are_told(kind, trained):
+    held = read_json(trained(kind) / "generator.json")["held_out"]
+    assert 0 < len(held) < len(ROWS) and set(held) <= {e.id for e in ROWS}
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@every_body
+def test_a_model_of_other_labels_or_sizes_is_refused(kind, trained, folders):
+    module = generators.load(NAMES[kind])
+    other = Task(Labels(("a", "b"), ("a", "b")))
+    with pytest.raises(InputError, match="trained for other labels"):
+        module.generate(trained(kind), [(0,)], other, synthesis(), folders[kind], 1)
+    if kind == "prefix":
+        with pytest.raises(InputError, match="give those that it was trained with"):
+            interpolation.load(trained(kind), linda_params(mid_dim=8), linda_prefix.body_of, folders[kind])
+
+
+def test_one_text_alone_is_refused_before_anything_is_written(folders, tmp_path):
+    with pytest.raises(InputError, match="linda writes texts between two texts; there are 1 to learn from"):
+        linda.train(ROWS[:1], TASK, linda_params(), folders["t5"], tmp_path / "m", 13)
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("kind", ["bart", "prefix"])
+def test_a_text_longer_than_the_decoder_has_room_for_is_refused(kind, trained, folders):
+    with pytest.raises(
+        InputError, match=r"synthesis\.max_length: 4000 tokens exceed the \d+ that the decoder has room for"
+    ):
+        drafts_of(kind, trained(kind), folders, REQUESTS, max_length=4000)
+
+
+# ---------------------------------------------------------------- soft labels
+
+PROBABILITIES = arrays(float, 6, elements=st.floats(0, 1))
+
+
+@given(PROBABILITIES, st.floats(0.01, 1.0))
+def test_sharpening_keeps_every_label_in_0_to_1_and_on_its_side(p, temperature):
+    made = soft_labels.sharpened_labels(p, temperature)
+    assert ((made >= 0) & (made <= 1)).all()
+    assert (np.abs(made - 0.5) >= np.abs(p - 0.5) - 1e-9).all() and ((made > 0.5) <= (p >= 0.5 - 1e-12)).all()
+    np.testing.assert_allclose(soft_labels.sharpened_labels(p, 1.0), p, atol=1e-12)
+
+
+@given(PROBABILITIES.filter(lambda p: p.sum() > 0.1), st.floats(0.01, 1.0))
+def test_sharpening_keeps_a_distribution_of_single_labels(p, temperature):
+    p = p / p.sum()
+    made = soft_labels.sharpened(p, temperature)
+    assert made.sum() == pytest.approx(1.0) and (made >= 0).all()
+    assert p[made.argmax()] == pytest.approx(p.max())
+    np.testing.assert_allclose(soft_labels.sharpened(p, 1.0), p, atol=1e-12)
+
+
+def test_sharpening_by_hand():
+    np.testing.assert_allclose(soft_labels.sharpened(np.array([0.6, 0.3, 0.1]), 0.5), np.array([36, 9, 1]) / 46)
+    np.testing.assert_allclose(soft_labels.sharpened_labels(np.array([0.6, 0.0, 1.0]), 0.5), [36 / 52, 0.0, 1.0])
+
+
+def test_labels_are_mixed_by_hand():
+    np.testing.assert_allclose(soft_labels.mixed([0.3, 0.7], [(0, 1), (1, 2)], 4), [0.3, 1.0, 0.7, 0.0])
+    assert linda.shares_of([0.4]) == [0.4, 0.6]
+    assert linda.shares_of([0.5, 0.8]) == pytest.approx([0.4, 0.4, 0.2])
+    assert len(LABELS) == 4
