@@ -186,3 +186,21 @@ def test_soft_labels_and_records_reach_the_classifier(toy_run, folders, monkeypa
     assert trained["toy-000003"] == list(SOFT)
     assert trained["toy-000003-2"] == [1.0, 0.0, 0.0, 0.0]
     assert set(kept) < set(trained)
+
+
+def test_a_teachers_labels_are_the_filters_probabilities_for_the_kept_texts(toy_run, monkeypatch):
+    """In the place of what the generator gave; without the option the rows and the side-car are as ever."""
+    made = {e.id: e for e in read_jsonl("made.jsonl", len(LABELS))}
+    told = lambda texts: np.array([[0.1, 0.9, 0.1, len(text) / 100] for text in texts])
+    monkeypatch.setattr(classifiers, "load", lambda name: SimpleNamespace(predict=lambda _, texts: told(texts)))
+    more = "--classifier bert --synthetic made.jsonl --filter none --labels split/labels.json --train split/train.jsonl"
+    select.main([*toy_run, *more.split(), "--set", "selection.labels=teacher", "--out", "kept.jsonl"])
+    kept = read_jsonl("kept.jsonl", len(LABELS))
+    assert len(kept) == 3
+    for e in kept:
+        assert e.soft_labels == (0.1, 0.9, 0.1, round(len(e.text) / 100, 6))
+        assert replace(e, soft_labels=None, filter_jacc=None) == replace(made[e.id], soft_labels=None)
+    assert read_json("kept.json")["selection"]["labels"] == "teacher"
+    select.main([*toy_run, *more.split(), "--out", "plain.jsonl"])
+    assert [e.soft_labels for e in read_jsonl("plain.jsonl", len(LABELS))] == [made[e.id].soft_labels for e in kept]
+    assert "labels" not in read_json("plain.json")["selection"]

@@ -8,6 +8,9 @@ text says. Its probabilities are not calibrated first: it keeps no predictions o
 hard, ambiguous and easy rank by a data map in place of the filter: what a training on D_cg and all synthetic texts thought of each text
 (--map, of the stage map_classifier; cartography spec, section 5.C).
 
+With `selection.labels: teacher` the kept texts get the filter's probabilities as soft labels: it is a classifier that was trained on real texts
+alone, so the teacher of self-training. Otherwise they keep those that the generator gave them, if any.
+
 python -m stages.select --benchmark diagnostic --classifier bert --synthetic data/synthetic/run/augmented.jsonl \
     --filter models/run/filter --labels data/splits/diagnostic/labels.json --train data/splits/diagnostic/train.jsonl \
     data/splits/diagnostic/support.jsonl --seed 42 --out data/selected/run/augmented.jsonl
@@ -61,9 +64,16 @@ def main(argv: list[str] | None = None) -> None:
             seed = sub_seed(args.seed, "selection")
             _, rows = selection.select(examples, ranking, settings.k, settings.mode, settings.scope, seed)
             kept = [replace(examples[row], filter_jacc=round(float(scores[row]), 6)) for row in rows]
+            if settings.labels == "teacher":
+                kept = [replace(e, soft_labels=rounded(probabilities[row])) for e, row in zip(kept, rows, strict=True)]
             report = selection.report(examples, scores, rows, labels)
         write_jsonl(args.out, kept)
         write_json(args.out.with_suffix(".json"), merged(synthesis, report) | {"selection": settings.told()})
+
+
+def rounded(probabilities) -> tuple[float, ...]:
+    """Soft labels of six digits from the probabilities of a text [n_labels]."""
+    return tuple(round(float(p), 6) for p in probabilities)
 
 
 def merged(synthesis: dict, report: dict) -> dict:
