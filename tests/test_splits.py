@@ -222,6 +222,47 @@ def test_a_label_without_examples_is_refused():
 # ---------------------------------------------------------------- published splits
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.integers(0, 5))
+def test_an_own_split_gives_its_test_rows_to_the_test_and_its_other_rows_to_training(seed, compositions, support_size):
+    examples = corpus()
+    shuffled = np.random.default_rng(seed).permutation(len(examples))
+    own = {"train": shuffled[:70], "validation": shuffled[70:80], "test": shuffled[80:]}
+    own = {part: [examples[p].id for p in some] for part, some in own.items()}
+    wanted = options(
+        compositions=compositions, support_size=support_size, seed=seed, min_count=1, test_share=[0.0, 0.6]
+    )
+    try:
+        parts = split_corpus(examples, LABELS, wanted, own=own)
+    except InputError as error:  # a draw of few rows
+        assert "support_size" in str(error) or "no row is left" in str(error)
+        return
+    ids = {part: set(ids_of(examples, where)) for part, where in parts.positions.items()}
+    held = set(parts.choice.compositions)
+    trained = {*own["train"], *own["validation"]}
+    assert ids["train"] == {e.id for e in examples if e.id in trained and e.labels not in held}
+    assert ids["support"] | ids["test"] == {e.id for e in examples if e.id in own["test"] and e.labels in held}
+    assert (ids["iid_train"], ids["iid_test"]) == (trained, set(own["test"]))
+    made = describe(parts, examples, LABELS, wanted)
+    assert sum(made["unused_of_own_split"].values()) == len(examples) - len(ids["train"] | ids["support"] | ids["test"])
+
+
+def test_an_own_split_holds_out_only_what_its_test_rows_have_and_keeps_every_label_its_training_rows():
+    examples = corpus()
+    tested = [e.id for e in examples if e.labels == (0, 1)] + [f"x{i:03d}" for i in range(5)]
+    own = {"train": [e.id for e in examples if e.id not in tested], "test": tested}
+    with pytest.raises(InputError, match="only 1 compositions have at least 2 labels and 6 examples"):
+        split_corpus(examples, LABELS, options(compositions=2), own=own)
+    parts = split_corpus(examples, LABELS, options(compositions=1, test_share=[0.1, 0.99], support_size=2), own=own)
+    assert parts.choice.compositions == ((0, 1),) and len(parts.positions["test"]) == 4
+    with pytest.raises(InputError, match="no example to train on has the label 'a'"):
+        first = [e.id for e in examples if 0 in e.labels]
+        rest = [e.id for e in examples if 0 not in e.labels]
+        split_corpus(examples, LABELS, options(), own={"train": rest, "test": first})
+    with pytest.raises(InputError, match="split.mode is reference, but the corpus brings a split of its own"):
+        split_corpus(examples, LABELS, options(mode="reference"), published(examples), own=own)
+
+
 def test_a_published_split_is_taken_as_it_is():
     examples = corpus()
     reference = published(examples)

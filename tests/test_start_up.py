@@ -11,7 +11,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src"
 SCRIPTS = sorted(path.stem for path in (SOURCE / "stages").glob("[!_]*.py"))
 SLOW = ["torch", "transformers", "accelerate", "sklearn", "statsmodels", "krippendorff", "pandas", "matplotlib"]
-SLOW += ["scipy.stats", "scipy.special", "scipy.optimize"]
+SLOW += ["datasets", "pyarrow", "scipy.stats", "scipy.special", "scipy.optimize"]
 HELP = """
 import runpy, sys
 sys.argv = [{script!r}, "--help"]

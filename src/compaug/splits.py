@@ -3,6 +3,9 @@
 A corpus may hold a text twice, even under two compositions. In a split made here, rows of D_train whose text is in
 D'_test leave, and so do rows of D_test whose text is in D_s (compared by `text_key`). Published parts are kept as
 they are.
+
+A corpus may come with an ordinary split of its own: train, validation, test. Then only its test rows can be D'_test, only its training and
+validation rows D_train, and it is the iid split itself.
 """
 
 from __future__ import annotations
@@ -66,23 +69,35 @@ class Choice:
 class Parts:
     """Positions in D_ori of every part, ascending; `support` alone is in its nested order.
 
-    `repeats` holds the positions that left `train` or `test` because a part above them has the same text.
+    `repeats` holds the positions that left `train` or `test` because a part above them has the same text; `unused` those that an own split
+    leaves in neither: its training rows of held-out compositions, its test rows of others.
     """
 
     choice: Choice
     positions: dict[str, list[int]]
     repeats: dict[str, list[int]]
+    unused: dict[str, list[int]] = field(default_factory=dict)
 
 
 def split_corpus(
-    examples: Sequence[Example], labels: Labels, options: Split, reference: Mapping[str, Sequence[str]] | None = None
+    examples: Sequence[Example],
+    labels: Labels,
+    options: Split,
+    reference: Mapping[str, Sequence[str]] | None = None,
+    own: Mapping[str, Sequence[str]] | None = None,
 ) -> Parts:
-    """Split D_ori by `options.mode`; `reference` maps "train", "support" and "test" to published ids.
+    """Split D_ori by `options.mode`; `reference` maps "train", "support" and "test" to published ids, `own` "train", "validation" and "test"
+    to those of an ordinary split, which only the mode `generate` uses.
 
     D_s is the head of one seeded order of D'_test, so that for one seed S_50 is within S_100 within S_250. The
     iid split is a seeded shuffle of D_ori with a test part of the size of D_test. InputError when the corpus or
     the published parts cannot give what is asked.
     """
+    unused: dict[str, list[int]] = {}
+    if own is not None and options.mode != "generate":
+        raise InputError(
+            f"split.mode is {options.mode}, but the corpus brings a split of its own; set split.mode to generate"
+        )
     if options.mode == "reference":
         published = reference_positions(examples, labels, reference)
         train, groups = published["train"], [published["support"], published["test"]]
@@ -90,10 +105,15 @@ def split_corpus(
         choice = Choice(tuple(sorted(held)), _other_support(options, len(published["support"])))
     else:
         choose = {"generate": draw_compositions, "reconstruct": reconstruct_compositions}[options.mode]
-        choice = choose(Counter(example.labels for example in examples), labels, options)
+        own_train, own_test = (range(len(examples)),) * 2 if own is None else own_positions(examples, own)
+        counts, candidates = (Counter(examples[p].labels for p in some) for some in (own_train, own_test))
+        choice = choose(counts, labels, options, *(() if own is None else (candidates,)))
         held = set(choice.compositions)
-        train = [position for position, example in enumerate(examples) if example.labels not in held]
-        groups = [[position for position, example in enumerate(examples) if example.labels in held]]
+        train = [position for position in own_train if examples[position].labels not in held]
+        groups = [[position for position in own_test if examples[position].labels in held]]
+        if own is not None:
+            unused["train"] = [position for position in own_train if examples[position].labels in held]
+            unused["test"] = [position for position in own_test if examples[position].labels not in held]
 
     order = nested_order(groups, options.seed)
     if options.support_size >= len(order):
@@ -112,11 +132,20 @@ def split_corpus(
                 f"no row is left for the {name} set: the texts of all its rows are in the {above} set too, and the corpus has "
                 f"{len({text_key(example.text) for example in examples})} different texts for {len(examples)} rows; one text belongs in one row"
             )
-    iid_train, iid_test = iid_positions(len(examples), len(test), options.seed)
+    iid_train, iid_test = (
+        iid_positions(len(examples), len(test), options.seed) if own is None else (list(own_train), list(own_test))
+    )
     positions = {"train": train, "support": support, "test": test, "iid_train": iid_train, "iid_test": iid_test}
     if options.seen_test:
         positions["train"], positions["seen_test"] = hold_out_seen(examples, train, options.seen_test, options.seed)
-    return Parts(choice, positions, repeats)
+    return Parts(choice, positions, repeats, unused)
+
+
+def own_positions(examples: Sequence[Example], own: Mapping[str, Sequence[str]]) -> tuple[list[int], list[int]]:
+    """Positions of the training and validation rows, and of the test rows, of the split that a corpus came with."""
+    test = set(own["test"])
+    positions = range(len(examples))
+    return [p for p in positions if examples[p].id not in test], [p for p in positions if examples[p].id in test]
 
 
 def nested_order(groups: Sequence[Sequence[int]], seed: int) -> list[int]:
@@ -218,34 +247,39 @@ def reference_positions(
 # ---------------------------------------------------------------- drawn compositions
 
 
-def draw_compositions(counts: Counter[Composition], labels: Labels, options: Split) -> Choice:
-    """M compositions, drawn uniformly until D'_test and what remains of every label have a fair size.
+def draw_compositions(
+    counts: Counter[Composition], labels: Labels, options: Split, candidates: Counter[Composition] | None = None
+) -> Choice:
+    """M compositions, drawn uniformly until D'_test and what remains of every label have a fair size. `counts` are those of the rows that can
+    be trained on, `candidates` of those that can be tested on; the same rows without it.
 
-    Eligible are compositions of at least two labels and `min_count` instances. A draw is accepted when |D'_test|
-    is within `test_share` of the corpus and every label keeps max(50, 0.5 %) training instances; a label with
+    Eligible are compositions of at least two labels and `min_count` candidates. A draw is accepted when |D'_test|
+    is within `test_share` of the candidates and every label keeps max(50, 0.5 %) training instances; a label with
     fewer in the whole corpus keeps them all. When `DRAWS` draws fail the floor is halved and that is recorded.
     Repeated texts leave later, so a label may end a few rows below its floor. InputError when no draw will do.
     """
-    size = counts.total()
+    tested = counts if candidates is None else candidates
+    size = tested.total()
     lowest, highest = (share * size for share in options.test_share)
     of_label = label_counts(counts, len(labels))
     if not of_label.all():
         name = labels.names[int(of_label.argmin())]
-        raise InputError(f"no example has the label {name!r}; take it out of the label inventory")
-    eligible = sorted(c for c, count in counts.items() if len(c) >= 2 and count >= options.min_count)
-    _check_enough(sorted(counts[composition] for composition in eligible), size, options)
+        where = "" if candidates is None else " to train on"
+        raise InputError(f"no example{where} has the label {name!r}; take it out of the label inventory")
+    eligible = sorted(c for c, count in tested.items() if len(c) >= 2 and count >= options.min_count)
+    _check_enough(sorted(tested[composition] for composition in eligible), size, options)
 
-    first = floor = max(LABEL_FLOOR, math.ceil(LABEL_FLOOR_SHARE * size))
+    first = floor = max(LABEL_FLOOR, math.ceil(LABEL_FLOOR_SHARE * counts.total()))
     while floor:
         floors = np.minimum(floor, of_label)
         pool = [c for c in eligible if all(of_label[label] - counts[c] >= floors[label] for label in c)]
         members = np.array([[label in c for label in range(len(labels))] for c in pool], dtype=int)  # [pool, labels]
-        sizes = np.array([counts[c] for c in pool], dtype=int)
+        sizes, leaving = (np.array([some[c] for c in pool], dtype=int) for some in (tested, counts))
         rng = np.random.default_rng(sub_seed(options.seed, "compositions"))
         for _ in range(DRAWS if len(pool) >= options.compositions else 0):
             drawn = rng.choice(len(pool), options.compositions, replace=False)
             fair = lowest <= sizes[drawn].sum() <= highest
-            if fair and (of_label - sizes[drawn] @ members[drawn] >= floors).all():
+            if fair and (of_label - leaving[drawn] @ members[drawn] >= floors).all():
                 chosen = tuple(sorted(pool[index] for index in drawn))
                 return Choice(chosen, _relaxations(first, floor, of_label, labels))
         floor //= 2
@@ -370,7 +404,8 @@ def describe(parts: Parts, examples: Sequence[Example], labels: Labels, options:
     held = {part: Counter(examples[position].labels for position in parts.positions[part]) for part in PARTS}
     size = len(examples)
     in_pool = sum(example.labels in set(parts.choice.compositions) for example in examples)
-    return {
+    unused = {part: len(where) for part, where in parts.unused.items()}
+    return ({"unused_of_own_split": unused} if unused else {}) | {
         "mode": options.mode,
         "seed": options.seed,
         "examples": {"original": size} | {part: len(where) for part, where in parts.positions.items()},

@@ -4,13 +4,15 @@ python -m stages.raw --benchmark diagnostic --out data/raw/diagnostic
 
 Files come from the folder that the environment variable COMPAUG_MIRROR names, else from their address (kept in
 --downloads). Writes examples.jsonl, labels.json, corpus.json (counts) and, for a corpus with a released compositional
-split, reference.json: {"train": ids, "support": ids, "test": ids}. Design section 3.
+split, reference.json: {"train": ids, "support": ids, "test": ids}; for one that came with an ordinary split,
+own_split.json: {"train": ids, "validation": ids, "test": ids}. Design section 3.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -45,11 +47,14 @@ def main(argv: list[str] | None = None) -> None:
         write_jsonl(folder / "examples.jsonl", corpus.examples)
         labels.write(folder / "labels.json")
         write_json(folder / "corpus.json", benchmarks.describe(corpus))
-        if corpus.reference is not None:
-            ids = defaultdict(list)
-            for example_id, split in corpus.reference.items():
-                ids[split].append(example_id)
-            write_json(folder / "reference.json", ids)
+        for name, part_of in (("reference", corpus.reference), ("own_split", corpus.own_split)):
+            if part_of is not None:
+                ids = defaultdict(list)
+                for example_id, part in part_of.items():
+                    ids[part].append(example_id)
+                write_json(folder / f"{name}.json", ids)
+    for note in corpus.notes:
+        print(f"note: {note}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:

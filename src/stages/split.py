@@ -30,10 +30,11 @@ def main(argv: list[str] | None = None) -> None:
     options = params.load(args.params, PARAMS, benchmark=args.benchmark)["split"]
     labels = Labels.read(args.raw / "labels.json")
     examples = read_jsonl(args.raw / "examples.jsonl", len(labels))
-    published = args.raw / "reference.json"
-    parts = split_corpus(
-        examples, labels, options, read_json(published, shapes.Reference) if published.exists() else None
+    published, own = (
+        read_json(path, shapes.Reference) if path.exists() else None
+        for path in (args.raw / "reference.json", args.raw / "own_split.json")
     )
+    parts = split_corpus(examples, labels, options, published, own)
     write(args.out, parts, examples, labels, options)
 
 

@@ -21,7 +21,8 @@ class Corpus:
     """All texts of a corpus, before any split of ours.
 
     `reference`: id -> "train" | "support" | "test" of a released compositional split, or None. `phrase_sets`: named alternatives
-    to the label names, one phrase per label. `dropped`: reason -> number of rows that were left out.
+    to the label names, one phrase per label. `dropped`: reason -> number of rows that were left out. `own_split`: id -> "train" | "validation" |
+    "test" of an ordinary split that the corpus came with, or None. `notes`: what its owner should know.
     """
 
     examples: list[Example]
@@ -29,6 +30,8 @@ class Corpus:
     reference: dict[str, str] | None = None
     phrase_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
+    own_split: dict[str, str] | None = None
+    notes: tuple[str, ...] = ()
 
     def labels_with(self, phrases: Mapping[str, str] | str | None) -> Labels:
         """The inventory with the phrases of a benchmark's `label_phrases`: a named set, single replacements, or none."""
@@ -70,8 +73,12 @@ def tsv_rows(path: Path, header: Sequence[str]) -> Iterator[tuple[int, list[str]
         yield number, values
 
 
-def csv_rows(path: Path, delimiter: str, needed: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Number of its last line and values by column of every row of a CSV file with a header; blank lines are skipped."""
+def csv_rows(
+    path: Path, delimiter: str, needed: Iterable[str], ragged: bool = False
+) -> Iterator[tuple[int, dict[str, str] | str]]:
+    """Number of its last line and values by column of every row of a CSV file with a header; blank lines are skipped.
+
+    A row with another number of columns is an InputError, or with `ragged` a sentence that says so in the place of its values."""
     reader = csv.reader((f"{line}\n" for _, line in lines(path)), delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
@@ -82,10 +89,14 @@ def csv_rows(path: Path, delimiter: str, needed: Iterable[str]) -> Iterator[tupl
             if not values:
                 continue
             if len(values) != len(header):
-                raise InputError(
-                    f"{path}:{reader.line_num}: {len(values)} columns, the header has {len(header)}; "
-                    "quote values that contain the delimiter, a quote or a line break"
+                fault = (
+                    f"{len(values)} columns, the header has {len(header)}; quote values that contain the delimiter, a quote or a "
+                    "line break"
                 )
+                if not ragged:
+                    raise InputError(f"{path}:{reader.line_num}: {fault}")
+                yield reader.line_num, fault
+                continue
             yield reader.line_num, dict(zip(header, values, strict=True))
     except csv.Error as error:
         raise InputError(f"{path}:{reader.line_num}: not valid CSV ({error}); mend the line") from None
