@@ -102,6 +102,13 @@ class DynamicsFacts(TypedDict):
     ids: list[str]
 
 
+class Thresholds(TypedDict):
+    """thresholds.json of an exported classifier"""
+
+    default: Number
+    tuned: dict[str, Number]
+
+
 class Epoch(TypedDict):
     trained_parameters: int
     epoch: NotRequired[int]

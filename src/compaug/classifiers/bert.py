@@ -18,8 +18,9 @@ ROLES = ("encoder",)
 
 def build(encoder: nn.Module, facts: Mapping) -> body.BertClassifier:
     settings = facts["settings"]
+    middle = body.prediction_head(encoder.config) if settings.get("prediction_head") else ()
     return body.BertClassifier(
-        encoder, facts["n_labels"], settings["head_hidden"], settings["dropout"], settings["pool"]
+        encoder, facts["n_labels"], settings["head_hidden"], settings["dropout"], settings["pool"], middle
     )
 
 

@@ -237,11 +237,17 @@ class BertClassifier(nn.Module):
     """The state of the text goes to one two-way head per label; all heads are one matrix product."""
 
     def __init__(
-        self, encoder: nn.Module, n_labels: int, head_hidden: int = 0, dropout: float = 0.0, pool: str = "cls"
+        self,
+        encoder: nn.Module,
+        n_labels: int,
+        head_hidden: int = 0,
+        dropout: float = 0.0,
+        pool: str = "cls",
+        middle: Sequence[nn.Module] = (),
     ) -> None:
         super().__init__()
         self.backbone, self.n_labels, self.pool = encoder, n_labels, pool
-        self.heads = two_way_heads(encoder.config.hidden_size, n_labels, head_hidden, dropout)
+        self.heads = two_way_heads(encoder.config.hidden_size, n_labels, head_hidden, dropout, middle)
 
     def states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Token states of the encoder.  # [B, T, H]"""
@@ -275,7 +281,24 @@ def _mean(states: Tensor, attention_mask: Tensor) -> Tensor:
 POOLS = {"cls": _of_cls, "mean": _mean}
 
 
-def two_way_heads(width: int, n_labels: int, hidden: int, dropout: float) -> nn.Sequential:
-    """From a state [B, width] to two scores a label [B, 2 n_labels]; `hidden` 0: linear heads."""
-    middle = [nn.Linear(width, hidden), nn.Tanh()] if hidden else []
+def prediction_head(config) -> list[nn.Module]:
+    """What `ModernBertForSequenceClassification` has between a text's state and its linear layer, so that transformers can open a classifier
+    that was trained with it.  # [B, H] to [B, H]. InputError for another encoder."""
+    if config.model_type != "modernbert":
+        raise InputError(
+            f"classifiers.bert.prediction_head: the encoder is a {config.model_type}, which needs none; set it to null"
+        )
+    width = config.hidden_size
+    return [
+        nn.Linear(width, width, bias=False),
+        nn.GELU(),
+        nn.LayerNorm(width, eps=config.norm_eps, bias=config.norm_bias),
+    ]
+
+
+def two_way_heads(
+    width: int, n_labels: int, hidden: int, dropout: float, middle: Sequence[nn.Module] = ()
+) -> nn.Sequential:
+    """From a state [B, width] to two scores a label [B, 2 n_labels]; `hidden` 0: linear heads, behind the layers `middle`."""
+    middle = [nn.Linear(width, hidden), nn.Tanh()] if hidden else middle
     return nn.Sequential(nn.Dropout(dropout), *middle, nn.Linear(hidden or width, 2 * n_labels))

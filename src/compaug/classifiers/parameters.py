@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from compaug.blocks import LATER, Amount, Block, Count, Length, Paced, Positive, Probability, Rate, Share, Words
 
@@ -62,6 +62,15 @@ class Bert(Pooled):
     """Spec section 10.1."""
 
     head_hidden: Count
+    prediction_head: Annotated[bool | None, LATER] = (
+        None  # ModernBERT's own head before the labels' heads: transformers opens it
+    )
+
+    @model_validator(mode="after")
+    def _one_middle(self) -> Bert:
+        if self.prediction_head and self.head_hidden:
+            raise ValueError("prediction_head and head_hidden are two middle layers; set one of them")
+        return self
 
 
 class BertP(Classifier):

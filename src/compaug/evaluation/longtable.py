@@ -18,6 +18,9 @@ from compaug.evaluation import gains, packed, results
 from compaug.evaluation.statistics import Summary, summarise
 from compaug.records import InputError, digest, read_json
 
+pd.set_option(
+    "mode.string_storage", "python"
+)  # pandas would store words otherwise where pyarrow is installed, which datasets needs
 LONG = "results.csv.gz"
 REMEDY = "`make tables` writes it again"
 FILES = {LONG: results.COLUMNS, "gains.csv": gains.COLUMNS, "confusions.csv": results.CONFUSION_COLUMNS}

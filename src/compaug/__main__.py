@@ -1,0 +1,5 @@
+"""python -m compaug: the same as `compaug`."""
+
+from compaug.cli import main
+
+main()

@@ -1,0 +1,123 @@
+"""compaug inspect, predict, export: ways in and out for somebody's own corpus. DVC runs what lies between.
+
+Each command is a few lines over `compaug.own`; libraries that are slow to import are loaded after the cheap checks.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from compaug.records import InputError, Labels, atomic_dir, check_file, read_jsonl
+
+MODEL, SPLIT = Path("models/run/augmented"), Path("data/splits/run")
+SELECTED, PREDICTIONS = Path("data/selected/run/augmented.jsonl"), Path("reports/run/augmented.jsonl.gz")
+
+app = typer.Typer(
+    help="Your own corpus: what is in a file, labels for new texts, texts and classifier to take home.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+class What(StrEnum):
+    everything = "everything"
+    texts = "texts"
+    classifier = "classifier"
+
+
+class Format(StrEnum):
+    parquet = "parquet"
+    csv = "csv"
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="folder of a classifier, such as models/run/augmented")],
+    file: Annotated[Path, typer.Argument(help="texts: .csv, .tsv, .jsonl, .json, .parquet or .arrow")],
+    out: Annotated[Path, typer.Option(help=".csv or .jsonl to write")],
+    text_column: Annotated[str, typer.Option(help="its column of texts")] = "text",
+    labels: Annotated[Path, typer.Option(help="labels.json of the classifier's split")] = SPLIT / "labels.json",
+    threshold: Annotated[float, typer.Option(help="a label is given above this probability", min=0, max=1)] = 0.5,
+    thresholds: Annotated[Path | None, typer.Option(help="thresholds.json of `compaug export`: one a label")] = None,
+) -> None:
+    """Label names and probabilities for every text of a file."""
+    from compaug.own import names, predict
+
+    _check_out(out, (".csv", ".jsonl"), file)
+    known = names.names_of(model, labels)
+    least = predict.read_thresholds(thresholds, known) if thresholds else [threshold] * len(known)
+    numbers, texts = predict.read_texts(file, text_column)
+    rows = list(predict.predictions(model, known, numbers, texts, least))
+    predict.write(out, known, rows)
+    empty = sum(not row["labels"] for row in rows)
+    print(f"{out}: {len(rows):,} texts, {empty:,} without a label above the threshold")
+
+
+@app.command()
+def export(
+    out: Annotated[Path, typer.Argument(help="folder to write: texts/ and classifier/ in it")],
+    what: Annotated[What, typer.Option(help="both, or one of them")] = What.everything,
+    format: Annotated[Format, typer.Option(help="of the texts")] = Format.parquet,
+    model: Annotated[Path, typer.Option(help="folder of the classifier")] = MODEL,
+    split: Annotated[Path, typer.Option(help="folder of the split")] = SPLIT,
+    selected: Annotated[Path, typer.Option(help="kept synthetic texts")] = SELECTED,
+    predictions: Annotated[Path, typer.Option(help="the classifier's predictions, for its thresholds")] = PREDICTIONS,
+) -> None:
+    """The synthetic texts and all training rows as a data set; the classifier as a folder that plain transformers opens."""
+    from compaug.own import export
+
+    labels = Labels.read(split / "labels.json")
+    if what != What.texts:
+        from compaug.own import names
+
+        names.names_of(model, split / "labels.json")
+        export.check(model)
+    with atomic_dir(out) as folder:
+        if what != What.classifier:
+            (folder / "texts").mkdir()
+            real = [e for part in ("train", "support") for e in read_jsonl(split / f"{part}.jsonl", len(labels))]
+            parts = dict(export.parts_of(real, read_jsonl(selected, len(labels))))
+            export.texts(parts, labels, format, folder / "texts")
+        if what != What.texts:
+            from compaug.evaluation import decoding
+            from compaug.evaluation.predictions import read
+            from compaug.own.predict import DEFAULT
+
+            (folder / "classifier").mkdir()
+            found = read(predictions, len(labels))
+            tuned = decoding.tune_thresholds(found.validation, found.validation_gold, DEFAULT)
+            by_name = {name: round(float(t), 6) for name, t in zip(labels.names, tuned, strict=True)}
+            export.classifier(model, labels.names, by_name, DEFAULT, folder / "classifier")
+    print(f"{out}: {', '.join(sorted(path.name for path in out.iterdir() if path.is_dir()))}; each has a README.md")
+
+
+def _check_out(out: Path, kinds: tuple[str, ...], source: Path) -> None:
+    if out.suffix not in kinds:
+        raise InputError(f"--out {out}: the name must end in {' or '.join(kinds)}")
+    if out.resolve() == source.resolve():
+        raise InputError(f"--out {out}: is the file that is read; give another path")
+    check_file(out)
+
+
+def main() -> None:
+    """What the user can mend is one line on standard error, never a traceback."""
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        app()
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        print(f"error: {error.filename or 'file system'}: {error.strerror}", file=sys.stderr)
+        sys.exit(2)

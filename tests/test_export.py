@@ -1,0 +1,279 @@
+"""What leaves the project: a classifier that plain transformers opens with the same probabilities, texts that datasets loads, labels for new
+texts."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from test_bert import LABELS, SETTINGS, examples, write_encoder
+
+from compaug import classifiers, cli
+from compaug.backbones import prepare
+from compaug.benchmarks.parameters import Backbone
+from compaug.classifiers.parameters import Bert, Dbloss
+from compaug.evaluation import predictions
+from compaug.own import export
+from compaug.records import Example, InputError, Labels, read_json, write_jsonl
+
+TINY = {
+    "layers": 2,
+    "hidden": 32,
+    "heads": 2,
+    "vocab": 300,
+    "max_positions": 48,
+    "epochs": 1,
+    "lr": 0.01,
+    "batch_size": 8,
+}
+NAMES = Labels(("Joy & co", "love", "fear"), LABELS.phrases)
+TEXTS = [e.text for e in examples(12)] + ["darling " * 60, "unheard-of words", "x"]
+# A fresh process that cannot import this package, and opens the folder as anybody would.
+PLAIN = """
+import json, sys
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
+folder, texts = sys.argv[1], json.loads(sys.stdin.read())
+tokenizer = AutoTokenizer.from_pretrained(folder)
+model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+inputs = tokenizer(texts, truncation=True, padding=True, return_tensors="pt")
+with torch.no_grad():
+    found = model(**inputs).logits.sigmoid().tolist()
+piped = pipeline("text-classification", folder, top_k=None, truncation=True)(texts)
+piped = [{one["label"]: one["score"] for one in row} for row in piped]
+assert not any(name.startswith("compaug") for name in sys.modules)
+print(json.dumps({"found": found, "piped": piped, "type": type(model).__name__, "problem": model.config.problem_type}))
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path) -> Path:
+    """A tiny ModernBERT, as the pipeline makes it."""
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    prepare("encoder", Backbone(kind="tiny", **TINY), TEXTS * 4, folder, 0, tmp_path / "work")
+    return folder
+
+
+def trained(folder: Path, encoder: Path, name: str = "bert", **changes) -> Path:
+    settings = {"epochs": 12, **changes}
+    if name == "dbloss":
+        schema = Dbloss.model_fields
+        settings |= {"gamma": 2.0, "negative_scale": 2.0, "bias_scale": 0.05}
+        settings |= {"weight_offset": 0.1, "weight_slope": 10.0, "weight_centre": 0.9}
+        made = Dbloss(**{k: v for k, v in dict(SETTINGS).items() if k in schema} | settings)
+    else:
+        made = Bert(**dict(SETTINGS) | settings)
+    labels = Labels(NAMES.names, LABELS.phrases)
+    classifiers.load(name).train(examples(), labels, made, encoder, folder, seed=1)
+    return folder
+
+
+def opened_plainly(folder: Path) -> dict:
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", PLAIN, str(folder)],
+        input=json.dumps(TEXTS), capture_output=True, text=True, check=False, cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+CASES = {
+    "bert": ("bert", "write", {}, "ElectraForSequenceClassification"),
+    "dbloss": ("dbloss", "write", {}, "ElectraForSequenceClassification"),
+    "tiny, mean": ("bert", "tiny", {"prediction_head": True, "pool": "mean"}, "ModernBertForSequenceClassification"),
+    "tiny, cls": ("bert", "tiny", {"prediction_head": True}, "ModernBertForSequenceClassification"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_plain_transformers_opens_the_classifier_and_finds_the_same_probabilities(
+    tmp_path, in_a_temporary_folder, tiny, case
+):
+    name, kind, changes, architecture = CASES[case]
+    encoder = tiny if kind == "tiny" else write_encoder(tmp_path / "encoder")
+    model = trained(tmp_path / "model", encoder, name, **changes)
+    ours = classifiers.load(name).predict(model, TEXTS)
+    assert np.ptp(ours) > 0.2  # it has learned to tell texts apart
+    export.classifier(model, NAMES.names, dict.fromkeys(NAMES.names, 0.4), 0.5, tmp_path)
+    plain = opened_plainly(tmp_path)
+    assert (plain["type"], plain["problem"]) == (architecture, "multi_label_classification")
+    np.testing.assert_allclose(plain["found"], ours, atol=1e-6)
+    for row, found in zip(plain["piped"], ours, strict=True):
+        np.testing.assert_allclose([row[name] for name in NAMES.names], found, atol=1e-6)
+    assert read_json(tmp_path / "thresholds.json") == {"default": 0.5, "tuned": dict.fromkeys(NAMES.names, 0.4)}
+    card = (tmp_path / "README.md").read_text()
+    assert "Joy & co" in card and architecture in card and "after 32 tokens" in card
+
+
+def test_many_labels_are_exact_up_to_half_the_width(tmp_path):
+    """gelu(z) - gelu(-z) = z for logits of any size."""
+    from transformers import BertConfig, BertModel
+
+    torch.manual_seed(0)
+    sizes = {
+        "vocab_size": 64,
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+    }
+    encoder = BertModel(BertConfig(**sizes, max_position_embeddings=8), add_pooling_layer=False).eval()
+    weight, bias = torch.randn(8, 16) * 5, torch.randn(8) * 5
+    wrapped = torch.nn.Module()
+    wrapped.backbone = encoder
+    made = export._as_electra(tmp_path, wrapped, {"pool": "cls"}, weight, bias).eval()
+    ids, mask = torch.randint(64, (6, 8)), torch.ones(6, 8, dtype=torch.long)
+    with torch.no_grad():
+        logits = encoder(ids, mask).last_hidden_state[:, 0] @ weight.T + bias
+        assert logits.abs().max() > 20
+        torch.testing.assert_close(made(ids, mask).logits, logits, atol=1e-4, rtol=1e-6)
+        torch.testing.assert_close(made(ids, mask).logits.sigmoid(), logits.sigmoid(), atol=1e-6, rtol=0)
+    with pytest.raises(InputError, match="9 labels need an encoder of width 18, and this one has 16"):
+        export._as_electra(tmp_path, wrapped, {"pool": "cls"}, torch.zeros(9, 16), torch.zeros(9))
+
+
+def test_what_would_give_other_numbers_is_refused_in_one_line(tmp_path, in_a_temporary_folder, tiny):
+    encoder = write_encoder(tmp_path / "encoder")
+    refused = {
+        "a linear head on a ModernBERT is no model of transformers": trained(tmp_path / "a", tiny, pool="mean"),
+        "it reads the mean of a BERT's states": trained(tmp_path / "b", encoder, pool="mean"),
+        "its heads have a hidden layer": trained(tmp_path / "c", encoder, head_hidden=4),
+    }
+    for said, model in refused.items():
+        (tmp_path / "out").mkdir(exist_ok=True)
+        with pytest.raises(InputError, match=said) as caught:
+            export.classifier(model, NAMES.names, {}, 0.5, tmp_path / "out")
+        assert "\n" not in str(caught.value) and not any((tmp_path / "out").iterdir())
+    with pytest.raises(InputError, match="prediction_head: the encoder is a bert, which needs none"):
+        trained(tmp_path / "d", encoder, prediction_head=True)
+    with pytest.raises(InputError, match="this is no classifier that was trained here"):
+        export.check(tmp_path)
+
+
+# ---------------------------------------------------------------- the commands
+
+
+@pytest.fixture
+def run(tmp_path, in_a_temporary_folder) -> Path:
+    """What a finished run leaves, in a working directory."""
+    split = tmp_path / "data/splits/run"
+    NAMES.write(split / "labels.json")
+    rows = examples()
+    write_jsonl(split / "train.jsonl", rows[:20])
+    write_jsonl(split / "support.jsonl", [Example("s", 'a, "b"\nc', (0, 1), "support")])
+    kept = [
+        Example("g1", "darling 你好", (1,), "ls_pt", (1,), 3, 0.5),
+        Example("g2", "shiver", (2,), "ls_pt", (0, 2), 3, 1.0),
+    ]
+    write_jsonl(tmp_path / "data/selected/run/augmented.jsonl", kept)
+    model = trained(tmp_path / "models/run/augmented", write_encoder(tmp_path / "encoder"))
+    found = classifiers.load("bert").predict(model, [e.text for e in rows[20:]]).tolist()
+    held = [{"id": e.id, "split": "validation", "probabilities": p, "labels": list(e.labels), "source": "train"}
+            for e, p in zip(rows[20:], found, strict=True)]  # fmt: skip
+    header = {"learned": {}, "train": {}, "support": {}, "n_train": 21, "n_synthetic": 2, "losses": []}
+    predictions.write(tmp_path / "reports/run/augmented.jsonl.gz", header, held)
+    return tmp_path
+
+
+def compaug(*words: str) -> None:
+    cli.app([*words], standalone_mode=False)
+
+
+@pytest.mark.parametrize("format", export.FORMATS)
+def test_exported_texts_load_as_a_data_set_with_names_request_and_score(run, format, monkeypatch):
+    datasets = pytest.importorskip("datasets")
+    compaug("export", "home", "--what", "texts", "--format", format)
+    load = lambda name: datasets.load_dataset("home/texts", name, split="train", cache_dir=str(run / "cache"))
+    synthetic, train = load("synthetic"), load("train")
+    cell = (lambda value: json.loads(value)) if format == "csv" else (lambda value: value)
+    assert [
+        (row["text"], cell(row["labels"]), cell(row["requested"]), row["source"], row["score"]) for row in synthetic
+    ] == [
+        ("darling 你好", ["love"], ["love"], "ls_pt", 0.5),
+        ("shiver", ["fear"], ["Joy & co", "fear"], "ls_pt", 1.0),
+    ]
+    assert len(train) == 23 and train[20]["text"] == 'a, "b"\nc' and train[20]["score"] is None
+    card = (run / "home/texts/README.md").read_text()
+    assert "| `train` | 23 | 2 | ls_pt, support, train |" in card
+
+
+def test_exported_texts_can_be_somebodys_own_corpus_again(run):
+    from compaug.benchmarks import tabular
+
+    for format in export.FORMATS:
+        compaug("export", format, "--what", "texts", "--format", format)
+        read = tabular.read({}, {"path": f"{format}/texts/train.{format}", "label_column": "labels", "id_column": "id"})
+        assert len(read.examples) == 23 and set(read.labels.names) == set(NAMES.names)
+
+
+def test_both_are_exported_whole_and_what_a_user_has_is_not_replaced(run):
+    compaug("export", "home")
+    assert {path.name for path in (run / "home/classifier").iterdir()} >= {
+        "config.json",
+        "model.safetensors",
+        "thresholds.json",
+    }
+    compaug("export", "home", "--what", "texts")  # written by ourselves, so it may be replaced
+    assert not (run / "home/classifier").exists()
+    (run / "home/mine.txt").write_text("mine")
+    with pytest.raises(InputError, match="home: holds mine.txt"):
+        compaug("export", "home")
+
+
+def test_new_texts_get_names_and_probabilities(run):
+    with (run / "new.csv").open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([["body", "n"], ["sunny today", 1], ["darling, shiver", 2], ["again", 3]])
+    expected = classifiers.load("bert").predict(
+        Path("models/run/augmented"), ["sunny today", "darling, shiver", "again"]
+    )
+    for out in ("out.csv", "out.jsonl"):
+        compaug("predict", "models/run/augmented", "new.csv", "--out", out, "--text-column", "body")
+    rows = [json.loads(line) for line in (run / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    for row, found in zip(rows, expected, strict=True):
+        np.testing.assert_allclose([row["probabilities"][name] for name in NAMES.names], found, atol=1e-6)
+        assert row["labels"] == [name for name in NAMES.names if row["probabilities"][name] > 0.5]
+    with (run / "out.csv").open(encoding="utf-8", newline="") as stream:
+        table = list(csv.DictReader(stream))
+    assert [row["line"] for row in table] == ["2", "3", "4"] and table[1]["text"] == "darling, shiver"
+    assert [row["labels"].split(";") if row["labels"] else [] for row in table] == [row["labels"] for row in rows]
+    compaug("export", "home", "--what", "classifier")
+    home = "home/classifier/thresholds.json"
+    compaug(
+        "predict", "models/run/augmented", "new.csv", "--out", "t.csv", "--text-column", "body", "--thresholds", home
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("models/run", "new.csv", "--out", "o.csv"), "models/run: no classifier.json"),
+        (("models/run/augmented", "new.csv", "--out", "o.txt"), "the name must end in .csv or .jsonl"),
+        (("models/run/augmented", "new.csv", "--out", "new.csv"), "is the file that is read"),
+        (("models/run/augmented", "new.csv", "--out", "o.csv"), "new.csv:1: no column 'text'; there are: body"),
+        (
+            ("models/run/augmented", "bad.jsonl", "--out", "o.csv"),
+            "2 of 3 rows cannot be used: 1 x 'text' is not a string",
+        ),
+        (("models/run/augmented", "gone.csv", "--out", "o.csv"), "gone.csv: no such file"),
+        (
+            ("models/run/augmented", "new.csv", "--out", "o.csv", "--labels", "other.json"),
+            "its 1 labels are not the 3 of",
+        ),
+    ],
+)
+def test_what_predict_cannot_do_is_one_line_and_writes_nothing(run, words, said):
+    (run / "new.csv").write_text("body\nsunny\n")
+    (run / "bad.jsonl").write_text('{"text": "x"}\n{"text": " "}\n{"text": 3}\n')
+    Labels(("a",), ("a",)).write(run / "other.json")
+    before = (run / "new.csv").read_bytes()
+    with pytest.raises(InputError, match=said) as caught:
+        compaug("predict", *words)
+    assert "\n" not in str(caught.value)
+    assert (run / "new.csv").read_bytes() == before and not list(run.glob("o.*"))
