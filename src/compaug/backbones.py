@@ -160,12 +160,14 @@ def joined(prompt: str, text: str) -> str:
 
 
 def _wordpiece(texts: Sequence[str], spec) -> BertTokenizer:
-    """A lower-casing WordPiece tokenizer; characters beyond the most frequent quarter of the vocabulary become [UNK].
+    """A WordPiece tokenizer that lower-cases and drops accents, or with `spec.cased` leaves letters as they are; characters beyond the most
+    frequent quarter of the vocabulary become [UNK].
 
     The trainer numbers continuation characters in the order of a hash map, which differs from run to run, and ties
     between merges follow these numbers; so the characters are given to it in a fixed order.
     """
-    blank = BertTokenizer()
+    normal = {"do_lower_case": False, "strip_accents": False} if spec.cased else {}
+    blank = BertTokenizer(**normal)
     words = Counter(word for text in texts for word in _words(blank.backend_tokenizer, text))
     pieces: Counter[str] = Counter()
     for word, count in words.items():
@@ -181,7 +183,7 @@ def _wordpiece(texts: Sequence[str], spec) -> BertTokenizer:
     spelled = sorted(word for word in words if frequent.issuperset(_characters(word)))
     learner = blank.backend_tokenizer
     learner.train_from_iterator((" ".join([word] * words[word]) for word in spelled), trainer)
-    return BertTokenizer(vocab=learner.get_vocab(), model_max_length=spec.max_positions)
+    return BertTokenizer(vocab=learner.get_vocab(), model_max_length=spec.max_positions, **normal)
 
 
 def _words(tokenizer, text: str) -> list[str]:

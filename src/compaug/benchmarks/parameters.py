@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from compaug.blocks import Block, Positive, Rate, Words
+from compaug.blocks import LATER, Block, Positive, Rate, Words
 
 GRAMMARS = ("diagnostic",)  # readers of corpora made from a known grammar (benchmarks.oracle_for)
 
@@ -38,6 +38,7 @@ class Backbone(Block):
     lr: Rate | None = None
     batch_size: Positive | None = None
     pretraining: Literal["prompted", "texts"] | None = None  # of a decoder and a sequence-to-sequence model
+    cased: Annotated[bool | None, LATER] = None  # of an encoder: its tokens keep case and accents; without it ü is u
 
     @model_validator(mode="after")
     def _complete(self) -> Backbone:
@@ -51,8 +52,9 @@ class Backbone(Block):
             if key not in needed[self.kind] and getattr(self, key) is not None:
                 kinds = " and ".join(kind for kind, keys in needed.items() if key in keys)
                 raise ValueError(f"`{key}` belongs to kind {kinds}, not to {self.kind}; remove it")
-        if self.kind != "tiny" and self.pretraining:
-            raise ValueError(f"`pretraining` belongs to kind tiny, not to {self.kind}; remove it")
+        for key in ("pretraining", "cased"):
+            if self.kind != "tiny" and getattr(self, key):
+                raise ValueError(f"`{key}` belongs to kind tiny, not to {self.kind}; remove it")
         if self.kind == "tiny" and self.hidden % self.heads:
             raise ValueError(f"hidden {self.hidden} is not a multiple of heads {self.heads}")
         return self
@@ -66,6 +68,8 @@ class Backbones(Block):
     @model_validator(mode="after")
     def _pretraining(self) -> Backbones:
         for role in ("decoder", "seq2seq"):
+            if getattr(self, role).cased:
+                raise ValueError(f"{role}: `cased` is the encoder's, all others keep every character; remove it")
             if getattr(self, role).kind == "tiny" and not getattr(self, role).pretraining:
                 raise ValueError(f"{role}: kind tiny needs `pretraining`: prompted (each text after its P(y)) or texts")
         if self.encoder.pretraining:

@@ -1,0 +1,315 @@
+"""What is in somebody's file, and which values of a benchmark suit it, each with its reason (`compaug inspect`).
+
+Nothing here is a law: the rules keep a corpus of some hundred rows from being asked for more than it has, and one of ten thousand from
+being measured on three combinations. The split that is proposed is tried on the corpus before it is shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from compaug.benchmarks import tabular
+from compaug.benchmarks.corpus import Corpus
+from compaug.benchmarks.rows import rows_of
+from compaug.records import InputError, Labels, text_key
+from compaug.splits import Split, split_corpus
+
+TEXTS = (
+    "text",
+    "sentence",
+    "utterance",
+    "comment",
+    "abstract",
+    "plot",
+    "content",
+    "body",
+    "message",
+    "review",
+    "document",
+)
+LABELS = ("labels", "label", "tags", "topics", "genres", "intents", "emotions", "categories", "classes", "codes")
+DELIMITERS = (";", "|", ",")
+LOOKED_AT = 500  # rows, for a guess
+
+RARE = 10  # rows; a combination with fewer is rare
+PAPER = {"compositions": 20, "support": 50, "k": 5000}
+SMALLEST_TEST = 100  # rows of D_test under which an interval of accuracy is some 20 points wide
+SEEDS = 20  # draws that are tried
+
+
+# ---------------------------------------------------------------- which columns
+
+
+def guess(path: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the tabular reader: what is `given`, and columns and delimiter from their names and first rows. InputError where they cannot
+    be told, naming the columns that there are."""
+    rows = [row.values for row in islice(rows_of(path, ()), LOOKED_AT) if row.values]
+    if not rows:
+        raise InputError(f"{path}: no rows; give the file at least one text")
+    columns = list(rows[0])
+    found = {"path": str(path)} | {key: value for key, value in given.items() if value}
+    if "text_column" not in found:
+        found["text_column"] = _named(columns, TEXTS) or _longest(rows, columns, path)
+    if not {"label_column", "label_columns"} & found.keys():
+        left = [
+            c for c in columns if c not in (found["text_column"], found.get("id_column"), found.get("split_column"))
+        ]
+        if name := _named(left, LABELS):
+            found["label_column"] = name
+        elif truth := [c for c in left if all(_is_truth(row.get(c)) for row in rows)]:
+            found["label_columns"] = truth
+        else:
+            raise InputError(
+                f"{path}: which column has the labels? There are {', '.join(columns)}; give --label-column, or --label-columns with one "
+                "0/1 column for each label"
+            )
+    if "label_column" in found and "label_delimiter" not in found:
+        cells = [row.get(found["label_column"]) for row in rows]
+        times = {mark: sum(isinstance(cell, str) and mark in cell for cell in cells) for mark in DELIMITERS}
+        if any(isinstance(cell, str) for cell in cells):
+            found["label_delimiter"] = max(DELIMITERS, key=lambda mark: times[mark])
+    return found
+
+
+def _named(columns: Sequence[str], names: Sequence[str]) -> str | None:
+    lower = {column.lower(): column for column in reversed(columns)}
+    return next((lower[name] for name in names if name in lower), None)
+
+
+def _longest(rows: Sequence[Mapping], columns: Sequence[str], path: Path) -> str:
+    size = {c: sum(len(row[c]) for row in rows if isinstance(row.get(c), str)) for c in columns}
+    if not columns or not max(size.values()):
+        raise InputError(
+            f"{path}: which column has the texts? There are {', '.join(columns) or 'none'}; give --text-column"
+        )
+    return max(columns, key=size.get)
+
+
+def _is_truth(value: object) -> bool:
+    return str(value).lower() in ("0", "1", *tabular.TRUTH)
+
+
+# ---------------------------------------------------------------- what is there
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a tokenizer reads the texts: tokens of each [n], marks included; characters that it has no token for, and those whose case or
+    accent it drops, with the number of texts that have them."""
+
+    name: str
+    room: int  # tokens that the model can take
+    lengths: np.ndarray
+    lacks: Mapping[str, int] = field(default_factory=dict)
+    texts_lacking: int = 0
+    changes: Mapping[str, int] = field(default_factory=dict)
+
+    def share_above(self, limit: int) -> float:
+        return float((self.lengths > limit).mean())
+
+    @property
+    def lacking(self) -> float:
+        return self.texts_lacking / max(len(self.lengths), 1)
+
+
+def read_with(name: str, tokenizer, room: int, texts: Sequence[str]) -> Reading:
+    """`tokenizer`: a BERT-shaped one of transformers."""
+    ids = tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
+    unknown = tokenizer.unk_token_id
+    times = Counter(character for text in texts for character in set(text) if not character.isspace())
+    lacks, changes = {}, {}
+    for character, n in times.most_common():
+        pieces = tokenizer.tokenize(character)
+        if pieces == [tokenizer.unk_token]:
+            lacks[character] = n
+        elif character.isalpha() and "".join(pieces) != character.lower() and "".join(pieces) != character:
+            changes[character] = n
+    return Reading(name, room, np.array([len(one) for one in ids]), lacks, sum(unknown in one for one in ids), changes)
+
+
+def facts(corpus: Corpus) -> dict[str, Any]:
+    """Counts of a corpus, as `shown` prints them."""
+    times = Counter(example.labels for example in corpus.examples)
+    per_label = Counter(label for example in corpus.examples for label in example.labels)
+    words = np.array([len(example.text.split()) for example in corpus.examples])
+    first: dict[str, tuple[int, ...]] = {}
+    conflicting = sum(first.setdefault(text_key(e.text), e.labels) != e.labels for e in corpus.examples)
+    names = corpus.labels.names
+    ranked = sorted(range(len(names)), key=lambda label: (per_label[label], names[label]))
+    return {
+        "rows": len(corpus.examples),
+        "labels": len(names),
+        "combinations": len(times),
+        "of_two": sum(len(labels) >= 2 for labels in times),
+        "rows_of_two": sum(n for labels, n in times.items() if len(labels) >= 2),
+        "rare": sum(n < RARE for n in times.values()),
+        "single": sum(n == 1 for n in times.values()),
+        "unlabelled": times[()],
+        "repeated": len(corpus.examples) - len(first),
+        "conflicting": conflicting,
+        "rarest_labels": [(names[label], per_label[label]) for label in ranked[:3]],
+        "commonest_labels": [(names[label], per_label[label]) for label in ranked[:-4:-1]],
+        "words": {"median": int(np.median(words)), "p95": int(np.percentile(words, 95)), "longest": int(words.max())},
+    }
+
+
+# ---------------------------------------------------------------- what suits it
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of the benchmark file, and why."""
+
+    value: Any
+    why: str
+
+
+def proposal(corpus: Corpus, encoders: Mapping[str, Reading]) -> dict[str, Value]:
+    """Values of a benchmark; `encoders` has a reading for each scale whose encoder could be asked. InputError where no combination can be held
+    out: what the corpus lacks."""
+    found = _split(corpus)
+    n_train, n_test = found.pop("n_train"), found.pop("n_test")
+    k = _rounded(min(PAPER["k"], max(50, n_train / 8)))
+    found["k"] = Value(k, f"an eighth of the {n_train:,} training texts (the paper: a tenth to a sixth)")
+    found["requested"] = Value(2 * k, "twice k, so that the filter has a choice")
+    found |= _scale(encoders)
+    found |= _lengths(encoders, found["scale"].value)
+    return found
+
+
+def _split(corpus: Corpus) -> dict[str, Any]:
+    """Held-out combinations, tried on the corpus: the first choice that gives a split, from the paper's number down."""
+    own = None
+    tested = corpus.examples
+    if corpus.own_split is not None:
+        own = {part: [i for i, p in corpus.own_split.items() if p == part] for part in ("train", "validation", "test")}
+        tested = [e for e in corpus.examples if corpus.own_split[e.id] == "test"]
+    where = "of the test rows" if own else "of the rows"
+    counts = Counter(e.labels for e in tested if len(e.labels) >= 2)
+    if not counts:
+        raise InputError("no row has two labels, so that there is no combination to hold out")
+    for least in (max(RARE, round(len(tested) / 400)), RARE, 5, 3, 2):
+        eligible = sorted((n for n in counts.values() if n >= least), reverse=True)
+        for m in range(min(PAPER["compositions"], len(eligible) // 2), 0, -1):
+            expected = m * sum(eligible) / len(eligible)
+            if expected > 0.3 * len(tested):
+                continue
+            share = [_down(0.5 * expected / len(tested)), _up(min(0.45, 2 * expected / len(tested)))]
+            support = int(min(PAPER["support"], max(5, expected // 5)))
+            options = {
+                "mode": "generate",
+                "compositions": m,
+                "support_size": support,
+                "min_count": least,
+                "test_share": share,
+            }
+            if (parts := _tried(corpus, options, own)) is None:
+                continue
+            n = {part: len(parts.positions[part]) for part in ("train", "test")}
+            few = f"; {n['test']} test rows are few: an interval will be wide" if n["test"] < SMALLEST_TEST else ""
+            return {
+                "compositions": Value(
+                    m, f"half of the {len(eligible)} combinations that can be held out, at most the paper's 20{few}"
+                ),
+                "min_count": Value(least, f"{len(eligible)} combinations of two labels or more have that many rows"),
+                "test_share": Value(
+                    share,
+                    f"these {m} hold about {expected / len(tested):.0%} {where}; a draw may have half or twice that",
+                ),
+                "support": Value(support, "the paper's 50, but no more than a fifth of the held-out rows"),
+                "n_train": n["train"],
+                "n_test": n["test"],
+            }
+    raise InputError(
+        f"no combination can be held out: of {len(counts)} with two labels or more the most frequent has {max(counts.values())} rows, and "
+        "every label must keep rows to learn from; give more rows"
+    )
+
+
+def _tried(corpus: Corpus, options: Mapping[str, Any], own: Mapping | None):
+    """The split with the seed of the file, or None where the corpus cannot give it."""
+    try:
+        return split_corpus(corpus.examples, corpus.labels, Split(**options, seed=0), own=own)
+    except InputError:
+        return None
+
+
+def _scale(encoders: Mapping[str, Reading]) -> dict[str, Value]:
+    known = encoders.get("pretrained")
+    cased = Value(None, "letters lose case and accents, which English can bear")
+    if changes := next((r.changes for r in encoders.values() if r.changes), None):
+        cased = Value(True, f"{' '.join(list(changes)[:8])} would lose their accents")
+    if known is not None and known.lacking > 0.02:
+        some = " ".join(list(known.lacks)[:8])
+        why = f"the pretrained encoder has no token for {some}, in {known.lacking:.0%} of the texts"
+        return {"scale": Value("tiny", why), "cased": cased}
+    why = (
+        "models of two layers trained on some thousand texts learn little; MiniLM and SmolLM2 are fetched once (180 MB)"
+    )
+    return {"scale": Value("pretrained", why), "cased": cased}
+
+
+def _lengths(encoders: Mapping[str, Reading], scale: str) -> dict[str, Value]:
+    found = {}
+    for name, reading in encoders.items():
+        wanted = 16 * math.ceil(float(np.percentile(reading.lengths, 95)) / 16)
+        limit = max(32, min(wanted, 128 if name == "tiny" else 256, reading.room))
+        cut = reading.share_above(limit)
+        found[f"max_length_{name}"] = Value(
+            limit, f"cuts {cut:.1%} of the texts; 95 % have at most {wanted} tokens, rounded up to 16"
+        )
+    return found
+
+
+def _rounded(value: float) -> int:
+    """To two digits."""
+    digits = max(0, int(math.log10(value)) - 1)
+    return int(round(value / 10**digits) * 10**digits)
+
+
+def _down(share: float) -> float:
+    return math.floor(share * 1000) / 1000
+
+
+def _up(share: float) -> float:
+    return math.ceil(share * 1000) / 1000
+
+
+def lines(
+    found: Mapping[str, Any], readings: Mapping[str, Reading], proposed: Mapping[str, Value], notes: Sequence[str]
+) -> Iterator[str]:
+    """What a person reads of a file."""
+    yield (
+        f"rows: {found['rows']:,}, with {found['labels']} labels in {found['combinations']:,} combinations; {found['rows_of_two']:,} rows have two "
+        "labels or more"
+    )
+    yield f"rare: {found['rare']:,} combinations have fewer than {RARE} rows, {found['single']:,} have one"
+    for word in ("commonest", "rarest"):
+        yield f"{word} labels: {', '.join(f'{name} {n:,}' for name, n in found[f'{word}_labels'])}"
+    if found["repeated"]:
+        yield f"repeated texts: {found['repeated']:,}, of these with other labels {found['conflicting']:,}"
+    yield f"words: median {found['words']['median']}, 95 % have at most {found['words']['p95']}, the longest {found['words']['longest']:,}"
+    for name, reading in readings.items():
+        limit = proposed[f"max_length_{name}"].value
+        yield (
+            f"{reading.name}: tokens median {int(np.median(reading.lengths))}, longest {reading.lengths.max():,}; {reading.share_above(limit):.1%} of "
+            f"the texts are cut at {limit}, {reading.share_above(reading.room):.1%} would be at {reading.room}, the most that it takes"
+        )
+        if reading.lacks:
+            yield f"  it has no token for {' '.join(list(reading.lacks)[:12])} ({reading.lacking:.1%} of the texts have a word that it cannot read)"
+        if reading.changes:
+            yield f"  it reads {' '.join(list(reading.changes)[:12])} without accents"
+    yield from notes
+
+
+def labels_with_plus(labels: Labels) -> list[str]:
+    """Names that no combination's name could hold (the raw stage refuses them)."""
+    return [name for name in labels.names if "+" in name]
