@@ -27,6 +27,11 @@ app = typer.Typer(
 )
 
 
+class OnBadRows(StrEnum):
+    stop = "stop"
+    drop = "drop"
+
+
 class What(StrEnum):
     everything = "everything"
     texts = "texts"
@@ -36,6 +41,42 @@ class What(StrEnum):
 class Format(StrEnum):
     parquet = "parquet"
     csv = "csv"
+
+
+@app.command()
+def inspect(
+    file: Annotated[
+        Path, typer.Argument(help="your table: .csv, .tsv, .jsonl, .json, .parquet, .arrow or a save_to_disk folder")
+    ],
+    name: Annotated[str, typer.Option(help="of the benchmark (default: the file's name)")] = "",
+    text_column: Annotated[str, typer.Option(help="default: guessed from names and contents")] = "",
+    label_column: Annotated[
+        str, typer.Option(help="column of label names, a list or one string; default: guessed")
+    ] = "",
+    label_delimiter: Annotated[str, typer.Option(help="between names in one string; default: guessed")] = "",
+    label_columns: Annotated[str, typer.Option(help="instead: 0/1 columns, names between commas")] = "",
+    id_column: Annotated[str, typer.Option(help="default: row numbers")] = "",
+    split_column: Annotated[str, typer.Option(help="column of train, validation, test: your own split")] = "",
+    test_path: Annotated[str, typer.Option(help="or a file of test rows, FILE having the others")] = "",
+    on_bad_rows: Annotated[OnBadRows, typer.Option(help="what to do with rows that cannot be used")] = OnBadRows.stop,
+    write: Annotated[bool, typer.Option(help="write configs/benchmarks/NAME.yaml")] = False,
+) -> None:
+    """What is in a file, and a benchmark for it with a reason for each value."""
+    from compaug.own import inspection, proposed
+
+    given = {"text_column": text_column, "label_column": label_column, "label_delimiter": label_delimiter}
+    given |= {"id_column": id_column, "split_column": split_column, "test_path": test_path}
+    given |= {"label_columns": [c.strip() for c in label_columns.split(",") if c.strip()]}
+    given |= {"on_bad_rows": "drop"} if on_bad_rows == OnBadRows.drop else {}
+    target = proposed.target_of(name, file, write)
+    made = proposed.inspected(file, inspection.guess(file, given), target)
+    print("\n".join(made.said), end="\n\n")
+    if not write:
+        print(made.text, end="")
+        print("\n(--write puts this into " + f"{target})", file=sys.stderr)
+        return
+    proposed.write(target, file, made.text)
+    print(f"{target} is written; read it, then\n  {made.command}")
 
 
 @app.command()

@@ -1,0 +1,208 @@
+"""`compaug inspect`: what is in a file is told, and the benchmark that it proposes is one that the pipeline takes."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from compaug import cli, params
+from compaug.benchmarks import diagnostic, tabular
+from compaug.benchmarks.corpus import Corpus
+from compaug.own import inspection, proposed
+from compaug.records import Example, InputError, Labels, read_json
+from compaug.splits import Split, split_corpus
+from stages import raw, split
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch) -> Path:
+    """A repository's parameters, and the user's folder."""
+    shutil.copytree(ROOT / "configs", tmp_path / "configs")
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    (tmp_path / "data/own").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def table(path: Path, rows, header=("message", "tags")) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([header, *rows])
+    return path
+
+
+def made(size: int, seed: int = 3) -> list[tuple[str, str]]:
+    examples, labels = diagnostic.read({"size": size}, seed=seed)
+    return [(e.text, ";".join(labels.names[label] for label in e.labels)) for e in examples]
+
+
+def compaug(*words: str):
+    return CliRunner().invoke(cli.app, [*words], catch_exceptions=False)
+
+
+def reading(lengths=(8, 9, 30), **found) -> inspection.Reading:
+    return inspection.Reading("model", 128, np.array(lengths), **found)
+
+
+@pytest.mark.parametrize("size", [120, 400, 3000])
+def test_the_proposed_benchmark_runs_as_it_stands_whatever_the_corpus_size(desk, size):
+    table(desk / "data/own/calls.csv", made(size))
+    done = compaug("inspect", "data/own/calls.csv", "--write")
+    assert "dvc exp run report -S run.benchmark=calls -S run.scale=pretrained" in done.output
+    assert f"rows: {size:,}, with 8 labels" in done.output and "not fetched yet" in done.output
+    for scale in ("pretrained", "tiny"):
+        found = params.parse("params.yaml", "calls", scale)
+        assert found.split.support_size <= 50 and found.sizes.requested == 2 * found.sizes.k
+    common = ["--benchmark", "calls"]
+    raw.main([*common, "--out", "raw"])
+    split.main([*common, "--raw", "raw", "--out", "split"])
+    parts = read_json(Path("split/split.json"))
+    assert parts["compositions"]["test"] == found.split.compositions and not parts["compositions"]["shared"]
+    assert parts["examples"]["test"] >= 3 * parts["examples"]["support"]
+
+
+def test_every_value_has_a_reason_and_nothing_is_written_unless_asked(desk):
+    table(desk / "data/own/calls.csv", made(300))
+    text = compaug("inspect", "data/own/calls.csv").output
+    for key in (
+        "support_size",
+        "requested",
+        "k",
+        "compositions",
+        "min_count",
+        "test_share",
+        "max_length",
+        "epoch_share",
+    ):
+        (line, *_) = [line for line in text.splitlines() if line.strip().startswith(f"{key}:")]
+        assert len(line.partition("#")[2]) > 15, key
+    assert "scales: # this corpus: pretrained, because" in text
+    assert not (desk / "configs/benchmarks/calls.yaml").exists()
+
+
+def test_a_benchmark_that_is_there_is_never_replaced_and_a_committed_name_is_not_taken(desk):
+    table(desk / "data/own/semeval.csv", made(300))
+    compaug("inspect", "data/own/semeval.csv", "--write")
+    mine = desk / "configs/benchmarks/my_semeval.yaml"
+    assert mine.exists()
+    before = mine.read_bytes()
+    for name in ("my_semeval", "semeval"):
+        with pytest.raises(InputError, match=f"{name}.yaml: there already; give --name"):
+            compaug("inspect", "data/own/semeval.csv", "--name", name, "--write")
+    with pytest.raises(InputError, match="cannot name a benchmark"):
+        compaug("inspect", "data/own/semeval.csv", "--name", "../up", "--write")
+    assert mine.read_bytes() == before
+    table(desk / "else.csv", made(300))
+    with pytest.raises(InputError, match="else.csv: copy it into data/own first"):
+        compaug("inspect", "else.csv", "--write")
+    assert not (desk / "configs/benchmarks/else.yaml").exists()
+
+
+def test_columns_and_delimiter_are_found_by_their_names_and_contents(tmp_path):
+    path = table(
+        tmp_path / "a.csv", [("7", "a long enough text", "x|y"), ("8", "another", "z")], ("n", "what", "Genres")
+    )
+    assert inspection.guess(path, {}) == {
+        "path": str(path), "text_column": "what", "label_column": "Genres", "label_delimiter": "|",
+    }  # fmt: skip
+    path = table(tmp_path / "b.csv", [("a text", "True", "0"), ("more", "False", "1")], ("text", "joy", "love"))
+    assert inspection.guess(path, {})["label_columns"] == ["joy", "love"]
+    path = table(tmp_path / "c.csv", [("a text", "x")], ("text", "what"))
+    with pytest.raises(
+        InputError, match="c.csv: which column has the labels. There are text, what; give --label-column"
+    ):
+        inspection.guess(path, {})
+    assert inspection.guess(path, {"label_column": "what"})["label_column"] == "what"
+    with pytest.raises(InputError, match="no rows"):
+        inspection.guess(table(tmp_path / "d.csv", []), {})
+
+
+def test_faults_of_the_file_are_told_before_anything_else(desk):
+    table(desk / "data/own/bad.csv", [*made(200), ("", "joy"), (" ", "joy")])
+    with pytest.raises(InputError, match="2 of 202 rows cannot be used: 2 x empty text"):
+        compaug("inspect", "data/own/bad.csv")
+    shown = compaug("inspect", "data/own/bad.csv", "--on-bad-rows", "drop").output
+    assert "2 rows are left out" in shown and 'on_bad_rows: "drop"' in shown
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 7), st.integers(30, 600))
+def test_a_split_that_is_proposed_can_be_made_and_otherwise_the_lack_is_named(seed, n_labels, size):
+    rng = np.random.default_rng(seed)
+    sets = [tuple(np.flatnonzero(rng.random(n_labels) < rng.choice([0.2, 0.5]))) for _ in range(size)]
+    sets = [tuple(map(int, some)) for some in sets]
+    names = tuple(f"l{at}" for at in range(n_labels))
+    corpus = Corpus([Example(f"x{i}", f"text {i}", y) for i, y in enumerate(sets)], Labels(names, names))
+    try:
+        found = inspection.proposal(corpus, {"tiny": reading(), "pretrained": reading()})
+    except InputError as error:
+        assert "held out" in str(error) or "hold out" in str(error)
+        return
+    options = {name: found[name].value for name in ("compositions", "min_count", "test_share")}
+    parts = split_corpus(
+        corpus.examples, corpus.labels, Split(mode="generate", seed=0, support_size=found["support"].value, **options)
+    )
+    assert parts.positions["train"] and parts.positions["test"]
+    assert found["requested"].value == 2 * found["k"].value
+
+
+def test_an_own_split_is_proposed_for_its_test_rows(desk):
+    rows = [(text, labels, "test" if at % 3 == 0 else "train") for at, (text, labels) in enumerate(made(900))]
+    path = table(desk / "data/own/calls.csv", rows, ("message", "tags", "part"))
+    shown = compaug("inspect", str(path), "--split-column", "part").output
+    assert 'split_column: "part"' in shown and "of the test rows" in shown
+
+
+def test_the_scale_follows_what_the_encoders_can_read():
+    plain = {"tiny": reading(), "pretrained": reading()}
+    assert inspection._scale(plain)["scale"].value == "pretrained"
+    chinese = inspection._scale(plain | {"pretrained": reading(lacks={"价": 3, "😂": 9}, lacking=0.9)})["scale"]
+    assert chinese.value == "tiny" and "no token for 价, in 90%" in chinese.why
+    emoji = plain | {"pretrained": reading(lacks={"😂": 9})}
+    assert inspection._scale(emoji)["scale"].value == "pretrained"
+    german = {name: reading(changes={"ü": 5}, changing=0.4) for name in plain}
+    found = inspection._scale(german)
+    assert (found["scale"].value, found["cased"].value) == ("tiny", True) and "no accents (ü)" in found["scale"].why
+
+
+def test_what_a_tokenizer_loses_is_counted(tmp_path):
+    from compaug.backbones import TOKENIZERS
+    from compaug.benchmarks.parameters import Backbone
+
+    sizes = {
+        "layers": 1,
+        "hidden": 32,
+        "heads": 2,
+        "vocab": 300,
+        "max_positions": 48,
+        "epochs": 1,
+        "lr": 0.01,
+        "batch_size": 8,
+    }
+    tokenizer = TOKENIZERS["encoder"](["so gut", "auch gut"] * 20, Backbone(kind="tiny", **sizes))
+    found = inspection.read_with("tiny", tokenizer, 48, ["so gut", "gűt Q", "好 so", "gut"])
+    assert found.lacking == 0.5 and set(found.lacks) == {"Q", "好"}
+    assert found.changing == 0.25 and set(found.changes) == {"ű"}
+    assert found.lengths.tolist() == [4, 4, 4, 3] and found.share_above(3) == 0.75
+
+
+def test_options_of_the_file_are_those_of_the_reader():
+    given = {
+        "on_bad_rows",
+        "id_column",
+        "label_columns",
+        "label_delimiter",
+        "label_column",
+        "text_column",
+        "split_column",
+        "test_path",
+    }
+    assert given <= set(tabular.Options.model_fields) and proposed.OWN == Path("data/own")
