@@ -228,7 +228,7 @@ def of_arms(kind: str, *arms: str) -> set[str]:
     return {f"{kind}@{arm}" for arm in arms or ("augmented", "oversample")}
 
 
-AFTER_TEXTS = {"quality", "evaluate", "report"}
+AFTER_TEXTS = {"quality", "evaluate", "report", "samples"}
 AFTER_SELECTION = of_arms("train_classifier") | AFTER_TEXTS
 AFTER_SYNTHESIS = of_arms("select") | AFTER_SELECTION
 TRAINED = of_arms("train_classifier", "augmented", "oversample", "baseline", "iid")

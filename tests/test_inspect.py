@@ -56,7 +56,7 @@ def reading(lengths=(8, 9, 30), **found) -> inspection.Reading:
 def test_the_proposed_benchmark_runs_as_it_stands_whatever_the_corpus_size(desk, size):
     table(desk / "data/own/calls.csv", made(size))
     done = compaug("inspect", "data/own/calls.csv", "--write")
-    assert "dvc exp run report -S run.benchmark=calls -S run.scale=pretrained" in done.output
+    assert "dvc exp run report samples -S run.benchmark=calls -S run.scale=pretrained" in done.output
     assert f"rows: {size:,}, with 8 labels" in done.output and "not fetched yet" in done.output
     for scale in ("pretrained", "tiny"):
         found = params.parse("params.yaml", "calls", scale)

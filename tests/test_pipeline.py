@@ -87,7 +87,7 @@ def test_a_changed_k_runs_selection_and_what_follows_and_metrics_diff_names_the_
     (project / "params.yaml").write_text(before)
     arms = ("augmented", "oversample")
     again = {f"{kind}@{arm}" for kind in ("select", "train_classifier") for arm in arms}
-    assert set(stages_run(output)) == again | {"evaluate", "quality", "report"}
+    assert set(stages_run(output)) == again | {"evaluate", "quality", "report", "samples"}
     assert read_json(project / "reports/metrics.json")["selection"]["n_kept"] == 5
     assert "selection.n_kept" in shell(project, "dvc", "metrics", "diff")
 
@@ -102,7 +102,7 @@ def test_an_edit_that_computes_the_same_trains_nothing_again(project):
     for name in ("classifiers/bert.py", "training.py", "records.py"):
         file = project / "src/compaug" / name
         file.write_text(file.read_text() + "# a comment\n")
-    cheap = {"raw", "split", "audit", "gold", "evaluate", "report"}  # those of seconds, for records.py
+    cheap = {"raw", "split", "audit", "gold", "evaluate", "report", "samples"}  # those of seconds, for records.py
     assert "raw" in stale() - before <= cheap
 
 

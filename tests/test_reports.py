@@ -70,6 +70,7 @@ def toy_cell(generator="ld_vae", **changes):
         "label_generator": {},
         "paper": PAPER,
         "paper_column": None,
+        "own": False,
     }
     return values | changes
 
@@ -161,6 +162,65 @@ def test_the_page_claims_nothing_when_the_interval_includes_zero_and_says_so_whe
 def test_help_is_more_than_what_repetition_gives(over_none, over_repetition, said):
     gains = [some and {"low": some[0], "high": some[1], "mean": sum(some) / 2} for some in (over_none, over_repetition)]
     assert summary._verdict(*gains) == said
+
+
+def with_details(metrics: dict | None = None, **details):
+    cell = toy_cell(details=toy_cell()["details"] | details)
+    for arm, changes in (metrics or {}).items():
+        cell["metrics"][arm] = cell["metrics"][arm] | changes
+    return cell
+
+
+def test_the_page_gives_no_verdict_on_a_classifier_that_is_no_better_than_one_answer():
+    trivial = {"answer": "joy+love", "iid_acc": 60.0}
+    assert "helped: +60.00 points" in page(with_details(trivial=trivial))
+    shown = page(with_details({"iid": {"acc": 61.0}}, trivial=trivial))
+    assert "helped" not in shown and "**No verdict on augmentation with `ld_vae`:**" in shown
+    assert "right on 61.00 % of the rows, and always answering joy+love would be on 60.00 %" in shown
+    assert "take a larger scale or more epochs" in shown
+    assert "run.scale: pretrained" in page(with_details({"iid": {"acc": 3.0}}, trivial=trivial) | {"own": True})
+
+
+def test_the_page_gives_no_verdict_where_most_answers_are_empty():
+    one = {"augmented": {"empty_rate": 20.0}, "baseline": {"empty_rate": 80.0}}
+    assert "helped: +60.00 points" in page(with_details(one))
+    shown = page(with_details({arm: {"empty_rate": 70.0} for arm in ("augmented", "baseline")}))
+    assert "No verdict" in shown and "baseline 70.00 %, augmented 70.00 %, iid 0.00 % of the rows get no label" in shown
+    assert "tuned_thresholds" in page(with_details({"iid": {"empty_rate": 51.0}}))
+
+
+def test_the_page_says_when_there_are_too_few_rows_to_tell_and_how_many_would_do():
+    wide = {"mean": 2.0, "low": -8.0, "high": 12.0, "n": 100}
+    shown = page(with_details(acc_gain=wide))
+    assert "made no difference that can be claimed" in shown
+    assert (
+        "100 test rows are too few: they show gains from about 10 points on. For 5 points some 400 rows would do"
+        in shown
+    )
+    for enough in ({"low": 1.0, "high": 30.0}, {"low": -4.0, "high": 5.0}):
+        assert "too few" not in page(with_details(acc_gain=wide | enough))
+
+
+def test_the_page_names_the_decoding_and_what_it_costs():
+    assert "Decoding" not in page(toy_cell())
+    assert "Decoding: labels above 0.5." in page(with_details(decoding={"name": "threshold", "threshold": 0.5}))
+    prior = {"name": "composition_prior", "target": "support", "weight": 0.9, "strength": 0.6}
+    assert "weight 0.9, strength 0.6: on unseen combinations it is told which there are" in page(
+        with_details(decoding=prior)
+    )
+
+
+def test_the_page_of_an_own_corpus_speaks_of_no_other_and_shows_no_text_of_it():
+    shown = page(toy_cell() | {"own": True})
+    assert "tables/verdicts.md" not in shown and "paper (" not in shown
+    assert "data/samples/run.md" in shown and "compaug export" in shown and "-S run.seed=43" in shown
+    assert "data/samples" not in page(toy_cell()) and "tables/verdicts.md" in page(toy_cell())
+
+
+def test_the_trivial_classifier_answers_what_training_has_most():
+    rows = {"iid_train": [(0,), (1, 2), (1, 2)], "iid_test": [(1, 2), (0,), (0,), (0,)]}
+    parts = {part: {f"{part}{i}": y for i, y in enumerate(some)} for part, some in rows.items()}
+    assert root_cell.trivial(gold.Gold(LABELS, parts, {})) == {"answer": "joy+love", "iid_acc": 25.0}
 
 
 def test_a_cell_without_augmentation_makes_sense_on_the_page():
@@ -280,7 +340,10 @@ def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
     assert curves[1].count("0.4") == 3 and curves[2].count("0.3") == 1
     compositions = (tmp_path / "plots" / "compositions.csv").read_text().splitlines()
     assert compositions[0] == "composition,texts,baseline,augmented,gain" and '"anger, joy",' in "\n".join(compositions)
-    coverage = read_json(tmp_path / "details.json")["coverage"]
+    details = read_json(tmp_path / "details.json")
+    assert details["trivial"] == {"answer": "joy+love", "iid_acc": 60.0}
+    assert details["decoding"] == {"name": "threshold", "threshold": 0.5}
+    coverage = details["coverage"]
     assert (coverage["in_test"], coverage["test_never_requested"]) == (1, ["anger+joy"])
 
     report_run(tmp_path, "bert")

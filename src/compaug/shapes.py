@@ -274,6 +274,13 @@ class OneComposition(TypedDict):
     n_wrong: NotRequired[int]
 
 
+class TrivialAnswer(TypedDict):
+    """The classifier that gives every iid test row the most frequent combination of the iid training rows."""
+
+    answer: str
+    iid_acc: Number
+
+
 class Details(TypedDict):
     """reports/details.json"""
 
@@ -285,6 +292,8 @@ class Details(TypedDict):
     fidelity: NotRequired[Number | None]
     samples: NotRequired[list[JudgedText]]
     unparsed: NotRequired[dict[str, Counts]]
+    trivial: NotRequired[TrivialAnswer]
+    decoding: NotRequired[dict[str, Any]]
 
 
 class Cost(TypedDict):

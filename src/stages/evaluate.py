@@ -51,6 +51,11 @@ def main(argv: list[str] | None = None) -> None:
     }
     if "oversample" in gain:
         details["acc_gain_over_oversample"] = gain["oversample"]
+    if "iid" in arms:
+        details["trivial"] = root_cell.trivial(gold)
+    prior = {name: getattr(blocks["composition_prior"], name) for name in ("target", "weight", "strength")}
+    read = {"threshold": {"threshold": evaluation.threshold}, "composition_prior": prior}.get(evaluation.decoding, {})
+    details["decoding"] = {"name": evaluation.decoding, **read}
     if written := {arm: found.unparsed for arm, found in trained.items() if found.unparsed is not None}:
         counted = {arm: {"rows": int((n > 0).sum()), "pieces": int(n.sum())} for arm, n in written.items()}
         details["unparsed"] = counted

@@ -16,7 +16,7 @@ from compaug.reports import backbone_names, summary
 from compaug.reports.paper import read_paper_values
 from stages import parser, run
 
-PARAMS = [*params.scaled("backbones"), *params.corpus("paper_column")]
+PARAMS = [*params.scaled("backbones"), *params.corpus("paper_column", "reader")]
 BELOW = "\n- "  # what is printed of the page ends before its first list: the answer and the table
 
 
@@ -35,6 +35,7 @@ def main(argv: list[str] | None = None) -> None:
     }
     cell |= {"label_generator": quality.get("label_generator", {}), "paper": read_paper_values(args.paper_values)}
     cell |= {"backbones": backbone_names(blocks["backbones"], roles), "paper_column": blocks["paper_column"]}
+    cell["own"] = blocks["reader"] == summary.OWN
     by_composition, counts = (plots.read(args.plots / f"{name}.csv") for name in ("compositions", "counts"))
     page = summary.page(cell)  # everything is read before anything is written
     figures.before_and_after(by_composition, args.figures / "accuracy")

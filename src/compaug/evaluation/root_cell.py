@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from compaug.evaluation.errors import per_composition
+from compaug.evaluation.gold import Gold
 from compaug.evaluation.metrics import DECIMALS, instance_scores, percent, rates
 from compaug.evaluation.statistics import paired_bootstrap, sign_flip_test
 from compaug.records import Labels, sub_seed
@@ -55,6 +56,15 @@ def accuracy_gain(gold: np.ndarray, augmented: np.ndarray, baseline: np.ndarray,
         "p_value": round(sign_flip_test(difference, sub_seed(seed, "sign_flip")), DECIMALS),
         "n": len(gold),
     }
+
+
+def trivial(gold: Gold) -> dict:
+    """The classifier that always answers the most frequent combination of the iid training rows: its answer, and its accuracy on the iid test
+    rows. One that has learned something is better."""
+    times = gold.compositions("iid_train")
+    answer = min(times, key=lambda key: (-times[key], key))
+    tested = gold.compositions("iid_test")
+    return {"answer": answer, "iid_acc": percent(tested[answer] / tested.total())}
 
 
 def coverage(requested: Mapping[str, int], train: Collection[str], test: Collection[str]) -> dict:

@@ -39,7 +39,10 @@ LABELS = ("labels", "label", "tags", "topics", "genres", "intents", "emotions", 
 DELIMITERS = (";", "|", ",")
 LOOKED_AT = 500  # rows, for a guess
 
-BEARABLE = 0.02  # share of texts with letters that an encoder loses
+BEARABLE = {
+    "lacking": 0.02,
+    "changing": 0.1,
+}  # shares of texts with letters that an encoder lacks, or reads without accents: some names do
 RARE = 10  # rows; a combination with fewer is rare
 PAPER = {"compositions": 20, "support": 50, "k": 5000}
 SMALLEST_TEST = 100  # rows of D_test under which an interval of accuracy is some 20 points wide
@@ -267,10 +270,11 @@ def _tried(corpus: Corpus, options: Mapping[str, Any], own: Mapping | None):
 
 def _scale(encoders: Mapping[str, Reading]) -> dict[str, Value]:
     cased = Value(None, "letters lose case and accents, which English can bear")
-    if (known := encoders.get("tiny")) and known.changing > BEARABLE:
+    if (known := encoders.get("tiny")) and known.changing > BEARABLE["changing"]:
         cased = Value(True, f"{_some(known.changes)} would lose their accents, in {known.changing:.0%} of the texts")
-    if (known := encoders.get("pretrained")) and max(known.lacking, known.changing) > BEARABLE:
-        lacks = known.lacking > BEARABLE
+    known = encoders.get("pretrained")
+    if known and any(getattr(known, name) > most for name, most in BEARABLE.items()):
+        lacks = known.lacking > BEARABLE["lacking"]
         what = f"no token for {_some(known.lacks, str.isalpha)}" if lacks else f"no accents ({_some(known.changes)})"
         share = known.lacking if lacks else known.changing
         why = f"the pretrained encoder is English and has {what}, in {share:.0%} of the texts"

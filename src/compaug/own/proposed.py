@@ -57,7 +57,7 @@ def inspected(file: Path, options: Mapping[str, Any], target: Path) -> Proposed:
     readings = _readings(corpus)
     values, found = inspection.proposal(corpus, readings), inspection.facts(corpus)
     scale = values["scale"].value
-    command = f"dvc exp run report -S run.benchmark={target.stem} -S run.scale={scale}"
+    command = f"dvc exp run report samples -S run.benchmark={target.stem} -S run.scale={scale}"
     separator = next((s for s in SEPARATORS if not any(s.strip() in name for name in corpus.labels.names)), " ; ; ")
     counts = {key: f"{found[key]:,}" for key in ("rows", "labels", "combinations")}
     facts = counts | {

@@ -5,6 +5,7 @@ The words are those of templates/summary.md; here are the rows of its tables.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from compaug.reports import NOT_REPORTED, number
@@ -16,6 +17,16 @@ CEILINGS = {
     "iid": "ceiling: Bayes, iid",
     "cg_training_prior": "ceiling: Bayes, CG, prior of training",
     "cg_target_prior": "ceiling: Bayes, CG, prior of test",
+}
+OWN = "tabular"  # the reader of a user's own corpus
+LEARNED = 2.0  # points of iid accuracy over the trivial classifier's under which nothing has been learned
+MOSTLY = 50.0  # percent of rows without a label
+SHOWABLE = 5.0  # points; an interval that is wider to either side hides effects that matter
+DECODINGS = {  # what a page calls them
+    "threshold": "labels above {threshold}",
+    "tuned_thresholds": "labels above thresholds of their own, chosen on the validation rows",
+    "composition_prior": "the composition prior, target {target}, weight {weight}, strength {strength}: on unseen combinations it is told which there "
+    "are, which costs known ones, and the iid rows are read with the training rows' own",
 }
 COLUMNS = ("jacc", "acc", "corr", "corr_set", "comp")
 KEPT = {
@@ -29,7 +40,7 @@ READINGS = 2  # of a text that are shown: an ambiguous one has many
 def page(cell: Mapping) -> str:
     """The whole page as Markdown. `cell`: benchmark, generator, classifier, seed; backbones {role: words}; metrics, details (what the stage
     evaluate wrote); selection, label_generator (side-cars of the kept texts and of the requests, {} without); paper (paper_values.yaml) and
-    paper_column."""
+    paper_column; own, whether the corpus is a user's."""
     metrics, details, augments = cell["metrics"], cell["details"], cell["generator"] != NONE
     known = ("augmented", "oversample", "baseline", "iid")
     arms = [arm for arm in known if arm in metrics and (augments or arm != "augmented")]
@@ -39,6 +50,9 @@ def page(cell: Mapping) -> str:
         **cell,
         augments=augments,
         verdict=_verdict(details["acc_gain"], details.get("acc_gain_over_oversample")),
+        no_verdict=_no_verdict(metrics, details, cell["own"]),
+        too_few=_too_few(details["acc_gain"]),
+        decoding=_decoding(details.get("decoding")),
         arms=arms,
         results=_results(cell, arms),
         errors=_errors(metrics, details.get("unparsed"), arms),
@@ -60,6 +74,48 @@ def _verdict(over_none: Mapping, over_repetition: Mapping | None) -> str:
     if over_repetition["low"] <= 0 <= over_repetition["high"]:
         return "helped, but not shown to help more than repeating the support texts"
     return f"helped, {'and more' if over_repetition['mean'] > 0 else 'but less'} than repeating the support texts"
+
+
+def _no_verdict(metrics: Mapping, details: Mapping, own: bool) -> str | None:
+    """Why nothing can be said of the texts, and what to do; None where something can. A classifier that has not learned the corpus fails on new
+    combinations as on all others."""
+    iid, trivial = metrics.get("iid"), details.get("trivial")
+    stronger = "take `run.scale: pretrained`, more rows or more epochs" if own else "take a larger scale or more epochs"
+    if iid and trivial and iid["acc"] < trivial["iid_acc"] + LEARNED:
+        return (
+            f"on the iid split the classifier is right on {number(iid['acc'])} % of the rows, and always answering {trivial['answer']} would be on "
+            f"{number(trivial['iid_acc'])} %: it has not learned the corpus, so that what it does on new combinations says nothing of "
+            f"augmentation; {stronger}"
+        )
+    empty = {
+        arm: metrics[arm]["empty_rate"]
+        for arm in ("baseline", "augmented", "iid")
+        if "empty_rate" in metrics.get(arm, {})
+    }
+    unseen = [empty[arm] for arm in ("baseline", "augmented") if arm in empty]
+    if unseen and (min(unseen) > MOSTLY or empty.get("iid", 0) > MOSTLY):
+        told = ", ".join(f"{arm} {number(rate)} %" for arm, rate in empty.items())
+        return (
+            f"most answers are empty ({told} of the rows get no label), so that accuracy counts abstentions; set `evaluation.decoding: "
+            f"tuned_thresholds` or a lower `evaluation.threshold`, or {stronger}"
+        )
+    return None
+
+
+def _too_few(gain: Mapping) -> str | None:
+    """Where an interval with zero in it is so wide that it could hide an effect: how wide, and how many rows would do."""
+    half = (gain["high"] - gain["low"]) / 2
+    if not gain["low"] <= 0 <= gain["high"] or half <= SHOWABLE:
+        return None
+    needed = math.ceil(gain["n"] * (half / SHOWABLE) ** 2 / 10) * 10
+    return (
+        f"{gain['n']} test rows are too few: they show gains from about {number(half, digits=0)} points on. For {number(SHOWABLE, digits=0)} points some "
+        f"{needed:,} rows would do: raise `split.compositions` or `split.test_share`, or give more rows."
+    )
+
+
+def _decoding(told: Mapping | None) -> str | None:
+    return DECODINGS[told["name"]].format(**told) if told else None
 
 
 def _results(cell: Mapping, arms: Sequence[str]) -> list[list]:
