@@ -20,7 +20,9 @@ class Selection(Block):
     weight: Share
     strength: Amount
     k: Count
-    labels: Annotated[Literal["teacher"] | None, LATER] = None  # soft labels of what is kept: the filter's probabilities
+    labels: Annotated[Literal["teacher"] | None, LATER] = (
+        None  # soft labels of what is kept: the filter's probabilities
+    )
 
 
 # What the article's "Bernoulli with p = 0.05" may mean: the share that stays, or, as the literature on mixout has it, the one that is mixed.
