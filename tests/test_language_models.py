@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
+from pathlib import Path
 
 import pytest
 import torch
 from toys import TASK, examples, synthesis, texts
 
+from compaug import language_models
 from compaug.generators import llm
 from compaug.generators.parameters import Llm
 from compaug.language_models import complete, local
 from compaug.pretrained import load_decoder
 from compaug.records import InputError, read_json
+from stages import cost_of
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder", "offline")
 
@@ -101,6 +105,22 @@ def test_a_replay_needs_no_model(decoder, tmp_path):
     found = ask(copy, asked, tmp_path / "store")
     shutil.rmtree(copy)
     assert ask(copy, asked, tmp_path / "store") == found
+
+
+def test_what_answers_cost_is_counted_once_and_a_replay_costs_nothing(decoder, tmp_path, monkeypatch):
+    monkeypatch.setattr(language_models, "SPENT", Counter())
+    assert language_models.spent() == {}
+    found = ask(decoder, requests(decoder), tmp_path / "store", 2)
+    spent = language_models.spent()
+    tokens = sum(one["usage"]["completion_tokens"] for one in found)
+    assert (spent["answers"], spent["at_a_time"], spent["completion_tokens"]) == (len(PROMPTS), 2, tokens)
+    assert spent["seconds"] > 0 and spent["tokens_per_second"] > 0
+    ask(decoder, requests(decoder), tmp_path / "store", 2)
+    assert language_models.spent() == spent
+    monkeypatch.chdir(tmp_path)
+    with cost_of(Path("texts.jsonl")):
+        pass
+    assert read_json(".costs/texts.json")["language_model"] == spent
 
 
 def test_messages_go_through_the_models_own_template(decoder, tmp_path):

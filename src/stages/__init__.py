@@ -109,6 +109,8 @@ def cost_of(out: Path) -> Iterator[dict]:
     if (out / "history.json").exists():
         epochs = read_json(out / "history.json", shapes.History)["epochs"]
         facts |= {"epochs": len(epochs)} | ({"trained_parameters": epochs[0]["trained_parameters"]} if epochs else {})
+    if asked := sys.modules.get("compaug.language_models"):
+        facts |= {"language_model": found} if (found := asked.spent()) else {}
     import importlib.metadata  # slow to import, and light stages need it never
 
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}

@@ -10,10 +10,14 @@ not in it. An endpoint takes messages, and no `top_k` and `stop`. Whoever answer
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from compaug.language_models.answers import is_kept, kept
+
+SPENT: Counter = Counter()  # by this process, on answers that were not kept
 
 
 def complete(
@@ -23,9 +27,24 @@ def complete(
 
     Without a missing answer neither is opened. InputError when the back end does not give all of them; what it gave is kept.
     """
-    if not all(is_kept(store, request) for request in requests):
+    if missing := [request for request in requests if not is_kept(store, request)]:
+        start = time.perf_counter()
         BACKENDS[backend](requests, params, store, decoder)
+        SPENT["seconds"] += time.perf_counter() - start
+        SPENT["at_a_time"] = params["concurrency"]
+        for request in missing:
+            usage = kept(store, request)["usage"]
+            SPENT.update({"answers": 1, **{name: tokens or 0 for name, tokens in usage.items()}})
     return [kept(store, request) for request in requests]
+
+
+def spent() -> dict[str, float]:
+    """How many answers this process has asked for, how many of them at a time, their tokens and how fast they came, for the costs of a
+    stage; {} where nothing was asked."""
+    if not SPENT["answers"]:
+        return {}
+    rate = {"tokens_per_second": round(SPENT["completion_tokens"] / max(SPENT["seconds"], 1e-9), 1)}
+    return {**SPENT, "seconds": round(SPENT["seconds"], 2), **rate}
 
 
 def _from_endpoint(requests: Sequence[Mapping], params: Mapping, store: Path, decoder: Path | None) -> None:
