@@ -64,6 +64,7 @@ def test_the_command_writes_a_report_with_every_comparison_and_no_path(tmp_path)
         "## 3. Filtering",
         "## 4. Classifiers",
         "## 5. Reading, splitting, auditing",
+        "## 6. Training LINDA",
     ]
     for variant in (
         "plain",
@@ -75,6 +76,8 @@ def test_the_command_writes_a_report_with_every_comparison_and_no_path(tmp_path)
         "raw",
         "split",
         "audit",
+        "linda",
+        "linda_prefix, plain fine-tuning",
     ):
         assert f"| {variant} | " in text
     assert f"{os.cpu_count()} CPU cores" in text and torch.__version__ in text

@@ -42,6 +42,7 @@ HEAVY = {  # script: its fingerprint
     "representations": "representations",
     "map_classifier": "map_classifier",
     "map_generator": "map_generator-{generator}",
+    "interpolation": "interpolation",
 }
 
 

@@ -178,8 +178,7 @@ def test_it_learns_a_few_texts_by_heart_and_alpha_says_which_is_written(kind, fo
     module.train(rows, TASK, params, folders[kind], tmp_path / "m", 13)
     history = read_json(tmp_path / "m" / "history.json")["epochs"]
     assert history[-1]["train"]["nll"] < 0.5 * history[0]["train"]["nll"]
-    own = {"seq2seq": tmp_path / "m"} if kind != "prefix" else folders[kind]
-    model = interpolation.load(tmp_path / "m", params, (linda_prefix if kind == "prefix" else linda).body_of, own)
+    model = (linda_prefix if kind == "prefix" else linda).opened(tmp_path / "m", params, folders[kind])
     texts = [row.text for row in rows]
     for alpha, expected in ((1.0, texts), (0.0, texts[1:] + texts[:1])):
         made = interpolation.write_between(model, texts, texts[1:] + texts[:1], [alpha] * 4, synthesis(), 1)
@@ -321,7 +320,7 @@ def test_a_model_of_other_labels_or_sizes_is_refused(kind, trained, folders):
         module.generate(trained(kind), [(0,)], other, synthesis(), folders[kind], 1)
     if kind == "prefix":
         with pytest.raises(InputError, match="give those that it was trained with"):
-            interpolation.load(trained(kind), linda_params(mid_dim=8), linda_prefix.body_of, folders[kind])
+            linda_prefix.opened(trained(kind), linda_params(mid_dim=8), folders[kind])
 
 
 def test_one_text_alone_is_refused_before_anything_is_written(folders, tmp_path):

@@ -77,11 +77,17 @@ def world(tmp_path):
     write_json(tmp_path / "judged" / "diagnostic-ld_vae-13.json", judged)
     views = {"latent": {"silhouette": 0.5, "points": []}, "state": {"silhouette": None, "points": []}}
     write_json(tmp_path / "representations" / "diagnostic-ld_vae-13.json", {"views": views})
+    between = {
+        "spearman": {"precision_a": 1.0},
+        "between": {"precision": 0.25},
+        "alphas": {"0.5": {"copies": 0.125, "perplexity": None}},
+    }
+    write_json(tmp_path / "interpolation" / "diagnostic-ld_vae-13.json", between)
     return tmp_path
 
 
 def run(folder: Path, *options: str, **files: str) -> None:
-    names = ("predictions", "gold", "quality", "judged", "representations")
+    names = ("predictions", "gold", "quality", "judged", "representations", "interpolation")
     paths = {name: name for name in names} | {
         "out": "results.csv.gz",
         "gains": "gains.csv",
@@ -139,6 +145,7 @@ def test_facts_of_a_cell_stand_under_any_decoding(world):
         "quality_n": 3,
     }
     more = {"judged_oracle_acc": 50, "reader_acc": 60, "reader_n": 5, "silhouette_latent": 0.5}
+    more |= {"between_spearman_precision_a": 1, "between_pair_precision": 0.25, "between_copies_0.5": 0.125}
     assert whole == plain | more
     # what was measured of all kept texts does not hold for the first two of them
     assert metrics(world, **(where | {"selection": "top_k+texts=2"}), seed=13) == {"n_train": 100, "n_aug": 2}
@@ -236,7 +243,7 @@ def test_the_same_predictions_give_the_same_bytes_in_any_order_and_process(world
         content = path.read_bytes()
         path.unlink()
         path.write_bytes(content)
-    names = ("predictions", "gold", "quality", "judged", "representations")
+    names = ("predictions", "gold", "quality", "judged", "representations", "interpolation")
     words = [word for name in names for word in (f"--{name}", name)] + ["--experiments", "toy.yaml"]
     words += ["--out", "results.csv.gz", "--gains", "gains.csv", "--confusions", "confusions.csv"]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PYTHONHASHSEED": "7"}
@@ -282,6 +289,7 @@ def texts_in(folder: Path) -> list[tuple[Path, str]]:
         "quality/*.json",
         "judged/*.json",
         "representations/*.json",
+        "interpolation/*.json",
     )
     files = [path for pattern in (*patterns, "*.csv*", "archive/*.csv*") for path in folder.glob(pattern)]
     return [(path, text) for path in files for text in strings(path) if len(text.split()) >= 5]

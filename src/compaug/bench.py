@@ -31,9 +31,9 @@ from compaug.backbones import prepare
 from compaug.benchmarks import diagnostic
 from compaug.classifiers import bert, body
 from compaug.classifiers.parameters import BLOCKS
-from compaug.generators import latents, ld_vae, prefix
+from compaug.generators import interpolation, latents, ld_vae, linda, linda_prefix, prefix
 from compaug.generators.posterior import Posterior
-from compaug.pretrained import load_decoder, load_encoder, mean_states
+from compaug.pretrained import IGNORED, load_decoder, load_encoder, mean_states
 from compaug.records import InputError
 from compaug.tasks.multi_label import Task
 
@@ -58,7 +58,8 @@ QUICK = {"n": 48, "asked": (2, 8), "filtered": (2, 32), "classified": (2, 8), "d
 def run(folder: Path, params_file: Path, sizes: Mapping) -> str:
     """Every comparison; returns the report as Markdown. `folder` is an empty one for models and documents."""
     bench = setup(folder, params_file, sizes)
-    return "\n".join(part(bench) for part in (facts, training_step, synthesis, filtering, classifying, reading)) + "\n"
+    parts = (facts, training_step, synthesis, filtering, classifying, reading, interpolating)
+    return "\n".join(part(bench) for part in parts) + "\n"
 
 
 def in_turns(variants: Mapping[str, Callable[[], int]], rounds: int) -> dict[str, list[float]]:
@@ -439,6 +440,58 @@ def measure(bench, stage: str, options: str) -> tuple[float, float, float]:
     if done.returncode:
         raise InputError(f"the stage {stage} failed on the documents: {done.stderr.strip()}")
     return tuple(json.loads(done.stdout.splitlines()[-1]))
+
+
+# ---------------------------------------------------------------- 6. training LINDA
+
+
+class Copying(nn.Module):
+    """Plain fine-tuning of a body of LINDA's: it reads a text and writes it."""
+
+    def __init__(self, body: nn.Module) -> None:
+        super().__init__()
+        self.body = body
+
+    def forward(self, input_ids: Tensor, mask: Tensor, words: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        nll = self.body.nll(self.body.encode(input_ids, mask), mask, labels)
+        return {"loss": nll.sum() / (labels != IGNORED).sum()}
+
+
+def interpolation_variants(bench, name: str, module) -> dict[str, Variant]:
+    """Plain fine-tuning on batches of like lengths, and the product on batches of any."""
+    settings = bench.settings.generators[name].model_copy(update={"max_length": WIDTH // 2})
+    training.seed_everything(SEED)
+    body = module.body_of(bench.backbones, settings.told())
+    rows = interpolation.text_rows(bench.examples, body, settings.max_length)
+    by_length = [row | {"length": len(row["source"]) + len(row["target"])} for row in rows]
+    collate = partial(interpolation.collate, pad_id=body.pad_id)
+    return {
+        f"{name}: plain": Variant(Copying(body).to(training.device()), by_length, collate),
+        name: Variant(interpolation.Interpolation(body, settings).to(training.device()), rows, collate),
+    }
+
+
+def interpolating(bench) -> str:
+    """Rates of texts read and of texts written: of two that are read LINDA learns to write both, from every mixture."""
+    rows = []
+    for name, module in {"linda": linda, "linda_prefix": linda_prefix}.items():
+        variants = interpolation_variants(bench, name, module)
+        rates = in_turns(
+            {key: partial(v.epoch, bench.folder / "work" / "fit") for key, v in variants.items()}, bench.rounds
+        )
+        plain, product = rates.values()
+        written = [2 * rate for rate in product]
+        rows.append([f"{name}, plain fine-tuning", *rated(plain, plain), *rated(plain, plain)])
+        rows.append([name, *rated(product, plain), *rated(written, plain)])
+    header = ["variant", "texts read/s", "factor", "texts written/s", "factor"]
+    return f"""## 6. Training LINDA
+
+{table(header, rows)}
+
+Plain fine-tuning of the same body reads a text and writes it, in batches of texts of like length. LINDA mixes every text of a batch with another one
+and learns to write both from the same states, so that a text that is read is written twice; its batches have texts of any length. One epoch
+on {len(bench.examples)} texts in batches of {BATCH}, masking, noise and norm penalty included. Meant: at least 0.8 times as many texts written.
+"""
 
 
 # ---------------------------------------------------------------- Markdown

@@ -35,7 +35,8 @@ DECODINGS = (
     "em",
     "map_em",
 )
-MEASURES = ("quality", "judge", "representations")
+MEASURES = ("quality", "judge", "representations", "interpolation")
+OF_GENERATORS = ("representations", "interpolation")  # the others are of kept texts
 HALVES = ("", "a", "b")
 PACED = "first="  # in options: of a curriculum that a data map orders
 

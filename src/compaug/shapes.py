@@ -215,6 +215,14 @@ class Representations(TypedDict):
     views: dict[str, View]
 
 
+class Interpolation(TypedDict):
+    """reports/interpolation/<name>.json"""
+
+    spearman: Numbers
+    between: dict[str, Number | None]
+    alphas: dict[str, dict[str, Number | None]]
+
+
 class RatedItem(TypedDict):
     text_id: str
     text: str

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from compaug import classifiers, generators, named
 from compaug.cartography import REGIONS
-from compaug.experiments import NONE, ORACLE, PACED, REAL_TEXTS, Cell, Experiment
+from compaug.experiments import NONE, OF_GENERATORS, ORACLE, PACED, REAL_TEXTS, Cell, Experiment
 from compaug.params import FILTER
 
 OF_TEXTS = {
@@ -43,6 +43,7 @@ FOLDER = {  # step of grid/ that holds each kind of stage
     "quality": "texts",
     "judge": "texts",
     "representations": "texts",
+    "interpolation": "texts",
 }
 
 
@@ -56,7 +57,7 @@ def targets(experiment: Experiment) -> list[str]:
     ends = [("train_classifier", cell.name) for cell in experiment.cells]
     ends += [("gold", cell.corpus) for cell in experiment.cells]
     ends += [
-        (kind, cell.generator_name if kind == "representations" else cell.selected_name)
+        (kind, cell.generator_name if kind in OF_GENERATORS else cell.selected_name)
         for kind, cells in experiment.measures.items()
         for cell in cells
     ]
@@ -278,7 +279,18 @@ def _add_representations(steps: Steps, cell: Cell) -> None:
     steps["representations"][cell.generator_name] = common | _opened(steps, cell)
 
 
-_MEASURE = {"quality": _add_quality, "judge": _add_judge, "representations": _add_representations}
+def _add_interpolation(steps: Steps, cell: Cell) -> None:
+    _add_texts(steps, cell)
+    _add_backbones(steps, cell, "encoder", "decoder")  # which judge what is written between two texts
+    steps["interpolation"][cell.generator_name] = _common(cell) | {"generator": cell.generator}
+
+
+_MEASURE = {
+    "quality": _add_quality,
+    "judge": _add_judge,
+    "representations": _add_representations,
+    "interpolation": _add_interpolation,
+}
 
 
 def _set(block: str, words: str) -> str:

@@ -24,7 +24,7 @@ SHOWN = 3  # of the missing files
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS)
-    folders = Folders(args.predictions, args.gold, args.quality, args.judged, args.representations)
+    folders = Folders(args.predictions, args.gold, args.quality, args.judged, args.representations, args.interpolation)
     evaluator = Evaluator(folders, blocks["composition_prior"], blocks["evaluation"], args.partial)
     every = [evaluator.evaluate(experiment) for experiment in experiments.read(args.experiments).values()]
     for found in every:
@@ -54,6 +54,9 @@ def _parser():
     made.add_argument("--quality", type=Path, required=True, help="folder of the measures of the texts")
     made.add_argument("--judged", type=Path, default=reports / "judged", help="folder of what readers found in them")
     made.add_argument("--representations", type=Path, default=reports / "representations", help="folder of silhouettes")
+    made.add_argument(
+        "--interpolation", type=Path, default=reports / "interpolation", help="folder of what is between texts"
+    )
     partial = "also the cells that are there of a benchmark whose other cells are missing"
     made.add_argument("--partial", action="store_true", help=partial)
     made.add_argument("--out", type=Path, required=True, help="the long table to write")

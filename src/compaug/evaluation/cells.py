@@ -17,7 +17,7 @@ from compaug.evaluation.composition_prior import harmonic_mean
 from compaug.evaluation.decoding import DECODINGS, PART_OF_SPLIT, Case
 from compaug.evaluation.metrics import percent, rates
 from compaug.evaluation.predictions import Predictions
-from compaug.experiments import NONE, ORACLE, REAL_TEXTS, Cell, Experiment
+from compaug.experiments import NONE, OF_GENERATORS, ORACLE, REAL_TEXTS, Cell, Experiment
 from compaug.records import InputError, read_json
 
 ANY = "any"  # decoding of what no decoding changes
@@ -36,14 +36,16 @@ class Folders:
     quality: Path
     judged: Path
     representations: Path
+    interpolation: Path
 
     def of(self, cell: Cell) -> Path:
         return self.predictions / f"{cell.name}.jsonl.gz"
 
     def measured(self, measure: str, cell: Cell) -> Path:
         """Where a measure (`experiments.MEASURES`) of a cell's texts, or of the generator behind them, stands."""
-        name = cell.generator_name if measure == "representations" else cell.selected_name
-        return {"quality": self.quality, "judge": self.judged}.get(measure, self.representations) / f"{name}.json"
+        name = cell.generator_name if measure in OF_GENERATORS else cell.selected_name
+        folder = self.judged if measure == "judge" else getattr(self, measure)
+        return folder / f"{name}.json"
 
 
 @dataclass(frozen=True)
@@ -286,8 +288,17 @@ def _represented(measured: Mapping) -> dict[str, float]:
     }
 
 
+def _interpolated(measured: Mapping) -> dict[str, float]:
+    """{"between_precision_a_0.5": ...}, and the two texts of a pair against each other."""
+    made = _flat("between_pair", measured["between"]) | _flat("between_spearman", measured["spearman"])
+    for alpha, found in measured["alphas"].items():
+        made |= {f"between_{name}_{alpha}": value for name, value in found.items() if value is not None}
+    return made
+
+
 MEASURES = {  # the type of its files, and what they say of a cell
     "quality": (shapes.Quality, _quality),
     "judge": (shapes.Judged, _judged),
     "representations": (shapes.Representations, _represented),
+    "interpolation": (shapes.Interpolation, _interpolated),
 }

@@ -34,6 +34,8 @@ Facts about a cell (decoding any):
     what was asked, and how that classifier reads real texts of the same compositions
     silhouette_<latent|state>: of the generator's label representations, from -1 to 1; probe_<latent|state>: share of them whose label has
     the nearest mean in other compositions
+    between_<measure>_<alpha>: of texts that LINDA writes between two held-out texts with this weight of the first; between_pair_<measure>: of
+    the two texts against each other; between_spearman_<measure>: rank correlation with alpha (evaluation/interpolation.py has the measures)
 
 Values have at most four decimals; lines are sorted; the same inputs give the same bytes. `gains` documents reports/gains.csv.
 

@@ -21,6 +21,7 @@ SPLIT, BACKBONES, REQUESTS = "toys/split", "toys/backbones", "toys/requests.json
 STILL = {"lr": "1.0e-30", "lr_head": "1.0e-30", "epochs": "1"}  # a training that leaves the weights as they began
 READER = FILTER  # the classifier that select and judge open
 ROLES = ("encoder", "decoder", "seq2seq")
+BETWEEN = ("linda", "linda_prefix")  # `interpolation.OPENED`
 SHOWN = ("gpt2_pt", "flan_t5", "ls_pt", "ld_vae")  # `representations.VIEWS`
 
 
@@ -61,6 +62,7 @@ def names() -> list[str]:
         "quality",
         "judge",
         "representations",
+        "interpolation",
     ]
 
 
@@ -145,6 +147,11 @@ def judge(model: str, out: str) -> Step:
 def representations(name: str, model: str, out: str) -> Step:
     argv = f"--generator {name} --model {model} --split {SPLIT} --backbones {BACKBONES} --seed {SEED}"
     return _step("representations", out, argv)
+
+
+def interpolation(name: str, model: str, out: str) -> Step:
+    argv = f"--benchmark toy --generator {name} --model {model} --split {SPLIT} --backbones {BACKBONES} --seed {SEED}"
+    return _step("interpolation", out, argv)
 
 
 def _step(stage: str, out: str, argv: str, more: tuple[str, ...] = ()) -> Step:
@@ -236,6 +243,11 @@ def _map_generator(name: str, toys: Toys) -> Variants:
     return {"default": [map_generator(name, "out/maps")]}
 
 
+def _interpolation(toys: Toys) -> Variants:
+    models = {name: _untrained_generator(name, toys) for name in BETWEEN}
+    return {name: [model, interpolation(name, model.out, "out/run.json")] for name, model in models.items()}
+
+
 STAGES = {
     "backbones": _backbones,
     "classifier": _classifier,
@@ -248,6 +260,7 @@ STAGES = {
     "representations": _representations,
     "map_classifier": _map_classifier,
     "map_generator": _map_generator,
+    "interpolation": _interpolation,
 }
 
 

@@ -8,7 +8,7 @@ these are depends also on how many requests before want the same composition, fo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,6 +32,11 @@ def body_of(backbones: Mapping[str, Path], params: Mapping):
     return EncoderDecoder(*load_seq2seq(backbones["seq2seq"]))
 
 
+def opened(model_dir: Path, params, backbones: Mapping[str, Path]) -> interpolation.Interpolation:
+    """The trained model; its folder has all of it."""
+    return interpolation.load(model_dir, params, body_of, {"seq2seq": model_dir})
+
+
 train = partial(interpolation.train, "linda", body_of, interpolation.save_model)
 
 
@@ -39,11 +44,11 @@ def generate(
     model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
 ) -> Iterator[Draft]:
     """One text per request, none where no texts make it up; the fine-tuned model is in `model_dir`, no backbone is opened."""
-    return generate_with(body_of, model_dir, requests, task, synthesis, {"seq2seq": model_dir}, seed)
+    return generate_with(opened, model_dir, requests, task, synthesis, backbones, seed)
 
 
 def generate_with(
-    of: interpolation.BodyOf,
+    open_model: Callable[..., interpolation.Interpolation],
     model_dir: Path,
     requests: Sequence[Sequence[int]],
     task,
@@ -51,11 +56,11 @@ def generate_with(
     backbones: Mapping[str, Path],
     seed: int,
 ) -> Iterator[Draft]:
-    """`generate` with a body."""
+    """`generate` with the model that `open_model` opens."""
     params, examples, chosen = _chosen(model_dir, requests, task, seed)
     numbers = [number for number, sources in enumerate(chosen) if sources]
     alphas = {number: _alphas(chosen[number], params, sub_seed(seed, "alpha", number)) for number in numbers}
-    model = interpolation.load(model_dir, params, of, backbones)
+    model = open_model(model_dir, params, backbones)
     text_of = {number: examples[chosen[number].rows[0]].text for number in numbers}
     for step in range(max((len(values) for values in alphas.values()), default=0)):
         asked = [number for number in numbers if len(alphas[number]) > step]

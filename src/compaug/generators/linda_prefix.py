@@ -21,5 +21,10 @@ def body_of(backbones: Mapping[str, Path], params: Mapping):
     return PrefixBody(*encoder, *decoder, params["mid_dim"], params["max_length"])
 
 
+def opened(model_dir: Path, params, backbones: Mapping[str, Path]) -> interpolation.Interpolation:
+    """The trained network between its two frozen models."""
+    return interpolation.load(model_dir, params, body_of, backbones)
+
+
 train = partial(interpolation.train, "linda_prefix", body_of, interpolation.save_nothing)
-generate = partial(linda.generate_with, body_of)
+generate = partial(linda.generate_with, opened)

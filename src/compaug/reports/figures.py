@@ -170,6 +170,28 @@ def accuracy_by_fidelity(
         axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 
+def between(curves: Mapping[str, Mapping[str, Sequence[tuple[float, Summary]]]], path: Path) -> None:
+    """What is written between two texts, by the weight of the first: {generator: {measure and source, "precision_a": [(alpha, mean)]}}. The band
+    is the 95 % t interval over seeds."""
+    measures = {"precision": "words that are in it, share", "similarity": "cosine with it"}
+    styles = {"a": ("-", "#17415e", "first text"), "b": ("--", "#b5651d", "second text")}
+    size = (3.0 * len(curves) + 0.6, 4.6)
+    with drawn(path, 2, len(curves), figsize=size, sharex=True, sharey="row", squeeze=False) as (figure, grid):
+        for column, (generator, parts) in enumerate(curves.items()):
+            for panel, (measure, words) in zip(grid[:, column], measures.items(), strict=True):
+                for source, (line, colour, label) in styles.items():
+                    points = parts.get(f"{measure}_{source}", [])
+                    alphas, means = [alpha for alpha, _ in points], np.array([s.mean for _, s in points])
+                    half = np.array([s.ci95 or 0.0 for _, s in points])
+                    panel.fill_between(alphas, means - half, means + half, color=colour, alpha=0.2, linewidth=0)
+                    panel.plot(alphas, means, line, color=colour, marker=".", label=label)
+                panel.set_ylabel("" if column else words)
+            grid[0, column].set_title(generator, fontsize=9)
+            grid[1, column].set_xlabel("alpha, weight of the first text")
+        grid[0, 0].legend(frameon=False, fontsize=7)
+        figure.tight_layout()
+
+
 def representations(benchmark: str, generators: Mapping[str, Mapping], path: Path) -> None:
     """Figures 2 and 5: t-SNE of the labels' representations in many compositions; the label's initial stands for it, so that the figure
     reads in grey."""

@@ -1,0 +1,172 @@
+"""LINDA goes from one text to the other with alpha, on pairs of texts that it never saw (acceptance row C2); and how that is measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from parameters import written
+from tokenizers import Tokenizer, models, pre_tokenizers
+from toys import LABELS, TASK, linda_params, synthesis
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    BertConfig,
+    BertModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+)
+
+from compaug import generators
+from compaug.evaluation import interpolation
+from compaug.records import Example, InputError, read_json
+from stages import interpolation as stage
+
+pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
+
+WORDS = [f"w{at}" for at in range(24)]
+MARKS = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>", "mask_token": "<mask>"}
+VOCABULARY = {token: at for at, token in enumerate([*MARKS.values(), *WORDS])}
+N, HELD_OUT = 700, 0.14
+
+
+def sentences() -> list[Example]:
+    """Three to six different words in any order: nothing of a text can be guessed, all of it must come from what was mixed."""
+    rng = np.random.default_rng(0)
+    texts = (" ".join(rng.choice(WORDS, rng.integers(3, 7), replace=False)) for _ in range(N))
+    return [Example(f"t{at}", text, (at % 4,)) for at, text in enumerate(texts)]
+
+
+def tokenizer(**more) -> PreTrainedTokenizerFast:
+    words = Tokenizer(models.WordLevel(VOCABULARY, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return PreTrainedTokenizerFast(tokenizer_object=words, **MARKS, **more)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """A random BART and a random encoder of this language, and a decoder that has read texts of it."""
+    folder = tmp_path_factory.mktemp("backbones")
+    made = {role: folder / role for role in ("encoder", "decoder", "seq2seq")}
+    ends = {"vocab_size": len(VOCABULARY), "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+    torch.manual_seed(0)
+    heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 128, "decoder_ffn_dim": 128}
+    shape = {"d_model": 64, "encoder_layers": 1, "decoder_layers": 1, "max_position_embeddings": 32, "init_std": 0.12}
+    quiet = {"dropout": 0.0, "attention_dropout": 0.0, "forced_eos_token_id": None, "decoder_start_token_id": 2}
+    BartForConditionalGeneration(BartConfig(**ends, **shape, **heads, **quiet)).save_pretrained(made["seq2seq"])
+    small = {"hidden_size": 64, "intermediate_size": 128, "initializer_range": 0.1}
+    few = {"num_hidden_layers": 1, "num_attention_heads": 2, "max_position_embeddings": 16}
+    config = BertConfig(vocab_size=len(VOCABULARY), pad_token_id=1, **small, **few)
+    BertModel(config, add_pooling_layer=False).save_pretrained(made["encoder"])
+    many = {"num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": 64}
+    decoder = LlamaForCausalLM(LlamaConfig(**ends | {"bos_token_id": 2}, **small, **many, tie_word_embeddings=True))
+    read(decoder, [e.text for e in sentences()[: N // 2]])
+    decoder.save_pretrained(made["decoder"])
+    for role, more in {"encoder": {"cls_token": "<s>"}, "decoder": {}, "seq2seq": {}}.items():
+        tokenizer(**more).save_pretrained(made[role])
+    return made
+
+
+def read(decoder: LlamaForCausalLM, texts: list[str]) -> None:
+    optimizer, rng = torch.optim.AdamW(decoder.parameters(), lr=0.003), np.random.default_rng(0)
+    for _ in range(150):
+        rows = [[2, *(VOCABULARY[word] for word in texts[at].split()), 2] for at in rng.integers(len(texts), size=32)]
+        width = max(map(len, rows))
+        ids = torch.tensor([row + [2] * (width - len(row)) for row in rows])
+        labels = torch.tensor([row + [-100] * (width - len(row)) for row in rows])
+        decoder(ids, labels=labels).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+COMMON = {"batch_size": 32, "max_length": 16, "validation": HELD_OUT, "warmup": 0.05}
+TRAINED = {
+    "linda": linda_params(epochs=20, lr=0.005, noise=0.2, **COMMON),
+    "linda_prefix": linda_params(epochs=30, lr=0.006, mid_dim=256, **COMMON),
+}
+TEMPERATURE = {"linda": 1.0, "linda_prefix": 0.7}  # the paper's, and that of small models on `diagnostic`
+
+
+@pytest.fixture(scope="module")
+def model_of(folders, tmp_path_factory):
+    made = {}
+
+    def train(name):
+        if name not in made:
+            made[name] = tmp_path_factory.mktemp(name) / "m"
+            generators.load(name).train(sentences(), TASK, TRAINED[name], folders, made[name], 13)
+        return made[name]
+
+    return train
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TRAINED)
+def test_on_held_out_pairs_it_goes_from_the_second_text_to_the_first_as_alpha_grows(
+    name, model_of, folders, monkeypatch
+):
+    monkeypatch.setattr(interpolation, "ALPHAS", (0, 0.25, 0.5, 0.75, 1))
+    settings = synthesis(max_length=16, top_k=50, top_p=0.95, temperature=TEMPERATURE[name])
+    found = interpolation.behaviour(name, model_of(name), TASK, settings, folders, 3)
+    assert found["pairs"] == round(N * HELD_OUT)
+    at, chance = found["alphas"], found["between"]
+    assert interpolation.monotony(at, "precision_a") == pytest.approx(1.0)
+    assert interpolation.monotony(at, "precision_b") == pytest.approx(-1.0)
+    assert at["1"]["precision_a"] > 0.8 and at["0"]["precision_b"] > 0.8
+    assert at["0.5"]["copies"] < 0.2
+    for source in ("a", "b"):  # something of both in the middle
+        assert at["0.5"][f"precision_{source}"] > chance["precision"] + 0.15
+        assert at["0.5"][f"similarity_{source}"] > chance["similarity"] + 0.02
+    assert at["0"]["similarity_a"] < at["0.5"]["similarity_a"] < at["1"]["similarity_a"] > 0.95
+    assert at["1"]["prefers_a"] > 0.95 and at["0"]["prefers_a"] < 0.05 and at["0.5"]["mass"] < 0.2
+
+
+def test_the_stage_writes_numbers_for_every_alpha_and_no_text(model_of, folders, tmp_path):
+    (tmp_path / "split").mkdir()
+    LABELS.write(tmp_path / "split" / "labels.json")
+    argv = f"--benchmark diagnostic --generator linda --model {model_of('linda')} --split split --backbones {folders['encoder'].parent}"
+    more = ["--params", "params.yaml", "--seed", "3", "--set", "synthesis.max_length=16", "--out", "made.json"]
+    written(tmp_path, {})
+    stage.main([*argv.split(), *more])
+    made = read_json(tmp_path / "made.json")
+    assert list(made["alphas"]) == [f"{at / 10:g}" for at in range(11)]
+    assert set(made["alphas"]["0.5"]) >= {"precision_a", "similarity_b", "copies", "novel", "perplexity", "mass"}
+    assert "w1 " not in (tmp_path / "made.json").read_text()
+
+
+# ---------------------------------------------------------------- measures by hand
+
+
+def test_unigram_precision_is_clipped():
+    assert interpolation.precision("the the cat", "The dog and the cat the end") == 1.0
+    assert interpolation.precision("the the the", "the dog the") == pytest.approx(2 / 3)
+    assert interpolation.precision("", "the dog") == 0.0
+    assert interpolation.precision("a b c d", "d e") == 0.25
+
+
+def test_copies_and_novelty_look_at_both_sources_and_at_all_known_texts():
+    made, a, b = ["One  two", "three", "four", ""], ["one two", "x", "y", "z"], ["q", "three", "w", "v"]
+    found = interpolation.measures(made, a, b, {"one two", "three", "four"}, lambda *_: 0.0)
+    assert found["copies"] == 0.5 and found["novel"] == 0.0 and found["words"] == 1.0
+    assert interpolation.measures(made, a, b, {"x"}, lambda *_: 0.0)["novel"] == 0.75  # nothing is no new text
+
+
+def test_held_out_pairs_are_of_two_texts_and_none_that_was_learned_from():
+    rows = [Example(str(at), f"text {at}", ()) for at in range(6)] + [Example("again", "Text  0", ())]
+    a, b = interpolation.held_out_pairs(rows, ["0", "1", "2", "3"], 1)
+    assert sorted(a) == sorted(b) == ["text 1", "text 2", "text 3"]  # text 0 is also among those learned from
+    assert all(x != y for x, y in zip(a, b, strict=True))
+    assert interpolation.held_out_pairs(rows, ["1"], 1) == ([], [])
+
+
+def test_monotony_is_1_for_what_grows_at_every_step():
+    made = lambda *values: {str(at): {"x": value} for at, value in enumerate(values)}
+    assert interpolation.monotony(made(0.1, 0.2, 0.9), "x") == pytest.approx(1.0)
+    assert interpolation.monotony(made(0.1, 0.2, 0.15), "x") == pytest.approx(0.5)
+    assert interpolation.monotony(made(0.3, 0.3, 0.3), "x") == 0.0
+
+
+def test_another_generator_is_refused():
+    with pytest.raises(InputError, match="'concat' writes between no texts; choose from linda, linda_prefix"):
+        interpolation.behaviour("concat", None, TASK, None, {}, 1)
