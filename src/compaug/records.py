@@ -76,7 +76,8 @@ class Example:
 class Draft:
     """What a generator yields: a text for the request of that number, with the labels that it vouches for.
 
-    `soft_labels` are probabilities of all labels; `made_of` is any JSON object: the constraints or sources that made the text.
+    `soft_labels` are probabilities of all labels; `made_of` is any JSON object: the constraints or sources that made the text. A draft
+    with a `fate` has no text: it says why, and the side-car counts it.
     """
 
     request: int
@@ -84,6 +85,7 @@ class Draft:
     labels: tuple[int, ...]
     soft_labels: tuple[float, ...] | None = None
     made_of: dict | None = field(default=None, hash=False)
+    fate: str | None = None
 
 
 @dataclass(frozen=True)

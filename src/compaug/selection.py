@@ -16,6 +16,7 @@ import numpy as np
 from compaug.records import Draft, Example, InputError, Labels, sub_seed, text_key
 
 CERTAIN = 1e-6  # a probability is never closer to 0 or 1: one saturated label must not decide alone
+DROPPED = ("blank", "duplicate", "copied")  # what may become of any draft
 HISTOGRAM_BINS = 10  # Jaccard scores in tenths; a perfect score has its own bin
 
 
@@ -41,7 +42,7 @@ def replaced(
 
 
 def judge(drafts: Iterable[Draft], known: Collection[str], copies: bool) -> Iterator[tuple[Draft, str]]:
-    """Every draft with its fate: blank, copied (its text's key is `known`), duplicate (of an earlier one) or kept.
+    """Every draft with its fate: the one that it brings, blank, copied (its text's key is `known`), duplicate (of an earlier one) or kept.
 
     With `copies` only blank texts go.
     """
@@ -49,7 +50,7 @@ def judge(drafts: Iterable[Draft], known: Collection[str], copies: bool) -> Iter
     for draft in drafts:
         key = text_key(draft.text)
         if not key:
-            yield draft, "blank"
+            yield draft, draft.fate or "blank"
         elif not copies and key in known:
             yield draft, "copied"
         elif not copies and key in seen:
@@ -71,7 +72,7 @@ def counts(requests: Sequence[tuple[int, ...]], fates: Sequence[tuple[int, str]]
     return {
         "requested": len(requests),
         "produced": total["duplicate"] + total["copied"] + total["kept"],
-        "dropped": {reason: total[reason] for reason in ("blank", "duplicate", "copied")},
+        "dropped": {reason: total[reason] for reason in (*DROPPED, *sorted(set(total) - {*DROPPED, "kept"}))},
         "kept": total["kept"],
         "per_composition": {key: {"requested": requested[key], "kept": kept[key]} for key in sorted(requested)},
     }

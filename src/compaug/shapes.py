@@ -82,6 +82,7 @@ class GeneratorFacts(TypedDict):
     spread: NotRequired[Number]  # coda: standard deviation of the lengths in words
     concepts: NotRequired[list[list[ConceptFacts]]]  # coda: of each label
     positions: NotRequired[int]  # coda: of the decoder that writes
+    evidence: NotRequired[list[list[str]]]  # masked_joint
 
 
 class ClassifierFacts(TypedDict):

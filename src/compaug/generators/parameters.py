@@ -65,6 +65,15 @@ class FlanT5(TrainedGenerator):
     """Spec section 8."""
 
 
+class MaskedJoint(TrainedGenerator):
+    """Spec slu-joint-generation, sections 3 and 7."""
+
+    mode: Literal["labels", "words", "span", "multi_spans"]
+    masked: Probability
+    spans: Literal["none", "mi"]
+    relabel: Literal["drop", "generated"]
+
+
 class PrefixGenerator(TrainedGenerator):
     """What the prefix-tuned generators share, spec sections 5 and 6."""
 
@@ -244,6 +253,7 @@ BLOCKS: dict[str, type[Block]] = {  # a further name is a further file of this f
     "aeda": Untrained,
     "eda": Untrained,
     "flan_t5": FlanT5,
+    "masked_joint": MaskedJoint,
     "gpt2_pt": PrefixGenerator,
     "ls_pt": PrefixGenerator,
     "ld_vae": LdVae,

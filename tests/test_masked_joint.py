@@ -1,0 +1,210 @@
+"""Masked joint generation: what is hidden, what is written, and what is dropped with its reason (acceptance row S2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from toys import LABELS, SETTINGS, TASK, backbones, examples, synthesis
+
+from compaug import generators, selection
+from compaug.augmented_language import BAR, BEGIN, END, REASONS
+from compaug.generators import masked_joint, masking
+from compaug.generators.parameters import MaskedJoint
+from compaug.records import Example, InputError, Labels, file_digest, read_json
+from compaug.tasks.multi_label import Task
+
+KNOWN = [e for e in examples() if e.labels and len(e.labels) < 4]
+EVIDENCE = [["sun", "laughed"], ["dark"], ["cup"], ["count"]]
+MASKS = ["<0>", "<1>", "<2>"]
+OWN = {"mode": "words", "masked": 0.3, "spans": "none", "relabel": "drop"}
+uniforms = st.floats(0, 1, exclude_max=True)
+tokens = st.lists(st.sampled_from(["a", "b", "c", BEGIN, BAR, END]), min_size=1, max_size=40)
+
+
+def settings(**changes):
+    values = {name: (SETTINGS | OWN | changes)[name] for name in MaskedJoint.model_fields}
+    return MaskedJoint(**values)
+
+
+def drawn(data):
+    return lambda n: data.draw(st.lists(uniforms, min_size=n, max_size=n))
+
+
+# ---------------------------------------------------------------- what is hidden
+
+
+@given(tokens, st.data())
+def test_words_are_hidden_one_by_one_and_marks_never(some, data):
+    hidden = masking.words(some, 1.0, drawn(data))
+    assert hidden == [token not in masking.MARKS for token in some]
+    assert not any(masking.words(some, 0.0, drawn(data)))
+    shown = list(masking.masked(some, hidden, MASKS, "words"))
+    assert len(shown) == len(some) and [t for t in shown if t in masking.MARKS] == [
+        t for t in some if t in masking.MARKS
+    ]
+
+
+@given(tokens, st.data())
+def test_one_span_is_one_run_of_a_tenth_to_a_half(some, data):
+    hidden = masking.span(some, 0.3, drawn(data))
+    assert max(1, round(0.1 * len(some))) <= sum(hidden) <= max(1, round(0.5 * len(some)))
+    assert _runs(hidden) == 1 and sum(t in MASKS for t in masking.masked(some, hidden, MASKS, "span")) == 1
+
+
+@given(tokens, st.data())
+def test_several_spans_are_two_to_four_runs_apart_where_there_is_room(some, data):
+    hidden = masking.multi_spans(some, 0.3, drawn(data))
+    assert len(hidden) == len(some)
+    assert max(1, round(0.3 * len(some))) <= sum(hidden) <= max(1, round(0.5 * len(some)))
+    assert min(2, sum(hidden)) <= _runs(hidden) <= 4 or len(some) < 4
+    assert sum(t in MASKS for t in masking.masked(some, hidden, MASKS, "multi_spans")) == _runs(hidden)
+
+
+def _runs(hidden):
+    return sum(now and not before for before, now in zip([False, *hidden], hidden, strict=False))
+
+
+@pytest.mark.parametrize("mode", masking.MODES)
+@given(data=st.data())
+def test_the_marker_stays_and_words_of_other_labels_are_hidden(mode, data):
+    sentence = "(( joy ; fear )) the sun is out and it was so dark today"
+    read = masked_joint.source(sentence, mode, 0.3, MASKS, drawn(data), lambda word: word == "dark")
+    assert read.startswith("(( joy ; fear )) ") and "dark" not in read.split() and set(read.split()) & set(MASKS)
+    assert masked_joint.source(sentence, "labels", 0.3, MASKS, drawn(data)) == "(( joy ; fear ))"
+
+
+def test_masks_are_taken_in_turn():
+    assert list(masking.masked("abcd", [True] * 4, MASKS, "words")) == ["<0>", "<1>", "<2>", "<0>"]
+    assert list(masking.masked("abcd", [True, True, False, True], MASKS, "span")) == ["<0>", "c", "<1>"]
+
+
+def test_evidence_is_marked_where_the_text_has_the_label():
+    example = Example("a", "The sun, so dark !", (0, 2))
+    sentence = masked_joint.sentence_of(example, TASK, EVIDENCE, "mi")
+    assert sentence.names == ("joy", "anger") and sentence.spans == ((1, 2, "joy"),)
+    written = masked_joint.language_of(TASK).write(sentence)
+    assert written == "(( joy ; anger )) The [ sun, | joy ] so dark !"
+
+
+# ---------------------------------------------------------------- templates
+
+
+def test_a_template_has_the_nearest_other_composition():
+    rows = [
+        Example("a", "the sun", (0,)),
+        Example("b", "so dark a cup", (1, 2)),
+        Example("c", "the sun so dark", (0, 1)),
+    ]
+    templates = masked_joint.Templates(rows, TASK, EVIDENCE)
+    language = masked_joint.language_of(TASK)
+    ask = lambda wanted, **more: templates.ask(wanted, language, settings(masked=0.0001, **more), MASKS, 1)
+    assert ask((0, 1))[1] == {"template": "a"}  # half in common; (1, 2) has a third, and (0, 1) itself is left out
+    assert ask((1,))[0] == "(( fear )) so dark a <0>"  # what speaks for anger is hidden
+    assert ask((0, 1, 2, 3), spans="mi")[0] in (
+        "(( joy ; fear ; anger ; trust )) the [ sun | joy ] so [ dark | fear ]",
+        "(( joy ; fear ; anger ; trust )) so [ dark | fear ] a [ cup | anger ]",
+    )
+    assert ask((0, 1), mode="labels") == ("(( joy ; fear ))", None)
+    alone = masked_joint.Templates(rows[:1], TASK, EVIDENCE)
+    assert alone.ask((0,), language, settings(), MASKS, 1)[1] == {"template": "a"}
+
+
+def test_without_any_text_there_is_a_line():
+    with pytest.raises(InputError, match="no text to start from"):
+        masked_joint.Templates([], TASK, EVIDENCE)
+
+
+# ---------------------------------------------------------------- what was written
+
+
+@pytest.mark.parametrize(
+    ("text", "relabel", "found"),
+    [
+        ("(( joy )) the [ sun | joy ] is out", "drop", ("the sun is out", (0,), None)),
+        ("(( fear )) it was so dark", "drop", ("", (0,), "other labels")),
+        ("(( fear )) it was so dark", "generated", ("it was so dark", (1,), None)),
+        ("(( none )) nothing at all", "generated", ("nothing at all", (), None)),
+        ("the sun is out", "generated", ("", (0,), "no marker")),
+        ("(( joy )) the [ sun is out", "drop", ("", (0,), "unbalanced brackets")),
+    ],
+)
+def test_what_was_written_is_kept_relabelled_or_dropped_with_its_reason(text, relabel, found):
+    draft = masked_joint.drafted(0, (0,), text, masked_joint.language_of(TASK), TASK, relabel, None)
+    assert (draft.text, draft.labels, draft.fate) == found
+
+
+def test_the_side_car_counts_every_reason():
+    language = masked_joint.language_of(TASK)
+    texts = ["(( joy )) the sun", "so dark", "so dark", "(( joy )) the [ sun", "(( fear )) x", ""]
+    drafts = [masked_joint.drafted(n, (0,), text, language, TASK, "drop", None) for n, text in enumerate(texts)]
+    fates = [(draft.request, fate) for draft, fate in selection.judge(drafts, set(), False)]
+    counts = selection.counts([(0,)] * 6, fates, LABELS)
+    assert counts["kept"] == counts["produced"] == 1
+    dropped = {"blank": 0, "duplicate": 0, "copied": 0, "no marker": 3, "other labels": 1, "unbalanced brackets": 1}
+    assert counts["dropped"] == dropped and sum(dropped.values()) + counts["kept"] == counts["requested"]
+
+
+# ---------------------------------------------------------------- the model
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    return backbones(tmp_path_factory.mktemp("backbones"))
+
+
+@pytest.fixture(scope="module")
+def model_of(folders, tmp_path_factory):
+    """The folder of a generator trained on 28 rows in a mode, made once."""
+    made = {}
+
+    def train(mode):
+        if mode not in made:
+            made[mode] = tmp_path_factory.mktemp(mode) / "generator"
+            params = settings(mode=mode, epochs=200, max_length=60)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.chdir(made[mode].parent)
+                generators.load("masked_joint").train(KNOWN, TASK, params, folders, made[mode], 13)
+        return made[mode]
+
+    return train
+
+
+@pytest.mark.parametrize("mode", ["labels", "words"])
+def test_it_overfits_and_four_fifths_of_what_it_writes_is_valid(mode, model_of, folders):
+    history = read_json(model_of(mode) / "history.json")["epochs"]
+    assert history[-1]["train"]["loss"] < 0.15 * history[0]["train"]["loss"]
+    requests = [e.labels for e in KNOWN] * 2
+    drafts = list(masked_joint.generate(model_of(mode), requests, TASK, synthesis(max_length=60), folders, 3))
+    assert [draft.request for draft in drafts] == list(range(len(requests)))
+    fates = Counter(draft.fate for draft in drafts)
+    assert fates[None] >= 0.8 * len(requests) and set(fates) <= {None, "other labels", *REASONS}
+    assert all(bool(draft.text) == (draft.fate is None) and draft.labels == requests[draft.request] for draft in drafts)
+    if mode == "labels":
+        texts = {e.text for e in KNOWN}
+        assert sum(draft.text in texts for draft in drafts) >= 0.8 * len(requests)
+
+
+def test_a_draft_depends_on_its_request_and_the_seed_and_not_on_its_batch(model_of, folders):
+    requests = [e.labels for e in KNOWN]
+    sampled = {"top_k": 50, "temperature": 2.0, "max_length": 60}
+    write = lambda seed, size: list(
+        masked_joint.generate(model_of("words"), requests, TASK, synthesis(batch_size=size, **sampled), folders, seed)
+    )
+    assert write(3, 1) == write(3, 30) != write(4, 30)
+
+
+def test_training_twice_writes_the_same_bytes(folders, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        masked_joint.train(KNOWN, TASK, settings(epochs=2, spans="mi"), folders, tmp_path / name, seed)
+    digests = [file_digest(tmp_path / name) for name in "abc"]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_a_model_of_other_labels_is_refused(model_of, folders):
+    other = Task(Labels(("a", "b"), ("a", "b")))
+    with pytest.raises(InputError, match="trained for other labels"):
+        next(masked_joint.generate(model_of("labels"), [(0,)], other, synthesis(), folders, 1))
