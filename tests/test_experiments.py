@@ -73,7 +73,7 @@ NAMES = {
     "diagnostic-ls_pt-texts=200-bert-13": {"generator": "ls_pt", "texts": 200},
     "diagnostic-ls_pt-bert+support=0-13": {"generator": "ls_pt", "support": 0},
     "diagnostic-none-bert+region=hard-13": {"subset": "region=hard"},
-    "diagnostic-none-bert+pacing=linear,first=easy-13": {"curriculum": "pacing=linear,first=easy"},
+    "diagnostic-none-bert+pacing=linear,first=easy-13": {"training": "pacing=linear,first=easy"},
     "diagnostic-ls_pt+region=hard-bert-13": {"generator": "ls_pt", "text_subset": "region=hard"},
     "diagnostic-none-sgm-13-a": {"classifier": "sgm", "half": "a"},
     "diagnostic+seen_test=9-none-bert-13": {"split_options": "seen_test=9"},
@@ -105,7 +105,7 @@ def test_a_cell_is_named_after_what_differs(name):
             support=st.sampled_from([None, 0, 100]),
             subset=st.sampled_from(["", "region=hard"]),
             text_subset=st.sampled_from(["", "region=hard"]),
-            curriculum=st.sampled_from(["", "pacing=linear,first=hard"]),
+            training=st.sampled_from(["", "pacing=linear,first=hard"]),
             half=st.sampled_from(["", "a"]),
         )
     )
@@ -202,8 +202,8 @@ def test_a_data_map_comes_before_what_it_orders_and_is_of_the_rows_that_it_order
     hard = "pacing=linear,first=hard"
     cells = [
         {"subset": "region=hard"},
-        {"curriculum": hard},
-        {"generator": "ls_pt", "curriculum": [hard, "pacing=all"]},
+        {"training": hard},
+        {"generator": "ls_pt", "training": [hard, "pacing=all"]},
         {"generator": "ls_pt", "selection": "score=hard"},
         {"generator": "ls_pt", "subset": "region=hard", "text_subset": "region=easy", "options": [hard, "mid_dim=8"]},
     ]
@@ -277,7 +277,7 @@ WRONG = {
     ),
     "a subset of the iid split": ({"cells": [{"split": "iid", "subset": "region=hard"}]}, "no data map of the iid"),
     "a curriculum of other support texts": (
-        {"cells": [{"support": 9, "curriculum": "pacing=all"}]},
+        {"cells": [{"support": 9, "training": "pacing=linear,first=hard"}]},
         "no data map has these texts",
     ),
     "an option without a value": ({"cells": [{"generator": "ls_pt", "options": "x"}]}, "options: 'x'; write key=value"),
@@ -297,7 +297,7 @@ LATE = {
     "an option no generator has": ({"generator": "ld_vae", "options": "kl_fom=reference"}, "did you mean 'kl_form'?"),
     "a value no option has": ({"generator": "ld_vae", "options": "kl_form=refrence"}, "kl_form: Input should be"),
     "an unknown region": ({"subset": "region=heard"}, "subset.region: Input should be"),
-    "a curriculum without a beginning": ({"curriculum": "pacing=linear"}, "pacing exponential or linear, and no other"),
+    "a curriculum without a beginning": ({"training": "pacing=linear"}, "pacing exponential or linear, and no other"),
     "a map of a generator without one": (
         {"generator": "flan_t5", "text_subset": "region=hard"},
         "prefix-tuned generators",

@@ -62,7 +62,7 @@ class Cell:
         ""  # what the classifier learns from of D_train: "region=hard,ratio=0.33", values of the block `subset`
     )
     text_subset: str = ""  # ... the text generator
-    curriculum: str = ""  # of the classifier: "pacing=exponential,first=hard"; a generator's is one of its options
+    training: str = ""  # what differs of the classifier: "mixout=0.3", "pacing=exponential,first=hard"
     half: str = ""  # a | b: trained without that half of the support set, which it predicts; of `real_texts`: the half of the test set it sees
 
     # ---------------------------------------------------------------- names: of what comes out, after what went in
@@ -96,7 +96,7 @@ class Cell:
     @property
     def classifier_words(self) -> str:
         """The classifier with what it learns from besides, and in which order: a value of the column `classifier`."""
-        return _varied(self.classifier, self.subset, self.curriculum, support=self.support)
+        return _varied(self.classifier, self.subset, self.training, support=self.support)
 
     @property
     def map_name(self) -> str:
@@ -242,15 +242,16 @@ def _checked(cell: Cell, where: str) -> Cell:
         raise InputError(f"{where}: generator {cell.generator} writes no texts, so nothing of them can vary")
     if cell.generator == ORACLE:
         _check_oracle(cell, where)
-    if (cell.subset or cell.curriculum) and cell.split == "iid":
-        raise InputError(f"{where}: there is no data map of the iid split; leave subset and curriculum out")
-    if cell.curriculum and (cell.generator in CEILINGS or cell.support is not None):
-        raise InputError(f"{where}: no data map has these texts; leave curriculum out, or support and {cell.generator}")
+    paced = PACED in str(cell.training)
+    if (cell.subset or paced) and cell.split == "iid":
+        raise InputError(f"{where}: there is no data map of the iid split; leave subset and pacing out")
+    if paced and (cell.generator in CEILINGS or cell.support is not None):
+        raise InputError(f"{where}: no data map has these texts; leave pacing out, or support and {cell.generator}")
     if cell.split == "iid" and (cell.generator != NONE or cell.half or cell.support is not None):
         raise InputError(f"{where}: the iid split has no support set and no synthetic texts; use generator none alone")
     if cell.generator == REAL_TEXTS and not cell.half:
         raise InputError(f"{where}: real_texts needs `half: [a, b]`, the halves of the test set")
-    for name in ("split_options", "options", "selection", "subset", "text_subset", "curriculum"):
+    for name in ("split_options", "options", "selection", "subset", "text_subset", "training"):
         value = getattr(cell, name)
         if not isinstance(value, str) or any(part.count("=") != 1 for part in value.split(",") if value):
             raise InputError(f"{where}.{name}: {value!r}; write key=value, several joined by commas")
@@ -312,7 +313,7 @@ def _edits(cell: Cell) -> tuple[str, ...]:
         ("selection", cell.selection),
         ("subset", cell.subset),
         ("subset", cell.text_subset),
-        (f"classifiers.{cell.classifier}", cell.curriculum),
+        (f"classifiers.{cell.classifier}", cell.training),
     ]
     return tuple(f"{block}.{words}" for block, words in blocks if words)
 

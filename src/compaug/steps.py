@@ -243,9 +243,9 @@ def _add_classifier(steps: Steps, cell: Cell) -> None:
         made_by = _add_classifier_map(steps, replace(cell, generator=NONE, **OF_TEXTS))
         kept = _add_subset(steps, cell, cell.subset_name, cell.subset, split, made_by)
         entry["train"] = f"{kept}/train.jsonl"
-    if cell.curriculum:
-        entry["more"] = f"{entry['more']} {_set(f'classifiers.{cell.classifier}', cell.curriculum)}".strip()
-    if PACED in cell.curriculum:
+    if cell.training:
+        entry["more"] = f"{entry['more']} {_set(f'classifiers.{cell.classifier}', cell.training)}".strip()
+    if PACED in cell.training:
         entry["map"] = _add_classifier_map(steps, cell)
         entry["more"] += f" --map {entry['map']}"
     steps["train_classifier"][cell.name] = entry

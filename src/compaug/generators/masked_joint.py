@@ -22,10 +22,11 @@ from compaug import sampling, shapes
 from compaug.augmented_language import CLOSE, Language, Sentence, Unreadable
 from compaug.constraints.concepts import association
 from compaug.constraints.lexical import words_of
+from compaug.decoders import Seq2SeqStep
 from compaug.generators import masking
 from compaug.generators.controls import EXAMPLES, examples_of
 from compaug.generators.examples import training_examples
-from compaug.generators.flan_t5 import FACTS, Seq2SeqStep, collate
+from compaug.generators.flan_t5 import FACTS, collate
 from compaug.pretrained import Seq2SeqLoss, load_seq2seq, pad, save, say_cut
 from compaug.records import (
     Draft,
@@ -164,9 +165,10 @@ def generate(
     sources = [[*ids, tokenizer.eos_token_id] for ids in encoded]
 
     def begin(numbers: list[int]) -> tuple[Seq2SeqStep, list[list[int]]]:
-        input_ids, mask = pad([sources[i] for i in numbers], tokenizer.pad_token_id)
-        start = [model.config.decoder_start_token_id]
-        return Seq2SeqStep(model, input_ids.to(device()), mask.to(device())), [start] * len(numbers)
+        padded = pad([sources[i] for i in numbers], tokenizer.pad_token_id)
+        input_ids, mask = (tensor.to(device()) for tensor in padded)
+        states = model.get_encoder()(input_ids=input_ids, attention_mask=mask).last_hidden_state  # [B, S, H]
+        return Seq2SeqStep(model, states, mask), [[model.config.decoder_start_token_id]] * len(numbers)
 
     names = ("max_length", "batch_size", "temperature", "top_k", "top_p")
     decoding = SimpleNamespace(**{name: getattr(synthesis, name) for name in names}, no_repeat_ngram=0)  # marks repeat
