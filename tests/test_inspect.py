@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from pathlib import Path
 
@@ -15,10 +16,11 @@ from typer.testing import CliRunner
 from compaug import cli, params
 from compaug.benchmarks import diagnostic, tabular
 from compaug.benchmarks.corpus import Corpus
+from compaug.benchmarks.corpus import lines as corpus_lines
 from compaug.own import inspection, proposed
 from compaug.records import Example, InputError, Labels, read_json
 from compaug.splits import Split, split_corpus
-from stages import raw, split
+from stages import audit, raw, split
 
 ROOT = Path(__file__).parents[1]
 
@@ -206,3 +208,54 @@ def test_options_of_the_file_are_those_of_the_reader():
         "test_path",
     }
     assert given <= set(tabular.Options.model_fields) and proposed.OWN == Path("data/own")
+
+
+# ---------------------------------------------------------------- public corpora in three shapes
+
+
+def _lines(path: Path) -> list[list[str]]:
+    return [line.split("\t") for _, line in corpus_lines(path)]
+
+
+def goemotions_as_parquet(mirror: Path, folder: Path) -> Path:
+    import datasets
+
+    names = [name for (name,) in _lines(mirror / "goemotions/emotions.txt")]
+    rows = _lines(mirror / "goemotions/dev.tsv.xz")
+    kinds = {"text": datasets.Value("string"), "labels": datasets.List(datasets.ClassLabel(names=names))}
+    columns = {
+        "text": [text for text, _, _ in rows],
+        "labels": [[int(y) for y in ids.split(",")] for _, ids, _ in rows],
+    }
+    datasets.Dataset.from_dict(columns, datasets.Features(kinds)).to_parquet(folder / "comments.parquet")
+    return folder / "comments.parquet"
+
+
+def aapd_as_csv_with_lists(mirror: Path, folder: Path) -> Path:
+    texts, codes = (
+        [line for _, line in corpus_lines(mirror / f"aapd/official/{kind}_test.xz")] for kind in ("text", "label")
+    )
+    rows = [(text, json.dumps(some.split())) for text, some in zip(texts, codes, strict=True)]
+    return table(folder / "abstracts.csv", rows, ("abstract", "topics"))
+
+
+def snips_in_pairs_as_jsonl(mirror: Path, folder: Path) -> Path:
+    rows = _lines(mirror / "slu_snips/valid.tsv.xz")
+    pairs = [(rows[at], rows[(at * 7 + 3) % len(rows)]) if at % 3 else (rows[at],) for at in range(len(rows))]
+    made = [{"utterance": " and ".join(r[1] for r in some), "intents": sorted({r[0] for r in some})} for some in pairs]
+    path = folder / "calls.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in made), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("make", [goemotions_as_parquet, aapd_as_csv_with_lists, snips_in_pairs_as_jsonl])
+def test_public_corpora_of_three_shapes_are_inspected_and_split_without_an_edit(mirror, desk, make):
+    path = make(mirror, Path("data/own"))
+    done = compaug("inspect", str(path), "--write")
+    name = path.stem
+    assert f"dvc exp run report samples -S run.benchmark={name} -S run.scale=pretrained" in done.output
+    raw.main(["--benchmark", name, "--out", "raw"])
+    split.main(["--benchmark", name, "--raw", "raw", "--out", "split"])
+    audit.main(["--benchmark", name, "--split", "split", "--out", "audit.json"])
+    parts = read_json(Path("split/split.json"))
+    assert parts["compositions"]["test"] >= 4 and parts["examples"]["test"] > parts["examples"]["support"] >= 5
