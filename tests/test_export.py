@@ -20,7 +20,7 @@ from compaug.benchmarks.parameters import Backbone
 from compaug.classifiers.parameters import Bert, Dbloss
 from compaug.evaluation import predictions
 from compaug.own import export
-from compaug.records import Example, InputError, Labels, read_json, write_jsonl
+from compaug.records import Example, InputError, Labels, read_json, read_label_sets, write_jsonl
 
 TINY = {
     "layers": 2,
@@ -248,6 +248,35 @@ def test_new_texts_get_names_and_probabilities(run):
     compaug(
         "predict", "models/run/augmented", "new.csv", "--out", "t.csv", "--text-column", "body", "--thresholds", home
     )
+
+
+def test_the_command_says_what_was_cut_and_ends_with_one_line_where_it_cannot(run, monkeypatch, capsys):
+    (run / "long.csv").write_text("text\nsunny\n" + "darling " * 60 + "\n")
+    compaug("predict", "models/run/augmented", "long.csv", "--out", "o.csv")
+    assert "o.csv: 2 texts, " in (said := capsys.readouterr().out) and "1 cut after 32 tokens" in said
+    monkeypatch.setattr(sys, "argv", ["compaug", "predict", "models/none", "long.csv", "--out", "p.csv"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    said = capsys.readouterr().err
+    assert end.value.code == 2 and said.startswith("error: models/none: no classifier.json") and said.count("\n") == 1
+
+
+def test_requests_are_for_what_is_rare_or_listed_and_come_in_turns(run, capsys):
+    corpus = run / "data/raw/run"
+    NAMES.write(corpus / "labels.json")
+    sets = [(0, 1)] * 3 + [(1, 2)] + [(0,)] + [()]
+    write_jsonl(corpus / "examples.jsonl", [Example(f"x{at}", "text", y) for at, y in enumerate(sets)])
+    compaug("request", "r.jsonl", "--rare", "3", "--each", "2", "--combination", "Joy & co+fear")
+    assert read_label_sets(run / "r.jsonl", 3) == [(0, 2), (1, 2)] * 2
+    assert "4 requests for 2 combinations; keep half of the texts with --set sizes.k=2" in capsys.readouterr().out
+    for words, said in (
+        (["--combination", "love+hate"], "unknown label 'hate'"),
+        (["--rare", "0"], "no combination of two labels or more has fewer than 0 rows"),
+        (["--rare", "0", "--combination", "<none>"], "names no label"),
+    ):
+        with pytest.raises(InputError, match=said):
+            compaug("request", "s.jsonl", *words)
+    assert not (run / "s.jsonl").exists()
 
 
 @pytest.mark.parametrize(

@@ -33,3 +33,19 @@ def test_help_is_shown_without_any_library_that_is_slow_to_load(script):
         [sys.executable, "-c", program], env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True, check=False
     )
     assert done.stdout.startswith("usage: ") and done.stdout.splitlines()[-1] == "exit 0", done.stderr
+
+
+@pytest.mark.parametrize("words", [["--help"], ["inspect", "--help"], ["predict", "--help"], ["export", "--help"]])
+def test_the_command_of_own_corpora_shows_its_help_at_once(words):
+    program = f"""
+import runpy, sys
+sys.argv = ["compaug", *{words!r}]
+try:
+    runpy.run_module("compaug", run_name="__main__")
+except SystemExit as end:
+    print("exit", end.code, *(name for name in {SLOW} if name in sys.modules))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True, check=False
+    )
+    assert "Usage: " in done.stdout and done.stdout.splitlines()[-1] == "exit 0", done.stderr

@@ -1,4 +1,4 @@
-"""compaug inspect, predict, export: ways in and out for somebody's own corpus. DVC runs what lies between.
+"""compaug inspect, predict, request, export: ways in and out for somebody's own corpus. DVC runs what lies between.
 
 Each command is a few lines over `compaug.own`; libraries that are slow to import are loaded after the cheap checks.
 """
@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from compaug.records import InputError, Labels, atomic_dir, check_file, read_jsonl
+from compaug.records import InputError, Labels, atomic_dir, check_file, read_jsonl, write_rows
 
 MODEL, SPLIT = Path("models/run/augmented"), Path("data/splits/run")
 SELECTED, PREDICTIONS = Path("data/selected/run/augmented.jsonl"), Path("reports/run/augmented.jsonl.gz")
@@ -90,7 +90,7 @@ def predict(
     thresholds: Annotated[Path | None, typer.Option(help="thresholds.json of `compaug export`: one a label")] = None,
 ) -> None:
     """Label names and probabilities for every text of a file."""
-    from compaug.own import names, predict
+    from compaug.own import names, predict, samples
 
     _check_out(out, (".csv", ".jsonl"), file)
     known = names.names_of(model, labels)
@@ -98,8 +98,32 @@ def predict(
     numbers, texts = predict.read_texts(file, text_column)
     rows = list(predict.predictions(model, known, numbers, texts, least))
     predict.write(out, known, rows)
-    empty = sum(not row["labels"] for row in rows)
-    print(f"{out}: {len(rows):,} texts, {empty:,} without a label above the threshold")
+    empty, limit = sum(not row["labels"] for row in rows), samples.max_length_of(model)
+    cut = sum(n > limit for n in samples.lengths_of(model, texts))
+    print(
+        f"{out}: {len(rows):,} texts, {empty:,} without a label above the threshold, {cut:,} cut after {limit} tokens"
+    )
+
+
+@app.command()
+def request(
+    out: Annotated[Path, typer.Argument(help="requests to write (.jsonl), for stages.synthesize")],
+    rare: Annotated[int, typer.Option(help="ask for combinations with fewer rows than this", min=0)] = 10,
+    combination: Annotated[
+        list[str] | None, typer.Option(help="and for this one, such as joy+love; may be repeated")
+    ] = None,
+    each: Annotated[int, typer.Option(help="texts to ask for, of each", min=1)] = 20,
+    corpus: Annotated[Path, typer.Option(help="folder of the raw stage")] = Path("data/raw/run"),
+) -> None:
+    """Repair: ask for texts of the combinations that are rare in the whole corpus, or that you list (docs/guide.md)."""
+    from compaug.own import requests
+
+    _check_out(out, (".jsonl",), corpus)
+    labels = Labels.read(corpus / "labels.json")
+    examples = read_jsonl(corpus / "examples.jsonl", len(labels), may_be_empty=False)
+    wanted = requests.combinations(examples, labels, rare, combination or [])
+    n = write_rows(out, requests.rows(wanted, each))
+    print(f"{out}: {n:,} requests for {len(wanted):,} combinations; keep half of the texts with --set sizes.k={n // 2}")
 
 
 @app.command()

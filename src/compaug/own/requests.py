@@ -1,0 +1,33 @@
+"""Which label combinations to write texts for when nothing is held out: those that a user lists, and those that are rare in the corpus."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from compaug.records import Example, InputError, Labels
+
+
+def combinations(
+    examples: Sequence[Example], labels: Labels, rare: int, listed: Sequence[str]
+) -> list[tuple[int, ...]]:
+    """Sorted label sets: `listed` ones, keys such as joy+love, and those of two labels or more that have fewer than `rare` rows, but at least one.
+    InputError for an unknown name, and where there is nothing to ask for."""
+    times = Counter(example.labels for example in examples)
+    found = {labels_of for labels_of, n in times.items() if len(labels_of) >= 2 and n < rare}
+    for key in listed:
+        if not (wanted := labels.composition(key)):
+            raise InputError(f"--combination {key!r}: names no label")
+        found.add(wanted)
+    if not found:
+        raise InputError(
+            f"no combination of two labels or more has fewer than {rare} rows; raise --rare or give --combination"
+        )
+    return sorted(found)
+
+
+def rows(wanted: Sequence[tuple[int, ...]], each: int) -> Iterator[dict]:
+    """`each` requests for every combination, as the label generator writes them; in turns, so that a head of the file has them all."""
+    for _ in range(each):
+        for label_set in wanted:
+            yield {"requested_labels": list(label_set)}
