@@ -1,0 +1,40 @@
+"""Accuracy of a single-label task: how often the most probable label is the right one.
+
+python -m stages.one_label --split data/splits/goemotions+texts=100-42 --predictions data/low_resource/coda-100-42.jsonl.gz \
+    --out data/low_resource/coda-100-42.json
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug.evaluation import predictions
+from compaug.low_resource import accuracy
+from compaug.records import InputError, Labels, read_jsonl, write_json
+from stages import parser, run
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    labels = Labels.read(args.split / "labels.json")
+    gold = read_jsonl(args.split / "test.jsonl", len(labels), may_be_empty=False)
+    if several := [row.id for row in gold if len(row.labels) != 1]:
+        raise InputError(
+            f"{args.split / 'test.jsonl'}: row {several[0]!r} has not exactly one label; draw the task again"
+        )
+    found = predictions.read(args.predictions, len(labels))
+    facts = {"accuracy": accuracy(found.of([row.id for row in gold]), gold), "n": len(gold)}
+    write_json(args.out, facts | {"n_train": found.n_train, "n_aug": found.n_synthetic})
+    print(
+        f"accuracy {facts['accuracy']:.2f} on {len(gold)} texts; {found.n_train} real and {found.n_synthetic} synthetic ones"
+    )
+
+
+def _parser():
+    made = parser(__doc__, "split", out=".json", writes="JSON to write")
+    made.add_argument("--predictions", type=Path, required=True, help="what train_classifier wrote")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)
