@@ -463,6 +463,7 @@ def test_what_cannot_be_done_is_one_line(folders):
     rows = [example for example in examples() if 3 not in example.labels]
     with pytest.raises(InputError, match="no text of D_cg has the label trust, so no constraints can be taken"):
         built(folders, [(0, 3)], rows=rows)
+    assert coda.feasible(Path("m"), [(0, 3), (0, 1), (3,)], TASK) == [False, True, False]
     with pytest.raises(InputError, match=r"generators.coda.model is null and OPENAI_MODEL is not set"):
         train(folders, backend="endpoint")
     with pytest.raises(ValueError, match="an endpoint takes instructions"):

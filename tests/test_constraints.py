@@ -15,7 +15,7 @@ from toys import TASK
 
 from compaug.constraints import Constraints, Shown, compliance, concepts, lengths, lexical, syntactic, wording
 from compaug.constraints.concepts import Concept
-from compaug.records import InputError
+from compaug.records import Example, InputError
 
 # ---------------------------------------------------------------- keywords
 
@@ -382,4 +382,9 @@ def test_the_edit_distance_is_a_distance(one, other, third):
 
 def test_totals_are_means_over_the_texts_that_were_asked():
     made = compliance.totals([{"coverage": 1.0, "score": 1.0}, {"coverage": 0.0, "length": 1.0, "score": 0.5}])
+    rows = [
+        Example("a", "x", (0,), made_of={"compliance": {"score": 0.5}}),
+        Example("b", "y", (0,), made_of={"sources": []}),
+    ]
+    assert compliance.of_rows([*rows, Example("c", "z", (0,))]) == {"n": 1, "score": 0.5}
     assert made == {"n": 2, "coverage": 0.5, "length": 1.0, "score": 0.75} and compliance.totals([]) == {"n": 0}

@@ -323,6 +323,12 @@ class Written:
         return max(self.texts, key=lambda text: text[1]["score"], default=None)
 
 
+def feasible(model_dir: Path, requests: Sequence[Sequence[int]], task) -> list[bool]:
+    """Those label sets whose every label some text has, from which constraints can be taken."""
+    having = {label for example in Model(model_dir, task).texts for label in example.labels}
+    return [having.issuperset(label_set) for label_set in requests]
+
+
 def generate(
     model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
 ) -> Iterator[Draft]:
