@@ -210,6 +210,18 @@ def test_each_switch_removes_its_numbered_lines_and_leaves_the_others_as_they_ar
         assert len(kept) < len(every) and [line.partition(". ")[2] for line in left] == kept
 
 
+def test_an_ablation_draws_the_same_exemplars_and_sentences(folders):
+    rows = [replace(row, text=f"{row.text}. Then it was over! Was it so?") for row in examples()]
+    rows += [replace(row, id=f"{row.id}-b", text=f"well {row.text}") for row in rows]
+    whole = built(folders, rows=rows, concepts=False)
+    less = built(folders, rows=rows, concepts=False, syntactic=False)
+    assert [[some.id for some in one.asked.shown] for one in whole] == [
+        [some.id for some in one.asked.shown] for one in less
+    ]
+    unlabelled = built(folders, rows=rows, concepts=False, label=False)
+    assert [one.asked.tags for one in whole] == [one.asked.tags for one in unlabelled]
+
+
 def test_with_every_switch_off_it_is_the_plain_prompt(folders):
     off = {name: value for name, (value, _) in SWITCHES.items()}
     for one in built(folders, **off):
@@ -275,6 +287,7 @@ ANSWERS = {
         "parsed",
         "Here is the thing: I love it: all of it",
     ),
+    "a clause before a colon": ("Absolutely loved it: all of it", "parsed", "Absolutely loved it: all of it"),
     "a list": ("1. so be it\n\n2. or not", "parsed", "so be it"),
     "several candidates": ("so be it\n\nor not", "parsed", "so be it"),
     "an emotion": ("I'm sorry for your loss", "parsed", "I'm sorry for your loss"),
@@ -291,6 +304,13 @@ ANSWERS = {
     "cut after the first": ({"content": "so be it\n\nor", "finish_reason": "length"}, "parsed", "so be it"),
     "a copy": ("We laughed  all day", "copied", ""),
 }
+
+
+def test_what_goes_on_with_a_list_is_the_text_as_it_stands():
+    answer = {"content": '"Text: so be it"', "refusal": None, "finish_reason": "stop"}
+    assert coda._read(answer, "list", set()) == ("parsed", '"Text: so be it"')
+    assert coda._read(answer, "instruction", set()) == ("parsed", "Text: so be it")
+    assert coda._read(answer | {"finish_reason": "length"}, "list", set()) == ("cut", "")
 
 
 @pytest.mark.parametrize("name", ANSWERS)

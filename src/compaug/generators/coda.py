@@ -52,7 +52,7 @@ LabelSet = tuple[int, ...]
 def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
     """Keep D_cg, in which the texts that requests may be built on have their constraints in `made_of`, and the concepts of each label.
 
-    InputError without a labelled text, for a text with an impossible label, and when a concept is to be named and the model does not answer.
+    InputError without a labelled text, and when a concept is to be named and the model does not answer.
     """
     examples = [example for example in examples if example.labels]
     if not examples:
@@ -218,14 +218,18 @@ def build(model: Model, requests: Sequence[Sequence[int]], seed: int) -> list[Bu
 
 def _constraints(model: Model, wanted: LabelSet, turn: int, seed: int) -> Constraints:
     """What the source of that turn, of one composition, asks for (spec section 8; of a single label it is that of section 2)."""
-    rng = np.random.default_rng(sub_seed(seed, "coda", "source", turn, *wanted))
+    tagged, drawn = (
+        np.random.default_rng(sub_seed(seed, "coda", what, turn, *wanted)) for what in ("tags", "exemplars")
+    )
     anchors = {label: (some := model.anchors(wanted, label, seed))[turn % len(some)] for label in wanted}
     sources = list({example.id: example for example in anchors.values()}.values())
-    asked = replace(_taken(model, wanted, anchors, sources, rng), sources=[example.id for example in sources])
+    asked = replace(_taken(model, wanted, anchors, sources, tagged), sources=[example.id for example in sources])
     if not model.params["label"]:
         return asked
-    chosen = _exemplars(model, wanted, sources, rng)
-    shown = [_taken(model, one.labels, dict.fromkeys(one.labels, one), [one], rng) for one in chosen]
+    chosen = _exemplars(
+        model, wanted, sources, drawn
+    )  # noise of its own: an ablation changes nothing but what it leaves out
+    shown = [_taken(model, one.labels, dict.fromkeys(one.labels, one), [one], tagged) for one in chosen]
     shown = [Shown(one.id, " ".join(one.text.split()), keeps) for one, keeps in zip(chosen, shown, strict=True)]
     return replace(asked, named=True, shown=tuple(shown))
 
@@ -436,7 +440,7 @@ REFUSAL = re.compile(
 )
 REMARK = re.compile(
     r"(?:assistant|answer|document|message|output|response|text)\s*:\s*"
-    r"|(?:sure|certainly|of course|okay|absolutely)\b[^\n:]{0,100}:\s*"
+    r"|(?:sure|certainly|of course|okay|absolutely)\b[,.!]*\s*(?:here|this is)\b[^\n:]{0,100}:\s*"
     r"|here(?:'s|’s| is| are)\b[^\n:]{0,60}\b(?:answer|document|example|message|response|sentence|text|tweet)s?\b[^\n:]{0,60}:\s*",
     re.IGNORECASE,
 )
@@ -449,10 +453,12 @@ def _read(answer: Mapping, form: str, known: set[str]) -> tuple[str, str]:
     content = (answer["content"] or "").strip()
     if answer["refusal"] or answer["finish_reason"] == "content_filter" or REFUSAL.search(content[:300]):
         return "refused", ""
-    text, another, _ = _bare(content).partition("\n\n")  # of several candidates the first
+    another = ""
+    if form == "instruction":  # of several candidates the first
+        content, another, _ = _bare(content).partition("\n\n")
     if answer["finish_reason"] == "length" and not another:
         return "cut", ""
-    text = " ".join(_unquoted(text).split())
+    text = " ".join((_unquoted(content) if form == "instruction" else content).split())
     if not text:
         return "empty", ""
     return ("copied", "") if text_key(text) in known else ("parsed", text)
