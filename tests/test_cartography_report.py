@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import longtables
 import pytest
+from browser import needs_browser, text_of
 from graph import ROOT
 from longtables import lines
 from PIL import Image
@@ -76,7 +79,7 @@ def test_a_subset_stands_beside_all_texts_and_random_ones_of_its_size(results):
 
 def test_a_curriculum_is_compared_with_as_many_steps_without_one(results):
     found = table(results, "curricula of the classifier, no synthetic texts")
-    assert found["`pacing=linear,first=hard`"]["over `pacing=all`"].ours == 3.0
+    assert found["`pacing=linear,first=hard`"]["over pacing=all"].ours == 3.0
     assert found["no curriculum, early stopping"]["Acc"].ours == 11.0
 
 
@@ -88,7 +91,7 @@ def test_a_map_as_a_filter_is_compared_with_the_filter_and_with_chance(results):
 
 def test_what_a_generator_learns_from_is_compared_with_as_many_random_texts(results):
     found = table(results, "what ls_pt learns from")
-    assert found["`region=hard,ratio=0.5`"]["over random, `pacing=all`"].ours == 1.0
+    assert found["`region=hard,ratio=0.5`"]["over random or pacing=all"].ours == 1.0
 
 
 def test_regions_are_means_over_the_seeds_maps(results):
@@ -130,3 +133,30 @@ def test_the_map_is_drawn_and_its_page_has_texts_of_the_own_corpus_alone(results
 def test_without_maps_the_page_has_no_place_for_them(tmp_path):
     results = longtables.load(longtables.reports(tmp_path / "reports", longtables.paper_rows()))
     assert cartography.interactive(results) == [] and not contents.tables("cartography", results)
+
+
+@needs_browser
+def test_a_point_of_the_map_shows_its_text_to_a_pointer_and_to_the_arrow_keys(results, tmp_path):
+    check = """<pre id="check"></pre><script>
+    const errors = []; addEventListener("error", event => errors.push(event.message));
+    addEventListener("load", () => {
+      const svg = document.getElementById("points"), said = () => document.getElementById("point").textContent;
+      const press = key => { svg.dispatchEvent(new KeyboardEvent("keydown", { key })); return said(); };
+      const keys = [press("ArrowRight"), press("ArrowRight"), press("ArrowLeft"), press("ArrowLeft")];
+      svg.querySelector("rect").dispatchEvent(new PointerEvent("pointerenter"));
+      const dots = svg.querySelectorAll("circle, rect").length, wide = document.documentElement.scrollWidth > innerWidth;
+      document.getElementById("check").textContent = JSON.stringify({ keys, pointed: said(), dots, wide, errors });
+    });
+    </script>"""
+    figures = tmp_path / "figures"
+    for name in contents.TABLES:
+        for figure in contents.figures(name, results):
+            figure.draw(figures / figure.name)
+    (tmp_path / "page.html").write_text(page.page(results, figures, {}, []) + check, encoding="utf-8")
+    for width in (390, 1280):
+        found = json.loads(text_of(tmp_path / "page.html", "check", width))
+        assert not found["errors"] and not found["wide"] and found["dots"] == 3
+        words = [text.partition(" (confidence")[0].strip() for text in found["keys"]]
+        easy, middle, hard = "<none>: three", "joy, love (synthetic): two", "joy: one </script><i>"
+        assert words == [easy, middle, easy, hard]  # from the most confident on, and round
+        assert found["pointed"].startswith(middle) and "right in 40 % of the epochs" in found["pointed"]

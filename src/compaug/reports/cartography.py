@@ -45,7 +45,7 @@ def tables(results: Results) -> list[Table]:
         subsets = _named(real, "classifier", "bert", lambda word: "region=" in word)
         over: Over = {"over all": _plain("all of D_train"), "over random": _random_twin}
         made += _table(results, f"{benchmark}: subsets of D_train", "texts", subsets, "all of D_train", over)
-        over = {f"over `{ALL_STEPS}`": lambda name: None if ALL_STEPS in name or "early" in name else ALL_STEPS}
+        over = {f"over {ALL_STEPS}": lambda name: None if ALL_STEPS in name or "early" in name else ALL_STEPS}
         for generator, own in _by_generator(rows):
             paced = _named(own, "classifier", "bert", lambda word: "pacing=" in word)
             title = f"{benchmark}: curricula of the classifier, {_texts_of(generator)}"
@@ -64,7 +64,7 @@ def tables(results: Results) -> list[Table]:
         varied = pick(rows, classifier="bert", selection="top_k")
         for generator in sorted({name.partition("+")[0] for name in varied["generator"] if "+" in name}):
             own = _named(varied, "generator", generator, lambda word: "region=" in word or "pacing=" in word)
-            over = {"over all": _plain("all of D_cg, early stopping"), "over random, `pacing=all`": _generator_twin}
+            over = {"over all": _plain("all of D_cg, early stopping"), "over random or pacing=all": _generator_twin}
             title = f"{benchmark}: what {generator} learns from, and in which order"
             made += _table(
                 results, title, "texts", own, "all of D_cg, early stopping", over, {"fidelity": "fidelity_kept"}
@@ -197,7 +197,8 @@ def interactive(results: Results, most: int = 300) -> list[dict]:
     for key, (first, *_) in _groups(results).items():
         if texts := first["points"].get("texts"):
             names = (*NUMBERS, "synthetic", "labels")
-            columns = [first["points"][name][:most] for name in names] + [texts[:most]]
+            every = -(-len(texts) // most)  # they stand in the order of the data, synthetic ones last
+            columns = [column[::every] for column in (*(first["points"][name] for name in names), texts)]
             points = [list(point) for point in zip(*columns, strict=True)]
             made.append({"title": f"{title_of(*key)}, seed {first['seed']}", "points": points})
     return made
