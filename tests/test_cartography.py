@@ -17,6 +17,7 @@ from compaug.blocks import Paced
 from compaug.cartography import DataMap, choose, in_order, needs, ranked, subset
 from compaug.records import Example, InputError, Labels, read_json, read_jsonl, write_jsonl
 from stages import subset as subset_stage
+from stages import train_filter
 
 # P(label | text) of two texts and two labels after three epochs; the first text has the first label, the second has none.
 DYNAMICS = np.array(
@@ -282,6 +283,15 @@ def test_a_combination_is_a_third_of_one_region_and_the_rest_of_the_other():
     assert found == [*range(66), *range(199, 165, -1)] and len(found) == 100  # 33 % and 17 %
 
 
+@given(rows_of_words, st.integers(1, 5), st.integers(0, 9), st.sampled_from([*cartography.COMBINED]))
+def test_a_combination_loses_no_item_either(words, keep, seed, region):
+    rng = np.random.default_rng(seed)
+    made, n = a_map(rng.random(len(words)), rng.random(len(words))), len(words)
+    found = subset(made, region, 0.5, words, keep, seed).rows if n > 1 else [0]
+    have, there = Counter(w for row in found for w in words[row]), Counter(w for own in words for w in own)
+    assert all(have[word] >= min(keep, there[word]) for word in there) and len(set(found)) == len(found) >= int(0.5 * n)
+
+
 def test_a_combination_of_the_same_rows_is_filled_at_random_to_its_size():
     n = 200
     made = a_map(np.linspace(0, 1, n), np.linspace(1, 0, n))  # the hard rows are the ambiguous ones
@@ -428,6 +438,15 @@ def test_a_curriculum_puts_the_examples_in_the_order_of_the_map(split):
 
 def paced(pacing, first) -> Paced:
     return Paced(pacing=pacing, first=first)
+
+
+def test_the_filter_has_no_curriculum(split):
+    options = "--benchmark diagnostic --scale tiny --classifier bert --encoder none --seed 1"
+    paced_filter = "--set classifiers.bert.pacing=linear,first=hard"
+    with pytest.raises(InputError, match="the filter has no data map"):
+        train_filter.main(
+            f"{options} --params {split}/params.yaml --split {split}/split --out {split}/out {paced_filter}".split()
+        )
 
 
 def test_a_curriculum_and_its_map_go_together(split):

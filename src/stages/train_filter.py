@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug import classifiers, params
-from compaug.records import Labels, atomic_dir, read_jsonl, sub_seed, write_json
+from compaug.records import InputError, Labels, atomic_dir, read_jsonl, sub_seed, write_json
 from stages import cost_of, parser, run
 
 PARAMS = params.method("classifiers")
@@ -20,6 +20,10 @@ def main(argv: list[str] | None = None) -> None:
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, classifier=args.classifier)[
         "classifier"
     ]
+    if settings.first:
+        raise InputError(
+            f"classifiers.{args.classifier}.first: the filter has no data map; a curriculum is an axis of an experiment, `curriculum`"
+        )
     labels = Labels.read(args.split / "labels.json")
     support = read_jsonl(args.split / "support.jsonl", len(labels))
     examples = (
