@@ -64,6 +64,7 @@ def test_texts_are_shown_where_the_corpus_allows_it_alone():
     labels = Labels(("joy",), ("joy",))
     assert "texts" not in data_maps.shown(made, rows, labels, 1, texts=False)["points"]
     points = data_maps.shown(made, rows, labels, 1, texts=True)["points"]
-    assert points["texts"] == ["words", "secret"] and points["labels"] == ["<none>", "joy"]
+    found = zip(points["texts"], points["labels"], points["confidence"], strict=True)
+    assert sorted(found) == [("secret", "joy", 0.5), ("words", "<none>", 0.25)]
     with pytest.raises(InputError, match="'c' is in the map or in the data, but not in both"):
         data_maps.shown(made, [*rows, Example("c", "more", ())], labels, 1, texts=False)

@@ -12,7 +12,7 @@ from compaug import cartography, dynamics
 from compaug.cartography import DataMap
 from compaug.records import Example, InputError, Labels, sub_seed
 
-POINTS = 1200  # of a map that are shown
+POINTS, TEXTS = 800, 300  # of a map that are shown; and read, those that come first
 FILES = (f"{dynamics.NAME}.npy", f"{dynamics.NAME}.json")
 
 
@@ -40,12 +40,12 @@ def shown(made: DataMap, examples: Sequence[Example], labels: Labels, seed: int,
         )
     by_id = {example.id: example for example in examples}
     rows = [by_id[id_] for id_ in made.ids]
-    sample = sorted(np.random.default_rng(sub_seed(seed, "points")).permutation(len(rows))[:POINTS].tolist())
+    sample = np.random.default_rng(sub_seed(seed, "points")).permutation(len(rows))[:POINTS].tolist()
     points: dict[str, list] = {
         name: np.round(getattr(made, name)[sample], 4).tolist() for name in cartography.COLUMNS[1:]
     }
     points["synthetic"] = [rows[row].requested_labels is not None for row in sample]
     points["labels"] = [labels.key(rows[row].labels) for row in sample]
     if texts:
-        points["texts"] = [rows[row].text for row in sample]
+        points["texts"] = [rows[row].text for row in sample[:TEXTS]]
     return {"rows": len(rows), "regions": cartography.statistics(rows, made, seed), "points": points}

@@ -242,7 +242,7 @@ class RatingKey(TypedDict):
 
 
 class MapPoints(TypedDict):
-    """A sample of a map's rows; `texts` of the project's own corpus alone."""
+    """A sample of a map's rows; `texts` of the first of them, of the project's own corpus alone."""
 
     confidence: list[Number]
     variability: list[Number]

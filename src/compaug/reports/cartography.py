@@ -191,14 +191,12 @@ def figures_of(results: Results) -> list[Figure]:
     return made
 
 
-def interactive(results: Results, most: int = 300) -> list[dict]:
+def interactive(results: Results) -> list[dict]:
     """Points with their texts, of the maps that have any: the project's own corpus."""
     made = []
     for key, (first, *_) in _groups(results).items():
         if texts := first["points"].get("texts"):
-            names = (*NUMBERS, "synthetic", "labels")
-            every = -(-len(texts) // most)  # they stand in the order of the data, synthetic ones last
-            columns = [column[::every] for column in (*(first["points"][name] for name in names), texts)]
-            points = [list(point) for point in zip(*columns, strict=True)]
+            columns = [first["points"][name] for name in (*NUMBERS, "synthetic", "labels")]
+            points = [list(point) for point in zip(*columns, texts, strict=False)]  # the first ones have a text
             made.append({"title": f"{title_of(*key)}, seed {first['seed']}", "points": points})
     return made
