@@ -8,7 +8,7 @@ scale       tiny | pretrained | paper: the sizes of backbones and budgets
 generator   none, a generator, with what differs behind a plus sign ("ld_vae+kl_form=reference", "ld_vae+label_support=0"); or a ceiling
             that takes part in no comparison: "real_texts" (halves of the target's real texts in the place of synthetic ones, both halves
             averaged), "oracle" (fresh texts of a known grammar; "oracle+right=0.6": of which so many say what was asked for) and "bayes" (the exact classifier of a known grammar)
-selection   top_k, or what differs ("mode=random", "scope=per_composition", "score=posterior", "top_k+texts=200")
+selection   top_k, or what differs ("mode=random", "scope=per_composition", "score=posterior", "labels=teacher", "top_k+texts=200")
 classifier  bert, ..., "bert+support=250"; of the Bayes classifier "bayes"
 decoding    threshold | tuned_thresholds | joint | composition_prior | uncalibrated | stacking | crm | em | map_em; of the Bayes classifier the prior that it is
             given: training_prior | target_prior | mixed_prior; "any" for facts about the cell that no decoding changes

@@ -9,7 +9,8 @@ A generator is one file of this folder, whose name is the generator's, and one b
     generate(model_dir, requests, task, synthesis, backbones, seed) -> Iterator[Draft]
         requests: label sets. A draft is a text for one of them, by its number: any number of drafts a request, none where it
         has no text, in any order that is the same at every call. Of the task the labels alone are set; `task.of_model` gives
-        the rest. The drafts of a request depend on the seed, its number and its label set only.
+        the rest. The drafts of a request depend on the seed, its number and its label set only (of llm and linda also on how many
+        requests before it have the same one).
 
 and, where they apply,
 
@@ -20,7 +21,8 @@ and, where they apply,
         others and draws further requests in their place
     account(model_dir, requests, task, seed) -> dict: what the side-car is to say about its answers
 
-Files without `generate` (controls, examples, latents, posterior, prefix, teacher_forcing) are what generators share.
+Files without `generate` (controls, examples, masking, prefix, latents, posterior, teacher_forcing; of LINDA bodies, interpolation, length_converter,
+pairs, soft_labels) are what generators share.
 """
 
 from __future__ import annotations
