@@ -508,3 +508,32 @@ def test_names_and_signs_are_escaped_in_every_format():
         "2.0",
         "1.50 [1.25, 1.75]",
     ]
+
+
+def test_what_is_between_two_texts_has_a_line_for_every_weight_and_a_curve(tmp_path):
+    rows, at = [], {"experiment": "linda", "decoding": "any"}
+    for tenth in range(11):
+        for source, value in (("a", tenth / 10), ("b", 1 - tenth / 10)):
+            for measure in ("precision", "similarity"):
+                values = [value, value, value]
+                for selection in ("top_k", "labels=teacher"):  # the same facts stand at both cells of the generator
+                    metric = f"between_{measure}_{source}_{tenth / 10:g}"
+                    rows += lines(metric, values, "linda", selection=selection, **at)
+        rows += lines(f"between_copies_{tenth / 10:g}", (0.1, 0.2, 0.3), "linda", **at)
+    rows += lines("between_spearman_precision_a", (1.0, 1.0, 1.0), "linda", **at)
+    folder = longtables.reports(tmp_path / "reports", rows)
+    (table,) = contents.tables("linda", longtables.load(folder))
+    shown = {row[1]: dict(zip(table.header, map(str, row), strict=True)) for row in table.rows}
+    assert list(shown) == ["0", "0.3", "0.5", "0.7", "1"] and {row[0] for row in table.rows} == {"linda"}
+    assert (
+        shown["0.3"]["precision, first"] == "0.30 [0.30, 0.30]"
+        and shown["0.3"]["similarity, second"] == "0.70 [0.70, 0.70]"
+    )
+    assert shown["0.5"]["copies"] == "0.20 [-0.05, 0.45]" and shown["0.5"]["perplexity"] == "–"
+    (figure,) = contents.figures("linda", longtables.load(folder))
+    assert figure.name == "linda-diagnostic"
+    figure.draw(tmp_path / "between")
+    assert (tmp_path / "between.png").stat().st_size > 5000 and (tmp_path / "between.svg").exists()
+    curves = figure.draw.args[0]["linda"]
+    assert [alpha for alpha, _ in curves["precision_a"]] == [at / 10 for at in range(11)]
+    assert set(curves) == {"precision_a", "precision_b", "similarity_a", "similarity_b"}
