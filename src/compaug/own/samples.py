@@ -41,7 +41,7 @@ def page(kept: Sequence[Example], labels: Labels, lengths: Mapping[str, Sequence
     largest = sorted(by_request, key=lambda wanted: (-len(by_request[wanted]), wanted))[:COMBINATIONS]
     lines += [f"## Synthetic texts: {len(largest)} of {len(by_request)} combinations", ""]
     lines += [
-        "The best, the middle and the last that the filter kept of each; the score is the Jaccard index of what it read and what was asked for.",
+        "The first, the middle and the last of each in the filter's order; the score is the Jaccard index of what it read and what was asked for.",
         "",
     ]
     for wanted in largest:
