@@ -8,14 +8,26 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from parameters import written
 from toys import LABELS, TASK, backbones, bart, examples, linda_params, synthesis
 
-from compaug import generators, training
+from compaug import classifiers, generators, training
+from compaug.classifiers import body
 from compaug.generators import interpolation, linda, linda_prefix, soft_labels
 from compaug.generators.interpolation import Interpolation, collate, mask_words, text_rows
 from compaug.pretrained import IGNORED, pad
-from compaug.records import Example, InputError, Labels, file_digest, read_json
+from compaug.records import (
+    Example,
+    InputError,
+    Labels,
+    file_digest,
+    read_json,
+    read_jsonl,
+    write_jsonl,
+    write_rows,
+)
 from compaug.tasks.multi_label import Task
+from stages import select, synthesize, train_classifier, train_filter
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 
@@ -123,14 +135,14 @@ def test_whole_words_are_masked_and_marks_never():
 
 @every_body
 def test_a_word_of_several_tokens_has_one_number(kind, folders):
-    body = model_of(kind, folders).body
-    ((ids, words),) = body.sources(["the sun is out"], 40)
+    reads = model_of(kind, folders).body
+    ((ids, words),) = reads.sources(["the sun is out"], 40)
     assert len(ids) == len(words) and [word for word in words if word >= 0] == sorted(
         word for word in words if word >= 0
     )
     assert len(set(words) - {-1}) == 4
     assert -1 in words  # its end
-    cut = body.sources([" ".join(TEXTS)], 9)[0]
+    cut = reads.sources([" ".join(TEXTS)], 9)[0]
     assert len(cut[0]) == 9 and cut[1][-1] == -1
 
 
@@ -141,13 +153,13 @@ def test_a_word_of_several_tokens_has_one_number(kind, folders):
 def test_what_is_decoded_step_by_step_is_what_the_loss_saw(kind, folders):
     """Also behind mixed states of other lengths in the batch."""
     model = model_of(kind, folders)
-    body = model.body
-    a, b = body.sources(TEXTS[3:6], 40), body.sources(TEXTS[20:23], 40)
-    labels, _ = pad(body.targets(TEXTS[3:6], 40), IGNORED)
+    of = model.body
+    a, b = of.sources(TEXTS[3:6], 40), of.sources(TEXTS[20:23], 40)
+    labels, _ = pad(of.targets(TEXTS[3:6], 40), IGNORED)
     with torch.no_grad():
         mixed, mask = model.between(a, b, [0.9, 0.5, 0.1])
-        nll = body.nll(mixed, mask, labels)
-        step, start = body.begin(mixed, mask)
+        nll = of.nll(mixed, mask, labels)
+        step, start = of.begin(mixed, mask)
         tokens = torch.tensor([start] * 3)
         for at in range(int((labels != IGNORED).sum(1).min())):
             scores = step(tokens, torch.ones_like(tokens), 1).log_softmax(-1)
@@ -307,6 +319,53 @@ def test_the_frozen_models_stay_as_they_are(folders, trained):
 def test_texts_that_were_held_out_are_told(kind, trained):
     held = read_json(trained(kind) / "generator.json")["held_out"]
     assert 0 < len(held) < len(ROWS) and set(held) <= {e.id for e in ROWS}
+
+
+# ---------------------------------------------------------------- from the generator to the classifier
+
+
+@pytest.mark.parametrize("way", ["hard_union", "soft", "teacher"])
+def test_each_way_of_labelling_reaches_the_classifier(way, trained, folders, tmp_path, monkeypatch):
+    """Synthesize, filter, select, train, by the stages."""
+    (tmp_path / "split").mkdir()
+    LABELS.write(tmp_path / "split" / "labels.json")
+    for source in ("train", "support"):
+        write_jsonl(tmp_path / "split" / f"{source}.jsonl", [e for e in ROWS if e.source == source])
+    write_rows(tmp_path / "wanted.jsonl", [{"requested_labels": list(labels)} for labels in REQUESTS])
+    write_jsonl(tmp_path / "test.jsonl", [Example("x", "so dark", ())])
+    bert = {"validation": 0.01, "epochs": 1, "max_length": 32}
+    written(tmp_path, {"sizes.k": 3, "classifiers.bert": bert, "synthesis": {"max_length": 24, "temperature": 2.0}})
+    common, backbones_ = ["--params", "params.yaml", "--benchmark", "diagnostic", "--seed", "13"], folders["t5"]
+    model = trained("t5", labels="soft" if way == "soft" else "hard_union")
+
+    def run(stage, words, *more):
+        stage.main([*common, *words.split(), *more])
+
+    beside = f"--backbones {backbones_['encoder'].parent}"
+    run(
+        synthesize,
+        f"--generator linda --model {model} --compositions wanted.jsonl --split split {beside} --out made.jsonl",
+    )
+    run(train_filter, f"--classifier bert --split split --encoder {backbones_['encoder']} --out filter")
+    data = "--classifier bert --labels split/labels.json --train split/train.jsonl"
+    teacher = ["--set", "selection.labels=teacher"] if way == "teacher" else []
+    run(select, f"{data} --synthetic made.jsonl --filter filter --out kept.jsonl", *teacher)
+    batches, collate = [], body.collate
+    monkeypatch.setattr(body, "collate", lambda rows, *more: batches.append(rows) or collate(rows, *more))
+    files = "--synthetic kept.jsonl --test-inputs test.jsonl --out classifier --predictions predictions.jsonl.gz"
+    run(train_classifier, f"{data} {files} {beside}")
+
+    learned = {row["id"]: row["targets"].tolist() for rows in batches for row in rows if "targets" in row}
+    kept = read_jsonl(tmp_path / "kept.jsonl", len(LABELS))
+    read = classifiers.load("bert").predict(tmp_path / "filter", [e.text for e in kept])
+    assert len(kept) == 3
+    for e, probabilities in zip(kept, read.tolist(), strict=True):
+        hard = [float(label in e.requested_labels) for label in range(len(LABELS))]
+        assert e.labels == e.requested_labels and len(e.made_of["sources"]) == 2
+        expected = {"hard_union": hard, "soft": e.soft_labels, "teacher": probabilities}[way]
+        assert learned[e.id] == pytest.approx(expected, abs=1e-5)
+        assert (e.soft_labels is None) == (way == "hard_union")
+    assert read_json(tmp_path / "made.json")["account"]["pairs"]["union"] > 0
 
 
 # ---------------------------------------------------------------- what is refused
