@@ -396,6 +396,20 @@ def test_a_text_longer_than_the_decoder_has_room_for_is_refused(kind, trained, f
         drafts_of(kind, trained(kind), folders, REQUESTS, max_length=4000)
 
 
+@pytest.mark.parametrize("kind", ["bart", "prefix"])
+def test_training_on_texts_longer_than_the_decoder_has_room_for_is_refused(kind, folders, tmp_path):
+    with pytest.raises(InputError, match=rf"generators\.{NAMES[kind]}\.max_length: 500 tokens exceed the \d+"):
+        generators.load(NAMES[kind]).train(ROWS, TASK, linda_params(max_length=500), folders[kind], tmp_path / "m", 13)
+
+
+def test_words_cannot_be_masked_without_a_token_for_them(folders):
+    model = model_of("t5", folders)
+    model.body.mask_id = None
+    with pytest.raises(InputError, match="p_mask: the tokenizer has no token for a masked word"):
+        Interpolation(model.body, linda_params())
+    Interpolation(model.body, linda_params(p_mask=0.0))
+
+
 # ---------------------------------------------------------------- soft labels
 
 PROBABILITIES = arrays(float, 6, elements=st.floats(0, 1))

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from parameters import written
-from toys import LABELS, TASK, examples, flan_t5_params, ls_pt_params, synthesis, vae_dprior_params
+from toys import LABELS, TASK, examples, flan_t5_params, linda_params, ls_pt_params, synthesis, vae_dprior_params
 
 from compaug import classifiers, generators
 from compaug.classifiers import body
@@ -27,6 +27,7 @@ PARAMS = {
     "flan_t5": flan_t5_params(epochs=60),
     "ls_pt": ls_pt_params(epochs=2),
     "vae_dprior": vae_dprior_params(epochs=2),
+    "linda": linda_params(epochs=2),
 }
 
 
@@ -94,7 +95,7 @@ def contract(name, task, params, folders, folder, requests=REQUESTS):
 CONTROLS = ("concat", "oversample", "shuffled", "none")
 
 
-@pytest.mark.parametrize("name", ["ls_pt", "vae_dprior", *CONTROLS])
+@pytest.mark.parametrize("name", ["ls_pt", "vae_dprior", "linda", *CONTROLS])
 @pytest.mark.parametrize("task", ["multi_label", "backwards"])
 def test_every_generator_keeps_the_contract_whatever_the_task(name, task, folders, tmp_path, monkeypatch):
     monkeypatch.setitem(TASKS, "backwards", Backwards)

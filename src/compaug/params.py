@@ -135,6 +135,9 @@ class Settings(Block):
         if isinstance(block := self.generators[name], generators.PrefixGenerator):
             rows = block.prefix_length + max(block.max_length, longest)
             wanted[f"generators.{name}.prefix_length and the longest text"] = ("decoder", rows)
+        if isinstance(block, generators.LindaPrefix):
+            rows = block.max_length + max(block.max_length, longest)
+            wanted[f"generators.{name}.max_length, of the texts it reads, and the longest text"] = ("decoder", rows)
         for what, (role, positions) in wanted.items():
             room = getattr(self.backbones, role).max_positions
             if room and positions > room:

@@ -39,7 +39,8 @@ def behaviour(generator: str, model_dir: Path, task, synthesis, backbones: Mappi
     if generator not in OPENED:
         raise InputError(f"{generator!r} writes between no texts; choose from {', '.join(OPENED)}")
     facts, task = interpolation.facts_of(model_dir, task)
-    params, examples = SimpleNamespace(**facts["params"]), examples_of(model_dir, task)
+    params = SimpleNamespace(**facts["params"])
+    examples = interpolation.written(examples_of(model_dir, task), task)
     a, b = held_out_pairs(examples, facts["held_out"], seed)
     if not a:
         raise InputError(

@@ -23,7 +23,6 @@ from torch import Tensor, nn
 
 from compaug import decoders
 from compaug.pretrained import IGNORED, BaseModelOutput, PreTrainedModel, say_cut
-from compaug.records import InputError
 
 Sources = list[
     tuple[list[int], list[int]]
@@ -43,15 +42,11 @@ def sources(tokenizer, texts: Sequence[str], max_length: int, end: int | None = 
     return made
 
 
-def mask_token(tokenizer) -> int:
-    """What stands for a masked word: <mask>, T5's first sentinel, or what stands for an unknown one."""
+def mask_token(tokenizer) -> int | None:
+    """What stands for a masked word: <mask>, T5's first sentinel, or what stands for an unknown one; None without any."""
     sentinel = tokenizer.get_vocab().get(FIRST_SENTINEL)
-    for token in (tokenizer.mask_token_id, sentinel, tokenizer.unk_token_id):
-        if token is not None:
-            return token
-    raise InputError(
-        "the tokenizer has no token for a masked word (<mask>, <extra_id_0>, <unk>); set p_mask to 0 or take another backbone"
-    )
+    known = (tokenizer.mask_token_id, sentinel, tokenizer.unk_token_id)
+    return next((token for token in known if token is not None), None)
 
 
 class EncoderDecoder(nn.Module):

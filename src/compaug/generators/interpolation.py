@@ -6,6 +6,7 @@ It is a body (`bodies`), which has an encoder and a decoder, and the length conv
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from compaug.records import (
 )
 from compaug.training import device, fit_and_validate, holdout, seed_everything
 
+NO_ROOM = "tokens exceed the {} that the decoder has room for; lower it"
 FACTS, TENSORS = "generator.json", "interpolation.safetensors"
 BodyOf = Callable[[Mapping[str, Path], Mapping], nn.Module]  # of the folders of the backbones and the settings
 
@@ -44,6 +46,10 @@ class Interpolation(nn.Module):
     def __init__(self, body: nn.Module, params) -> None:
         super().__init__()
         self.body, self.params, self.converter = body, params, LengthConverter(params.sigma)
+        if params.p_mask and body.mask_id is None:
+            raise InputError(
+                "p_mask: the tokenizer has no token for a masked word (<mask>, <extra_id_0>, <unk>); set it to 0"
+            )
 
     def forward(self, input_ids: Tensor, mask: Tensor, words: Tensor, labels: Tensor) -> dict[str, Tensor]:
         """Every text of a batch [M] as x^a, another one as its x^b; a text may meet itself.
@@ -101,6 +107,11 @@ def mask_words(input_ids: Tensor, words: Tensor, p_mask: float, mask_id: int) ->
 # ---------------------------------------------------------------- training
 
 
+def written(examples: Sequence[Example], task) -> list[Example]:
+    """The examples with the texts that the task wants written."""
+    return [replace(example, text=task.target(example)) for example in examples]
+
+
 def text_rows(examples: Sequence[Example], body, max_length: int) -> list[dict]:
     """Rows for `training.fit`. All are of one length to its buckets: in a batch of like lengths no text would meet a shorter one."""
     texts = [" ".join(example.text.split()) for example in examples]
@@ -137,7 +148,9 @@ def train(
         raise InputError(f"{generator} writes texts between two texts; there are {len(examples)} to learn from")
     seed_everything(sub_seed(seed, generator))
     body = body_of(backbones, params.told())
-    model, rows = Interpolation(body, params), text_rows(examples, body, params.max_length)
+    if params.max_length > body.room:
+        raise InputError(f"generators.{generator}.max_length: {params.max_length} {NO_ROOM.format(body.room)}")
+    model, rows = Interpolation(body, params), text_rows(written(examples, task), body, params.max_length)
     data = (*map(file_digest, backbones.values()), digest([e.as_row() for e in examples]))
     batch = partial(collate, pad_id=body.pad_id)
     history = fit_and_validate(generator, model, rows, batch, params, out_dir, seed, *data)
@@ -193,9 +206,7 @@ def write_between(
         return []
     body = model.body
     if synthesis.max_length > body.room:
-        raise InputError(
-            f"synthesis.max_length: {synthesis.max_length} tokens exceed the {body.room} that the decoder has room for; lower it"
-        )
+        raise InputError(f"synthesis.max_length: {synthesis.max_length} {NO_ROOM.format(body.room)}")
     limit = model.params.max_length
     first, second = body.sources(list(a), limit), body.sources(list(b), limit)
 

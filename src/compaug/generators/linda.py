@@ -105,7 +105,8 @@ def _chosen(
 ) -> tuple[SimpleNamespace, list[Example], list[Sources | None]]:
     """(settings, texts, what is mixed for every request)."""
     facts, task = interpolation.facts_of(model_dir, task)
-    params, examples = SimpleNamespace(**facts["params"]), examples_of(model_dir, task)
+    params = SimpleNamespace(**facts["params"])
+    examples = interpolation.written(examples_of(model_dir, task), task)
     pairs = Pairs([example.labels for example in examples], params.pairs)
     return params, examples, pairs.for_requests(requests, sub_seed(seed, "sources"))
 
