@@ -286,6 +286,10 @@ IMPOSSIBLE = {
     "generators.ld_vae.prefix_length and the longest text: 230 positions, but backbones.decoder.max_positions is 192": {
         "generators.ld_vae.prefix_length": 150
     },
+    "generators.linda_prefix.max_length, of the texts it reads, and the longest text: 240 positions, but backbones.decoder.max_positions is 192": {
+        "run.generator": "linda_prefix",
+        "generators.linda_prefix.max_length": 120,
+    },
     "label_generator.max_tokens and one of the prompt: 301 positions, but backbones.decoder.max_positions is 192": {
         "label_generator.max_tokens": 300
     },
