@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -13,11 +14,12 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+import typer
 import yaml
 from graph import ROOT, SRC, Stage, code_of, declared_params, stages
 from importlinter.cli import lint_imports
 
-from compaug import experiments, steps
+from compaug import cli, experiments, steps
 from compaug.records import Labels, write_json, write_rows
 from stages import plan as plan_stage
 from stages import readme
@@ -402,6 +404,37 @@ def test_every_command_file_and_key_on_a_page_exists(page):
     for key in re.findall(r"-S (\w[\w.]*)=", text):
         block, _, name = key.rpartition(".")
         assert name in reduce(lambda inner, word: inner[word], block.split("."), tree), key
+
+
+def commands_on(page: Path) -> list[list[str]]:
+    """Words of the commands in a page's blocks of code; a variable that a block sets is filled in."""
+    found = []
+    for block in re.findall(r"^```\w*\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
+        set_here = dict(re.findall(r'^(\w+)="(.*)"$', block, re.MULTILINE))
+        for line in block.replace("\\\n", " ").splitlines():
+            for part in re.split(r"\s#\s|;|&&", line)[:1]:
+                for name, value in set_here.items():
+                    part = part.replace(f"${name}", value)
+                if part.startswith(("python -m stages.", "compaug ")):
+                    found.append(shlex.split(part))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_command_on_a_page_has_all_options_that_it_needs_and_no_other(page):
+    typed = typer.main.get_command(cli.app).commands
+    for words in commands_on(page):
+        given = {word for word in words if word.startswith("--")}
+        if words[0] == "compaug":
+            known = [option for option in typed[words[1]].params if option.param_type_name == "option"]
+            taken = {name for option in known for name in option.opts}
+            needed = {option.opts[0] for option in known if option.required}
+        else:
+            script = words[2].removeprefix("stages.")
+            actions = importlib.import_module(f"stages.{script}")._parser()._actions
+            taken = {name for action in actions for name in action.option_strings}
+            needed = {action.option_strings[0] for action in actions if action.required and action.option_strings}
+        assert needed <= given <= taken, " ".join(words)
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a clone")
