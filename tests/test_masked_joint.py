@@ -25,8 +25,8 @@ tokens = st.lists(st.sampled_from(["a", "b", "c", BEGIN, BAR, END]), min_size=1,
 
 
 def settings(**changes):
-    values = {name: (SETTINGS | OWN | changes)[name] for name in MaskedJoint.model_fields}
-    return MaskedJoint(**values)
+    values = SETTINGS | OWN | changes
+    return MaskedJoint(**{name: value for name, value in values.items() if name in MaskedJoint.model_fields})
 
 
 def drawn(data):

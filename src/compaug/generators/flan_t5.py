@@ -73,6 +73,11 @@ def generate(
     if not requests:
         return iter(())
     prompts = tokenizer([task.source(label_set) for label_set in requests], add_special_tokens=False)["input_ids"]
+    return one_each(requests, written(tokenizer, model, prompts, synthesis, seed))
+
+
+def written(tokenizer, model, prompts: Sequence[Sequence[int]], synthesis, seed: int) -> list[str]:
+    """What the model writes for each prompt, tokens without an end."""
     sources = [[*ids, tokenizer.eos_token_id] for ids in prompts]
 
     def begin(numbers: list[int]) -> tuple[Seq2SeqStep, list[list[int]]]:
@@ -81,5 +86,4 @@ def generate(
         states = model.get_encoder()(input_ids=input_ids, attention_mask=mask).last_hidden_state  # [B, S, H]
         return Seq2SeqStep(model, states, mask), [[model.config.decoder_start_token_id]] * len(numbers)
 
-    texts = sampling.sample_texts(begin, [len(ids) for ids in sources], tokenizer, synthesis, seed)
-    return one_each(requests, texts)
+    return sampling.sample_texts(begin, [len(ids) for ids in sources], tokenizer, synthesis, seed)

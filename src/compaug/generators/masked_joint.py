@@ -18,16 +18,15 @@ import numpy as np
 import torch
 from accelerate import PartialState
 
-from compaug import sampling, shapes
+from compaug import shapes
 from compaug.augmented_language import CLOSE, Language, Sentence, Unreadable
 from compaug.constraints.concepts import association
 from compaug.constraints.lexical import words_of
-from compaug.decoders import Seq2SeqStep
 from compaug.generators import masking
 from compaug.generators.controls import EXAMPLES, examples_of
 from compaug.generators.examples import training_examples
-from compaug.generators.flan_t5 import FACTS, collate
-from compaug.pretrained import Seq2SeqLoss, load_seq2seq, pad, save, say_cut
+from compaug.generators.flan_t5 import FACTS, collate, written
+from compaug.pretrained import Seq2SeqLoss, load_seq2seq, save, say_cut
 from compaug.records import (
     Draft,
     Example,
@@ -162,17 +161,9 @@ def generate(
         for n, wanted in enumerate(requests)
     ]
     encoded = tokenizer([text for text, _ in asked], add_special_tokens=False)["input_ids"]
-    sources = [[*ids, tokenizer.eos_token_id] for ids in encoded]
-
-    def begin(numbers: list[int]) -> tuple[Seq2SeqStep, list[list[int]]]:
-        padded = pad([sources[i] for i in numbers], tokenizer.pad_token_id)
-        input_ids, mask = (tensor.to(device()) for tensor in padded)
-        states = model.get_encoder()(input_ids=input_ids, attention_mask=mask).last_hidden_state  # [B, S, H]
-        return Seq2SeqStep(model, states, mask), [[model.config.decoder_start_token_id]] * len(numbers)
-
     names = ("max_length", "batch_size", "temperature", "top_k", "top_p")
     decoding = SimpleNamespace(**{name: getattr(synthesis, name) for name in names}, no_repeat_ngram=0)  # marks repeat
-    texts = sampling.sample_texts(begin, [len(ids) for ids in sources], tokenizer, decoding, seed)
+    texts = written(tokenizer, model, encoded, decoding, seed)
     for number, (wanted, text, (_, made_of)) in enumerate(zip(requests, texts, asked, strict=True)):
         yield drafted(number, tuple(wanted), text, language, task, params.relabel, made_of)
 
@@ -215,12 +206,12 @@ class Templates:
         kept = tuple(label for label in template.labels if label in wanted)
         asked = Example(template.id, template.text, kept)
         sentence = sentence_of(asked, self.task, self.evidence, params.spans)
-        written = language.write(
+        rewritten = language.write(
             Sentence(tuple(self.task.labels.names[label] for label in wanted), sentence.words, sentence.spans)
         )
         others = set().union(*(self.evidence[label] for label in range(len(self.evidence)) if label not in wanted))
         others -= set().union(*(self.evidence[label] for label in wanted))
         draw = lambda n: rng.random(n).tolist()
         return source(
-            written, params.mode, params.masked, masks, draw, lambda word: not others.isdisjoint(words_of(word))
+            rewritten, params.mode, params.masked, masks, draw, lambda word: not others.isdisjoint(words_of(word))
         ), {"template": template.id}
