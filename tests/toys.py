@@ -107,7 +107,7 @@ INTERPOLATION = {
 def linda_params(**changes) -> LindaPrefix:
     """Of both bodies: the encoder-decoder has no use for `mid_dim`."""
     values = SETTINGS | INTERPOLATION | changes
-    return LindaPrefix(**{name: values[name] for name in LindaPrefix.model_fields})
+    return LindaPrefix(**{name: value for name, value in values.items() if name in LindaPrefix.model_fields})
 
 
 def synthesis(**changes) -> SimpleNamespace:

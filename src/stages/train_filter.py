@@ -22,7 +22,7 @@ def main(argv: list[str] | None = None) -> None:
     ]
     if settings.first:
         raise InputError(
-            f"classifiers.{args.classifier}.first: the filter has no data map; a curriculum is an axis of an experiment, `curriculum`"
+            f"classifiers.{args.classifier}.first: the filter has no data map; a curriculum is an axis of an experiment, `training`"
         )
     labels = Labels.read(args.split / "labels.json")
     support = read_jsonl(args.split / "support.jsonl", len(labels))

@@ -36,7 +36,7 @@ OVERSAMPLE, THRESHOLD = "oversample", "threshold"
 VARIATIONS = {  # column -> the fields of a cell that make a variation of it, and their defaults
     "generator": {"options": "", "label_support": None, "text_support": None, "text_subset": ""},
     "selection": {"selection": "", "texts": None},
-    "classifier": {"support": None, "subset": "", "curriculum": ""},
+    "classifier": {"support": None, "subset": "", "training": ""},
 }
 RESAMPLES = 10_000  # of the test rows
 

