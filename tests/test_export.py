@@ -285,7 +285,10 @@ def test_requests_are_for_what_is_rare_or_listed_and_come_in_turns(run, capsys):
         (("models/run", "new.csv", "--out", "o.csv"), "models/run: no classifier.json"),
         (("models/run/augmented", "new.csv", "--out", "o.txt"), "the name must end in .csv or .jsonl"),
         (("models/run/augmented", "new.csv", "--out", "new.csv"), "is the file that is read"),
-        (("models/run/augmented", "new.csv", "--out", "o.csv"), "new.csv:1: no column 'text'; there are: body"),
+        (
+            ("models/run/augmented", "new.csv", "--out", "o.csv"),
+            "new.csv:1: no column 'text'; there are: body; name it with --text-column",
+        ),
         (
             ("models/run/augmented", "bad.jsonl", "--out", "o.csv"),
             "2 of 3 rows cannot be used: 1 x 'text' is not a string",

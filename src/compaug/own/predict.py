@@ -17,7 +17,7 @@ DEFAULT = 0.5  # a label is given where its probability is above this
 def read_texts(path: Path, text_column: str) -> tuple[list[int], list[str]]:
     """(lines, texts) of a table, whatever other columns it has. InputError, one line for all rows that hold no text."""
     faults, numbers, texts = Faults(str(path)), [], []
-    for row in rows_of(path, [text_column]):
+    for row in _rows(path, text_column):
         faults.rows += 1
         try:
             if row.bad:
@@ -33,6 +33,14 @@ def read_texts(path: Path, text_column: str) -> tuple[list[int], list[str]]:
     if not texts:
         raise InputError(f"{path}: no rows; give the file at least one text")
     return numbers, texts
+
+
+def _rows(path: Path, text_column: str) -> Iterator:
+    try:
+        yield from rows_of(path, [text_column])
+    except InputError as error:
+        remedy = "; name it with --text-column" if f"no column {text_column!r}" in str(error) else ""
+        raise InputError(f"{error}{remedy}") from None
 
 
 def read_thresholds(path: Path, names: Sequence[str]) -> list[float]:
