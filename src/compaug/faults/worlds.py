@@ -27,13 +27,26 @@ def of_toys(toys: runs.Toys) -> list[Group]:
     reader = runs.train_filter(runs.READER, "models/filter", *runs.set_of(f"classifiers.{runs.READER}", "epochs=1"))
     judge = runs.train_classifier(runs.READER, "models/reader", *runs.set_of(f"classifiers.{runs.READER}", "epochs=1"))
     generator = runs.train_generator("ld_vae", "models/generator", *runs.set_of("generators.ld_vae", "epochs=1"))
+    raw = _step("raw", "lab/raw", "--benchmark toy")
     split = _group(
-        _step("raw", "lab/raw", "--benchmark toy"),
+        raw,
         _step("split", "lab/split", "--benchmark toy --raw lab/raw"),
         _step("audit", "lab/audit.json", "--benchmark toy --split lab/split"),
         _step("gold", "lab/gold/toy.jsonl.gz", "--benchmark toy --split lab/split"),
     )
+    task = _step("low_resource", "lab/task", "--raw lab/raw --texts 8 --tested 6 --seed 1")
+    files = f"""--train {task.out}/train.jsonl --support {task.out}/support.jsonl --synthetic {task.out}/no_texts.jsonl
+        --test-inputs {task.out}/test_inputs.jsonl --set classifiers.{runs.READER}.epochs=1"""
+    single = runs.train_classifier(runs.READER, "models/single", *files.split())
+    accuracy = _step("one_label", "out/accuracy.json", f"--split {task.out} --predictions {single.out}.jsonl.gz")
+    labels = f"--labels {runs.SPLIT}/labels.json"
+    data_map = runs.map_classifier("models/map")
+    subset = _step("subset", "out/subset", f"--split {runs.SPLIT} --map {data_map.out} --seed 1")
+    linda = runs.train_generator("linda", "models/linda", *runs.set_of("generators.linda", "epochs=1"))
+    shown = f"""{labels} --selected {runs.SPLIT}/synthetic.jsonl --model {judge.out}
+        --train {runs.SPLIT}/train.jsonl {runs.SPLIT}/support.jsonl"""
     return [
+        [_step("settings", "out/settings", "--benchmark toy --scale tiny")],
         *split,
         [runs.backbones("tiny", "decoder", "out/model")],
         [runs.backbones("given", "encoder", "out/model")],
@@ -48,6 +61,13 @@ def of_toys(toys: runs.Toys) -> list[Group]:
         [runs.quality("out/run.json")],
         [judge, runs.judge(judge.out, "out/run.json")],
         [generator, runs.representations("ld_vae", generator.out, "out/run.json")],
+        [linda, runs.interpolation("linda", linda.out, "out/run.json")],
+        [judge, _step("samples", "out/run.md", shown)],
+        [runs.map_classifier("out/map")],
+        [runs.map_generator("ls_pt", "out/map")],
+        [data_map, subset],
+        [raw, _last(task)],
+        [raw, task, single, accuracy],
     ]
 
 
