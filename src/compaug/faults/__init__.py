@@ -159,7 +159,7 @@ def _child(step: Step, out: Path, log: Path) -> None:
         argv = [re.sub("^out/", f"{out.parent}/", word) for word in step.argv]
         sys.addaudithook(lambda event, args: opened.add(str(args[0])) if event == "open" else None)
         if step.stage.startswith(COMMAND):
-            _command([*step.stage.split(), *argv], out)
+            _command([step.stage.removeprefix(COMMAND), *argv], out)
         else:
             script = importlib.import_module(f"stages.{step.stage}")
             importlib.import_module("stages").run(lambda: script.main([*argv, "--out", str(out)]))
@@ -182,13 +182,12 @@ def _command(words: list[str], out: Path) -> None:
     """A command of `compaug`, whose last argument is what it writes; `inspect` writes to standard output, which goes there."""
     from compaug import cli
 
-    if words[1] != "inspect":
-        sys.argv = [*words, str(out)]
-        return cli.main()
-    sys.argv, said = words, io.StringIO()
+    if words[0] != "inspect":
+        return cli.main([*words, str(out)])
+    said = io.StringIO()
     try:
         with contextlib.redirect_stdout(said):
-            cli.main()
+            cli.main(words)
     except SystemExit as ended:
         if ended.code:
             raise

@@ -69,6 +69,7 @@ def of_toys(toys: runs.Toys) -> list[Group]:
         [reader, runs.select(reader.out, "out/run.jsonl")],
         [runs.train_classifier(runs.READER, "out/model")],
         [runs.quality("out/run.json")],
+        [runs.distances("out/run.json")],
         [judge, runs.judge(judge.out, "out/run.json")],
         [generator, runs.representations("ld_vae", generator.out, "out/run.json")],
         [linda, runs.interpolation("linda", linda.out, "out/run.json")],
