@@ -150,6 +150,7 @@ def test_an_output_elsewhere_on_the_disk_has_its_cost_among_the_others(tmp_path,
         "map_generator",
         "subset",
         "interpolation",
+        "distances",
     ],
 )
 def test_every_heavy_stage_records_what_it_costs_to_write_its_output(script):

@@ -309,3 +309,10 @@ def test_what_predict_cannot_do_is_one_line_and_writes_nothing(run, words, said)
         compaug("predict", *words)
     assert "\n" not in str(caught.value)
     assert (run / "new.csv").read_bytes() == before and not list(run.glob("o.*"))
+
+
+def test_a_split_without_training_rows_is_not_exported(run):
+    (run / "data/splits/run/train.jsonl").write_text("")
+    with pytest.raises(InputError, match=r"train\.jsonl"):
+        compaug("export", "home", "--what", "texts")
+    assert not (run / "home").exists()

@@ -45,6 +45,7 @@ HEAVY = {  # script: its fingerprint
     "map_classifier": "map_classifier",
     "map_generator": "map_generator-{generator}",
     "interpolation": "interpolation",
+    "distances": "distances",
 }
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -133,6 +134,16 @@ def test_faults_of_the_file_are_told_before_anything_else(desk):
         compaug("inspect", "data/own/bad.csv")
     shown = compaug("inspect", "data/own/bad.csv", "--on-bad-rows", "drop").output
     assert "2 rows are left out" in shown and 'on_bad_rows: "drop"' in shown
+
+
+@pytest.mark.parametrize(("broken", "says"), [("tiny", "pretrained.backbones"), ("[]", "expected a mapping")])
+def test_scales_without_a_size_of_encoders_are_one_line(desk, broken, says):
+    table(desk / "data/own/calls.csv", made(120))
+    shown = yaml.safe_load((desk / "configs/scales.yaml").read_text())["tiny"]
+    (desk / "configs/scales.yaml").write_text(broken if broken == "[]" else json.dumps({"tiny": shown}))
+    with pytest.raises(InputError, match=says) as error:
+        compaug("inspect", "data/own/calls.csv")
+    assert "scales.yaml" in str(error.value) and "\n" not in str(error.value)
 
 
 @settings(max_examples=60, deadline=None)

@@ -83,11 +83,13 @@ def world(tmp_path):
         "alphas": {"0.5": {"copies": 0.125, "perplexity": None}},
     }
     write_json(tmp_path / "interpolation" / "diagnostic-ld_vae-13.json", between)
+    distances = {of: {"support": {"fd": 0.5, "bleu": None, "n": 3}} for of in ("raw", "kept")}
+    write_json(tmp_path / "distances" / "diagnostic-ld_vae-13.json", distances)
     return tmp_path
 
 
 def run(folder: Path, *options: str, **files: str) -> None:
-    names = ("predictions", "gold", "quality", "judged", "representations", "interpolation")
+    names = ("predictions", "gold", "quality", "judged", "representations", "interpolation", "distances")
     paths = {name: name for name in names} | {
         "out": "results.csv.gz",
         "gains": "gains.csv",
@@ -146,6 +148,9 @@ def test_facts_of_a_cell_stand_under_any_decoding(world):
     }
     more = {"judged_oracle_acc": 50, "reader_acc": 60, "reader_n": 5, "silhouette_latent": 0.5}
     more |= {"between_spearman_precision_a": 1, "between_pair_precision": 0.25, "between_copies_0.5": 0.125}
+    more |= {
+        f"distance_{of}_support_{name}": value for of in ("raw", "kept") for name, value in (("fd", 0.5), ("n", 3))
+    }
     assert whole == plain | more
     # what was measured of all kept texts does not hold for the first two of them
     assert metrics(world, **(where | {"selection": "top_k+texts=2"}), seed=13) == {"n_train": 100, "n_aug": 2}
@@ -243,7 +248,7 @@ def test_the_same_predictions_give_the_same_bytes_in_any_order_and_process(world
         content = path.read_bytes()
         path.unlink()
         path.write_bytes(content)
-    names = ("predictions", "gold", "quality", "judged", "representations", "interpolation")
+    names = ("predictions", "gold", "quality", "judged", "representations", "interpolation", "distances")
     words = [word for name in names for word in (f"--{name}", name)] + ["--experiments", "toy.yaml"]
     words += ["--out", "results.csv.gz", "--gains", "gains.csv", "--confusions", "confusions.csv"]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PYTHONHASHSEED": "7"}
@@ -290,6 +295,7 @@ def texts_in(folder: Path) -> list[tuple[Path, str]]:
         "judged/*.json",
         "representations/*.json",
         "interpolation/*.json",
+        "distances/*.json",
     )
     files = [path for pattern in (*patterns, "*.csv*", "archive/*.csv*") for path in folder.glob(pattern)]
     return [(path, text) for path in files for text in strings(path) if len(text.split()) >= 5]

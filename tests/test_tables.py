@@ -21,7 +21,13 @@ from stages import seeds
 from stages import tables as tables_stage
 
 BEFORE = "Numbers of commit 0ld5ha1, from before the arithmetic was made the same on every CPU"
-RUN_LATER = ("coda", "linda", "cartography", "other_experiments")  # no committed result needs to have them
+RUN_LATER = (
+    "coda",
+    "linda",
+    "cartography",
+    "metric_study",
+    "other_experiments",
+)  # no committed result needs to have them
 toy_world = test_results.world  # predictions of ten cells
 
 
@@ -508,6 +514,26 @@ def test_names_and_signs_are_escaped_in_every_format():
         "2.0",
         "1.50 [1.25, 1.75]",
     ]
+
+
+def test_a_measure_is_ranked_against_accuracy_seed_by_seed(tmp_path):
+    rows, at = [], {"experiment": "metrics"}
+    names = ("oversample", "concat", "gpt2_pt", "ls_pt", "ld_vae")
+    for rank, name in enumerate(names):
+        rows += lines("acc", (rank, rank, rank), name, **at)
+        facts = {"decoding": "any", **at}
+        rows += lines("distance_kept_support_fd", (-rank, -rank, rank), name, **facts)  # wrong in one seed of three
+        rows += lines("quality_perplexity", (7.0, 7.0, 7.0), name, **facts)  # says nothing
+        if name != "oversample":
+            rows += lines("fidelity_kept", (rank, rank, rank), name, **facts)
+    (table,) = contents.tables("metric_study", longtables.load(longtables.reports(tmp_path / "reports", rows)))
+    shown = {row[0]: dict(zip(table.header, map(str, row), strict=True)) for row in table.rows}
+    assert list(shown) == ["FD, to support texts", "fidelity of the kept texts"]
+    assert (
+        shown["FD, to support texts"]["tau"].startswith("-0.33 [")
+        and shown["FD, to support texts"]["better"] == "lower"
+    )
+    assert shown["fidelity of the kept texts"]["without controls"] == "1.00 [1.00, 1.00]"
 
 
 def test_what_is_between_two_texts_has_a_line_for_every_weight_and_a_curve(tmp_path):

@@ -148,7 +148,8 @@ def export(
     with atomic_dir(out) as folder:
         if what != What.classifier:
             (folder / "texts").mkdir()
-            real = [e for part in ("train", "support") for e in read_jsonl(split / f"{part}.jsonl", len(labels))]
+            files = {split / "train.jsonl": False, split / "support.jsonl": True}  # may it be empty?
+            real = [e for path, none in files.items() for e in read_jsonl(path, len(labels), may_be_empty=none)]
             parts = dict(export.parts_of(real, read_jsonl(selected, len(labels))))
             export.texts(parts, labels, format, folder / "texts")
         if what != What.texts:
@@ -172,12 +173,12 @@ def _check_out(out: Path, kinds: tuple[str, ...], source: Path) -> None:
     check_file(out)
 
 
-def main() -> None:
-    """What the user can mend is one line on standard error, never a traceback."""
+def main(words: list[str] | None = None) -> None:
+    """What the user can mend is one line on standard error, never a traceback. `words`: in the place of the process's arguments."""
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
-        app()
+        app(words)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

@@ -35,7 +35,7 @@ DECODINGS = (
     "em",
     "map_em",
 )
-MEASURES = ("quality", "judge", "representations", "interpolation")
+MEASURES = ("quality", "judge", "representations", "interpolation", "distances")
 OF_GENERATORS = ("representations", "interpolation")  # the others are of kept texts
 HALVES = ("", "a", "b")
 PACED = "first="  # in options: of a curriculum that a data map orders

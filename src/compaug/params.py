@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from compaug.benchmarks.parameters import Backbones, Corpus
+from compaug.benchmarks.parameters import Backbone, Backbones, Corpus
 from compaug.blocks import Amount, Block, Count, Positive, Probability, Seed, Share, Words
 from compaug.classifiers import parameters as classifiers
 from compaug.classifiers import roles_of
@@ -279,6 +279,15 @@ def every(path: Path | str) -> dict[tuple[str, str], Settings]:
 def scales(path: Path | str, benchmark: str) -> list[str]:
     """The scales that a corpus has."""
     return list(_corpus(Path(path), benchmark)[1].get("scales") or {})
+
+
+def backbone(path: Path | str, scale: str, role: str) -> Backbone:
+    """A scale's backbone, whatever the corpus. InputError: one line as of `parse`."""
+    file, key = Path(path).parent / SCALES, (scale, "backbones", role)
+    try:
+        return _checked(Backbone, reduce(_inner, key, read_yaml(file)), key)
+    except _Wrong as wrong:
+        raise InputError(f"{file}: {wrong.name}: {wrong.what}") from None
 
 
 def merged(base: Any, layer: Any) -> Any:

@@ -224,6 +224,16 @@ class Interpolation(TypedDict):
     alphas: dict[str, dict[str, Number | None]]
 
 
+DistancesTo = dict[str, dict[str, Number | None]]  # {"support" | "train": {measure: value}}
+
+
+class Distances(TypedDict):
+    """reports/distances/<name>.json"""
+
+    raw: DistancesTo
+    kept: DistancesTo
+
+
 class RatedItem(TypedDict):
     text_id: str
     text: str

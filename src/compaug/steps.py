@@ -44,6 +44,7 @@ FOLDER = {  # step of grid/ that holds each kind of stage
     "judge": "texts",
     "representations": "texts",
     "interpolation": "texts",
+    "distances": "texts",
 }
 
 
@@ -285,11 +286,19 @@ def _add_interpolation(steps: Steps, cell: Cell) -> None:
     steps["interpolation"][cell.generator_name] = _common(cell) | {"generator": cell.generator}
 
 
+def _add_distances(steps: Steps, cell: Cell) -> None:
+    kept = _add_texts(steps, cell)
+    _add_backbones(steps, cell, "encoder")
+    files = {"selected": kept, "synthetic": f"data/synthetic/{cell.synthetic_name}.jsonl"}
+    steps["distances"][cell.selected_name] = _common(cell) | {"generator": cell.generator} | files
+
+
 _MEASURE = {
     "quality": _add_quality,
     "judge": _add_judge,
     "representations": _add_representations,
     "interpolation": _add_interpolation,
+    "distances": _add_distances,
 }
 
 

@@ -2,8 +2,8 @@
 
 python -m stages.faults --out reports/reliability.md [--faults 30] [--kills 3] [--seed 0]
 
-Every step is one of the stages' own scripts on a toy corpus (compaug/faults.py). Ends with exit 1 where a fault made a traceback, a hang or
-half an output, or a killed stage did not end with the bytes of an undisturbed run.
+Every step is one of the stages' own scripts, or a command of `compaug`, on a toy corpus (compaug/faults/worlds.py). Ends with exit 1 where a
+fault made a traceback, a hang or half an output, or a killed stage did not end with the bytes of an undisturbed run.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def page(found: list[faults.Found], killed: list[faults.Killed], seed: int) -> s
     kill_rows.append(["all", len(killed), sum(one.same for one in killed), sum(one.clean for one in killed)])
     return f"""# Reliability
 
-What happens to a stage when its files are damaged or it is killed. Made by `make faults` (seed {seed}): the stages' own scripts on a toy corpus, one
-fault at a time, each in a process of its own.
+What happens to a stage when its files are damaged or it is killed. Made by `make faults` (seed {seed}): the stages' own scripts and the
+commands of `compaug` on a toy corpus, one fault at a time, each in a process of its own.
 
 ## Promised
 

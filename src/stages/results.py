@@ -24,7 +24,9 @@ SHOWN = 3  # of the missing files
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS)
-    folders = Folders(args.predictions, args.gold, args.quality, args.judged, args.representations, args.interpolation)
+    folders = Folders(
+        args.predictions, args.gold, args.quality, args.judged, args.representations, args.interpolation, args.distances
+    )
     evaluator = Evaluator(folders, blocks["composition_prior"], blocks["evaluation"], args.partial)
     every = [evaluator.evaluate(experiment) for experiment in experiments.read(args.experiments).values()]
     for found in every:
@@ -57,6 +59,7 @@ def _parser():
     made.add_argument(
         "--interpolation", type=Path, default=reports / "interpolation", help="folder of what is between texts"
     )
+    made.add_argument("--distances", type=Path, default=reports / "distances", help="folder of distances to real texts")
     partial = "also the cells that are there of a benchmark whose other cells are missing"
     made.add_argument("--partial", action="store_true", help=partial)
     made.add_argument("--out", type=Path, required=True, help="the long table to write")

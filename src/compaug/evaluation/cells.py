@@ -37,6 +37,7 @@ class Folders:
     judged: Path
     representations: Path
     interpolation: Path
+    distances: Path
 
     def of(self, cell: Cell) -> Path:
         return self.predictions / f"{cell.name}.jsonl.gz"
@@ -296,9 +297,15 @@ def _interpolated(measured: Mapping) -> dict[str, float]:
     return made
 
 
+def _distances(measured: Mapping) -> dict[str, float]:
+    """{"distance_kept_support_fd": ...}: of all texts and of the kept ones, to the support texts and to those of D_train."""
+    return _flat("distance", measured)
+
+
 MEASURES = {  # the type of its files, and what they say of a cell
     "quality": (shapes.Quality, _quality),
     "judge": (shapes.Judged, _judged),
     "representations": (shapes.Representations, _represented),
     "interpolation": (shapes.Interpolation, _interpolated),
+    "distances": (shapes.Distances, _distances),
 }

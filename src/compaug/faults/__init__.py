@@ -1,4 +1,4 @@
-"""A lab for faults: the stages' own scripts on tiny inputs, which are damaged one after the other, and killed while they work.
+"""A lab for faults: the stages' own scripts, and the commands, on tiny inputs, which are damaged one after the other, and killed while they work.
 
 Every step runs in a fork of this process, so that the libraries are loaded once. What must hold of it: whatever an input file holds, the
 stage ends well or with one line that says what is wrong; it never leaves half an output; killed at any moment and started again, it
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import importlib
+import io
 import json
 import os
 import random
@@ -23,9 +24,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compaug.fingerprints.runs import Step
+from compaug.records import write_text
 
 PATIENCE = 120.0  # seconds after which a step counts as hanging
 TEXT = (".json", ".jsonl", ".yaml", ".csv", ".txt", ".gz")
+COMMAND = "compaug "  # a step of this name is a command of the command line, the others are stages
 OPENED = "opened"  # beside a step's log: the files that it opened
 ONE_LINE = re.compile(r"(?:note: .*\n)*error: [^\n]+\n")
 KINDS = ("refused in one line", "read all the same", "no difference", "traceback", "hang", "half an output")
@@ -155,8 +158,11 @@ def _child(step: Step, out: Path, log: Path) -> None:
         torch.manual_seed(0)
         argv = [re.sub("^out/", f"{out.parent}/", word) for word in step.argv]
         sys.addaudithook(lambda event, args: opened.add(str(args[0])) if event == "open" else None)
-        script = importlib.import_module(f"stages.{step.stage}")
-        importlib.import_module("stages").run(lambda: script.main([*argv, "--out", str(out)]))
+        if step.stage.startswith(COMMAND):
+            _command([step.stage.removeprefix(COMMAND), *argv], out)
+        else:
+            script = importlib.import_module(f"stages.{step.stage}")
+            importlib.import_module("stages").run(lambda: script.main([*argv, "--out", str(out)]))
         status = 0
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else 1
@@ -170,6 +176,22 @@ def _child(step: Step, out: Path, log: Path) -> None:
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(status)
+
+
+def _command(words: list[str], out: Path) -> None:
+    """A command of `compaug`, whose last argument is what it writes; `inspect` writes to standard output, which goes there."""
+    from compaug import cli
+
+    if words[0] != "inspect":
+        return cli.main([*words, str(out)])
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said):
+            cli.main(words)
+    except SystemExit as ended:
+        if ended.code:
+            raise
+    write_text(out, said.getvalue())
 
 
 def _wait(child: int, limit: float) -> int | None:

@@ -4,6 +4,7 @@ repository, for the stages from a corpus to the page."""
 from __future__ import annotations
 
 import contextlib
+import itertools
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -12,8 +13,9 @@ from pathlib import Path
 from compaug import experiments
 from compaug.fingerprints import runs
 from compaug.fingerprints.runs import Step
-from compaug.records import InputError, read_yaml, write_json, write_rows
+from compaug.records import InputError, read_yaml, write_csv, write_json, write_rows
 
+TABLE = "lab/texts.csv"  # somebody's own
 CORPUS = "configs/benchmarks/diagnostic.yaml"
 EXPERIMENT = "small"  # whose predictions are in Git
 SIZE, MIN_COUNT = 1600, 12  # texts of the small corpus, and how many a composition has at least
@@ -45,7 +47,15 @@ def of_toys(toys: runs.Toys) -> list[Group]:
     linda = runs.train_generator("linda", "models/linda", *runs.set_of("generators.linda", "epochs=1"))
     shown = f"""{labels} --selected {runs.SPLIT}/synthetic.jsonl --model {judge.out}
         --train {runs.SPLIT}/train.jsonl {runs.SPLIT}/support.jsonl"""
+    _write_table()
+    taken = f"""--model {judge.out} --split {runs.SPLIT} --selected {runs.SPLIT}/synthetic.jsonl --predictions {judge.out}.jsonl.gz"""
     return [
+        [
+            judge,
+            _step("compaug predict", "out/labels.csv", f"{judge.out} {TABLE} --labels {runs.SPLIT}/labels.json --out"),
+        ],
+        [raw, _step("compaug request", "out/requests.jsonl", f"--corpus {raw.out} --rare 3")],
+        [judge, _step("compaug export", "out/taken", taken)],
         [_step("settings", "out/settings", "--benchmark toy --scale tiny")],
         *split,
         [runs.backbones("tiny", "decoder", "out/model")],
@@ -59,6 +69,7 @@ def of_toys(toys: runs.Toys) -> list[Group]:
         [reader, runs.select(reader.out, "out/run.jsonl")],
         [runs.train_classifier(runs.READER, "out/model")],
         [runs.quality("out/run.json")],
+        [runs.distances("out/run.json")],
         [judge, runs.judge(judge.out, "out/run.json")],
         [generator, runs.representations("ld_vae", generator.out, "out/run.json")],
         [linda, runs.interpolation("linda", linda.out, "out/run.json")],
@@ -102,6 +113,7 @@ def reporting(root: Path) -> Iterator[list[Group]]:
                 larger,
                 _step("supports", "out/supports", "--split lab/larger --like lab/split --sizes 0 50 100"),
             ],
+            [_step("compaug inspect", "out/said.txt", TABLE)],
             [raw, seen, _step("ceiling", "out/ceiling", "--split lab/seen")],
             [raw, split, _last(mixture)],
             [
@@ -139,7 +151,15 @@ def _write(root: Path) -> None:
         (Path("reports") / name).parent.mkdir(exist_ok=True)
         shutil.copy(reports / name, Path("reports") / name)
     sets = [(0, 4), (2, 3, 6), (5, 6), (3, 6, 7)]
+    _write_table()
     write_rows(Path("asked.jsonl"), ({"requested_labels": list(sets[number % len(sets)])} for number in range(80)))
+
+
+def _write_table() -> None:
+    names = ["anger", "fear", "hope", "joy"]
+    pairs = [";".join(pair) for pair in itertools.combinations(names, 2)]
+    rows = ((f"words {number} of {number % 7}", (names + pairs)[number % 10]) for number in range(200))
+    write_csv(Path(TABLE), ("text", "labels"), rows)
 
 
 def _group(*made: Step) -> list[Group]:

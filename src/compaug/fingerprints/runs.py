@@ -63,6 +63,7 @@ def names() -> list[str]:
         "judge",
         "representations",
         "interpolation",
+        "distances",
     ]
 
 
@@ -136,6 +137,11 @@ def quality(out: str) -> Step:
     argv = f"""--benchmark toy --synthetic {SPLIT}/synthetic.jsonl --selected {SPLIT}/synthetic.jsonl
         --compositions {REQUESTS.removesuffix("l")} --split {SPLIT} --decoder {BACKBONES}/decoder"""
     return _step("quality", out, argv)
+
+
+def distances(out: str) -> Step:
+    argv = f"--split {SPLIT} --synthetic {SPLIT}/synthetic.jsonl --selected {SPLIT}/synthetic.jsonl --encoder {BACKBONES}/encoder"
+    return _step("distances", out, argv)
 
 
 def judge(model: str, out: str) -> Step:
@@ -223,6 +229,10 @@ def _quality(toys: Toys) -> Variants:
     return {"default": [quality("out/run.json")]}
 
 
+def _distances(toys: Toys) -> Variants:
+    return {"default": [distances("out/run.json")]}
+
+
 def _judge(toys: Toys) -> Variants:
     model = train_classifier(
         READER, "models/reader", *set_of(f"classifiers.{READER}", _still("classifiers", READER, toys))
@@ -261,6 +271,7 @@ STAGES = {
     "map_classifier": _map_classifier,
     "map_generator": _map_generator,
     "interpolation": _interpolation,
+    "distances": _distances,
 }
 
 

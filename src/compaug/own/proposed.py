@@ -85,13 +85,10 @@ def _readings(corpus) -> dict[str, inspection.Reading]:
     """How the encoders of the scales read the texts: the pretrained one as far as it has been fetched, the tiny one with a tokenizer trained
     on them as the pipeline would."""
     from compaug.backbones import TOKENIZERS
-    from compaug.benchmarks.parameters import Backbone
-    from compaug.records import read_yaml
 
     step = max(1, len(corpus.examples) // SAMPLED)
     texts = [example.text for example in corpus.examples[::step]]
-    scales = read_yaml(PARAMS.parent / params.SCALES)
-    tiny, given = (Backbone(**scales[scale]["backbones"]["encoder"]) for scale in ("tiny", "pretrained"))
+    tiny, given = (params.backbone(PARAMS, scale, "encoder") for scale in ("tiny", "pretrained"))
     found = {
         "tiny": inspection.read_with("tiny encoder", TOKENIZERS["encoder"](texts, tiny), tiny.max_positions, texts)
     }

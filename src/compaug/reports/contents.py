@@ -26,7 +26,16 @@ NAMES = (
     "figure_4",
     "figures_2_5",
 )
-NAMES += ("kinds_of_errors", "composition_prior", "coda", "linda", "cartography", "departures", "other_experiments")
+NAMES += (
+    "kinds_of_errors",
+    "composition_prior",
+    "coda",
+    "linda",
+    "cartography",
+    "metric_study",
+    "departures",
+    "other_experiments",
+)
 TABLES: dict[str, ModuleType] = {name: import_module(f"compaug.reports.{name}") for name in NAMES}
 
 

@@ -1,0 +1,142 @@
+"""How far written texts are from real ones, without training a classifier (spec slu, section 6): FD, PR, BLEU; FDa and PRa with the labels.
+
+Features are mean states of a frozen encoder; the suffix `a` (augmented language) reads `(( labels )) text` in the place of the text. Both
+sets always have the same number of texts, because all of these depend on it; where more were written, the mean over several draws counts.
+Never with test texts: a measure that has seen them could not choose a generator.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from compaug.augmented_language import Language, Sentence
+from compaug.records import Example, Labels, sub_seed
+
+SAMPLE = 500  # texts of each side, at most
+REPEATS = 10  # draws of the larger side; clusterings of PR
+CLUSTERS, RESTARTS = 20, 10
+ANGLES = 1001
+TILT = 8.0  # F_8 weighs recall, F_1/8 precision
+BATCH = 64
+MIN_TEXTS = 4  # of each side; below it there is no covariance to speak of
+
+
+def frechet(real: np.ndarray, made: np.ndarray) -> float:
+    """|m_r - m_g|^2 + Tr(C_r + C_g - 2 (C_r C_g)^1/2) with sample covariances.  # [n, d], [m, d]; n, m > 1
+
+    With C = A^T A, A [n, d] the centred rows over sqrt(n - 1), the trace of the root is the sum of the singular values of A_r A_g^T: exact
+    where covariances have no full rank too, as for fewer texts than dimensions, so that nothing has to be added to a diagonal.
+    """
+    real, made = np.asarray(real, dtype=np.float64), np.asarray(made, dtype=np.float64)
+    shift = real.mean(0) - made.mean(0)
+    roots = [(rows - rows.mean(0)) / math.sqrt(len(rows) - 1) for rows in (real, made)]
+    common = np.linalg.svd(roots[0] @ roots[1].T, compute_uv=False).sum()
+    return max(0.0, float(shift @ shift + sum((root**2).sum() for root in roots) - 2 * common))
+
+
+def precision_recall_curve(real: np.ndarray, made: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(alpha, beta) of two histograms P (real) and Q (made) [k], for lambda = tan of `ANGLES` angles in (0, pi / 2) (Sajjadi et al. 2018):
+    alpha = sum_c min(lambda P_c, Q_c), beta = alpha / lambda.  # [ANGLES] each, from 0 to 1"""
+    slopes = np.tan(np.linspace(0, math.pi / 2, ANGLES + 2)[1:-1])  # lambda
+    alpha = np.minimum(slopes[:, None] * real, made).sum(1)
+    return alpha.clip(0, 1), (alpha / slopes).clip(0, 1)
+
+
+def f_beta(alpha: np.ndarray, beta: np.ndarray, weight: float) -> float:
+    """The largest F of the curve, recall counting `weight` times as much as precision."""
+    square = weight**2
+    scores = (1 + square) * alpha * beta / np.maximum(square * alpha + beta, np.finfo(float).tiny)
+    return float(scores.max())
+
+
+def precision_recall(real: np.ndarray, made: np.ndarray, seed: int = 0) -> tuple[float, float]:
+    """(F_1/8, F_8) in percent: precision and recall of the made features against the real ones, over clusters of both.  # [n, d] each
+
+    Curves are means over `REPEATS` clusterings; fewer than 5 texts a cluster make fewer clusters. ValueError for sets of different size,
+    which the measure cannot compare.
+    """
+    from sklearn.cluster import MiniBatchKMeans
+
+    if len(real) != len(made):
+        raise ValueError(f"{len(real)} real and {len(made)} written texts; the measure needs as many of both")
+    both = np.concatenate([real, made]).astype(np.float64)
+    clusters = min(CLUSTERS, max(2, len(real) // 5), len(np.unique(both, axis=0)))
+    curves = []
+    with threadpool_limits(1, user_api="openmp"):  # threads add up their parts in any order: not the same digits twice
+        for number in range(REPEATS):
+            state = sub_seed(seed, "precision and recall", number)
+            found = MiniBatchKMeans(clusters, n_init=RESTARTS, random_state=state, batch_size=1024).fit_predict(both)
+            sides = [np.bincount(side, minlength=clusters) / len(real) for side in np.split(found, 2)]
+            curves.append(precision_recall_curve(*sides))
+    alpha, beta = np.mean(curves, axis=0)
+    return 100 * f_beta(alpha, beta, 1 / TILT), 100 * f_beta(alpha, beta, TILT)
+
+
+def bleu(texts: Sequence[str], real: Sequence[str]) -> float:
+    """Mean sentence BLEU-4 of the texts, each against all real ones, 0 to 100: how much they are made of what real ones say."""
+    from sacrebleu.metrics import BLEU
+
+    judge = BLEU(effective_order=True, lowercase=True)
+    return float(np.mean([judge.sentence_score(text, list(real)).score for text in texts]))
+
+
+def augmented(examples: Sequence[Example], labels: Labels) -> list[str]:
+    """`(( phrase ; phrase )) text` of each."""
+    language = Language(zip(labels.names, labels.phrases, strict=True))
+    return [
+        language.write(Sentence(tuple(labels.names[at] for at in row.labels), tuple(row.text.split())))
+        for row in examples
+    ]
+
+
+def reader(folder: Path) -> Callable[[Sequence[str]], np.ndarray]:
+    """texts -> mean states [n, H] of the encoder in this folder."""
+    from compaug.pretrained import load_encoder, mean_states
+    from compaug.training import device
+
+    tokenizer, model = load_encoder(folder)
+    model.to(device()).eval()
+    longest = model.config.max_position_embeddings
+    return lambda texts: mean_states(model, tokenizer, texts, longest, BATCH).numpy()
+
+
+def measure(
+    real: Sequence[Example], made: Sequence[Example], labels: Labels, read: Callable[[Sequence[str]], np.ndarray]
+) -> Mapping[str, float | int | None]:
+    """All distances between the made texts and the real ones. `n` texts of both, at most `SAMPLE`; None where one side has too few.
+
+    `fd` and `fda` of features as they are, `fd_unit` and `fda_unit` of features of length 1, `precision`, `recall` and with `_a` in percent.
+    """
+    n = min(len(real), len(made), SAMPLE)
+    names = ("fd", "fd_unit", "precision", "recall", "fda", "fda_unit", "precision_a", "recall_a", "bleu")
+    if n < MIN_TEXTS:
+        return {"n": n} | dict.fromkeys(names)
+    found: dict[str, float] = {}
+    for suffix, texts_of in (
+        ("", lambda rows: [row.text for row in rows]),
+        ("a", lambda rows: augmented(rows, labels)),
+    ):
+        sides = [read(texts_of(rows)) for rows in (real, made)]
+        units = [side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-12) for side in sides]
+        behind = f"_{suffix}" if suffix else ""
+        drawn: list[dict[str, float]] = []
+        for number in range(REPEATS if max(len(real), len(made)) > n else 1):
+            rows = [_draw(len(side), n, number) for side in sides]
+            raw, unit = ([side[of] for side, of in zip(kind, rows, strict=True)] for kind in (sides, units))
+            precision, recall = precision_recall(*raw, seed=number)
+            of_draw = {f"fd{suffix}": frechet(*raw), f"fd{suffix}_unit": frechet(*unit)}
+            drawn.append(of_draw | {f"precision{behind}": precision, f"recall{behind}": recall})
+        found |= {name: float(np.mean([one[name] for one in drawn])) for name in drawn[0]}
+    texts = [made[row].text for row in _draw(len(made), n, 0)]
+    found["bleu"] = bleu(texts, [real[row].text for row in _draw(len(real), n, 0)])
+    return {"n": n} | {name: found[name] for name in names}
+
+
+def _draw(size: int, n: int, number: int) -> np.ndarray:
+    """n of `size` row numbers, in order.  # [n]"""
+    return np.sort(np.random.default_rng(sub_seed(0, "distances", number)).permutation(size)[:n])

@@ -1,0 +1,80 @@
+"""Whether a measure of generated texts that trains no classifier ranks generators as their accuracy does (spec slu, section 6)."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import scipy
+
+from compaug.evaluation.longtable import pick
+from compaug.evaluation.statistics import summarise
+from compaug.reports import NOT_REPORTED
+from compaug.reports.entries import Entry, Table, entry
+from compaug.reports.queries import FIRST, Results
+
+TITLE = "Choosing a generator without training a classifier"
+EXPERIMENT = "metrics"
+INTRO = (
+    "Kendall's tau-b between a measure of the kept texts and Acc on new combinations (classifier `bert`), over the generators, for each seed; mean "
+    "and 95 % t interval over seeds. 1: the measure ranks generators as Acc does; -1: the other way round, as it should where less is better; an interval "
+    "with zero: no use in choosing. FD: Frechet distance of an encoder's mean states; precision and recall: of distributions over clusters; *with labels*: of the text behind "
+    "its labels in words. The real texts are the support texts or those of D_train, never those of the test. *Without controls*: without the generators that "
+    "copy real texts. Fidelity needs the grammar and is there to compare with."
+)
+DISTANCES = {
+    "FD": ("fd", "lower"),
+    "FD, length 1": ("fd_unit", "lower"),
+    "FD with labels": ("fda", "lower"),
+    "FD with labels, length 1": ("fda_unit", "lower"),
+    "precision": ("precision", "higher"),
+    "recall": ("recall", "higher"),
+    "precision with labels": ("precision_a", "higher"),
+    "recall with labels": ("recall_a", "higher"),
+    "BLEU": ("bleu", "higher"),
+}
+REAL = {"support": "support texts", "train": "D_train"}
+MEASURES = {
+    f"{words}, to {texts}": (f"distance_kept_{real}_{name}", better)
+    for real, texts in REAL.items()
+    for words, (name, better) in DISTANCES.items()
+} | {
+    "Self-BLEU": ("quality_self_bleu", "lower"),
+    "distinct 2-grams": ("quality_distinct_2", "higher"),
+    "perplexity under the prompt": ("quality_perplexity", "lower"),
+    "agreement with the filter": ("quality_filter_jacc", "higher"),
+    "fidelity of all texts": ("fidelity_raw", "higher"),
+    "fidelity of the kept texts": ("fidelity_kept", "higher"),
+}
+FEWEST = 3  # generators that a ranking needs
+
+
+def tables(results: Results) -> list[Table]:
+    made = []
+    for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert", split="unseen", selection="top_k"):
+        every = pick(rows, metric="acc", decoding="threshold")
+        groups = [every, every[~every["generator"].isin(FIRST)]]
+        lines = []
+        for words, (metric, better) in MEASURES.items():
+            found = pick(rows, metric=metric)
+            entries = [_tau(found, some) for some in groups]
+            if any(one.ours is not None for one in entries):
+                lines.append([words, better, *entries])
+        made.append(Table(benchmark, results.setting(every), ["measure", "better", "tau", "without controls"], lines))
+    return made
+
+
+def _tau(measured: pd.DataFrame, accuracies: pd.DataFrame) -> Entry:
+    """Tau-b of the two over generators, seed by seed; none where no seed has `FEWEST` generators with both, or all of them have one value."""
+    both = measured.merge(accuracies, on=["generator", "seed"], suffixes=("_of", ""))
+    taus = [
+        tau
+        for _, group in both.groupby("seed")
+        if len(group) >= FEWEST and (tau := _kendall(group["value_of"], group["value"])) is not None
+    ]
+    return entry(summarise(taus)) if taus else Entry(words=NOT_REPORTED)
+
+
+def _kendall(some: pd.Series, others: pd.Series) -> float | None:
+    tau = float(scipy.stats.kendalltau(some, others).statistic)
+    return None if math.isnan(tau) else tau  # one of them is constant

@@ -1,0 +1,125 @@
+"""Distances between written and real texts against closed forms and scipy (acceptance row S4)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import sqrtm
+
+from compaug.evaluation import distances
+from compaug.records import Example, Labels
+
+LABELS = Labels(("joy", "anger"), ("joy", "anger"))
+
+
+def gaussian(n, mean, scale, seed=0):
+    """n rows whose sample mean and covariance are exactly `mean` and diag(scale^2)."""
+    rows = np.random.default_rng(seed).normal(size=(n, len(mean)))
+    rows -= rows.mean(0)
+    rows = rows @ np.linalg.inv(np.linalg.cholesky(np.cov(rows.T))).T
+    return rows * scale + mean
+
+
+def test_fd_is_the_closed_form_of_two_gaussians():
+    """Diagonal covariances commute: |m - m'|^2 + sum (s - s')^2."""
+    real, made = gaussian(40, [0.0, 1.0, 2.0], [1.0, 2.0, 0.5]), gaussian(60, [1.0, 1.0, 0.0], [3.0, 2.0, 1.0], 1)
+    assert distances.frechet(real, made) == pytest.approx((1 + 0 + 4) + (4 + 0 + 0.25))
+
+
+@given(st.integers(0, 1000), st.integers(2, 12), st.integers(2, 12), st.integers(1, 6))
+@settings(deadline=None, max_examples=30)
+def test_fd_is_the_printed_formula_whatever_the_rank(seed, n, m, width):
+    rng = np.random.default_rng(seed)
+    real, made = rng.normal(size=(n, width)), rng.normal(1, 2, size=(m, width))
+    covariances = [np.atleast_2d(np.cov(rows.T)) for rows in (real, made)]
+    added = 1e-9 * np.eye(width)  # scipy's root of a singular matrix is not exact
+    root = np.real(sqrtm((covariances[0] + added) @ (covariances[1] + added)))
+    shift = real.mean(0) - made.mean(0)
+    printed = shift @ shift + np.trace(covariances[0] + covariances[1] - 2 * root)
+    found = distances.frechet(real, made)
+    assert found == pytest.approx(printed, abs=2e-3)
+    assert found == pytest.approx(distances.frechet(made, real)) and found >= 0
+
+
+def test_fd_of_a_set_and_itself_is_zero():
+    rows = np.random.default_rng(0).normal(size=(20, 50))  # fewer texts than dimensions
+    assert distances.frechet(rows, rows[::-1]) == pytest.approx(0, abs=1e-9)
+
+
+def test_the_curve_is_counted_by_hand():
+    alpha, beta = distances.precision_recall_curve(np.array([0.5, 0.5]), np.array([1.0, 0.0]))
+    middle = distances.ANGLES // 2  # lambda = 1
+    assert alpha[middle] == pytest.approx(0.5) and beta[middle] == pytest.approx(0.5)
+    assert alpha[-1] == pytest.approx(1) and beta[0] == pytest.approx(0.5)  # all that is written is real; half of it
+    assert distances.f_beta(np.array([1.0]), np.array([0.5]), 8) == pytest.approx(65 * 0.5 / 64.5)
+
+
+def test_pr_of_equal_sets_is_whole_and_of_disjoint_ones_nothing():
+    rng = np.random.default_rng(0)
+    centres = 50 * rng.normal(size=(6, 4))
+    real = np.repeat(centres, 20, axis=0) + rng.normal(size=(120, 4))
+    assert distances.precision_recall(real, real[::-1]) == pytest.approx((100, 100))
+    far = real + 1000
+    assert max(distances.precision_recall(real, far)) < 1
+
+
+def test_texts_of_half_of_the_kinds_are_precise_and_recall_half():
+    rng = np.random.default_rng(1)
+    real = np.repeat(50 * rng.normal(size=(4, 4)), 30, axis=0) + 0.1 * rng.normal(size=(120, 4))
+    half = np.concatenate([real[:60], real[:60]])
+    precision, recall = distances.precision_recall(real, half)
+    assert precision > 95 and 45 < recall < 55
+    back = distances.precision_recall(half, real)
+    assert back == pytest.approx((recall, precision), abs=1.0)  # the sides change places
+
+
+def test_pr_wants_as_many_of_both_and_takes_few():
+    with pytest.raises(ValueError, match="as many"):
+        distances.precision_recall(np.zeros((4, 2)), np.zeros((5, 2)))
+    same = np.zeros((4, 2))  # one cluster alone
+    assert distances.precision_recall(same, same) == pytest.approx((100, 100))
+
+
+def test_bleu_is_of_each_text_against_all_real_ones():
+    real = ["the sun is out today", "rain again"]
+    assert distances.bleu(["the sun is out today"], real) == pytest.approx(100)
+    assert distances.bleu(["the sun is out today", "x y z w"], real) == pytest.approx(50, abs=5)
+
+
+def test_the_labels_stand_before_the_text_in_what_fda_reads():
+    rows = [Example("1", "a ( b", (0, 1)), Example("2", "c", ())]
+    assert distances.augmented(rows, LABELS) == ["(( joy ; anger )) a ( b", "(( none )) c"]
+
+
+def rows(n, word, label):
+    return [Example(str(at), f"{word} {at}", (label,)) for at in range(n)]
+
+
+def test_wrong_labels_are_seen_by_fda_and_not_by_fd():
+    def read(texts):
+        return np.array([[len(text), text.count("joy"), text.count("anger")] for text in texts], dtype=float)
+
+    real, right, wrong = rows(30, "x", 0), rows(60, "x", 0)[:30], rows(30, "x", 1)
+    same = distances.measure(real, right, LABELS, read)
+    other = distances.measure(real, wrong, LABELS, read)
+    assert same["n"] == 30 and same["fd"] == other["fd"] == pytest.approx(0, abs=1e-9)
+    assert same["fda"] == pytest.approx(0, abs=1e-9) and other["fda"] > 1
+    assert same["precision_a"] == pytest.approx(100) and other["precision_a"] < same["precision_a"]
+
+
+def test_as_many_texts_of_both_count_and_too_few_give_none():
+    seen = []
+
+    def read(texts):
+        seen.append(len(texts))
+        return np.random.default_rng(0).normal(size=(len(texts), 3))
+
+    found = distances.measure(rows(10, "x", 0), rows(40, "y", 1), LABELS, read)
+    assert found["n"] == 10 and all(math.isfinite(value) for value in found.values())
+    assert found == distances.measure(rows(10, "x", 0), rows(40, "y", 1), LABELS, read)
+    few = distances.measure(rows(3, "x", 0), rows(40, "y", 1), LABELS, read)
+    assert few["n"] == 3 and set(few.values()) == {3, None} and sorted(few) == sorted(found)
