@@ -23,7 +23,7 @@ def main(argv: list[str] | None = None) -> None:
     settings = parameters.load(args.config).joint
     names = corpus.read_inventory(args.corpus)
     real, test = (corpus.read(args.corpus / f"{part}.jsonl", names) for part in ("train", "test"))
-    made = corpus.read(args.synthetic, names) if args.synthetic else []
+    made = corpus.read(args.synthetic, names, may_be_empty=True) if args.synthetic else []
     from compaug.slu import joint  # after the cheap checks: torch is slow to import
 
     with cost_of(args.out):

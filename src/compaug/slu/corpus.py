@@ -169,8 +169,9 @@ def write(folder: Path, parts: Mapping[str, Sequence[Utterance]], names: shapes.
     write_json(folder / INVENTORY, names)
 
 
-def read(path: Path, names: shapes.Inventory | None = None) -> list[Utterance]:
-    """Utterances of a file that `write` made; InputError names the line that is wrong, or has a name that `names` lacks."""
+def read(path: Path, names: shapes.Inventory | None = None, may_be_empty: bool = False) -> list[Utterance]:
+    """Utterances of a file that `write` made; InputError names the line that is wrong, or has a name that `names` lacks, and a file without
+    any, unless it may be empty: a decoder can write nothing that can be read."""
     found = []
     for number, row in iter_rows(path):
         try:
@@ -186,6 +187,8 @@ def read(path: Path, names: shapes.Inventory | None = None) -> list[Utterance]:
             if strange := set(own[kind]) - set(names[kind]):
                 raise InputError(f"{path}:{number}: {min(strange)!r} is none of the {kind}; run its stage again")
         found.append(made)
+    if not (found or may_be_empty):
+        raise InputError(f"{path}: has no utterance; run the stage again that made it")
     if len({row.id for row in found}) < len(found):
         raise InputError(f"{path}: an id occurs twice; run the stage again that made it")
     return found

@@ -15,14 +15,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import DynamicCache
 
 from compaug import decoders, sampling, training
 from compaug.augmented_language import Language, Sentence, Unreadable, in_words, spans_of, tags_of
 from compaug.generators.masked_joint import LABELS, source
-from compaug.pretrained import IGNORED, load_decoder, pad, say_cut
+from compaug.pretrained import IGNORED, LanguageModelLoss, load_decoder, pad, say_cut
 from compaug.records import InputError, digest, file_digest, sub_seed
 from compaug.shapes import Inventory
 from compaug.slu.corpus import Utterance
@@ -56,26 +55,16 @@ def shown(sentence: str, settings: Writer, draw) -> str:
     return source(sentence, mode, settings.masked, MASKS, draw)
 
 
-class LoraDecoder(nn.Module):
-    def __init__(self, decoder: nn.Module, rank: int) -> None:
-        from peft import LoraConfig, get_peft_model  # after `pretrained`
+def with_lora(decoder: nn.Module, rank: int) -> nn.Module:
+    """The decoder, of which only small factors beside each linear layer learn; `merge_and_unload()` puts these into its weights."""
+    from peft import LoraConfig, get_peft_model  # after `pretrained`
 
-        super().__init__()
-        config = LoraConfig(r=rank, lora_alpha=LORA_ALPHA * rank, target_modules="all-linear", task_type="CAUSAL_LM")
-        self.decoder = get_peft_model(decoder, config)
-
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> dict[str, Tensor]:
-        """Mean -log p of the tokens of the sentences; labels [B, T] are IGNORED on what was read and on padding."""
-        logits = self.decoder(input_ids=input_ids, attention_mask=attention_mask).logits[:, :-1].float()
-        return {"loss": F.cross_entropy(logits.transpose(1, 2), labels[:, 1:], ignore_index=IGNORED)}
-
-    def merged(self) -> nn.Module:
-        """The decoder with what was learned in its own weights."""
-        return self.decoder.merge_and_unload()
+    config = LoraConfig(r=rank, lora_alpha=LORA_ALPHA * rank, target_modules="all-linear", task_type="CAUSAL_LM")
+    return get_peft_model(decoder, config)
 
 
 def collate(rows: Sequence[dict], tokenizer, settings: Writer) -> dict[str, Tensor]:
-    """Sources of this moment: drawn from torch's generator, which every epoch seeds."""
+    """Sources of this moment, drawn from torch's generator, which every epoch seeds; labels [B, T] are IGNORED on them and on padding."""
     read_of = [shown(row["sentence"], settings, lambda n: torch.rand(n).tolist()) + BEHIND for row in rows]
     heads = tokenizer(read_of)["input_ids"]
     whole = [[*head, *row["target"]][: settings.max_length] for head, row in zip(heads, rows, strict=True)]
@@ -92,7 +81,7 @@ def train(
         raise InputError("there is no utterance to learn from")
     tokenizer, loaded = load_decoder(decoder)
     training.seed_everything(sub_seed(seed, "writer"))
-    model, language = LoraDecoder(loaded, settings.lora), language_of(names)
+    model, language = with_lora(loaded, settings.lora), language_of(names)
     sentences = [language.write(sentence_of(row, settings.mode)) for row in utterances]
     targets = [[*ids, tokenizer.eos_token_id] for ids in tokenizer(sentences)["input_ids"]]
     say_cut("writer", sum(2 * len(ids) > settings.max_length for ids in targets), len(targets), settings.max_length)
@@ -102,7 +91,7 @@ def train(
     ]
     identity = (settings, seed, file_digest(decoder), digest([repr(row) for row in utterances]))
     training.fit(
-        model,
+        LanguageModelLoss(model),
         rows,
         [],
         partial(collate, tokenizer=tokenizer, settings=settings),
@@ -111,7 +100,7 @@ def train(
         work_dir=training.work_dir_for("slu-writer", *identity),
         description="writer",
     )
-    return tokenizer, model.merged().eval().to(training.device())
+    return tokenizer, model.merge_and_unload().eval().to(training.device())
 
 
 def write(
