@@ -219,6 +219,7 @@ def _tokens(folder: Path) -> None:
         (_config(vocab_size=10), "has other sizes than config.json says"),
         (_config(num_hidden_layers=-1), "cannot be loaded as a model"),
         (_config(num_attention_heads=5), "cannot be loaded as a model"),
+        (_config(num_hidden_layers=10**400), "says more layers than model.safetensors has tensors"),
         (_config(hidden_activation="none such"), "cannot be loaded as a model"),
         (
             lambda folder: (folder / "config.json").write_text("[]"),
@@ -240,6 +241,14 @@ def test_a_damaged_model_folder_is_one_line_whatever_library_finds_out(folders, 
     with pytest.raises(InputError, match=said) as refused:
         load_encoder(folder)
     assert str(folder) in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_decoder_of_endless_depth_is_refused_before_it_is_built(folders, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(folders["decoder"], folder)
+    _config(n_layer=10**400)(folder)
+    with pytest.raises(InputError, match="says more layers than"):
+        load_decoder(folder)
 
 
 def test_a_tokenizer_with_tokens_that_the_model_lacks_is_refused(folders, tmp_path):

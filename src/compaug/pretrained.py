@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from transformers import (
     AutoModel,
@@ -36,6 +36,7 @@ __all__ = ["BaseModelOutput", "DynamicCache", "EncoderDecoderCache", "PreTrained
 IGNORED = -100  # label id that a language-model loss skips
 CONFIGURATIONS = ("config.json", "generation_config.json", "tokenizer_config.json")
 WEIGHTS, WEIGHTS_INDEX = "model.safetensors", "model.safetensors.index.json"
+DEPTHS = ("num_hidden_layers", "n_layer", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers")
 TOKENIZER_FILES = (("tokenizer.json",), ("vocab.txt",), ("vocab.json", "merges.txt"), ("spiece.model",))
 
 
@@ -147,14 +148,31 @@ def _weight_files(folder: Path) -> list[str]:
     return sorted(set(index["weight_map"].values()))
 
 
+def _check_depth(folder: Path) -> None:
+    """InputError where the configuration has more layers than the weights have tensors: building them would not end."""
+    said = read_json(folder / "config.json", dict[str, Any])
+    layers = max((depth for depth in map(said.get, DEPTHS) if isinstance(depth, int)), default=0)
+    tensors = 0
+    for name in _weight_files(folder):
+        with safe_open(folder / name, "pt") as weights:
+            tensors += len(weights.keys())
+    if layers > tensors:
+        raise InputError(
+            f"{folder}: config.json says more layers than {WEIGHTS} has tensors, {tensors}; fetch the folder again"
+        )
+
+
 def _load(folder: Path | str, architecture):
     check_files(folder)
     try:
+        _check_depth(Path(folder))
         with quiet():
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             model, report = architecture.from_pretrained(
                 folder, local_files_only=True, use_safetensors=True, dtype=torch.float32, output_loading_info=True
             )
+    except InputError:
+        raise
     except (
         Exception
     ) as error:  # a damaged folder is found out in many places of three libraries, each with errors of its own

@@ -248,6 +248,13 @@ class RatingKey(TypedDict):
     items: list[RatedItem]
 
 
+class Inventory(TypedDict):
+    """inventory.json of a corpus of utterances: sorted names, those of the whole corpus, because few utterances do not have them all."""
+
+    intents: list[str]
+    slots: list[str]
+
+
 # ---------------------------------------------------------------- the root cell and the page
 
 

@@ -208,9 +208,9 @@ def inputs_of(step: Step, opened: set[Path]) -> list[Path]:
     """The files that the arguments name, or that the folders hold which they name, as far as the step opens them; of a model's folder all,
     because its libraries open them out of sight."""
     found = []
-    for word in (*step.argv, "params.yaml", "configs"):
+    for word in (*step.argv, "params.yaml", "configs", os.environ.get("COMPAUG_MIRROR", "")):
         path = Path(word)
-        if path.is_dir() and not word.startswith("out/"):
+        if word and path.is_dir() and not word.startswith("out/"):
             found += [file for file in sorted(path.rglob("*")) if file.is_file() and file.name != ".written"]
         elif path.is_file():
             found += [path, *(side for side in [path.with_suffix(".json")] if side != path and side.is_file())]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -13,9 +14,11 @@ from pathlib import Path
 from compaug import experiments
 from compaug.fingerprints import runs
 from compaug.fingerprints.runs import Step
-from compaug.records import InputError, read_yaml, write_csv, write_json, write_rows
+from compaug.records import InputError, read_yaml, write_csv, write_json, write_rows, write_text
+from compaug.slu.corpus import PARTS
 
 TABLE = "lab/texts.csv"  # somebody's own
+UTTERANCES = "lab/utterances"  # a folder in the place of COMPAUG_MIRROR
 CORPUS = "configs/benchmarks/diagnostic.yaml"
 EXPERIMENT = "small"  # whose predictions are in Git
 SIZE, MIN_COUNT = 1600, 12  # texts of the small corpus, and how many a composition has at least
@@ -48,6 +51,9 @@ def of_toys(toys: runs.Toys) -> list[Group]:
     shown = f"""{labels} --selected {runs.SPLIT}/synthetic.jsonl --model {judge.out}
         --train {runs.SPLIT}/train.jsonl {runs.SPLIT}/support.jsonl"""
     _write_table()
+    _write_utterances()
+    few = _step("slu_corpus", "lab/few", f"--config {UTTERANCES}/slu.yaml --corpus toy --share 0.5 --seed 1")
+    uttered = f"--config {UTTERANCES}/slu.yaml --corpus {few.out} --seed 1"
     taken = f"""--model {judge.out} --split {runs.SPLIT} --selected {runs.SPLIT}/synthetic.jsonl --predictions {judge.out}.jsonl.gz"""
     return [
         [
@@ -77,6 +83,9 @@ def of_toys(toys: runs.Toys) -> list[Group]:
         [runs.map_classifier("out/map")],
         [runs.map_generator("ls_pt", "out/map")],
         [data_map, subset],
+        [_last(few)],
+        [few, _step("slu_texts", "out/texts.jsonl", f"{uttered} --decoder {runs.BACKBONES}/decoder")],
+        [few, _step("train_slu", "out/run.json", f"{uttered} --encoder {runs.BACKBONES}/encoder")],
         [raw, _last(task)],
         [raw, task, single, accuracy],
     ]
@@ -160,6 +169,22 @@ def _write_table() -> None:
     pairs = [";".join(pair) for pair in itertools.combinations(names, 2)]
     rows = ((f"words {number} of {number % 7}", (names + pairs)[number % 10]) for number in range(200))
     write_csv(Path(TABLE), ("text", "labels"), rows)
+
+
+def _write_utterances() -> None:
+    """A mirror with a corpus of intents and slots, and its configuration."""
+    file = {part: {"url": None, "sha256": None, "mirror": f"{part}.tsv"} for part in PARTS}
+    for number, part in enumerate(PARTS):
+        rows = (
+            f"Rest\tsleep at {hour} {part[0]}\tO O B-hour O\nPlay\tplay {number} {hour}\tO O B-song\n"
+            for hour in range(8)
+        )
+        write_text(Path(UTTERANCES) / f"{part}.tsv", "".join(rows))
+    steps = {"epochs": 1, "batch_size": 8, "lr": 0.01, "warmup": 0.0, "max_length": 60}
+    written = {"mode": "span", "masked": 0.3, "lora": 4, "each": 2, "temperature": 1.0, "top_p": 0.9}
+    blocks = {"joint": {**steps, "lr_head": 0.01, "dropout": 0.0}, "writer": steps | written}
+    write_json(Path(UTTERANCES) / "slu.yaml", blocks | {"corpora": {"toy": {"reader": "snips", "files": file}}})
+    os.environ["COMPAUG_MIRROR"] = UTTERANCES
 
 
 def _group(*made: Step) -> list[Group]:

@@ -1,0 +1,60 @@
+"""configs/slu.yaml: the corpora, how few of their utterances are used, the joint classifier."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from compaug.benchmarks.parameters import File
+from compaug.blocks import Block, Length, Positive, Probability, Rate, Share, Words
+from compaug.records import InputError, read_yaml
+
+FILE = Path("configs/slu.yaml")
+
+
+class SluCorpus(Block):
+    reader: Literal["snips", "nlu_ed"]
+    files: dict[Words, File]
+
+
+class Joint(Block):
+    """Two heads on an encoder; the last epoch counts, because few utterances leave none for validation."""
+
+    epochs: Positive
+    batch_size: Positive
+    lr: Rate
+    lr_head: Rate
+    warmup: Share
+    dropout: Share
+    max_length: Length
+
+
+class Writer(Block):
+    mode: Literal["labels", "words", "span", "multi_spans", "factorised"]
+    masked: Share
+    lora: Positive
+    epochs: Positive
+    batch_size: Positive
+    lr: Rate
+    warmup: Share
+    max_length: Length
+    each: Positive
+    temperature: Annotated[float, Field(gt=0)]
+    top_p: Probability
+
+
+class Slu(Block):
+    corpora: dict[Words, SluCorpus]
+    joint: Joint
+    writer: Writer
+
+
+def load(path: Path = FILE) -> Slu:
+    """InputError: one line that names the key."""
+    try:
+        return Slu.model_validate(read_yaml(path))
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise InputError(f"{path}: {'.'.join(map(str, problem['loc']))}: {problem['msg']}") from None

@@ -1,0 +1,53 @@
+"""Intents and slots: read a corpus, take few of its training utterances, write its parts.
+
+python -m stages.slu_corpus --corpus snips --share 0.01 --seed 42 --out data/slu/snips-0.01-42
+
+Training utterances whose words stand in the validation or test set are left out before the few are drawn. Files come from COMPAUG_MIRROR.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from compaug.benchmarks.fetch import obtain
+from compaug.records import InputError, atomic_dir
+from compaug.slu import corpus, parameters
+from stages import parser, run
+
+PARAMS: list[str] = []
+DOWNLOADS = Path("data/downloads")
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    known = parameters.load(args.config).corpora
+    if args.corpus not in known:
+        raise InputError(f"{args.config}: there is no corpus {args.corpus!r}; choose from {', '.join(sorted(known))}")
+    if not 0 < args.share <= 1:
+        raise InputError(f"--share {args.share:g}: must be above 0 and at most 1")
+    chosen = known[args.corpus]
+    mirror = Path(os.environ["COMPAUG_MIRROR"]) if os.environ.get("COMPAUG_MIRROR") else None
+    files = {name: obtain(name, file, mirror, DOWNLOADS) for name, file in chosen.files.items()}
+    parts = corpus.READERS[chosen.reader](files)
+    names = corpus.inventory(row for part in parts.values() for row in part)
+    kept = corpus.apart(parts)
+    left_out = {part: len(parts[part]) - len(kept[part]) for part in corpus.PARTS}
+    kept["train"] = corpus.few(kept["train"], args.share, args.seed)
+    with atomic_dir(args.out) as folder:
+        corpus.write(folder, kept, names)
+    counts = ", ".join(f"{len(rows)} {part}" for part, rows in kept.items())
+    print(f"{args.out}: {counts}; {len(names['intents'])} intents, {len(names['slots'])} slots; left out, "
+          f"because they stand in another part: {left_out['train']} of training, {left_out['validation']} of validation")  # fmt: skip
+
+
+def _parser():
+    made = parser(__doc__, "seed", out="folder", writes="folder of the corpus to write")
+    made.add_argument("--config", type=Path, default=parameters.FILE, help=f"corpora (default: {parameters.FILE})")
+    made.add_argument("--corpus", required=True, help="name of a corpus there")
+    made.add_argument("--share", type=float, default=1.0, help="of the training utterances, at least one an intent")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,65 @@
+"""Intents and slots: fine-tune a decoder on the few real utterances and let it write more of them, labels and all.
+
+python -m stages.slu_texts --corpus data/slu/snips-0.01-42 --decoder models/backbones/semeval+pretrained/decoder --mode span --seed 42 \
+    --out data/slu/snips-0.01-42-span.jsonl
+
+What it writes is read strictly; the side-car says how many could be read, and why the others could not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from compaug.records import InputError, write_json, write_rows
+from compaug.slu import corpus, parameters
+from stages import cost_of, parser, run
+
+PARAMS: list[str] = []
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    settings = parameters.load(args.config)
+    wanted = settings.writer.model_copy(update={"mode": args.mode} if args.mode else {})
+    names = corpus.read_inventory(args.corpus)
+    real = corpus.read(args.corpus / "train.jsonl", names)
+    from compaug.slu import joint, writer  # after the cheap checks: torch is slow to import
+
+    if wanted.mode == writer.FACTORISED and args.encoder is None:
+        raise InputError("--encoder: the mode factorised tags its texts with a classifier; give an encoder backbone")
+    with cost_of(args.out):
+        tokenizer, model = writer.train(real, names, wanted, args.decoder, args.seed)
+        made, refused = writer.write(tokenizer, model, real, names, wanted, args.seed)
+        if wanted.mode == writer.FACTORISED and made:
+            tagger = joint.train(real, names, settings.joint, args.encoder, args.seed)
+            _, tags = joint.predict(*tagger, made, names, settings.joint.max_length)
+            made = [replace(row, tags=tuple(found)) for row, found in zip(made, tags, strict=True)]
+        asked = len(made) + sum(refused.values())
+        facts = {
+            "mode": wanted.mode,
+            "requested": asked,
+            "written": len(made),
+            "refused": dict(sorted(refused.items())),
+        }
+        write_rows(args.out, map(asdict, made))
+        write_json(args.out.with_suffix(".json"), facts | {"validity": round(100 * len(made) / asked, 2)})
+    print(
+        f"{args.out}: {len(made)} of {asked} could be read"
+        + "".join(f"; {n} {why}" for why, n in refused.most_common())
+    )
+
+
+def _parser():
+    made = parser(__doc__, "seed", out=".jsonl", writes="utterances to write (.jsonl)")
+    made.add_argument("--config", type=Path, default=parameters.FILE, help=f"the model (default: {parameters.FILE})")
+    made.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
+    made.add_argument("--decoder", type=Path, required=True, help="decoder backbone")
+    made.add_argument("--encoder", type=Path, help="encoder backbone, of the tagger of the mode factorised")
+    modes = parameters.Writer.model_fields["mode"].annotation.__args__
+    made.add_argument("--mode", choices=modes, help="in the place of that in the config")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

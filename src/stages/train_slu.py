@@ -1,0 +1,56 @@
+"""Intents and slots: train the joint classifier and say how good it is on the test set.
+
+python -m stages.train_slu --corpus data/slu/snips-0.01-42 --encoder models/backbones/semeval+pretrained/encoder --seed 42 \
+    --out reports/slu/snips-0.01-42.json
+
+Numbers alone are written: slot F1 by conlleval's rule, intent accuracy, the share of utterances that are right as a whole.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug.evaluation.metrics import DECIMALS
+from compaug.records import write_json
+from compaug.slu import corpus, measures, parameters
+from stages import cost_of, parser, run
+
+PARAMS: list[str] = []
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    settings = parameters.load(args.config).joint
+    names = corpus.read_inventory(args.corpus)
+    real, test = (corpus.read(args.corpus / f"{part}.jsonl", names) for part in ("train", "test"))
+    made = corpus.read(args.synthetic, names, may_be_empty=True) if args.synthetic else []
+    from compaug.slu import joint  # after the cheap checks: torch is slow to import
+
+    with cost_of(args.out):
+        tokenizer, model = joint.train(real + made, names, settings, args.encoder, args.seed)
+        intents, tags = joint.predict(tokenizer, model, test, names, settings.max_length)
+        facts = {name: round(value, DECIMALS) for name, value in judged(test, intents, tags).items()}
+        write_json(args.out, facts | {"n_train": len(real), "n_synthetic": len(made), "n_test": len(test)})
+    print(f"slot F1 {facts['slot_f1']:.2f}, intents {facts['intent_acc']:.2f} % right, on {len(test)} utterances")
+
+
+def judged(gold, intents, tags) -> dict[str, float]:
+    whole = [row.intent == i and list(row.tags) == t for row, i, t in zip(gold, intents, tags, strict=True)]
+    return {
+        "slot_f1": measures.slot_f1([row.tags for row in gold], tags),
+        "intent_acc": measures.intent_accuracy([row.intent for row in gold], intents),
+        "whole": 100 * sum(whole) / len(whole),
+    }
+
+
+def _parser():
+    made = parser(__doc__, "seed", out=".json", writes="JSON of measures to write")
+    made.add_argument("--config", type=Path, default=parameters.FILE, help=f"the model (default: {parameters.FILE})")
+    made.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
+    made.add_argument("--synthetic", type=Path, help="further utterances to train on (.jsonl)")
+    made.add_argument("--encoder", type=Path, required=True, help="encoder backbone")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,379 @@
+"""Intents and slots: corpora, measures, the joint classifier and the writer of utterances (acceptance rows S1 to S3)."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from toys import LABELS, PHRASES, pretrain
+
+from compaug.augmented_language import Unreadable, spans_of
+from compaug.pretrained import IGNORED, load_decoder, load_encoder
+from compaug.records import Example, InputError
+from compaug.slu import corpus, joint, measures, parameters, writer
+from compaug.slu.corpus import Utterance
+from stages import slu_corpus, slu_texts, train_slu
+
+ROOT = Path(__file__).parents[1]
+SNIPS = {part: f"Play\tplay {part} now\tO B-song O\nRest\tstop\tO\n" for part in corpus.PARTS}
+
+
+def utterances() -> list[Utterance]:
+    """32: two phrases of the toys, the second of which is a slot; the first says the intent."""
+    rows = []
+    for a, b in ((a, b) for a in range(4) for b in range(4)):
+        for way in (0, 1):
+            head, tail = PHRASES[a][way].split(), PHRASES[b][way].split()
+            slot = LABELS.names[b]
+            tags = ["O"] * len(head) + [f"{'I' if at else 'B'}-{slot}" for at in range(len(tail))]
+            rows.append(Utterance(f"u{a}{b}{way}", (*head, *tail), tuple(tags), LABELS.names[a]))
+    return rows
+
+
+NAMES = corpus.inventory(utterances())
+
+
+# ---------------------------------------------------------------- measures
+
+
+def test_spans_are_found_by_the_rule_of_conlleval():
+    assert measures.chunks(["B-a", "I-a", "O", "B-b", "B-b"]) == {(0, 2, "a"), (3, 4, "b"), (4, 5, "b")}
+    assert measures.chunks(["I-a", "I-b", "I-b", "O", "I-a"]) == {(0, 1, "a"), (1, 3, "b"), (4, 5, "a")}
+    assert measures.chunks([]) == measures.chunks(["O"]) == set()
+
+
+TAGS = st.lists(st.sampled_from(["O", "B-a", "I-a", "B-b", "I-b"]), max_size=9)
+
+
+@given(TAGS)
+def test_spans_are_apart_and_those_of_whole_tags_are_read_back(tags):
+    found = sorted(measures.chunks(tags))
+    assert all(end <= start for (_, end, _), (start, _, _) in itertools.pairwise(found))
+    assert {at for first, behind, _ in found for at in range(first, behind)} == {
+        at for at, tag in enumerate(tags) if tag != "O"
+    }
+    try:
+        whole = spans_of(tags)
+    except InputError:
+        return  # an I- that continues nothing
+    assert set(found) == set(whole)
+
+
+def test_f1_counts_whole_spans_over_all_utterances():
+    gold = [["B-a", "I-a", "O"], ["B-b"]]
+    assert measures.slot_f1(gold, gold) == 100 and measures.slot_f1([["O"]], [["O"]]) == 100
+    assert measures.slot_f1(gold, [["B-a", "O", "O"], ["B-b"]]) == 50  # 1 right, 2 found, 2 real
+    assert measures.slot_f1(gold, [["O", "O", "O"], ["B-b"]]) == pytest.approx(200 / 3)
+    assert measures.intent_accuracy(["x", "y"], ["x", "x"]) == 50
+
+
+# ---------------------------------------------------------------- corpora
+
+
+def written(folder: Path, texts: dict[str, str]) -> dict[str, Path]:
+    for name, text in texts.items():
+        (folder / f"{name}.tsv").write_text(text)
+    return {name: folder / f"{name}.tsv" for name in texts}
+
+
+def test_snips_is_read_from_one_file_a_part_or_from_the_three_that_were_published(tmp_path):
+    parts = corpus.read_snips(written(tmp_path, SNIPS))
+    assert parts["train"][0] == Utterance("train-1", ("play", "train", "now"), ("O", "B-song", "O"), "Play")
+    columns = {}
+    for part, text in SNIPS.items():
+        rows = [line.split("\t") for line in text.splitlines()]
+        columns |= {
+            f"{part}_{kind}": "".join(f"{row[at]}\n" for row in rows) for at, kind in enumerate(("label", "in", "out"))
+        }
+    again = corpus.read_snips(written(tmp_path, columns))
+    assert {part: [replace(row, id="") for row in rows] for part, rows in parts.items()} == {
+        part: [replace(row, id="") for row in rows] for part, rows in again.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("Play\tplay it", "train.tsv:1: 2 fields"),
+        ("Play\tplay it\tO", "train.tsv:1: 2 words, 1 tags"),
+        ("\tplay\tO", "intent ''"),
+        ("Play\t\t", "0 words"),
+        ("Play\tplay it\tO I-song", "train.tsv:1: "),
+    ],
+)
+def test_a_wrong_line_of_snips_is_named(tmp_path, line, says):
+    with pytest.raises(InputError, match=says) as error:
+        corpus.read_snips(written(tmp_path, SNIPS | {"train": line + "\n"}))
+    assert "\n" not in str(error.value)
+
+
+def test_files_of_snips_that_do_not_fit_together_are_named(tmp_path):
+    parts = {f"train_{kind}": "a\n" for kind in ("label", "in", "out")} | {
+        name: SNIPS[name] for name in ("validation", "test")
+    }
+    with pytest.raises(InputError, match="has not as many lines"):
+        corpus.read_snips(written(tmp_path, parts | {"train_out": "O\nO\n"}))
+    del parts["train_in"]
+    with pytest.raises(InputError, match=r"files\.train: is missing"):
+        corpus.read_snips(written(tmp_path, parts))
+
+
+def nlu(*rows: str) -> str:
+    return "\t".join(corpus.HEADER) + "\n" + "".join(f"{row}\n" for row in rows)
+
+
+def test_nlu_ed_is_read_by_folds_with_its_brackets(tmp_path):
+    rows = [f"{fold}\t7\talarm\tset\twake me at [time : {fold} am] [date : today]\tx" for fold in (1, 2, 3, 10)]
+    parts = corpus.read_nlu_ed(written(tmp_path, {"all": nlu(*rows)}), fold=10)
+    (test,), (held,) = parts["test"], parts["validation"]
+    assert test.words == ("wake", "me", "at", "10", "am", "today") and test.intent == "alarm_set"
+    assert (
+        test.tags == ("O", "O", "O", "B-time", "I-time", "B-date") and held.words[3] == "1" and len(parts["train"]) == 2
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("fold\tx\n", "2 fields"),
+        (nlu("x\t7\ta\tb\tc\tc"), "all.tsv:2: the fold 'x'"),
+        (nlu("1\t7\ta\tb\tgo [time : now\tc"), "all.tsv:2: brackets"),
+        (nlu("1\t7\ta\tb\t \tc"), "all.tsv:2: has no words"),
+        (nlu("1\t7\ta\tb\tc\tc"), "at least 3"),
+        ("\t".join("abcdef") + "\n", "all.tsv:1: the columns"),
+    ],
+)
+def test_a_wrong_line_of_nlu_ed_is_named(tmp_path, text, says):
+    with pytest.raises(InputError, match=says):
+        corpus.read_nlu_ed(written(tmp_path, {"all": text}))
+
+
+def test_few_has_every_intent_and_a_smaller_share_is_part_of_a_larger_one():
+    rows = utterances()
+    small, large = (corpus.few(rows, share, seed=1) for share in (0.01, 0.5))
+    assert Counter(row.intent for row in small) == dict.fromkeys(LABELS.names, 1)
+    assert Counter(row.intent for row in large) == dict.fromkeys(LABELS.names, 4)
+    assert set(small) < set(large) and corpus.few(rows, 1, seed=2) == rows
+    assert small != corpus.few(rows, 0.01, seed=2)
+
+
+def test_what_stands_in_a_later_part_is_left_out_of_an_earlier_one():
+    rows = utterances()
+    parts = {"train": rows, "validation": rows[:3], "test": rows[2:4]}
+    kept = corpus.apart(parts)
+    assert kept["test"] == rows[2:4] and kept["validation"] == rows[:2] and kept["train"] == rows[4:]
+
+
+def test_files_are_read_back_and_a_wrong_one_is_named(tmp_path):
+    corpus.write(tmp_path, {"train": utterances()}, NAMES)
+    path = tmp_path / "train.jsonl"
+    assert corpus.read(path, corpus.read_inventory(tmp_path)) == utterances()
+    good = json.loads(path.read_text().splitlines()[0])
+    for wrong in (
+        {"words": []},
+        {"tags": ["O"]},
+        {"intent": 5},
+        {"tags": ["I-joy", *good["tags"][1:]]},
+        {"intent": "sleep"},
+    ):
+        path.write_text(json.dumps(good | wrong) + "\n")
+        with pytest.raises(InputError, match=r"train\.jsonl:1"):
+            corpus.read(path, NAMES)
+    path.write_text(2 * (json.dumps(good) + "\n"))
+    with pytest.raises(InputError, match="twice"):
+        corpus.read(path)
+
+
+def test_the_real_corpora_have_the_published_counts(mirror):
+    settings = parameters.load(ROOT / parameters.FILE)
+    for name, rows, intents, slots in (("snips", (13084, 700, 700), 7, 39), ("nlu_ed", (8884, 1076, 1076), 64, 54)):
+        known = settings.corpora[name]
+        files = {part: mirror / f"{file.mirror}.xz" for part, file in known.files.items()}
+        parts = corpus.READERS[known.reader](files)
+        assert tuple(len(parts[part]) for part in corpus.PARTS) == rows
+        names = corpus.inventory(row for part in parts.values() for row in part)
+        assert (len(names["intents"]), len(names["slots"])) == (intents, slots)
+        language = writer.language_of(names)
+        for row in parts["test"]:
+            assert writer.read(language.write(writer.sentence_of(row, "span")), language, row.id) == row
+
+
+# ---------------------------------------------------------------- joint classifier
+
+
+JOINT = parameters.Joint(epochs=60, batch_size=8, lr=0.01, lr_head=0.01, warmup=0.0, dropout=0.0, max_length=40)
+
+
+def test_a_word_is_tagged_at_its_first_sub_word(folders):
+    tokenizer, _ = load_encoder(folders["encoder"])
+    row = Utterance("a", ("the-sun", "is"), ("B-joy", "O"), "joy")  # three tokens, then one
+    (made,) = joint.rows_of([row], tokenizer, NAMES, 40)
+    tags = joint.tags_of(NAMES)
+    assert made["first"] == {0: 1, 1: 4} and made["length"] == 6
+    assert made["tags"] == [IGNORED, tags.index("B-joy"), IGNORED, IGNORED, tags.index("O"), IGNORED]
+    (cut,) = joint.rows_of([row], tokenizer, NAMES, 4)
+    assert cut["first"] == {0: 1}
+
+
+def test_the_joint_classifier_learns_32_utterances(folders, in_a_temporary_folder):
+    tokenizer, model = joint.train(utterances(), NAMES, JOINT, folders["encoder"], seed=1)
+    intents, tags = joint.predict(tokenizer, model, utterances(), NAMES, 40)
+    assert measures.intent_accuracy([row.intent for row in utterances()], intents) == 100
+    assert measures.slot_f1([row.tags for row in utterances()], tags) == 100
+    alone = joint.predict(tokenizer, model, utterances()[3:4], NAMES, 40)
+    assert alone == (intents[3:4], tags[3:4])  # a batch changes nothing
+
+
+# ---------------------------------------------------------------- the writer
+
+WRITER = parameters.Writer(
+    mode="span", masked=0.3, lora=8, epochs=1, batch_size=8, lr=0.01, warmup=0.0, max_length=100, each=2, temperature=1.0, top_p=0.9
+)  # fmt: skip
+
+
+def test_a_sentence_is_an_utterance_and_back():
+    language = writer.language_of(NAMES)
+    for row in utterances():
+        assert writer.read(language.write(writer.sentence_of(row, "span")), language, row.id) == row
+    plain = language.write(writer.sentence_of(utterances()[0], writer.FACTORISED))
+    assert set(writer.read(plain, language, "x").tags) == {"O"}
+    with pytest.raises(Unreadable):
+        writer.read("the sun is out", language, "x")
+
+
+def test_what_is_read_is_not_learned_and_the_sentence_is(folders):
+    tokenizer, _ = load_decoder(folders["decoder"])
+    sentence = writer.language_of(NAMES).write(writer.sentence_of(utterances()[0], "span"))
+    target = [*tokenizer(sentence)["input_ids"], tokenizer.eos_token_id]
+    torch.manual_seed(0)
+    batch = writer.collate([{"sentence": sentence, "target": target}], tokenizer, WRITER)
+    (labels,), (ids,) = batch["labels"].tolist(), batch["input_ids"].tolist()
+    head = len(ids) - len(target)
+    assert labels == [IGNORED] * head + target and ids[head:] == target
+    read = tokenizer.decode(ids[:head])
+    assert read.endswith(writer.BEHIND) and read.startswith("(( joy ))") and "_" in read
+
+
+def test_lora_begins_as_the_decoder_and_merges_into_it(folders):
+    _, plain = load_decoder(folders["decoder"])
+    tokenizer, loaded = load_decoder(folders["decoder"])
+    model = writer.with_lora(loaded, 4)
+    ids = torch.tensor([tokenizer("the sun is out")["input_ids"]])
+    torch.testing.assert_close(model.eval()(input_ids=ids).logits, plain(ids).logits)
+    learns = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
+    assert learns and all("lora" in name for name in learns)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "lora_B" in name:
+                parameter.normal_(std=0.1)
+    before = model(input_ids=ids).logits
+    assert (before - plain(ids).logits).abs().max() > 0.01
+    torch.testing.assert_close(model.merge_and_unload()(ids).logits, before, rtol=1e-4, atol=1e-4)
+
+
+def test_the_writer_learns_to_write_what_can_be_read(folders, in_a_temporary_folder):
+    """From a decoder that has seen the marks: LoRA cannot teach it tokens."""
+    settings = WRITER.model_copy(
+        update={"epochs": 60, "lr": 0.02, "lora": 16, "each": 4, "mode": "words", "temperature": 0.3}
+    )
+    rows, language = utterances(), writer.language_of(NAMES)
+    tokenizer, model = load_decoder(folders["decoder"])
+    sentences = [language.write(writer.sentence_of(row, "words")) for row in rows]
+    pretrain(
+        model.train(), tokenizer, [Example(row.id, text, ()) for row, text in zip(rows, sentences, strict=True)], False
+    )
+    model.save_pretrained("decoder")
+    tokenizer.save_pretrained("decoder")
+    tokenizer, model = writer.train(rows, NAMES, settings, Path("decoder"), seed=1)
+    made, refused = writer.write(tokenizer, model, rows, NAMES, settings, seed=1)
+    assert len(made) + refused.total() == 4 * len(LABELS) and len(made) >= 12
+    assert (made, refused) == writer.write(tokenizer, model, rows, NAMES, settings, seed=1)
+
+
+# ---------------------------------------------------------------- stages
+
+
+@pytest.fixture
+def desk(tmp_path, in_a_temporary_folder, monkeypatch) -> Path:
+    """A mirror with a toy corpus, and its configuration."""
+    text = "".join(f"{row.intent}\t{' '.join(row.words)}\t{' '.join(row.tags)}\n" for row in utterances())
+    other = "joy\twe laughed all night\tO O O O\nfear\tmy hands\tO O\n"
+    for part, content in (("train", text), ("validation", other), ("test", text.splitlines(keepends=True)[0] + other)):
+        (tmp_path / f"{part}.tsv").write_text(content)
+    file = lambda part: {"url": None, "sha256": None, "mirror": f"{part}.tsv"}
+    small = {"epochs": 1, "batch_size": 8}
+    values = {
+        "corpora": {"toy": {"reader": "snips", "files": {part: file(part) for part in corpus.PARTS}}},
+        "joint": JOINT.model_dump() | small,
+        "writer": WRITER.model_dump() | small,
+    }
+    (tmp_path / "slu.yaml").write_text(json.dumps(values))
+    monkeypatch.setenv("COMPAUG_MIRROR", str(tmp_path))
+    return tmp_path
+
+
+def test_the_stages_run_from_files_to_measures(desk, folders):
+    config = ["--config", "slu.yaml", "--seed", "1", "--params", str(ROOT / "params.yaml")]
+    slu_corpus.main([*config, "--corpus", "toy", "--share", "0.5", "--out", "few"])
+    rows = corpus.read(Path("few/train.jsonl"))
+    assert len(rows) == 16 and utterances()[0].words not in {row.words for row in rows}  # it stands in the test set
+    trained = [*config, "--corpus", "few", "--encoder", str(folders["encoder"])]
+    train_slu.main([*trained, "--out", "real.json"])
+    slu_texts.main([*config, "--corpus", "few", "--decoder", str(folders["decoder"]), "--out", "made.jsonl"])
+    facts = json.loads(Path("made.json").read_text())
+    assert facts["requested"] == 8 == facts["written"] + sum(facts["refused"].values())
+    made = corpus.read(Path("made.jsonl"), NAMES, may_be_empty=True)
+    assert len(made) == facts["written"]
+    corpus.write(Path(), {"more": utterances()[:2]}, NAMES)
+    train_slu.main([*trained, "--synthetic", "more.jsonl", "--out", "both.json"])
+    real, both = (json.loads(Path(name).read_text()) for name in ("real.json", "both.json"))
+    assert (real["n_train"], real["n_synthetic"], real["n_test"]) == (16, 0, 3) and both["n_synthetic"] == 2
+    assert all(0 <= real[name] <= 100 for name in ("slot_f1", "intent_acc", "whole"))
+
+
+def test_factorised_texts_are_tagged_by_the_classifier(desk, folders, monkeypatch):
+    config = ["--config", "slu.yaml", "--seed", "1", "--params", str(ROOT / "params.yaml")]
+    slu_corpus.main([*config, "--corpus", "toy", "--out", "all"])
+    plain = [replace(row, tags=("O",) * len(row.words)) for row in utterances()[:3]]
+    monkeypatch.setattr(writer, "write", lambda *of: (plain, Counter()))
+    words = [
+        *config,
+        "--corpus",
+        "all",
+        "--decoder",
+        str(folders["decoder"]),
+        "--mode",
+        "factorised",
+        "--out",
+        "f.jsonl",
+    ]
+    with pytest.raises(InputError, match="--encoder"):
+        slu_texts.main(words)
+    tagged = [["B-joy"] * len(row.words) for row in plain]
+    monkeypatch.setattr(joint, "predict", lambda tokenizer, model, rows, *of: (["joy"] * len(rows), tagged))
+    slu_texts.main([*words, "--encoder", str(folders["encoder"])])
+    found = corpus.read(Path("f.jsonl"))
+    assert [list(row.tags) for row in found] == tagged and [row.intent for row in found] == [
+        row.intent for row in plain
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--corpus", "other"], "there is no corpus 'other'; choose from toy"),
+        (["--corpus", "toy", "--share", "0"], "--share 0"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(desk, words, says):
+    with pytest.raises(InputError, match=says):
+        slu_corpus.main(
+            ["--config", "slu.yaml", "--seed", "1", "--params", str(ROOT / "params.yaml"), *words, "--out", "x"]
+        )
