@@ -63,9 +63,9 @@ def chosen(pairs: Sequence[Pair], choice, folder: Path | None, seed: int) -> tup
         raise InputError("--map: goes together with a region or a curriculum of a data map; give both or neither")
     facts = {"added": 0, "removed": 0}
     if choice.region != "all":
-        of = [pair.id for pair in pairs], folder
-        random = choice.region == cartography.RANDOM
-        made = _flat_map(pairs) if random else cartography.map_of(folder, choice.measure).of(*of)
+        made = _flat_map(pairs)
+        if choice.region != cartography.RANDOM:
+            made = cartography.map_of(folder, choice.measure).of(made.ids, folder)
         words = [pair.words for pair in pairs]
         kept = cartography.subset(made, choice.region, choice.ratio, words, choice.keep, sub_seed(seed, "subset"))
         facts = {"added": kept.added, "removed": kept.removed}
