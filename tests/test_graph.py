@@ -20,6 +20,7 @@ from graph import ROOT, SRC, Stage, code_of, declared_params, stages
 from importlinter.cli import lint_imports
 
 from compaug import cli, experiments, steps
+from compaug.parsing import cells, parameters
 from compaug.records import Labels, write_json, write_rows
 from stages import plan as plan_stage
 from stages import readme
@@ -46,6 +47,8 @@ HEAVY = {  # script: its fingerprint
     "map_generator": "map_generator-{generator}",
     "interpolation": "interpolation",
     "distances": "distances",
+    "map_parser": "map_parser",
+    "train_parser": "train_parser",
 }
 
 
@@ -75,7 +78,8 @@ def test_each_kind_of_stage_stands_once_in_the_root_cell_and_once_in_the_grid():
     assert all(times == 1 for times in Counter((where, script) for (where, _), script in scripts.items()).values())
     for file in FILES[1:-1]:
         for kind, stage in definitions[file].items():
-            assert (file, stage["foreach"]) == (f"grid/{steps.FOLDER[kind]}/dvc.yaml", f"${{{kind}}}")
+            folder = cells.FOLDER if kind in cells.KINDS else steps.FOLDER[kind]
+            assert (file, stage["foreach"]) == (f"grid/{folder}/dvc.yaml", f"${{{kind}}}")
 
 
 def test_the_grid_runs_over_what_the_experiments_ask_for():
@@ -84,6 +88,9 @@ def test_the_grid_runs_over_what_the_experiments_ask_for():
         kinds = {kind: wanted[kind] for kind, of in steps.FOLDER.items() if of == folder}
         path = ROOT / "grid" / folder / "cells.yaml"
         assert path.read_text(encoding="utf-8") == plan_stage.written(kinds), "run `python -m stages.plan`"
+    parsing = plan_stage.written(cells.plan(ROOT / parameters.FILE), parameters.FILE)
+    path = ROOT / "grid" / cells.FOLDER / "cells.yaml"
+    assert path.read_text(encoding="utf-8") == parsing, "run `python -m stages.plan`"
 
 
 def test_the_grid_runs_the_stages_of_the_root_on_its_own_coordinates():
@@ -199,6 +206,7 @@ def test_what_git_keeps_is_numbers_and_figures():
 
 
 def test_nothing_is_trained_before_the_audit_has_passed():
+    """Of parsing corpora the stage that reads them is the audit: it writes none with a test sentence in its training set."""
     written = {out: stage.name for stage in stages() for out in stage.outs}
 
     def before(stage: Stage) -> set[str]:
@@ -214,7 +222,8 @@ def test_nothing_is_trained_before_the_audit_has_passed():
 
     for stage in stages():
         if stage.script in ("backbones", "label_generator", "synthesize") or stage.script.startswith("train"):
-            assert any(name.split("@")[0].endswith("audit") for name in behind(stage.name)), stage.name
+            kinds = [name.split("@")[0] for name in behind(stage.name)]
+            assert any(kind.endswith(("audit", ":parsing_corpus")) for kind in kinds), stage.name
 
 
 def test_the_labels_of_the_unseen_test_set_reach_ceilings_alone():

@@ -25,6 +25,7 @@ RUN_LATER = (
     "coda",
     "linda",
     "cartography",
+    "parsing",
     "metric_study",
     "other_experiments",
 )  # no committed result needs to have them

@@ -508,3 +508,20 @@ def test_seeding_makes_torch_draws_repeatable():
         seed_everything(5)
         draws.append(torch.rand(3).tolist())
     assert draws[0] == draws[1]
+
+
+@pytest.mark.parametrize(
+    "schedule, step, expected",
+    [
+        ("decay", 4, 0.5),
+        ("decay", 55, 0.5),
+        ("constant", 90, 1.0),
+        ("root", 4, 0.5),
+        ("root", 39, 0.5),
+        ("increase", 49, 0.5),
+    ],
+)
+def test_a_rate_grows_over_the_warm_up_and_then_does_what_the_schedule_says(schedule, step, expected):
+    """100 steps, 10 of them warm-up: root is then the square root of 10 over the number of the step."""
+    options = FitOptions(1, 1, 1.0, warmup=0.1, schedule=schedule)
+    assert options.rate(step, 100) == pytest.approx(expected)

@@ -283,6 +283,25 @@ class MapFacts(TypedDict):
     points: MapPoints
 
 
+class ParserPart(TypedDict):
+    rows: int
+    exact: Number  # percent
+    categories: Numbers
+
+
+class ParserFacts(TypedDict):
+    """reports/parsing/<name>.json"""
+
+    corpus: str
+    scale: str
+    seed: int
+    choice: dict[str, Any]  # parsing.parameters.Choice
+    of: int  # pairs that were chosen from
+    rows: int  # ... and chosen
+    parameters: int
+    parts: dict[str, ParserPart]
+
+
 Metrics = dict[str, Numbers]  # reports/metrics.json: arm, gain, gap, selection -> numbers
 
 

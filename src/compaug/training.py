@@ -42,7 +42,8 @@ class TrainingError(InputError):
 @dataclass(frozen=True)
 class FitOptions:
     """AdamW with a linear schedule (spec sections 6 and 10). `warmup` is a share of all steps; `schedule` increase grows the
-    rate to the very end (T5+CLP's reference). It stops after `patience` epochs without a better validation loss and keeps
+    rate to the very end (T5+CLP's reference), constant keeps it after the warm-up, and root lets it fall with the square root of the step, as
+    Noam's (cartography spec, section 4). It stops after `patience` epochs without a better validation loss and keeps
     the best epoch; None keeps the last."""
 
     epochs: int
@@ -53,7 +54,18 @@ class FitOptions:
     warmup: float = 0.0
     clip: float = 1.0
     patience: int | None = None
-    schedule: Literal["decay", "increase"] = "decay"
+    schedule: Literal["decay", "increase", "constant", "root"] = "decay"
+
+    def rate(self, step: int, total: int) -> float:
+        """What `lr` is multiplied by at a step, from 0, of so many."""
+        warm = total if self.schedule == "increase" else round(self.warmup * total)
+        if step < warm:
+            return (step + 1) / warm
+        if self.schedule == "constant":
+            return 1.0
+        if self.schedule == "root":
+            return math.sqrt(max(1, warm) / (step + 1))
+        return max(0.0, (total - step) / max(1, total - warm))
 
 
 @dataclass(frozen=True)
@@ -259,10 +271,7 @@ def fit(
     else:
         sizes = [len(batches(epoch, seeds[epoch])) for epoch in range(options.epochs)]
     total = max(1, sum(math.ceil(size / world) for size in sizes))
-    warm = total if options.schedule == "increase" else round(options.warmup * total)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: (step + 1) / warm if step < warm else max(0.0, (total - step) / max(1, total - warm))
-    )
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: options.rate(step, total))
     wrapped, optimizer = accelerator.prepare(model, optimizer)
 
     state = _Progress(work_dir, trained, optimizer, schedule, accelerator.is_main_process)

@@ -2,7 +2,7 @@
 
 python -m stages.plan
 
-Reads configs/experiments.yaml. Run by `make grid` and `make tables`; a file whose cells are the same keeps its bytes.
+Reads configs/experiments.yaml, and configs/parsing.yaml for the second task. Run by `make grid` and `make tables`; a file whose cells are the same keeps its bytes.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import json
 from pathlib import Path
 
 from compaug import experiments, steps
+from compaug.parsing import cells, parameters
 from compaug.records import write_text
 from stages import parser, run
 
 PARAMS: list[str] = []
-HEAD = "# Made by `python -m stages.plan` from configs/experiments.yaml; do not edit.\n"
+HEAD = "# Made by `python -m stages.plan` from {}; do not edit.\n"
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -25,25 +26,32 @@ def main(argv: list[str] | None = None) -> None:
     planned = steps.plan(wanted)
     for folder in dict.fromkeys(steps.FOLDER.values()):
         kinds = {kind: planned[kind] for kind, of in steps.FOLDER.items() if of == folder}
-        path = args.out / folder / "cells.yaml"
-        if not path.exists() or path.read_text(encoding="utf-8") != written(kinds):
-            write_text(path, written(kinds))
-            print(f"{path}: {', '.join(f'{len(entries)} {kind}' for kind, entries in kinds.items())}")
+        _write(args.out / folder / "cells.yaml", kinds, experiments.FILE)
+    _write(args.out / cells.FOLDER / "cells.yaml", cells.plan(args.parsing), parameters.FILE)
 
 
-def written(kinds: dict[str, dict[str, dict]]) -> str:
-    """YAML with a line for every stage, in which a diff shows what an experiment added."""
+def _write(path: Path, kinds: dict[str, dict[str, dict]], source: Path) -> None:
+    if not path.exists() or path.read_text(encoding="utf-8") != written(kinds, source):
+        write_text(path, written(kinds, source))
+        print(f"{path}: {', '.join(f'{len(entries)} {kind}' for kind, entries in kinds.items())}")
+
+
+def written(kinds: dict[str, dict[str, dict]], source: Path = experiments.FILE) -> str:
+    """YAML with a line for every stage, in which a diff shows what an experiment added; `source` is the file that asked for them."""
     lines = []
     for kind, entries in kinds.items():
         lines.append(f"{kind}:" if entries else f"{kind}: {{}}")
         lines += [f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items()]
-    return HEAD + "\n".join(lines) + "\n"
+    return HEAD.format(source) + "\n".join(lines) + "\n"
 
 
 def _parser():
     made = parser(__doc__)
     made.add_argument(
         "--experiments", type=Path, default=experiments.FILE, help=f"what to run (default: {experiments.FILE})"
+    )
+    made.add_argument(
+        "--parsing", type=Path, default=parameters.FILE, help=f"the second task (default: {parameters.FILE})"
     )
     made.add_argument("--out", type=Path, default=Path("grid"), help="folder of the steps (default: grid)")
     return made

@@ -18,6 +18,7 @@ from compaug.params import FILTER, Settings
 
 SEED = "13"
 SPLIT, BACKBONES, REQUESTS = "toys/split", "toys/backbones", "toys/requests.jsonl"
+PARSED = "--corpus toy --scale tiny --data toys/parsing/corpus"
 STILL = {"lr": "1.0e-30", "lr_head": "1.0e-30", "epochs": "1"}  # a training that leaves the weights as they began
 READER = FILTER  # the classifier that select and judge open
 ROLES = ("encoder", "decoder", "seq2seq")
@@ -64,6 +65,8 @@ def names() -> list[str]:
         "representations",
         "interpolation",
         "distances",
+        "map_parser",
+        "train_parser",
     ]
 
 
@@ -131,6 +134,14 @@ def map_classifier(out: str) -> Step:
 def map_generator(name: str, out: str) -> Step:
     argv = f"--split {SPLIT} --backbones {BACKBONES} --seed {SEED} --report {out}.json"
     return _step("map_generator", out, f"{_method('generator', name)} {argv}")
+
+
+def map_parser(out: str) -> Step:
+    return _step("map_parser", out, f"{PARSED} --seed {SEED}")
+
+
+def train_parser(out: str, *more: str) -> Step:
+    return _step("train_parser", out, f"{PARSED} --seed {SEED}", more)
 
 
 def quality(out: str) -> Step:
@@ -258,6 +269,17 @@ def _interpolation(toys: Toys) -> Variants:
     return {name: [model, interpolation(name, model.out, "out/run.json")] for name, model in models.items()}
 
 
+def _map_parser(toys: Toys) -> Variants:
+    return {"default": [map_parser("out/maps")]}
+
+
+def _train_parser(toys: Toys) -> Variants:
+    out, with_map = "out/run.json", ("--map", "toys/parsing/map")
+    plain = {edit: [train_parser(out, "--set", edit)] for edit in toys.further["parser"]}
+    mapped = {edit: [train_parser(out, "--set", edit, *with_map)] for edit in toys.further["mapped_parser"]}
+    return {"default": [train_parser(out)]} | plain | mapped
+
+
 STAGES = {
     "backbones": _backbones,
     "classifier": _classifier,
@@ -272,6 +294,8 @@ STAGES = {
     "map_generator": _map_generator,
     "interpolation": _interpolation,
     "distances": _distances,
+    "map_parser": _map_parser,
+    "train_parser": _train_parser,
 }
 
 

@@ -60,11 +60,12 @@ def parameters(repository: Mapping, folder: Path) -> dict:
     write_json(folder / "params.yaml", {**repository, **own["params"], **methods})
     write_json(folder / "configs" / "benchmarks" / "toy.yaml", own["corpus"])
     write_json(folder / "configs" / "scales.yaml", own["scales"])
+    write_json(folder / "configs" / "parsing.yaml", own["parsing"])
     return own["variants"]
 
 
 def write(folder: Path) -> None:
-    """split/ with all its files, requests, synthetic rows that were selected, and backbones/ below `folder`."""
+    """split/ with all its files, requests, synthetic rows that were selected, backbones/ and parsing/ below `folder`."""
     split = folder / "split"
     split.mkdir(parents=True)
     (split / "labels.json").write_text(json.dumps({"names": LABELS, "phrases": LABELS}))
@@ -82,6 +83,30 @@ def write(folder: Path) -> None:
         json.dumps({"requested": len(requested), "rejected": {"empty": 1}, "rejection_rate": 0.1})
     )
     backbones(folder / "backbones")
+    parsing(folder / "parsing")
+
+
+def parsing(folder: Path) -> None:
+    """16 sentences with their logical forms, as corpus/, and a data map of them, as map/."""
+    words = ("dog", "cat", "girl", "boy")
+    pairs = [
+        {
+            "id": f"{one}-{other}",
+            "source": f"The {one} saw a {other} .",
+            "target": f"see ( {one} , {other} )",
+            "category": one,
+        }
+        for one in words
+        for other in words
+    ]
+    for name, part in {"corpus/train": pairs, "corpus/gen": pairs[::3]}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        _write_rows(folder / f"{name}.jsonl", part)
+    (folder / "map").mkdir()
+    lines = (f"{pair['id']},{at / 16},{at % 5 / 10},0.5\n" for at, pair in enumerate(pairs))
+    (folder / "map" / "chia.csv").write_text(
+        "".join(["id,confidence,variability,correctness\n", *lines]), encoding="utf-8"
+    )
 
 
 def _write_rows(path: Path, some: list[dict]) -> None:

@@ -32,6 +32,7 @@ NAMES += (
     "coda",
     "linda",
     "cartography",
+    "parsing",
     "metric_study",
     "departures",
     "other_experiments",

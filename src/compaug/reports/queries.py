@@ -29,8 +29,8 @@ UNSEEN = {words: ("unseen", metric) for metric, words in METRICS.items()}  # col
 @dataclass(frozen=True)
 class Results:
     """frame, gains, confusions: see `longtable.read`; paper: reports/paper_values.yaml; settings: by benchmark and scale; counts: of
-    every benchmark's split, reports/gold/<benchmark>.json; representations: by <benchmark>-<generator>-<seed>; maps: data maps by name; archive: folder of what
-    experiments had before they ran in this form."""
+    every benchmark's split, reports/gold/<benchmark>.json; representations: by <benchmark>-<generator>-<seed>; maps: data maps by name; parsing: numbers of parsers by name;
+    archive: folder of what experiments had before they ran in this form."""
 
     frame: pd.DataFrame
     gains: pd.DataFrame
@@ -40,6 +40,7 @@ class Results:
     counts: Mapping[str, Mapping]
     representations: Mapping[str, Mapping]
     maps: Mapping[str, Mapping]
+    parsing: Mapping[str, Mapping]
     archive: Path
 
     def of(self, *experiments: str, **wanted: str | Collection[str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
@@ -144,7 +145,8 @@ def load(reports: Path, settings: Mapping[tuple[str, str], Settings]) -> Results
         read_all(reports / "representations", shapes.Representations),
     )
     maps = read_all(reports / "maps", shapes.MapFacts)
-    return Results(frame, gains, confusions, paper, settings, counts, representations, maps, archive)
+    parsing = read_all(reports / "parsing", shapes.ParserFacts)
+    return Results(frame, gains, confusions, paper, settings, counts, representations, maps, parsing, archive)
 
 
 def read_all(folder: Path, shape: type) -> dict[str, dict]:
