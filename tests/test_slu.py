@@ -320,7 +320,7 @@ def desk(tmp_path, in_a_temporary_folder, monkeypatch) -> Path:
 
 
 def test_the_stages_run_from_files_to_measures(desk, folders):
-    config = ["--config", "slu.yaml", "--seed", "1", "--params", str(ROOT / "params.yaml")]
+    config = ["--params", "slu.yaml", "--seed", "1"]
     slu_corpus.main([*config, "--corpus", "toy", "--share", "0.5", "--out", "few"])
     rows = corpus.read(Path("few/train.jsonl"))
     assert len(rows) == 16 and utterances()[0].words not in {row.words for row in rows}  # it stands in the test set
@@ -339,7 +339,7 @@ def test_the_stages_run_from_files_to_measures(desk, folders):
 
 
 def test_factorised_texts_are_tagged_by_the_classifier(desk, folders, monkeypatch):
-    config = ["--config", "slu.yaml", "--seed", "1", "--params", str(ROOT / "params.yaml")]
+    config = ["--params", "slu.yaml", "--seed", "1"]
     slu_corpus.main([*config, "--corpus", "toy", "--out", "all"])
     plain = [replace(row, tags=("O",) * len(row.words)) for row in utterances()[:3]]
     monkeypatch.setattr(writer, "write", lambda *of: (plain, Counter()))
@@ -349,8 +349,8 @@ def test_factorised_texts_are_tagged_by_the_classifier(desk, folders, monkeypatc
         "all",
         "--decoder",
         str(folders["decoder"]),
-        "--mode",
-        "factorised",
+        "--set",
+        "writer.mode=factorised",
         "--out",
         "f.jsonl",
     ]
@@ -374,6 +374,4 @@ def test_factorised_texts_are_tagged_by_the_classifier(desk, folders, monkeypatc
 )
 def test_what_cannot_be_is_refused_in_one_line(desk, words, says):
     with pytest.raises(InputError, match=says):
-        slu_corpus.main(
-            ["--config", "slu.yaml", "--seed", "1", "--params", str(ROOT / "params.yaml"), *words, "--out", "x"]
-        )
+        slu_corpus.main(["--params", "slu.yaml", "--seed", "1", *words, "--out", "x"])

@@ -246,6 +246,20 @@ def parse(source: Path | str | Edited, benchmark: str | None = None, scale: str 
         raise InputError(": ".join([str(where), *filter(None, [wrong.name]), wrong.what])) from None
 
 
+def of_file(schema: type[Block], source: Path | str | Edited) -> Any:
+    """A file of parameters of its own, such as configs/slu.yaml, or with `Edited` the file with some values set otherwise. InputError: one line
+    naming the key and what is wrong."""
+    tree = read_yaml(source.path if isinstance(source, Edited) else source)
+    if isinstance(source, Edited):
+        source.apply(tree)
+    try:
+        return schema.model_validate(tree)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key, what = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+        raise InputError(f"{source}: {key}: {what}; mend that key") from None
+
+
 def load(source: Path | str | Edited, keys: list[str], **coordinates: str) -> dict[str, Any]:
     """The blocks that a stage lists, by the last word of their key; its method as "generator" or "classifier", with all that holds for it."""
     settings = parse(source, coordinates.get("benchmark"), coordinates.get("scale"))

@@ -15,18 +15,15 @@ from compaug.records import InputError, atomic_dir
 from compaug.slu import corpus, parameters
 from stages import parser, run
 
-PARAMS: list[str] = []
+PARAMS = [f"{parameters.FILE}:corpora.{{corpus}}"]
 DOWNLOADS = Path("data/downloads")
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    known = parameters.load(args.config).corpora
-    if args.corpus not in known:
-        raise InputError(f"{args.config}: there is no corpus {args.corpus!r}; choose from {', '.join(sorted(known))}")
+    chosen = parameters.load(args.params).corpus_of(args.corpus)
     if not 0 < args.share <= 1:
         raise InputError(f"--share {args.share:g}: must be above 0 and at most 1")
-    chosen = known[args.corpus]
     mirror = Path(os.environ["COMPAUG_MIRROR"]) if os.environ.get("COMPAUG_MIRROR") else None
     files = {name: obtain(name, file, mirror, DOWNLOADS) for name, file in chosen.files.items()}
     parts = corpus.READERS[chosen.reader](files)
@@ -43,8 +40,8 @@ def main(argv: list[str] | None = None) -> None:
 
 def _parser():
     made = parser(__doc__, "seed", out="folder", writes="folder of the corpus to write")
-    made.add_argument("--config", type=Path, default=parameters.FILE, help=f"corpora (default: {parameters.FILE})")
-    made.add_argument("--corpus", required=True, help="name of a corpus there")
+    made.set_defaults(params=parameters.FILE)
+    made.add_argument("--corpus", required=True, help="a block of `corpora` in configs/slu.yaml")
     made.add_argument("--share", type=float, default=1.0, help="of the training utterances, at least one an intent")
     return made
 

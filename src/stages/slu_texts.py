@@ -1,6 +1,6 @@
 """Intents and slots: fine-tune a decoder on the few real utterances and let it write more of them, labels and all.
 
-python -m stages.slu_texts --corpus data/slu/snips-0.01-42 --decoder models/backbones/semeval+pretrained/decoder --mode span --seed 42 \
+python -m stages.slu_texts --corpus data/slu/snips-0.01-42 --decoder models/backbones/semeval+pretrained/decoder --set writer.mode=span --seed 42 \
     --out data/slu/snips-0.01-42-span.jsonl
 
 What it writes is read strictly; the side-car says how many could be read, and why the others could not.
@@ -15,13 +15,13 @@ from compaug.records import InputError, write_json, write_rows
 from compaug.slu import corpus, parameters
 from stages import cost_of, parser, run
 
-PARAMS: list[str] = []
+PARAMS = [f"{parameters.FILE}:writer", f"{parameters.FILE}:joint"]
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    settings = parameters.load(args.config)
-    wanted = settings.writer.model_copy(update={"mode": args.mode} if args.mode else {})
+    settings = parameters.load(args.params)
+    wanted = settings.writer
     names = corpus.read_inventory(args.corpus)
     real = corpus.read(args.corpus / "train.jsonl", names)
     from compaug.slu import joint, writer  # after the cheap checks: torch is slow to import
@@ -52,12 +52,10 @@ def main(argv: list[str] | None = None) -> None:
 
 def _parser():
     made = parser(__doc__, "seed", out=".jsonl", writes="utterances to write (.jsonl)")
-    made.add_argument("--config", type=Path, default=parameters.FILE, help=f"the model (default: {parameters.FILE})")
+    made.set_defaults(params=parameters.FILE)
     made.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
     made.add_argument("--decoder", type=Path, required=True, help="decoder backbone")
     made.add_argument("--encoder", type=Path, help="encoder backbone, of the tagger of the mode factorised")
-    modes = parameters.Writer.model_fields["mode"].annotation.__args__
-    made.add_argument("--mode", choices=modes, help="in the place of that in the config")
     return made
 
 

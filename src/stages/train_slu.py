@@ -15,12 +15,12 @@ from compaug.records import write_json
 from compaug.slu import corpus, measures, parameters
 from stages import cost_of, parser, run
 
-PARAMS: list[str] = []
+PARAMS = [f"{parameters.FILE}:joint"]
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    settings = parameters.load(args.config).joint
+    settings = parameters.load(args.params).joint
     names = corpus.read_inventory(args.corpus)
     real, test = (corpus.read(args.corpus / f"{part}.jsonl", names) for part in ("train", "test"))
     made = corpus.read(args.synthetic, names, may_be_empty=True) if args.synthetic else []
@@ -45,7 +45,7 @@ def judged(gold, intents, tags) -> dict[str, float]:
 
 def _parser():
     made = parser(__doc__, "seed", out=".json", writes="JSON of measures to write")
-    made.add_argument("--config", type=Path, default=parameters.FILE, help=f"the model (default: {parameters.FILE})")
+    made.set_defaults(params=parameters.FILE)
     made.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
     made.add_argument("--synthetic", type=Path, help="further utterances to train on (.jsonl)")
     made.add_argument("--encoder", type=Path, required=True, help="encoder backbone")

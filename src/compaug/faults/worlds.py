@@ -52,8 +52,13 @@ def of_toys(toys: runs.Toys) -> list[Group]:
         --train {runs.SPLIT}/train.jsonl {runs.SPLIT}/support.jsonl"""
     _write_table()
     _write_utterances()
-    few = _step("slu_corpus", "lab/few", f"--config {UTTERANCES}/slu.yaml --corpus toy --share 0.5 --seed 1")
-    uttered = f"--config {UTTERANCES}/slu.yaml --corpus {few.out} --seed 1"
+    few = _step("slu_corpus", "lab/few", f"--params {UTTERANCES}/slu.yaml --corpus toy --share 0.5 --seed 1")
+    uttered = f"--params {UTTERANCES}/slu.yaml --corpus {few.out} --seed 1"
+    parsed = f"--params {UTTERANCES}/parsing.yaml --corpus toy"
+    pairs = _step("parsing_corpus", "lab/pairs", parsed)
+    parser = f"{parsed} --scale small --data {pairs.out} --seed 1"
+    map_of_pairs = _step("map_parser", "lab/map", parser)
+    hard = f"{parser} --map {map_of_pairs.out} --set choice.region=hard"
     taken = f"""--model {judge.out} --split {runs.SPLIT} --selected {runs.SPLIT}/synthetic.jsonl --predictions {judge.out}.jsonl.gz"""
     return [
         [
@@ -83,6 +88,9 @@ def of_toys(toys: runs.Toys) -> list[Group]:
         [runs.map_classifier("out/map")],
         [runs.map_generator("ls_pt", "out/map")],
         [data_map, subset],
+        [_last(pairs)],
+        [pairs, _last(map_of_pairs)],
+        [pairs, map_of_pairs, _step("train_parser", "out/run.json", hard)],
         [_last(few)],
         [few, _step("slu_texts", "out/texts.jsonl", f"{uttered} --decoder {runs.BACKBONES}/decoder")],
         [few, _step("train_slu", "out/run.json", f"{uttered} --encoder {runs.BACKBONES}/encoder")],
@@ -172,18 +180,32 @@ def _write_table() -> None:
 
 
 def _write_utterances() -> None:
-    """A mirror with a corpus of intents and slots, and its configuration."""
-    file = {part: {"url": None, "sha256": None, "mirror": f"{part}.tsv"} for part in PARTS}
+    """A mirror with a corpus of intents and slots and one of sentences and logical forms, and configurations of both tasks."""
+    folder = Path(UTTERANCES)
     for number, part in enumerate(PARTS):
         rows = (
             f"Rest\tsleep at {hour} {part[0]}\tO O B-hour O\nPlay\tplay {number} {hour}\tO O B-song\n"
             for hour in range(8)
         )
-        write_text(Path(UTTERANCES) / f"{part}.tsv", "".join(rows))
-    steps = {"epochs": 1, "batch_size": 8, "lr": 0.01, "warmup": 0.0, "max_length": 60}
-    written = {"mode": "span", "masked": 0.3, "lora": 4, "each": 2, "temperature": 1.0, "top_p": 0.9}
-    blocks = {"joint": {**steps, "lr_head": 0.01, "dropout": 0.0}, "writer": steps | written}
-    write_json(Path(UTTERANCES) / "slu.yaml", blocks | {"corpora": {"toy": {"reader": "snips", "files": file}}})
+        write_text(folder / f"{part}.tsv", "".join(rows))
+        rows = (
+            f"{who} saw {number} cats .\tsee ( {who} , {number} )\tin_distribution\n" for who in ("Ann", "Bob", "Cleo")
+        )
+        write_text(folder / f"pairs_{part}.tsv", "".join(rows))
+    file = lambda name: {"url": None, "sha256": None, "mirror": f"{name}.tsv"}
+    utterances = {"reader": "snips", "files": {part: file(part) for part in PARTS}}
+    pairs = {"reader": "cogs", "files": {part: file(f"pairs_{part}") for part in ("train", "test")}}
+    steps = {"batch_size": 8, "lr": 0.01, "warmup": 0.0}
+    joint = steps | {"epochs": 1, "max_length": 60, "lr_head": 0.01, "dropout": 0.0}
+    writer = steps | {"epochs": 1, "max_length": 60, "mode": "span", "masked": 0.3, "lora": 4, "each": 2}
+    writer |= {"temperature": 1.0, "top_p": 0.9}
+    size = steps | {"sample": 1.0, "width": 16, "inner": 16, "heads": 2, "layers": 1, "dropout": 0.0, "steps": 8}
+    size |= {"schedule": "decay", "map_epochs": 2, "min_epoch": 0, "convergence_epoch": None, "bleu": 1.0}
+    choice = {"region": "all", "ratio": 0.5, "keep": 1, "measure": "inverse_perplexity"}
+    asked = {"corpus": "toy", "scale": "small", "seeds": [1], "choices": [""]}
+    write_json(folder / "slu.yaml", {"corpora": {"toy": utterances}, "joint": joint, "writer": writer})
+    parsing = {"corpora": {"toy": pairs}, "scales": {"small": {"toy": size}}, "choice": choice, "experiment": asked}
+    write_json(folder / "parsing.yaml", parsing)
     os.environ["COMPAUG_MIRROR"] = UTTERANCES
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from compaug.benchmarks.parameters import File
 from compaug.blocks import Block, Count, Paced, Positive, Probability, Rate, Seed, Share
-from compaug.params import Edited
-from compaug.records import InputError, read_yaml
+from compaug.params import of_file
+from compaug.records import InputError
 
 FILE = Path("configs/parsing.yaml")
 
@@ -87,13 +87,4 @@ class Parsing(Block):
 
 
 def load(source) -> Parsing:
-    """The file, or with `params.Edited` the file with some values set otherwise. InputError: one line naming the key and what is wrong."""
-    tree = read_yaml(source.path if isinstance(source, Edited) else source)
-    if isinstance(source, Edited):
-        source.apply(tree)
-    try:
-        return Parsing.model_validate(tree)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key, what = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{source}: {key}: {what}; mend that key") from None
+    return of_file(Parsing, source)

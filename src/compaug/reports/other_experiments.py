@@ -13,7 +13,7 @@ INTRO = (
     "Percent: mean and 95 % t interval over seeds; where an experiment has no augmentation, gains over it in points of Acc, tested as in Table 2. "
     "The experiments are lines of `configs/experiments.yaml`."
 )
-ELSEWHERE = ("paper", "classifiers", "prior", "support", "ablations", "pretrained", "cartography")
+ELSEWHERE = ("paper", "classifiers", "prior", "support", "ablations", "pretrained", "cartography", "metrics")
 VARIED = ("split", "generator", "selection", "classifier", "decoding")
 
 

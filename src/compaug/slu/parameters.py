@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from compaug.benchmarks.parameters import File
 from compaug.blocks import Block, Length, Positive, Probability, Rate, Share, Words
-from compaug.records import InputError, read_yaml
+from compaug.params import of_file
+from compaug.records import InputError
 
 FILE = Path("configs/slu.yaml")
 
@@ -50,11 +51,12 @@ class Slu(Block):
     joint: Joint
     writer: Writer
 
+    def corpus_of(self, name: str) -> SluCorpus:
+        """InputError where there is no such corpus."""
+        if name not in self.corpora:
+            raise InputError(f"{FILE}: there is no corpus {name!r}; choose from {', '.join(sorted(self.corpora))}")
+        return self.corpora[name]
 
-def load(path: Path = FILE) -> Slu:
-    """InputError: one line that names the key."""
-    try:
-        return Slu.model_validate(read_yaml(path))
-    except ValidationError as error:
-        problem = error.errors()[0]
-        raise InputError(f"{path}: {'.'.join(map(str, problem['loc']))}: {problem['msg']}") from None
+
+def load(source) -> Slu:
+    return of_file(Slu, source)
