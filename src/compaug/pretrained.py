@@ -37,6 +37,7 @@ IGNORED = -100  # label id that a language-model loss skips
 CONFIGURATIONS = ("config.json", "generation_config.json", "tokenizer_config.json")
 WEIGHTS, WEIGHTS_INDEX = "model.safetensors", "model.safetensors.index.json"
 DEPTHS = ("num_hidden_layers", "n_layer", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers")
+HEADS = ("num_attention_heads", "num_key_value_heads", "n_head", "num_heads", "decoder_attention_heads")
 TOKENIZER_FILES = (("tokenizer.json",), ("vocab.txt",), ("vocab.json", "merges.txt"), ("spiece.model",))
 
 
@@ -148,9 +149,13 @@ def _weight_files(folder: Path) -> list[str]:
     return sorted(set(index["weight_map"].values()))
 
 
-def _check_depth(folder: Path) -> None:
-    """InputError where the configuration has more layers than the weights have tensors: building them would not end."""
+def _check_sizes(folder: Path) -> None:
+    """InputError where the configuration has more layers than the weights have tensors, since building them would not end, or a number of
+    heads below one, which a model can be built with."""
     said = read_json(folder / "config.json", dict[str, Any])
+    for name in HEADS:
+        if isinstance(heads := said.get(name), int) and heads < 1:
+            raise InputError(f"{folder}: config.json: {name}: {heads} is no number of heads; fetch the folder again")
     layers = max((depth for depth in map(said.get, DEPTHS) if isinstance(depth, int)), default=0)
     tensors = 0
     for name in _weight_files(folder):
@@ -165,7 +170,7 @@ def _check_depth(folder: Path) -> None:
 def _load(folder: Path | str, architecture):
     check_files(folder)
     try:
-        _check_depth(Path(folder))
+        _check_sizes(Path(folder))
         with quiet():
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             model, report = architecture.from_pretrained(

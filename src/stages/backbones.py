@@ -11,7 +11,7 @@ tuning, and a model that does not can hardly be steered. `texts` leaves the prom
 from __future__ import annotations
 
 from compaug import classifiers, generators, params
-from compaug.records import Labels, atomic_dir, digest, iter_jsonl, write_json
+from compaug.records import Labels, atomic_dir, digest, read_jsonl, write_json
 from compaug.tasks import TASKS
 from stages import cost_of, parser, run
 
@@ -38,7 +38,7 @@ def main(argv: list[str] | None = None) -> None:
     labels = Labels.read(args.split / "labels.json")
 
     task = TASKS["multi_label"](labels, blocks["text_prompt"], blocks["label_separator"])
-    examples = list(iter_jsonl(args.split / "train.jsonl", len(labels)))
+    examples = read_jsonl(args.split / "train.jsonl", len(labels), may_be_empty=False)
     texts = [example.text for example in examples]
     prompts = [task.source(example.labels) if example.labels else "" for example in examples]
     with cost_of(args.out), checkpoints_kept(), atomic_dir(args.out) as folder:
