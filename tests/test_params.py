@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from compaug.blocks import Block
 from compaug.generators.parameters import FlanT5, PrefixGenerator
 from compaug.records import InputError
 from stages import settings
+
+ROOT = Path(__file__).parents[1]
 
 COMMITTED = Path(__file__).parents[1] / "params.yaml"
 GENERATOR, CLASSIFIER = params.method("generators"), params.method("classifiers")
@@ -35,6 +38,16 @@ def test_the_committed_files_hold_all_that_every_method_needs(benchmark, scale):
         assert set(blocks) == {"generator", "classifier", "label_generator", "synthesis", "selection"}
         assert blocks["selection"].k <= blocks["label_generator"].requested
         assert blocks["classifier"].epochs >= 1
+
+
+def test_options_that_a_grammar_cannot_have_are_refused_by_every_stage(tmp_path):
+    shutil.copytree(ROOT / "configs", tmp_path / "configs")
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    path = tmp_path / "configs/benchmarks/diagnostic.yaml"
+    corpus = yaml.safe_load(path.read_text()) | {"options": {"size": 100, "ambiguity": "NaN"}}
+    path.write_text(yaml.safe_dump(corpus))
+    with pytest.raises(InputError, match="ambiguity is 'NaN'"):
+        params.parse(tmp_path / "params.yaml", "diagnostic", "tiny")
 
 
 def test_a_stage_gets_the_blocks_it_lists_and_no_others():

@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from compaug.benchmarks.parameters import Backbone, Backbones, Corpus
+from compaug.benchmarks.parameters import GRAMMARS, Backbone, Backbones, Corpus
 from compaug.blocks import Amount, Block, Count, Positive, Probability, Seed, Share, Words
 from compaug.classifiers import parameters as classifiers
 from compaug.classifiers import roles_of
@@ -240,7 +240,7 @@ def parse(source: Path | str | Edited, benchmark: str | None = None, scale: str 
             tree[block][size] = reduce(_inner, ("sizes", size), tree)
     try:
         methods = {kind: _methods(kind, tree.get(kind)) for kind in METHODS}
-        return _checked(Settings, tree | methods)
+        return _grammar_checked(_checked(Settings, tree | methods))
     except _Wrong as wrong:
         where = _says(layers, wrong.key) or path
         raise InputError(": ".join([str(where), *filter(None, [wrong.name]), wrong.what])) from None
@@ -359,6 +359,15 @@ def _methods(kind: str, blocks: Any) -> dict[str, Block]:
         taken = {key: value for key, value in shared.items() if schema is custom or key in schema.model_fields}
         made[name] = _checked(schema, merged(taken, blocks[name] or {}), (kind, name))
     return made
+
+
+def _grammar_checked(settings: Settings) -> Settings:
+    """The same; InputError for an ambiguity that the known grammar of the corpus cannot have: reports judge by it without making a text."""
+    if settings.corpus.reader in GRAMMARS:
+        from compaug.benchmarks import diagnostic
+
+        diagnostic.Options(ambiguity=settings.corpus.options.get("ambiguity", diagnostic.AMBIGUITY))
+    return settings
 
 
 # ---------------------------------------------------------------- what is wrong, in one line

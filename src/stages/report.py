@@ -11,7 +11,7 @@ from pathlib import Path
 
 from compaug import classifiers, generators, params, shapes
 from compaug.evaluation import plots
-from compaug.records import read_json, write_text
+from compaug.records import InputError, read_json, write_text
 from compaug.reports import backbone_names, summary
 from compaug.reports.paper import read_paper_values
 from stages import parser, run
@@ -29,7 +29,7 @@ def main(argv: list[str] | None = None) -> None:
     roles = {*generators.roles_of(args.generator), *classifiers.roles_of(args.classifier)}
     cell = {name: getattr(args, name) for name in ("benchmark", "generator", "classifier", "seed")}
     cell |= {
-        "metrics": read_json(args.metrics, shapes.Metrics),
+        "metrics": _metrics(args.metrics),
         "details": read_json(args.details, shapes.Details),
         "selection": quality["selection"],
     }
@@ -44,6 +44,13 @@ def main(argv: list[str] | None = None) -> None:
         figures.filter_scores(histogram, args.figures / "filter")
     write_text(args.out, page)
     print(f"{page.partition(BELOW)[0]}\nThe whole page: {args.out}")
+
+
+def _metrics(path: Path) -> dict:
+    metrics = read_json(path, shapes.Metrics)
+    if "baseline" not in metrics:
+        raise InputError(f"{path}: has no arm `baseline`; run the stage evaluate again")
+    return metrics
 
 
 def _parser():
