@@ -359,6 +359,15 @@ def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
         evaluate_run(tmp_path, "augmented")
 
 
+def test_metrics_without_an_arm_are_refused_before_a_page_is_written(tmp_path):
+    write_run(tmp_path)
+    evaluate_run(tmp_path)
+    (tmp_path / "metrics.json").write_text("{}")
+    with pytest.raises(InputError, match=r"metrics\.json: has no arm `baseline`; run the stage evaluate again"):
+        report_run(tmp_path, "bert")
+    assert not (tmp_path / "summary.md").exists()
+
+
 def test_an_oversampled_arm_stands_beside_the_others_where_it_was_trained(tmp_path):
     write_run(tmp_path)
     (tmp_path / "oversample.jsonl.gz").write_bytes((tmp_path / "baseline.jsonl.gz").read_bytes())

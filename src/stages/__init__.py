@@ -10,7 +10,7 @@ import platform
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from compaug import shapes
@@ -117,6 +117,15 @@ def cost_of(out: Path) -> Iterator[dict]:
     facts |= {"seconds": round(time.perf_counter() - start, 2), "cores": os.cpu_count(), "versions": versions}
     facts |= {"python": platform.python_version(), "machine": platform.machine(), "device": _device()}
     write_json(COSTS / cost_file(out), facts)
+
+
+def obtained(files: Mapping, downloads: Path) -> dict[str, Path]:
+    """Where the raw files of a corpus are, {key: path}: from the folder that COMPAUG_MIRROR names, else from their address, kept in
+    `downloads`; checked against their hashes. InputError as of `fetch.obtain`."""
+    from compaug.benchmarks.fetch import obtain
+
+    mirror = os.environ.get("COMPAUG_MIRROR")
+    return {name: obtain(name, file, Path(mirror) if mirror else None, downloads) for name, file in files.items()}
 
 
 def cost_file(out: Path | str) -> str:

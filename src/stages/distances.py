@@ -13,7 +13,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug.evaluation import distances
-from compaug.evaluation.metrics import DECIMALS
+from compaug.evaluation.metrics import rounded
 from compaug.records import Labels, read_jsonl, write_json
 from stages import cost_of, parser, run
 
@@ -28,14 +28,10 @@ def main(argv: list[str] | None = None) -> None:
     with cost_of(args.out):
         read = distances.reader(args.encoder)
         found = {
-            name: {of: _rounded(distances.measure(texts, rows, labels, read)) for of, texts in real.items()}
+            name: {of: distances.measure(texts, rows, labels, read) for of, texts in real.items()}
             for name, rows in made.items()
         }
-        write_json(args.out, found)
-
-
-def _rounded(measures) -> dict:
-    return {name: round(value, DECIMALS) if isinstance(value, float) else value for name, value in measures.items()}
+        write_json(args.out, rounded(found))
 
 
 def _parser():

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug import params
-from compaug.evaluation.metrics import DECIMALS
+from compaug.evaluation.metrics import rounded
 from compaug.records import Labels, write_json
 from compaug.tasks import TASKS
 from stages import cost_of, parser, run
@@ -33,12 +33,6 @@ def main(argv: list[str] | None = None) -> None:
         trends = {name: monotony(found["alphas"], name) for name in ("precision_a", "similarity_a")}
         of = {"generator": args.generator, "seed": args.seed, "spearman": trends}
         write_json(args.out, rounded(of | found))
-
-
-def rounded(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: rounded(part) for key, part in value.items()}
-    return round(value, DECIMALS) if isinstance(value, float) else value
 
 
 def _parser():

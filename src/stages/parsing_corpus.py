@@ -8,13 +8,11 @@ checked against the hashes of configs/parsing.yaml. Writes <part>.jsonl, and cor
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from compaug.benchmarks.fetch import obtain
 from compaug.parsing import corpora, parameters
 from compaug.records import atomic_dir, write_json
-from stages import parser, run
+from stages import obtained, parser, run
 
 PARAMS = [f"{parameters.FILE}:corpora.{{corpus}}"]
 
@@ -22,12 +20,7 @@ PARAMS = [f"{parameters.FILE}:corpora.{{corpus}}"]
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     corpus = parameters.load(args.params).corpus_of(args.corpus)
-    mirror = os.environ.get("COMPAUG_MIRROR")
-    downloads = args.downloads / args.corpus
-    paths = {
-        name: obtain(name, file, Path(mirror) if mirror else None, downloads) for name, file in corpus.files.items()
-    }
-    parts = corpora.READERS[corpus.reader](paths)
+    parts = corpora.READERS[corpus.reader](obtained(corpus.files, args.downloads / args.corpus))
     with atomic_dir(args.out) as folder:
         corpora.write(folder, parts)
         write_json(folder / "corpus.json", corpora.counts(parts))

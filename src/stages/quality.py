@@ -16,7 +16,7 @@ from pathlib import Path
 from compaug import params, shapes
 from compaug.benchmarks import oracle_for
 from compaug.evaluation import grammar
-from compaug.evaluation.metrics import DECIMALS
+from compaug.evaluation.metrics import rounded
 from compaug.evaluation.quality import coverage, measure
 from compaug.records import Labels, iter_jsonl, read_json, read_jsonl, write_json
 from compaug.tasks import TASKS
@@ -57,12 +57,6 @@ def main(argv: list[str] | None = None) -> None:
 
 def _only(names: tuple[str, ...], values: Mapping) -> dict:
     return {name: values[name] for name in names if name in values}
-
-
-def rounded(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: rounded(part) for key, part in value.items()}
-    return round(value, DECIMALS) if isinstance(value, float) else value
 
 
 def _parser():

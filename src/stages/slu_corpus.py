@@ -7,16 +7,13 @@ Training utterances whose words stand in the validation or test set are left out
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from compaug.benchmarks.fetch import obtain
 from compaug.records import InputError, atomic_dir
 from compaug.slu import corpus, parameters
-from stages import parser, run
+from stages import obtained, parser, run
 
 PARAMS = [f"{parameters.FILE}:corpora.{{corpus}}"]
-DOWNLOADS = Path("data/downloads")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -24,9 +21,7 @@ def main(argv: list[str] | None = None) -> None:
     chosen = parameters.load(args.params).corpus_of(args.corpus)
     if not 0 < args.share <= 1:
         raise InputError(f"--share {args.share:g}: must be above 0 and at most 1")
-    mirror = Path(os.environ["COMPAUG_MIRROR"]) if os.environ.get("COMPAUG_MIRROR") else None
-    files = {name: obtain(name, file, mirror, DOWNLOADS) for name, file in chosen.files.items()}
-    parts = corpus.READERS[chosen.reader](files)
+    parts = corpus.READERS[chosen.reader](obtained(chosen.files, args.downloads / args.corpus))
     names = corpus.inventory(row for part in parts.values() for row in part)
     kept = corpus.apart(parts)
     left_out = {part: len(parts[part]) - len(kept[part]) for part in corpus.PARTS}
@@ -42,6 +37,7 @@ def _parser():
     made = parser(__doc__, "seed", out="folder", writes="folder of the corpus to write")
     made.set_defaults(params=parameters.FILE)
     made.add_argument("--corpus", required=True, help="a block of `corpora` in configs/slu.yaml")
+    made.add_argument("--downloads", type=Path, default=Path("data/downloads"), help="where downloaded files are kept")
     made.add_argument("--share", type=float, default=1.0, help="of the training utterances, at least one an intent")
     return made
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.evaluation.metrics import DECIMALS
+from compaug.evaluation.metrics import rounded
 from compaug.records import write_json
 from compaug.slu import corpus, measures, parameters
 from stages import cost_of, parser, run
@@ -29,7 +29,7 @@ def main(argv: list[str] | None = None) -> None:
     with cost_of(args.out):
         tokenizer, model = joint.train(real + made, names, settings, args.encoder, args.seed)
         intents, tags = joint.predict(tokenizer, model, test, names, settings.max_length)
-        facts = {name: round(value, DECIMALS) for name, value in judged(test, intents, tags).items()}
+        facts = rounded(judged(test, intents, tags))
         write_json(args.out, facts | {"n_train": len(real), "n_synthetic": len(made), "n_test": len(test)})
     print(f"slot F1 {facts['slot_f1']:.2f}, intents {facts['intent_acc']:.2f} % right, on {len(test)} utterances")
 

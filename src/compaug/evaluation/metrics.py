@@ -86,6 +86,13 @@ def percent(rate: float) -> float:
     return round(100 * float(rate), DECIMALS)
 
 
+def rounded(value: object) -> object:
+    """Measures as they are written: every float of a value, however deep in mappings, at `DECIMALS`."""
+    if isinstance(value, dict):
+        return {key: rounded(part) for key, part in value.items()}
+    return round(value, DECIMALS) if isinstance(value, float) else value
+
+
 def _f1(true_positive: np.ndarray, wrong: np.ndarray) -> np.ndarray:
     """F1 = 2 TP / (2 TP + FP + FN), 0 where nothing is gold or predicted."""
     return 2 * true_positive / np.maximum(2 * true_positive + wrong, 1)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from compaug.benchmarks.fetch import open_bytes
+from compaug.benchmarks.corpus import lines as corpus_lines
 from compaug.records import InputError, iter_rows, write_rows
 
 GENERALISATION = "gen"  # the part of COGS whose categories are reported one by one
@@ -72,7 +72,7 @@ READERS: dict[str, Callable[[Mapping[str, Path]], Parts]] = {"cogs": cogs, "cfq"
 
 
 def _cogs_rows(part: str, path: Path) -> Iterator[Pair]:
-    for number, line in _lines(path):
+    for number, line in corpus_lines(path):
         columns = line.split("\t")
         if len(columns) != 3:
             raise InputError(
@@ -87,7 +87,7 @@ def _cogs_rows(part: str, path: Path) -> Iterator[Pair]:
 
 
 def _cfq_rows(part: str, questions: Path, queries: Path) -> list[Pair]:
-    sources, targets = list(_lines(questions)), list(_lines(queries))
+    sources, targets = list(corpus_lines(questions)), list(corpus_lines(queries))
     if len(sources) != len(targets):
         raise InputError(f"{queries}: {len(targets)} lines, but {questions} has {len(sources)}; fetch both again")
     for path, lines in ((questions, sources), (queries, targets)):
@@ -96,16 +96,6 @@ def _cfq_rows(part: str, questions: Path, queries: Path) -> list[Pair]:
     return [
         Pair(f"{part}-{number}", source, target) for (number, source), (_, target) in zip(sources, targets, strict=True)
     ]
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Number, from 1, and text of every line of a plain, .gz or .xz file."""
-    with open_bytes(path) as stream:
-        for number, line in enumerate(stream, start=1):
-            try:
-                yield number, line.decode().rstrip("\r\n")
-            except UnicodeDecodeError:
-                raise InputError(f"{path}:{number}: not UTF-8 text; fetch the file again") from None
 
 
 # ---------------------------------------------------------------- files of the stages

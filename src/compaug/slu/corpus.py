@@ -11,7 +11,7 @@ import numpy as np
 
 from compaug import shapes
 from compaug.augmented_language import spans_of
-from compaug.benchmarks.fetch import open_bytes
+from compaug.benchmarks.corpus import lines
 from compaug.records import InputError, iter_rows, read_json, sub_seed, write_json, write_rows
 
 PARTS = ("train", "validation", "test")
@@ -39,12 +39,12 @@ def read_snips(files: Mapping[str, Path]) -> dict[str, list[Utterance]]:
 
 def _snips_lines(files: Mapping[str, Path], part: str) -> Iterator[tuple[Path, int, list[str]]]:
     if part in files:
-        yield from ((files[part], number, fields) for number, fields in _lines(files[part], 3))
+        yield from ((files[part], number, fields) for number, fields in _rows(files[part], 3))
         return
     columns = [files.get(f"{part}_{kind}") for kind in ("label", "in", "out")]
     if None in columns:
         raise InputError(f"files.{part}: is missing, and so is one of {part}_label, {part}_in and {part}_out")
-    sides = [[field for _, (field,) in _lines(path, 1)] for path in columns]
+    sides = [[field for _, (field,) in _rows(path, 1)] for path in columns]
     if len({len(side) for side in sides}) > 1:
         raise InputError(f"{columns[0]}: has not as many lines as {columns[1]} and {columns[2]}; restore the files")
     yield from ((columns[1], number, list(fields)) for number, fields in enumerate(zip(*sides, strict=True), start=1))
@@ -62,7 +62,7 @@ def read_nlu_ed(files: Mapping[str, Path], fold: int = 1) -> dict[str, list[Utte
     """{part: utterances} of the union of ten test folds: `fold` is the test, the next one is for validation, eight to train on. An intent is
     `scenario_intent`."""
     path, rows = files["all"], []
-    for number, fields in _lines(path, len(HEADER)):
+    for number, fields in _rows(path, len(HEADER)):
         if number == 1:
             if tuple(fields) != HEADER:
                 raise InputError(f"{path}:1: the columns are not {', '.join(HEADER)}; restore the file")
@@ -102,17 +102,13 @@ def _annotated(path: Path, number: int, text: str) -> tuple[tuple[str, ...], tup
     return tuple(words), tuple(tags)
 
 
-def _lines(path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
     """(line, its fields) of a file with tabs, plain or packed."""
-    with open_bytes(path) as stream:
-        for number, line in enumerate(stream, start=1):
-            try:
-                fields = line.decode().rstrip("\r\n").split("\t")
-            except UnicodeDecodeError:
-                raise InputError(f"{path}:{number}: not UTF-8 text; convert the file to UTF-8") from None
-            if len(fields) != width:
-                raise InputError(f"{path}:{number}: {len(fields)} fields between tabs, not {width}; restore the file")
-            yield number, fields
+    for number, line in lines(path):
+        fields = line.split("\t")
+        if len(fields) != width:
+            raise InputError(f"{path}:{number}: {len(fields)} fields between tabs, not {width}; restore the file")
+        yield number, fields
 
 
 def _checked(path: Path, number: int, utterance: Utterance) -> Utterance:
