@@ -5,6 +5,7 @@ from __future__ import annotations
 import lzma
 import math
 import os
+import re
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -99,7 +100,7 @@ def test_cogs_is_three_columns_plain_or_compressed(tmp_path):
         (b"a b\tc\tx\na b\tc\n", ":2: 2 columns, not sentence, logical form, category"),
         (b"a b\t \tx\n", ":1: an empty column"),
         (b"a\tb\tactive_to_passive\na b\tc\tin_distribution\n", ":2: no category of COGS: 'in_distribution'"),
-        (b"a\tb\tactive_to_passive\n\xff\tb\tc\n", ":2: not UTF-8 text"),
+        (b"a\tb\tactive_to_passive\n\xff\tb\tc\n", ":2: not UTF-8 (invalid start byte); convert the file to UTF-8"),
     ],
 )
 def test_a_line_that_is_no_row_of_cogs_is_named(tmp_path, content, fault):
@@ -107,7 +108,8 @@ def test_a_line_that_is_no_row_of_cogs_is_named(tmp_path, content, fault):
     path.write_bytes(content)
     with pytest.raises(InputError) as error:
         corpora.cogs({"gen" if b"active" in content else "train": path})
-    assert f"{path}{fault}" in str(error.value) and "again" in str(error.value) and "\n" not in str(error.value)
+    assert f"{path}{fault}" in str(error.value) and "\n" not in str(error.value)
+    assert re.search("fetch (it|the file) again$|convert the file to UTF-8$", str(error.value))
 
 
 def test_cfq_is_two_files_a_part_line_by_line(tmp_path):
