@@ -30,6 +30,7 @@ SCRIPTS = sorted(path.stem for path in (SRC / "stages").glob("*.py") if path.ste
 FILES = (
     "dvc.yaml",
     *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("grid/*/dvc.yaml")),
+    "repair/dvc.yaml",
     "reports/dvc.yaml",
 )
 HEAVY = {  # script: its fingerprint
@@ -67,16 +68,18 @@ def coordinates(stage: Stage) -> dict[str, str]:
 # ---------------------------------------------------------------- one graph
 
 
-def test_each_kind_of_stage_stands_once_in_the_root_cell_and_once_in_the_grid():
+def test_each_kind_of_stage_stands_once_in_the_root_cell_in_the_grid_and_in_the_repair():
     definitions = {file: yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"] for file in FILES}
     assert {stage.file for stage in stages()} <= set(FILES)
     scripts = {
-        (file == "dvc.yaml", kind): re.search(r"stages\.(\w+)", (stage.get("do") or stage)["cmd"])[1]
+        (file if file in ("dvc.yaml", "repair/dvc.yaml") else "grid", kind): re.search(
+            r"stages\.(\w+)", (stage.get("do") or stage)["cmd"]
+        )[1]
         for file, kinds in definitions.items()
         for kind, stage in kinds.items()
     }
     assert all(times == 1 for times in Counter((where, script) for (where, _), script in scripts.items()).values())
-    for file in FILES[1:-1]:
+    for file in FILES[1:-2]:
         for kind, stage in definitions[file].items():
             folder = cells.FOLDER if kind in cells.KINDS else steps.FOLDER[kind]
             assert (file, stage["foreach"]) == (f"grid/{folder}/dvc.yaml", f"${{{kind}}}")

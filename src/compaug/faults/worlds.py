@@ -65,7 +65,7 @@ def of_toys(toys: runs.Toys) -> list[Group]:
             judge,
             _step("compaug predict", "out/labels.csv", f"{judge.out} {TABLE} --labels {runs.SPLIT}/labels.json --out"),
         ],
-        [raw, _step("compaug request", "out/requests.jsonl", f"--corpus {raw.out} --rare 3")],
+        [raw, _step("requests", "out/requests.jsonl", f"--raw {raw.out} --set repair.rare=3")],
         [judge, _step("compaug export", "out/taken", taken)],
         [_step("settings", "out/settings", "--benchmark toy --scale tiny")],
         *split,
