@@ -49,6 +49,10 @@ class Results:
             for benchmark, rows in pick(self.frame, experiment=experiment, **wanted).groupby("benchmark"):
                 yield experiment, benchmark, rows
 
+    def choosing(self) -> set[str]:
+        """Experiments that choose weight and strength of the composition prior."""
+        return set(pick(self.frame, metric="weight")["experiment"])
+
     def column(self, benchmark: str) -> str | None:
         """Where the paper's tables have this benchmark."""
         name = benchmark.partition("+")[0]  # what follows is how it differs
