@@ -302,6 +302,30 @@ class ParserFacts(TypedDict):
     parts: dict[str, ParserPart]
 
 
+class LowResourceTask(TypedDict):
+    """low_resource.json of a task"""
+
+    train: int
+    test: int
+    labels: int  # that training texts have
+    seed: int
+    n_aug: int
+
+
+class LowResourceFacts(TypedDict):
+    """reports/low_resource/<name>.json"""
+
+    benchmark: str
+    scale: str
+    generator: str
+    texts: int
+    seed: int
+    accuracy: Number  # percent
+    n: int
+    n_train: int
+    n_aug: int
+
+
 Metrics = dict[str, Numbers]  # reports/metrics.json: arm, gain, gap, selection -> numbers
 
 

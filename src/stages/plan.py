@@ -2,7 +2,8 @@
 
 python -m stages.plan
 
-Reads configs/experiments.yaml, and configs/parsing.yaml for the second task. Run by `make grid` and `make tables`; a file whose cells are the same keeps its bytes.
+Reads configs/experiments.yaml, and configs/parsing.yaml and configs/low_resource.yaml, whose experiments are not made of its cells. Run by
+`make grid` and `make tables`; a file whose cells are the same keeps its bytes.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import json
 from pathlib import Path
 
 from compaug import experiments, steps
-from compaug.parsing import cells, parameters
+from compaug.low_resource import cells as low_resource
+from compaug.parsing import cells as parsing
 from compaug.records import write_text
 from stages import parser, run
 
 PARAMS: list[str] = []
+OTHERS = (parsing, low_resource)  # FOLDER of grid/, KINDS of its stages, FILE that asks for them, `plan`
 HEAD = "# Made by `python -m stages.plan` from {}; do not edit.\n"
 
 
@@ -27,7 +30,8 @@ def main(argv: list[str] | None = None) -> None:
     for folder in dict.fromkeys(steps.FOLDER.values()):
         kinds = {kind: planned[kind] for kind, of in steps.FOLDER.items() if of == folder}
         _write(args.out / folder / "cells.yaml", kinds, experiments.FILE)
-    _write(args.out / cells.FOLDER / "cells.yaml", cells.plan(args.parsing), parameters.FILE)
+    for other in OTHERS:
+        _write(args.out / other.FOLDER / "cells.yaml", other.plan(getattr(args, other.FOLDER)), other.FILE)
 
 
 def _write(path: Path, kinds: dict[str, dict[str, dict]], source: Path) -> None:
@@ -50,9 +54,13 @@ def _parser():
     made.add_argument(
         "--experiments", type=Path, default=experiments.FILE, help=f"what to run (default: {experiments.FILE})"
     )
-    made.add_argument(
-        "--parsing", type=Path, default=parameters.FILE, help=f"the second task (default: {parameters.FILE})"
-    )
+    for other in OTHERS:
+        made.add_argument(
+            f"--{other.FOLDER}".replace("_", "-"),
+            type=Path,
+            default=other.FILE,
+            help=f"likewise (default: {other.FILE})",
+        )
     made.add_argument("--out", type=Path, default=Path("grid"), help="folder of the steps (default: grid)")
     return made
 

@@ -43,7 +43,11 @@ def of_toys(toys: runs.Toys) -> list[Group]:
     files = f"""--train {task.out}/train.jsonl --support {task.out}/support.jsonl --synthetic {task.out}/no_texts.jsonl
         --test-inputs {task.out}/test_inputs.jsonl --set classifiers.{runs.READER}.epochs=1"""
     single = runs.train_classifier(runs.READER, "models/single", *files.split())
-    accuracy = _step("one_label", "out/accuracy.json", f"--split {task.out} --predictions {single.out}.jsonl.gz")
+    accuracy = _step(
+        "one_label",
+        "out/accuracy.json",
+        f"--benchmark toy --scale tiny --generator none --split {task.out} --predictions {single.out}.jsonl.gz",
+    )
     labels = f"--labels {runs.SPLIT}/labels.json"
     data_map = runs.map_classifier("models/map")
     subset = _step("subset", "out/subset", f"--split {runs.SPLIT} --map {data_map.out} --seed 1")

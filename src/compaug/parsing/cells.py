@@ -6,9 +6,11 @@ from pathlib import Path
 
 from compaug.params import Edited
 from compaug.parsing import parameters
+from compaug.parsing.parameters import FILE
 
 FOLDER = "parsing"  # of grid/
 KINDS = ("parsing_corpus", "map_parser", "train_parser")
+__all__ = ["FILE", "FOLDER", "KINDS", "plan"]
 ALL = "all"  # name of the choice that differs in nothing
 
 

@@ -30,6 +30,7 @@ NAMES += (
     "kinds_of_errors",
     "composition_prior",
     "coda",
+    "low_resource",
     "linda",
     "cartography",
     "parsing",
