@@ -38,7 +38,6 @@ repair: $(READY)       ## after an audit of your corpus: a classifier for use, f
 	@echo "models/repair is the classifier: compaug predict models/repair FILE --out FILE, or compaug export DIR --repaired"
 
 grid: $(READY)         ## make an experiment of configs/experiments.yaml, then the tables: make grid EXPERIMENT=small (WORKERS=2)
-	python -m stages.plan
 	$(grid) $(EXPERIMENT)
 	@$(MAKE) --no-print-directory tables
 

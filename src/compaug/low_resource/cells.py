@@ -12,9 +12,14 @@ KINDS = (
     *("raw", "settings", "low_resource", "backbones"),
     *("train_generator", "synthesize", "train_classifier", "one_label"),
 )
-__all__ = ["FILE", "FOLDER", "KINDS", "plan"]
+__all__ = ["FILE", "FOLDER", "KINDS", "on_request", "plan"]
 NONE = "none"  # real texts alone
 ROLES = ("encoder", "decoder")
+
+
+def on_request(source: Path) -> bool:
+    """Whether it is planned only when it is asked for (`compaug.planning`)."""
+    return parameters.load(source).on_request
 
 
 def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:

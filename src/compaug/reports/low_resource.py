@@ -9,7 +9,7 @@ from compaug.reports.entries import Entry, Table, entry
 from compaug.reports.queries import Results
 
 TITLE = "Few texts, one label: CoDa's other setting"
-EXPERIMENT = "grid/low_resource/dvc.yaml"
+EXPERIMENT = "low_resource"
 INTRO = (
     "Accuracy in percent, the most probable label, over the number of real training texts; mean and 95 % t interval over seeds, each of which draws its own "
     "training texts; the test texts are the same. Differences are paired by seed. No filter: the classifier learns from all that was written, five texts "
