@@ -48,6 +48,8 @@ HEAVY = {  # script: its fingerprint
     "distances": "distances",
     "map_parser": "map_parser",
     "train_parser": "train_parser",
+    "slu_texts": "slu_texts",
+    "train_slu": "train_slu",
 }
 
 
@@ -208,7 +210,7 @@ def test_what_git_keeps_is_numbers_and_figures():
 
 
 def test_nothing_is_trained_before_the_audit_has_passed():
-    """Of parsing corpora and of tasks with few texts the stage that makes them is the audit: it writes none with a test text in its training set."""
+    """Of parsing corpora, few utterances and tasks with few texts the stage that makes them is the audit: it writes none with a test text in its training set."""
     written = {out: stage.name for stage in stages() for out in stage.outs}
 
     def before(stage: Stage) -> set[str]:
@@ -225,7 +227,9 @@ def test_nothing_is_trained_before_the_audit_has_passed():
     for stage in stages():
         if stage.script in ("backbones", "label_generator", "synthesize") or stage.script.startswith("train"):
             kinds = [name.split("@")[0] for name in behind(stage.name)]
-            assert any(kind.endswith(("audit", ":parsing_corpus", ":low_resource")) for kind in kinds), stage.name
+            assert any(kind.endswith(("audit", ":parsing_corpus", ":low_resource", ":slu_corpus")) for kind in kinds), (
+                stage.name
+            )
 
 
 def test_the_labels_of_the_unseen_test_set_reach_ceilings_alone():

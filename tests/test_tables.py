@@ -26,6 +26,8 @@ RUN_LATER = (
     "linda",
     "cartography",
     "parsing",
+    "low_resource",
+    "slu",
     "metric_study",
     "other_experiments",
 )  # no committed result needs to have them

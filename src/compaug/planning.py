@@ -15,10 +15,11 @@ from compaug import experiments, steps
 from compaug.low_resource import cells as low_resource
 from compaug.parsing import cells as parsing
 from compaug.records import InputError, read_yaml, write_text
+from compaug.slu import cells as slu
 
 GRID = Path("grid")
 OTHERS = {
-    other.FOLDER: other for other in (parsing, low_resource)
+    other.FOLDER: other for other in (parsing, low_resource, slu)
 }  # experiments that are not made of cells: FILE, KINDS, `plan`, `on_request`
 HEAD = "# Made by `python -m stages.plan` from {}; do not edit.\n"
 Kinds = Mapping[str, Mapping[str, Mapping]]  # kind of stage -> name -> what dvc.yaml fills in

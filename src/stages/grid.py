@@ -6,7 +6,7 @@ python -m stages.grid paper --cluster slurm                   with workers as co
 python -m stages.grid paper --allow-missing                   in a new clone: what has no result in Git, and what that needs
 python -m stages.grid grid/generator/dvc.yaml:train_generator --status
 
-A target is an experiment (of configs/experiments.yaml, or `parsing`, `low_resource`), a stage or a group of stages by DVC's address, or a dvc.yaml file. What they need is
+A target is an experiment (of configs/experiments.yaml, or `parsing`, `low_resource`, `slu`), a stage or a group of stages by DVC's address, or a dvc.yaml file. What they need is
 built before them. A stage that fails does not stop the others; all that failed are named at the end, with their logs in .grid/logs.
 """
 

@@ -3,7 +3,7 @@
 python -m stages.plan           those that have results
 python -m stages.plan linda     and that one, although it has none yet (`on_request` in configs/experiments.yaml)
 
-`make grid` does the second for what it makes. `parsing` and `low_resource`, whose experiments stand in files of their own, are names as well.
+`make grid` does the second for what it makes. `parsing`, `low_resource` and `slu`, whose experiments stand in files of their own, are names as well.
 """
 
 from __future__ import annotations

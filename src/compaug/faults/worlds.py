@@ -97,7 +97,7 @@ def of_toys(toys: runs.Toys) -> list[Group]:
         [pairs, map_of_pairs, _step("train_parser", "out/run.json", hard)],
         [_last(few)],
         [few, _step("slu_texts", "out/texts.jsonl", f"{uttered} --decoder {runs.BACKBONES}/decoder")],
-        [few, _step("train_slu", "out/run.json", f"{uttered} --encoder {runs.BACKBONES}/encoder")],
+        [few, _step("train_slu", "out/run.json", f"{uttered} --scale tiny --encoder {runs.BACKBONES}/encoder")],
         [raw, _last(task)],
         [raw, task, single, accuracy],
     ]
@@ -206,9 +206,11 @@ def _write_utterances() -> None:
     size = steps | {"sample": 1.0, "width": 16, "inner": 16, "heads": 2, "layers": 1, "dropout": 0.0, "steps": 8}
     size |= {"schedule": "decay", "map_epochs": 2, "min_epoch": 0, "convergence_epoch": None, "bleu": 1.0}
     choice = {"region": "all", "ratio": 0.5, "keep": 1, "measure": "inverse_perplexity"}
-    asked = {"corpus": "toy", "scale": "small", "seeds": [1], "choices": [""]}
-    write_json(folder / "slu.yaml", {"corpora": {"toy": utterances}, "joint": joint, "writer": writer})
-    parsing = {"corpora": {"toy": pairs}, "scales": {"small": {"toy": size}}, "choice": choice, "experiment": asked}
+    asked = {"on_request": True, "corpus": "toy", "scale": "small", "seeds": [1]}
+    slu = {"joint": joint, "writer": writer, "experiment": asked | {"shares": [0.5], "modes": ["none"]}}
+    write_json(folder / "slu.yaml", {"corpora": {"toy": utterances}} | slu)
+    parsing = {"corpora": {"toy": pairs}, "scales": {"small": {"toy": size}}, "choice": choice}
+    parsing |= {"experiment": asked | {"choices": [""]}}
     write_json(folder / "parsing.yaml", parsing)
     os.environ["COMPAUG_MIRROR"] = UTTERANCES
 

@@ -34,6 +34,7 @@ NAMES += (
     "linda",
     "cartography",
     "parsing",
+    "slu",
     "metric_study",
     "departures",
     "other_experiments",

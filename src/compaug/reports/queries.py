@@ -30,7 +30,7 @@ UNSEEN = {words: ("unseen", metric) for metric, words in METRICS.items()}  # col
 class Results:
     """frame, gains, confusions: see `longtable.read`; paper: reports/paper_values.yaml; settings: by benchmark and scale; counts: of
     every benchmark's split, reports/gold/<benchmark>.json; representations: by <benchmark>-<generator>-<seed>; maps: data maps by name; parsing: numbers of parsers by name;
-    low_resource: accuracies of tasks with few texts by name;
+    low_resource: accuracies of tasks with few texts by name; slu: measures of few utterances by name;
     archive: folder of what experiments had before they ran in this form."""
 
     frame: pd.DataFrame
@@ -43,6 +43,7 @@ class Results:
     maps: Mapping[str, Mapping]
     parsing: Mapping[str, Mapping]
     low_resource: Mapping[str, Mapping]
+    slu: Mapping[str, Mapping]
     archive: Path
 
     def of(self, *experiments: str, **wanted: str | Collection[str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
@@ -158,7 +159,8 @@ def load(reports: Path, settings: Mapping[tuple[str, str], Settings]) -> Results
     maps = read_all(reports / "maps", shapes.MapFacts)
     parsing = read_all(reports / "parsing", shapes.ParserFacts)
     few = read_all(reports / "low_resource", shapes.LowResourceFacts)
-    return Results(frame, gains, confusions, paper, settings, counts, representations, maps, parsing, few, archive)
+    slu = read_all(reports / "slu", shapes.SluFacts)
+    return Results(frame, gains, confusions, paper, settings, counts, representations, maps, parsing, few, slu, archive)
 
 
 def read_all(folder: Path, shape: type) -> dict[str, dict]:
