@@ -7,6 +7,7 @@ intent, and the joint classifier tags them.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -66,7 +67,10 @@ def with_lora(decoder: nn.Module, rank: int) -> nn.Module:
         fan_in_fan_out=transposed,
         task_type="CAUSAL_LM",
     )
-    return get_peft_model(decoder, config)
+    with warnings.catch_warnings(
+        action="ignore", category=FutureWarning
+    ):  # peft asks transformers by a name that it has changed
+        return get_peft_model(decoder, config)
 
 
 def collate(rows: Sequence[dict], tokenizer, settings: Writer) -> dict[str, Tensor]:
