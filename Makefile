@@ -8,7 +8,7 @@ export DVC_NO_ANALYTICS = 1
 export MALLOC_MMAP_THRESHOLD_ ?= 1073741824
 export MALLOC_TRIM_THRESHOLD_ ?= 1073741824
 
-.PHONY: help install repro grid tables verify fingerprints portable sweep test lint faults bench costs provenance clean
+.PHONY: help install repro repair grid tables verify fingerprints portable sweep test lint faults bench costs provenance clean
 .DEFAULT_GOAL := help
 
 help:                  ## this list
@@ -33,8 +33,11 @@ repro: $(READY)        ## run the cell that `run` in params.yaml names; ends wit
 	@sed -n '/^\*\*/p; /^| *|/,/^$$/p' reports/summary.md | sed -n '1,/^$$/p'
 	@python -m stages.seeds
 
+repair: $(READY)       ## after an audit of your corpus: a classifier for use, from every row, with texts for rare combinations (params.yaml)
+	$(grid) repair/dvc.yaml
+	@echo "models/repair is the classifier: compaug predict models/repair FILE --out FILE, or compaug export DIR --repaired"
+
 grid: $(READY)         ## make an experiment of configs/experiments.yaml, then the tables: make grid EXPERIMENT=small (WORKERS=2)
-	python -m stages.plan
 	$(grid) $(EXPERIMENT)
 	@$(MAKE) --no-print-directory tables
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib
 import re
 import shlex
+import shutil
+import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from compaug import experiments, planning
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src"
@@ -111,16 +116,29 @@ class Stage:
 
 @cache
 def stages() -> tuple[Stage, ...]:
-    """Every stage of the repository."""
+    """Every stage that the repository can have: of experiments that are planned on request, too."""
     from dvc.repo import Repo  # slow to import
 
-    with Repo(str(ROOT)) as repo:
-        return tuple(_stage(stage) for stage in repo.index.stages)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch).resolve()
+        for file in ("params.yaml", "dvc.yaml", "*/dvc.yaml", "grid/*/dvc.yaml", "configs/**/*.yaml"):
+            for source in ROOT.glob(file):
+                (folder / source.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(source, folder / source.relative_to(ROOT))
+        every = [*experiments.read(ROOT / experiments.FILE), *planning.OTHERS]
+        with contextlib.chdir(ROOT):
+            planning.write(every, folder=folder / planning.GRID)
+        (folder / ".dvc").mkdir()
+        (folder / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
+        with Repo(str(folder)) as repo:
+            return tuple(_stage(stage, folder) for stage in repo.index.stages)
 
 
-def _stage(stage) -> Stage:
+def _stage(stage, folder: Path) -> Stage:
     def path(item) -> str:
-        return Path(item.fs_path).relative_to(ROOT).as_posix()
+        return Path(item.fs_path).relative_to(folder).as_posix()
+
+    file = Path(stage.path).relative_to(folder).as_posix()
 
     python, flag, module, *arguments = shlex.split(stage.cmd)
     assert (python, flag, module.split(".")[0]) == ("python", "-m", "stages"), stage.addressing
@@ -133,7 +151,7 @@ def _stage(stage) -> Stage:
     params = [dep for dep in stage.deps if getattr(dep, "params", None)]
     joined = [SETTINGS.fullmatch(path(dep)) for dep in stage.deps]
     return Stage(
-        name=stage.addressing,
+        name=stage.name if file == "dvc.yaml" else f"{file}:{stage.name}",
         script=module.split(".")[1],
         options=options,
         deps=list(dict.fromkeys(path(dep) for dep in stage.deps if dep not in params)),

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from parameters import written
 
 from compaug.backbones import (
-    LOADERS,
     _causal_language_model,
     _masked_language_model,
     _wordpiece,
@@ -24,7 +23,7 @@ from compaug.backbones import (
 from compaug.benchmarks.parameters import Backbone
 from compaug.generators.prefix import text_rows
 from compaug.params import parse
-from compaug.pretrained import IGNORED, load_decoder, load_encoder, mean_states, read_texts
+from compaug.pretrained import IGNORED, LOADERS, load_decoder, load_encoder, mean_states, read_texts
 from compaug.records import Example, InputError, Labels, read_json, write_json, write_jsonl
 from compaug.tasks.multi_label import Task
 from compaug.training import seed_everything

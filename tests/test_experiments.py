@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compaug import experiments, steps
+from compaug import experiments, planning, steps
 from compaug.experiments import Cell
-from compaug.records import InputError
+from compaug.records import InputError, read_yaml
 from stages import plan as plan_stage
 
 ROOT = Path(__file__).parents[1]
@@ -179,6 +179,32 @@ def test_a_new_experiment_is_a_few_lines_of_one_file(tmp_path, capsys):
     capsys.readouterr()
     plan_stage.main(["--experiments", str(path), "--params", str(SETTINGS), "--out", str(tmp_path)])
     assert capsys.readouterr().out == ""  # the same cells, the same files
+
+
+def test_what_is_on_request_is_planned_when_it_is_asked_for_and_stays(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    path = tmp_path / "experiments.yaml"
+    block = "{}:\n  title: T\n  axes: {{benchmark: diagnostic, seed: {}}}\n  cells:\n  - generator: none\n{}"
+    path.write_text(block.format("one", 1, "") + block.format("two", 2, "  on_request: true\n"))
+
+    def seeds(*names: str, keep: bool = False) -> set[str]:
+        planning.write(names, keep, tmp_path, path)
+        found = read_yaml(tmp_path / "classifier/cells.yaml")["train_classifier"]
+        return {name.rpartition("-")[2] for name in found}
+
+    def parsers() -> int:
+        return len(read_yaml(tmp_path / "parsing/cells.yaml")["train_parser"])
+
+    assert seeds() == {"1"} and parsers() == 0
+    assert seeds("two", "parsing") == {"1", "2"} and parsers() > 0
+    assert seeds("one", keep=True) == {"1", "2"} and parsers() > 0
+    assert seeds(keep=False) == {"1"} and parsers() == 0
+    assert seeds("one", keep=True) == {"1"}
+    with pytest.raises(InputError, match="tow: no experiment of .*; did you mean two?"):
+        seeds("tow")
+    path.write_text(block.format("one", 1, "  on_request: later\n"))
+    with pytest.raises(InputError, match="one.on_request: 'later' is neither true nor false"):
+        seeds()
 
 
 def test_targets_are_stages_of_the_graph():

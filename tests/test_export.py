@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from graph import ROOT
 from test_bert import LABELS, SETTINGS, examples, write_encoder
 
 from compaug import classifiers, cli
@@ -20,7 +22,8 @@ from compaug.benchmarks.parameters import Backbone
 from compaug.classifiers.parameters import Bert, Dbloss
 from compaug.evaluation import predictions
 from compaug.own import export
-from compaug.records import Example, InputError, Labels, read_json, read_label_sets, write_jsonl
+from compaug.records import Example, InputError, Labels, read_json, read_label_sets, write_json, write_jsonl
+from stages import requests
 
 TINY = {
     "layers": 2,
@@ -266,17 +269,50 @@ def test_requests_are_for_what_is_rare_or_listed_and_come_in_turns(run, capsys):
     NAMES.write(corpus / "labels.json")
     sets = [(0, 1)] * 3 + [(1, 2)] + [(0,)] + [()]
     write_jsonl(corpus / "examples.jsonl", [Example(f"x{at}", "text", y) for at, y in enumerate(sets)])
-    compaug("request", "r.jsonl", "--rare", "3", "--each", "2", "--combination", "Joy & co+fear")
+
+    def asked(out: str, **repair) -> None:
+        edits = [word for key, value in repair.items() for word in ("--set", f"repair.{key}={value}")]
+        requests.main(["--params", str(ROOT / "params.yaml"), "--raw", str(corpus), "--out", out, *edits])
+
+    asked("r.jsonl", rare=3, each=2, combinations="[Joy & co+fear]")
     assert read_label_sets(run / "r.jsonl", 3) == [(0, 2), (1, 2)] * 2
-    assert "4 requests for 2 combinations; keep half of the texts with --set sizes.k=2" in capsys.readouterr().out
-    for words, said in (
-        (["--combination", "love+hate"], "unknown label 'hate'"),
-        (["--rare", "0"], "no combination of two labels or more has fewer than 0 rows"),
-        (["--rare", "0", "--combination", "<none>"], "names no label"),
+    assert "4 texts for 2 combinations, 2 each" in capsys.readouterr().out
+    for repair, said in (
+        ({"combinations": "[love+hate]"}, "unknown label 'hate'"),
+        ({"rare": 0}, "repair.rare: no combination of two labels or more has fewer than 0 rows"),
+        ({"rare": 0, "combinations": "['<none>']"}, "repair.combinations: '<none>' names no label"),
+        ({"each": 0}, "repair.each"),
     ):
         with pytest.raises(InputError, match=said):
-            compaug("request", "s.jsonl", *words)
+            asked("s.jsonl", **repair)
     assert not (run / "s.jsonl").exists()
+
+
+def test_what_was_repaired_goes_home_with_all_rows_and_what_the_audit_measured(run):
+    """The card of a classifier that learned from every row says what an audit of the same recipe found, and that it is not measured itself."""
+    arm = {"acc": 12.5, "jacc": 40.0, "n": 80}
+    write_json(
+        run / "reports/metrics.json", {"baseline": arm, "augmented": arm | {"acc": 37.25}, "gap": {"ratio": 2.0}}
+    )
+    compaug("export", "audited")
+    card = (run / "audited/classifier/README.md").read_text()
+    assert "measured this classifier" in card and "learned from every row" not in card
+    assert (
+        "| held out; with synthetic texts | 80 | 37.25 | 40.00 |" in card and "known" not in card.split("Acc: rows")[0]
+    )
+    shutil.move(run / "models/run/augmented", run / "models/repair")
+    (run / "data/repair").mkdir()
+    shutil.move(run / "data/selected/run/augmented.jsonl", run / "data/repair/selected.jsonl")
+    shutil.move(run / "reports/run/augmented.jsonl.gz", run / "data/repair/predictions.jsonl.gz")
+    write_jsonl(run / "data/raw/run/examples.jsonl", examples(30))
+    compaug("export", "home", "--repaired", "--format", "csv")
+    with (run / "home/texts/train.csv").open(encoding="utf-8", newline="") as stream:
+        assert len(list(csv.DictReader(stream))) == 32  # every row, and two texts
+    assert "`train` are all rows of the corpus" in (run / "home/texts/README.md").read_text()
+    card = (run / "home/classifier/README.md").read_text()
+    assert "learned from every row" in card and "the same recipe without them" in card and "37.25" in card
+    compaug("export", "other", "--model", "models/repair", "--repaired")  # named: of that one no audit is known
+    assert "has not been measured" in (run / "other/classifier/README.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,8 @@ import yaml
 from graph import ROOT, SRC, Stage, code_of, declared_params, stages
 from importlinter.cli import lint_imports
 
-from compaug import cli, experiments, steps
-from compaug.parsing import cells, parameters
-from compaug.records import Labels, write_json, write_rows
-from stages import plan as plan_stage
+from compaug import cli, experiments, planning, steps
+from compaug.records import Labels, read_json, write_json, write_rows
 from stages import readme
 
 SOURCES = sorted(SRC.rglob("*.py"))
@@ -30,6 +28,7 @@ SCRIPTS = sorted(path.stem for path in (SRC / "stages").glob("*.py") if path.ste
 FILES = (
     "dvc.yaml",
     *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("grid/*/dvc.yaml")),
+    "repair/dvc.yaml",
     "reports/dvc.yaml",
 )
 HEAVY = {  # script: its fingerprint
@@ -49,6 +48,8 @@ HEAVY = {  # script: its fingerprint
     "distances": "distances",
     "map_parser": "map_parser",
     "train_parser": "train_parser",
+    "slu_texts": "slu_texts",
+    "train_slu": "train_slu",
 }
 
 
@@ -67,36 +68,39 @@ def coordinates(stage: Stage) -> dict[str, str]:
 # ---------------------------------------------------------------- one graph
 
 
-def test_each_kind_of_stage_stands_once_in_the_root_cell_and_once_in_the_grid():
+def test_each_kind_of_stage_stands_once_in_the_root_cell_in_the_grid_and_in_what_is_made_of_no_cells():
     definitions = {file: yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"] for file in FILES}
     assert {stage.file for stage in stages()} <= set(FILES)
+    others = {f"grid/{name}/dvc.yaml": other.KINDS for name, other in planning.OTHERS.items()}
+    alone = {"dvc.yaml", "repair/dvc.yaml", *others}
     scripts = {
-        (file == "dvc.yaml", kind): re.search(r"stages\.(\w+)", (stage.get("do") or stage)["cmd"])[1]
+        (file if file in alone else "grid", kind): re.search(r"stages\.(\w+)", (stage.get("do") or stage)["cmd"])[1]
         for file, kinds in definitions.items()
         for kind, stage in kinds.items()
     }
     assert all(times == 1 for times in Counter((where, script) for (where, _), script in scripts.items()).values())
-    for file in FILES[1:-1]:
+    for file in FILES[1:-2]:
+        assert set(definitions[file]) == set(others.get(file, definitions[file]))
         for kind, stage in definitions[file].items():
-            folder = cells.FOLDER if kind in cells.KINDS else steps.FOLDER[kind]
-            assert (file, stage["foreach"]) == (f"grid/{folder}/dvc.yaml", f"${{{kind}}}")
+            assert stage["foreach"] == f"${{{kind}}}"
+            assert file in others or file == f"grid/{steps.FOLDER[kind]}/dvc.yaml"
 
 
-def test_the_grid_runs_over_what_the_experiments_ask_for():
-    wanted = steps.plan(experiments.read(ROOT / experiments.FILE).values())
-    for folder in dict.fromkeys(steps.FOLDER.values()):
-        kinds = {kind: wanted[kind] for kind, of in steps.FOLDER.items() if of == folder}
-        path = ROOT / "grid" / folder / "cells.yaml"
-        assert path.read_text(encoding="utf-8") == plan_stage.written(kinds), "run `python -m stages.plan`"
-    parsing = plan_stage.written(cells.plan(ROOT / parameters.FILE), parameters.FILE)
-    path = ROOT / "grid" / cells.FOLDER / "cells.yaml"
-    assert path.read_text(encoding="utf-8") == parsing, "run `python -m stages.plan`"
+def test_the_grid_runs_over_what_the_experiments_ask_for_that_have_results(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    planning.write(folder=tmp_path)
+    for path in sorted(tmp_path.glob("*/cells.yaml")):
+        shipped = ROOT / planning.GRID / path.relative_to(tmp_path)
+        assert shipped.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), "run `python -m stages.plan`"
+    on_request = {name for name, block in experiments.read().items() if block.on_request}
+    assert not on_request & set(read_json("reports/provenance.json")), "it has results: take its `on_request` out"
 
 
 def test_the_grid_runs_the_stages_of_the_root_on_its_own_coordinates():
     twins = {stage.script: stage for stage in root()}
+    cells = {f"grid/{folder}/dvc.yaml" for folder in steps.FOLDER.values()}
     for stage in stages():
-        if (twin := twins.get(stage.script)) and stage.file.startswith("grid/"):
+        if (twin := twins.get(stage.script)) and stage.file in cells:
             allowed = {"set", "texts", "map", "backbone", "backbones", "generator", "classifier"}
             assert set(stage.options) ^ set(twin.options) <= allowed, stage.name
 
@@ -206,7 +210,7 @@ def test_what_git_keeps_is_numbers_and_figures():
 
 
 def test_nothing_is_trained_before_the_audit_has_passed():
-    """Of parsing corpora the stage that reads them is the audit: it writes none with a test sentence in its training set."""
+    """Of parsing corpora, few utterances and tasks with few texts the stage that makes them is the audit: it writes none with a test text in its training set."""
     written = {out: stage.name for stage in stages() for out in stage.outs}
 
     def before(stage: Stage) -> set[str]:
@@ -223,7 +227,9 @@ def test_nothing_is_trained_before_the_audit_has_passed():
     for stage in stages():
         if stage.script in ("backbones", "label_generator", "synthesize") or stage.script.startswith("train"):
             kinds = [name.split("@")[0] for name in behind(stage.name)]
-            assert any(kind.endswith(("audit", ":parsing_corpus")) for kind in kinds), stage.name
+            assert any(kind.endswith(("audit", ":parsing_corpus", ":low_resource", ":slu_corpus")) for kind in kinds), (
+                stage.name
+            )
 
 
 def test_the_labels_of_the_unseen_test_set_reach_ceilings_alone():

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import longtables
 import numpy as np
 import pytest
+from graph import ROOT
 
 from compaug.evaluation import predictions
-from compaug.low_resource import accuracy, draw
-from compaug.records import Example, InputError, Labels, read_json, read_jsonl, read_label_sets, text_key, write_jsonl
+from compaug.generators import oversample
+from compaug.low_resource import accuracy, cells, draw, parameters
+from compaug.records import (
+    Example,
+    InputError,
+    Labels,
+    read_json,
+    read_jsonl,
+    read_label_sets,
+    text_key,
+    write_json,
+    write_jsonl,
+)
+from compaug.reports import contents
 from stages import low_resource, one_label
 
 LABELS = Labels(("a", "b", "c"), ("a", "b", "c"))
@@ -68,6 +84,64 @@ def test_the_stages_write_a_split_with_requests_and_score_predictions(tmp_path, 
         right = row.labels[0] if at else (row.labels[0] + 1) % 3  # the first one is wrong
         rows.append({"id": row.id, "split": "test", "probabilities": [0.4 * (label == right) for label in range(3)]})
     predictions.write("p.jsonl.gz", header, rows)
-    one_label.main(["--split", "task", "--predictions", "p.jsonl.gz", "--out", "score.json"])
-    assert read_json("score.json") == {"accuracy": 96.6667, "n": 30, "n_train": 20, "n_aug": 40}
+    cell = {"benchmark": "comments", "scale": "tiny", "generator": "coda"}
+    words = [word for name, value in cell.items() for word in (f"--{name}", value)]
+    one_label.main([*words, "--split", "task", "--predictions", "p.jsonl.gz", "--out", "score.json"])
+    found = {"texts": 20, "seed": 7, "accuracy": 96.6667, "n": 30, "n_train": 20, "n_aug": 40}
+    assert read_json("score.json") == cell | found
     assert "accuracy 96.67 on 30 texts; 20 real and 40 synthetic ones" in capsys.readouterr().out
+
+
+def test_where_there_are_no_support_texts_the_few_texts_are_repeated(tmp_path):
+    rows, task = corpus()[:12], SimpleNamespace(labels=LABELS)
+    oversample.train(rows, task, None, {}, tmp_path / "model", 1)
+    asked = [row.labels for row in rows for _ in "xx"] + [(0, 1)]
+    drafts = list(oversample.generate(tmp_path / "model", asked, task, None, {}, 1))
+    assert [draft.request for draft in drafts] == list(range(24))  # no text has both labels
+    texts = {row.text: row.labels for row in rows}
+    assert all(texts[draft.text] == asked[draft.request] for draft in drafts)
+
+
+def test_the_grid_has_every_task_and_generator_and_nothing_is_written_for_none():
+    asked, planned = parameters.load(ROOT / parameters.FILE), cells.plan(ROOT / parameters.FILE)
+    tasks = len(asked.texts) * len(asked.seeds)
+    assert set(planned) == set(cells.KINDS) and len(planned["low_resource"]) == tasks
+    assert len(planned["one_label"]) == len(planned["train_classifier"]) == tasks * len(asked.generators)
+    assert len(planned["synthesize"]) == len(planned["train_generator"]) == tasks * (len(asked.generators) - 1)
+    of = "goemotions-pretrained-none-100-42"
+    assert planned["train_classifier"][of]["synthetic"] == "data/low_resource/goemotions-100-42/no_texts.jsonl"
+    assert planned["train_generator"][of.replace("none", "coda")]["more"] == "--set generators.coda.anchors=0"
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [("texts: []", "texts: "), ("seeds: [-1]", "seeds"), ("generator: {}", "generator: "), ("n_aug: 0", "n_aug: ")],
+)
+def test_a_wrong_value_of_its_file_is_one_line_that_names_the_key(tmp_path, edit, said):
+    path = tmp_path / "low_resource.yaml"
+    kept = [
+        line
+        for line in (ROOT / parameters.FILE).read_text().splitlines()
+        if not line.startswith(edit.split(":")[0] + ":")
+    ]
+    path.write_text("\n".join([*kept, edit, ""]))
+    with pytest.raises(InputError, match=f"low_resource.yaml: {said}") as caught:
+        cells.plan(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_table_compares_generators_with_real_texts_alone_seed_by_seed(tmp_path):
+    folder = longtables.reports(tmp_path / "reports", longtables.paper_rows())
+    numbers = {"none": (40.0, 50.0, 60.0), "coda": (43.0, 52.0, 64.0), "aeda": (41.0, 49.0)}
+    for generator, values in numbers.items():
+        for seed, value in enumerate(values):
+            facts = {"benchmark": "goemotions", "scale": "tiny", "generator": generator, "texts": 100, "seed": seed}
+            facts |= {"accuracy": value, "n": 1000, "n_train": 100, "n_aug": 0 if generator == "none" else 480 + seed}
+            write_json(folder / "low_resource" / f"{generator}-{seed}.json", facts)
+    (table,) = contents.tables("low_resource", longtables.load(folder))
+    rows = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
+    assert next(iter(rows)) == "none" and rows["none"]["over none, 100"].ours is None
+    assert (rows["coda"]["100 texts"].ours, rows["coda"]["written, 100"].ours) == (53.0, 481)
+    assert rows["coda"]["over none, 100"].ours == pytest.approx(3.0)
+    assert rows["aeda"]["over none, 100"].ours == pytest.approx(0.0)  # of the two seeds that both have
+    assert "1,000 test texts" in table.note and "encoder" in table.note

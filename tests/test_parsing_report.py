@@ -87,4 +87,4 @@ def test_levels_are_held_against_the_papers_at_its_own_size_alone(results, tmp_p
 def test_without_numbers_it_says_how_to_make_them(tmp_path):
     results = longtables.load(longtables.reports(tmp_path / "reports", longtables.paper_rows()))
     assert contents.tables("parsing", results) == []
-    assert "make grid EXPERIMENT=grid/parsing/dvc.yaml" in contents.missing("parsing")
+    assert "make grid EXPERIMENT=parsing" in contents.missing("parsing")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import re
 import shutil
@@ -77,6 +78,19 @@ def test_an_own_csv_file_goes_through_to_a_report(project):
 
 def test_a_second_run_does_nothing(project):
     assert stages_run(shell(project, "dvc", "repro")) == []
+
+
+def test_a_repair_learns_from_every_row_and_from_texts_for_rare_combinations(project):
+    """All that the audit trained is used as it is; half of the texts that were written are kept."""
+    assert {name.rpartition(":")[2] for name in stages_run(shell(project, "dvc", "repro", "repair/dvc.yaml"))} == {
+        "requests", "synthesize", "select", "train_classifier",
+    }  # fmt: skip
+    rows = len((project / "data/raw/run/examples.jsonl").read_text().splitlines())
+    written, kept = (
+        len((project / f"data/repair/{name}.jsonl").read_text().splitlines()) for name in ("synthetic", "selected")
+    )
+    learned = read_json(project / "models/repair/history.json")["n_train"]
+    assert 0 < kept == math.ceil(written / 2) and learned == rows + kept
 
 
 def test_a_changed_k_runs_selection_and_what_follows_and_metrics_diff_names_the_rows(project):

@@ -187,6 +187,19 @@ def test_the_stage_ranks_by_the_requested_sets_probability_the_jaccard_index_or_
     assert read_json(tmp_path / "kept.json")["selection"]["score"] == "posterior"
 
 
+def test_a_share_of_the_texts_is_kept_in_the_place_of_k(tmp_path, kept, capsys):
+    """Of three texts a half is two, all of which the filter may choose from, whatever sizes.k is."""
+    case = (B, B, B), [[0.6, 0.6, 0.4], [0.7, 0.7, 0.3], [0.9, 0.9, 0.1]]
+    with pytest.raises(ValueError, match="too many values"):  # the fixture wants one
+        kept(*case, 0, "--share", "0.5")
+    assert {e.id for e in read_jsonl(tmp_path / "kept.jsonl", len(LABELS))} == {"s1", "s2"}
+    assert kept(*case, 0, "--share", "0.1").id == "s2"  # at least one
+    for wrong in ("0", "1.5", "half"):
+        with pytest.raises(SystemExit):
+            kept(*case, 0, "--share", wrong)
+        assert "is not a number above 0 and at most 1" in capsys.readouterr().err
+
+
 def test_the_filter_chooses_among_the_first_texts_that_it_is_given(kept):
     case = (B, B, B), [[0.6, 0.6, 0.4], [0.7, 0.7, 0.3], [0.9, 0.9, 0.1]]
     for overgenerate, best in ((1, "s0"), (1.5, "s1"), (2, "s1"), (3, "s2"), (9, "s2"), ("null", "s2")):

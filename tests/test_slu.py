@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import longtables
 import pytest
 import torch
 from hypothesis import given
@@ -16,10 +17,11 @@ from toys import LABELS, PHRASES, pretrain
 
 from compaug.augmented_language import Unreadable, spans_of
 from compaug.pretrained import IGNORED, load_decoder, load_encoder
-from compaug.records import Example, InputError
-from compaug.slu import corpus, joint, measures, parameters, writer
+from compaug.records import Example, InputError, write_json
+from compaug.reports import contents
+from compaug.slu import cells, corpus, joint, measures, parameters, writer
 from compaug.slu.corpus import Utterance
-from stages import slu_corpus, slu_texts, train_slu
+from stages import slu_backbone, slu_corpus, slu_texts, train_slu
 
 ROOT = Path(__file__).parents[1]
 SNIPS = {part: f"Play\tplay {part} now\tO B-song O\nRest\tstop\tO\n" for part in corpus.PARTS}
@@ -223,7 +225,7 @@ def test_a_word_is_tagged_at_its_first_sub_word(folders):
 
 
 def test_the_joint_classifier_learns_32_utterances(folders, in_a_temporary_folder):
-    tokenizer, model = joint.train(utterances(), NAMES, JOINT, folders["encoder"], seed=1)
+    tokenizer, model, _ = joint.train(utterances(), NAMES, JOINT, folders["encoder"], seed=1)
     intents, tags = joint.predict(tokenizer, model, utterances(), NAMES, 40)
     assert measures.intent_accuracy([row.intent for row in utterances()], intents) == 100
     assert measures.slot_f1([row.tags for row in utterances()], tags) == 100
@@ -291,9 +293,9 @@ def test_the_writer_learns_to_write_what_can_be_read(folders, in_a_temporary_fol
     )
     model.save_pretrained("decoder")
     tokenizer.save_pretrained("decoder")
-    tokenizer, model = writer.train(rows, NAMES, settings, Path("decoder"), seed=1)
+    tokenizer, model, _ = writer.train(rows, NAMES, settings, Path("decoder"), seed=1)
     made, refused = writer.write(tokenizer, model, rows, NAMES, settings, seed=1)
-    assert len(made) + refused.total() == 4 * len(LABELS) and len(made) >= 12
+    assert len(made) + sum(map(len, refused.values())) == 4 * len(LABELS) and len(made) >= 12
     assert (made, refused) == writer.write(tokenizer, model, rows, NAMES, settings, seed=1)
 
 
@@ -309,7 +311,9 @@ def desk(tmp_path, in_a_temporary_folder, monkeypatch) -> Path:
         (tmp_path / f"{part}.tsv").write_text(content)
     file = lambda part: {"url": None, "sha256": None, "mirror": f"{part}.tsv"}
     small = {"epochs": 1, "batch_size": 8}
+    asked = {"on_request": True, "corpus": "toy", "scale": "pretrained", "shares": [0.5, 1.0], "seeds": [1, 2]}
     values = {
+        "experiment": asked | {"modes": ["none", "span", "factorised"]},
         "corpora": {"toy": {"reader": "snips", "files": {part: file(part) for part in corpus.PARTS}}},
         "joint": JOINT.model_dump() | small,
         "writer": WRITER.model_dump() | small,
@@ -324,7 +328,7 @@ def test_the_stages_run_from_files_to_measures(desk, folders):
     slu_corpus.main([*config, "--corpus", "toy", "--share", "0.5", "--out", "few"])
     rows = corpus.read(Path("few/train.jsonl"))
     assert len(rows) == 16 and utterances()[0].words not in {row.words for row in rows}  # it stands in the test set
-    trained = [*config, "--corpus", "few", "--encoder", str(folders["encoder"])]
+    trained = [*config, "--corpus", "few", "--scale", "small", "--encoder", str(folders["encoder"])]
     train_slu.main([*trained, "--out", "real.json"])
     slu_texts.main([*config, "--corpus", "few", "--decoder", str(folders["decoder"]), "--out", "made.jsonl"])
     facts = json.loads(Path("made.json").read_text())
@@ -332,9 +336,13 @@ def test_the_stages_run_from_files_to_measures(desk, folders):
     made = corpus.read(Path("made.jsonl"), NAMES, may_be_empty=True)
     assert len(made) == facts["written"]
     corpus.write(Path(), {"more": utterances()[:2]}, NAMES)
+    Path("made.json").rename("more.json")
     train_slu.main([*trained, "--synthetic", "more.jsonl", "--out", "both.json"])
     real, both = (json.loads(Path(name).read_text()) for name in ("real.json", "both.json"))
     assert (real["n_train"], real["n_synthetic"], real["n_test"]) == (16, 0, 3) and both["n_synthetic"] == 2
+    assert [real[name] for name in ("corpus", "scale", "share", "seed", "mode")] == ["toy", "small", 0.5, 1, "none"]
+    assert both["mode"] == facts["mode"] and both["validity"] == facts["validity"]
+    assert set(facts["for_instance"]) == set(facts["refused"])
     assert all(0 <= real[name] <= 100 for name in ("slot_f1", "intent_acc", "whole"))
 
 
@@ -342,7 +350,7 @@ def test_factorised_texts_are_tagged_by_the_classifier(desk, folders, monkeypatc
     config = ["--params", "slu.yaml", "--seed", "1"]
     slu_corpus.main([*config, "--corpus", "toy", "--out", "all"])
     plain = [replace(row, tags=("O",) * len(row.words)) for row in utterances()[:3]]
-    monkeypatch.setattr(writer, "write", lambda *of: (plain, Counter()))
+    monkeypatch.setattr(writer, "write", lambda *of: (plain, {}))
     words = [
         *config,
         "--corpus",
@@ -375,3 +383,61 @@ def test_factorised_texts_are_tagged_by_the_classifier(desk, folders, monkeypatc
 def test_what_cannot_be_is_refused_in_one_line(desk, words, says):
     with pytest.raises(InputError, match=says):
         slu_corpus.main(["--params", "slu.yaml", "--seed", "1", *words, "--out", "x"])
+
+
+# ---------------------------------------------------------------- the experiment
+
+
+def test_the_grid_trains_on_few_utterances_with_and_without_what_was_written(desk):
+    planned = cells.plan(Path("slu.yaml"))
+    assert {kind: len(entries) for kind, entries in planned.items()} == {
+        "slu_corpus": 4, "slu_backbone": 2, "slu_texts": 8, "train_slu": 12,
+    }  # fmt: skip
+    alone, span = (planned["train_slu"][f"toy-pretrained-{mode}-0.5-1"] for mode in ("none", "span"))
+    assert alone["more"] == "" and alone["texts"] == "data/slu/toy-0.5-1"  # a dependency that it has anyway
+    assert span["more"] == "--synthetic data/slu/texts/toy-pretrained-span-0.5-1.jsonl"
+    tagged, plain = (planned["slu_texts"][f"toy-pretrained-{mode}-1-2"] for mode in ("factorised", "span"))
+    assert tagged["more"] == "--encoder models/slu/pretrained-encoder" and plain["more"] == ""
+
+
+def test_a_tiny_backbone_is_none_for_few_utterances(tmp_path):
+    with pytest.raises(InputError, match="tiny.backbones.encoder: kind tiny would have to learn from a few dozen"):
+        slu_backbone.main(
+            [
+                "--params",
+                str(ROOT / "params.yaml"),
+                "--scale",
+                "tiny",
+                "--role",
+                "encoder",
+                "--out",
+                str(tmp_path / "m"),
+            ]
+        )
+    assert not (tmp_path / "m").exists()
+
+
+def test_the_tables_compare_with_few_utterances_alone_and_show_what_could_be_read(tmp_path):
+    folder = longtables.reports(tmp_path / "reports", longtables.paper_rows())
+    numbers = {"none": (40.0, 50.0, 60.0), "span": (44.0, 53.0, 65.0)}
+    for mode, values in numbers.items():
+        for seed, value in enumerate(values):
+            facts = {"corpus": "snips", "scale": "pretrained", "mode": mode, "share": 0.0025, "seed": seed, "loss": 0.1}
+            facts |= {
+                "slot_f1": value,
+                "intent_acc": 80.0,
+                "whole": 10.0,
+                "n_train": 34,
+                "n_test": 700,
+                "n_synthetic": 0,
+            }
+            facts |= {"validity": 90.0 + seed, "n_synthetic": 450} if mode == "span" else {}
+            write_json(folder / "slu" / f"{mode}-{seed}.json", facts)
+    f1, intents, written = contents.tables("slu", longtables.load(folder))
+    rows = {row[0]: dict(zip(f1.header, row, strict=True)) for row in f1.rows}
+    assert list(rows) == ["none", "span"] and rows["span"]["0.25 %"].ours == 54.0
+    assert (rows["span"]["0.25 %"].paper, rows["none"]["0.25 %"].paper) == (61.24, 45.96)
+    assert rows["span"]["over none, 0.25 %"].ours == pytest.approx(4.0) and "34 real utterances" in f1.note
+    assert intents.rows[0][1].paper == 87.11
+    (row,) = written.rows
+    assert [row[0], row[1].ours, row[2].ours] == ["span", 91.0, 450] and "minilm" in f1.note.lower()

@@ -26,6 +26,8 @@ RUN_LATER = (
     "linda",
     "cartography",
     "parsing",
+    "low_resource",
+    "slu",
     "metric_study",
     "other_experiments",
 )  # no committed result needs to have them
@@ -241,6 +243,30 @@ def test_the_composition_prior_has_scores_gains_choices_and_ceilings(tmp_path):
     assert posterior["ld_vae, threshold"]["H, gain"] == "0.00 [0.00, 0.00]"
     notes = [table.note for table in contents.tables("composition_prior", longtables.load(folder))]
     assert any("raises H for `none`." in note for note in notes)
+
+
+def test_the_composition_prior_of_somebodys_own_experiment_is_chosen_and_shown_likewise(tmp_path):
+    """With halves of the support set an experiment has a weight and a strength: the numbers that the root cell wants."""
+    at = {"experiment": "calls_prior", "benchmark": "calls+seen_test=300", "seed": 42}
+    rows = [
+        row
+        for decoding in ("threshold", "composition_prior")
+        for split in ("seen", "unseen")
+        for row in lines("acc", (30.0,), split=split, decoding=decoding, **at)
+    ]
+    for metric, value in (("weight", 0.9), ("strength", 0.6)):
+        rows += lines(metric, (value,), decoding="composition_prior", **at)
+    folder = longtables.reports(tmp_path / "reports", rows + longtables.paper_rows(), [])
+    title = "calls_prior: calls+seen_test=300"
+    assert list(rows_of("composition_prior", folder, f"{title}: the correction that was chosen")) == [
+        "none, (0.9, 0.6)"
+    ]
+    assert rows_of("composition_prior", folder, title)["none, threshold"]["seen"] == "30.00"
+    found = longtables.load(folder)
+    assert [figure.name for figure in contents.figures("composition_prior", found)] == [
+        "seen-unseen-calls_prior-calls+seen_test=300"
+    ]
+    assert not any("calls_prior" in table.title for table in contents.tables("other_experiments", found))
 
 
 @pytest.mark.parametrize(

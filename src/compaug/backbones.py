@@ -31,16 +31,12 @@ from compaug.pretrained import (
     IGNORED,
     LanguageModelLoss,
     Seq2SeqLoss,
-    load_decoder,
-    load_encoder,
-    load_seq2seq,
     pad,
     save,
 )
 from compaug.records import InputError, sub_seed, write_json
 from compaug.training import FitOptions, fit, holdout, seed_everything, validate
 
-LOADERS = {"encoder": load_encoder, "decoder": load_decoder, "seq2seq": load_seq2seq}
 Prompted = tuple[str, str]  # prompt, "" where there is none, and text
 VALIDATION = 0.05
 WARMUP = 0.06
@@ -70,10 +66,6 @@ def prepare(
         _train_tiny(role, spec, list(zip(known, texts, strict=True)), out_dir, seed, work_dir)
     else:
         given.bring(role, spec, out_dir)
-    try:
-        LOADERS[role](out_dir)
-    except InputError as error:  # the folder is a temporary one; what the user gave is what has to be mended
-        raise InputError(str(error).replace(str(out_dir), spec.path or f"{role} {spec.name or spec.kind}")) from None
 
 
 # ---------------------------------------------------------------- tiny models

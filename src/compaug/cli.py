@@ -1,4 +1,4 @@
-"""compaug inspect, predict, request, export: ways in and out for somebody's own corpus. DVC runs what lies between.
+"""compaug inspect, predict, export: ways in and out for somebody's own corpus. DVC runs what lies between.
 
 Each command is a few lines over `compaug.own`; libraries that are slow to import are loaded after the cheap checks.
 """
@@ -13,10 +13,21 @@ from typing import Annotated
 
 import typer
 
-from compaug.records import InputError, Labels, atomic_dir, check_file, read_jsonl, write_rows
+from compaug.records import InputError, Labels, atomic_dir, check_file, read_jsonl
 
-MODEL, SPLIT = Path("models/run/augmented"), Path("data/splits/run")
-SELECTED, PREDICTIONS = Path("data/selected/run/augmented.jsonl"), Path("reports/run/augmented.jsonl.gz")
+SPLIT, METRICS = Path("data/splits/run"), Path("reports/metrics.json")
+# Where a classifier is, the synthetic texts that it learned from, and its predictions for validation rows: of the audit, and of `make repair`.
+AUDITED = (
+    Path("models/run/augmented"),
+    Path("data/selected/run/augmented.jsonl"),
+    Path("reports/run/augmented.jsonl.gz"),
+)
+REPAIRED = (
+    Path("models/repair"),
+    Path("data/repair/selected.jsonl"),
+    Path("data/repair/predictions.jsonl.gz"),
+)
+CORPUS = Path("data/raw/run/examples.jsonl")
 
 app = typer.Typer(
     help="Your own corpus: what is in a file, labels for new texts, texts and classifier to take home.",
@@ -81,7 +92,9 @@ def inspect(
 
 @app.command()
 def predict(
-    model: Annotated[Path, typer.Argument(help="folder of a classifier, such as models/run/augmented")],
+    model: Annotated[
+        Path, typer.Argument(help="folder of a classifier: models/run/augmented, or models/repair after `make repair`")
+    ],
     file: Annotated[Path, typer.Argument(help="texts: .csv, .tsv, .jsonl, .json, .parquet or .arrow")],
     out: Annotated[Path, typer.Option(help=".csv or .jsonl to write")],
     text_column: Annotated[str, typer.Option(help="its column of texts")] = "text",
@@ -106,39 +119,26 @@ def predict(
 
 
 @app.command()
-def request(
-    out: Annotated[Path, typer.Argument(help="requests to write (.jsonl), for stages.synthesize")],
-    rare: Annotated[int, typer.Option(help="ask for combinations with fewer rows than this", min=0)] = 10,
-    combination: Annotated[
-        list[str] | None, typer.Option(help="and for this one, such as joy+love; may be repeated")
-    ] = None,
-    each: Annotated[int, typer.Option(help="texts to ask for, of each", min=1)] = 20,
-    corpus: Annotated[Path, typer.Option(help="folder of the raw stage")] = Path("data/raw/run"),
-) -> None:
-    """Repair: ask for texts of the combinations that are rare in the whole corpus, or that you list (docs/guide.md)."""
-    from compaug.own import requests
-
-    _check_out(out, (".jsonl",), corpus)
-    labels = Labels.read(corpus / "labels.json")
-    examples = read_jsonl(corpus / "examples.jsonl", len(labels), may_be_empty=False)
-    wanted = requests.combinations(examples, labels, rare, combination or [])
-    n = write_rows(out, requests.rows(wanted, each))
-    print(f"{out}: {n:,} requests for {len(wanted):,} combinations; keep half of the texts with --set sizes.k={n // 2}")
-
-
-@app.command()
 def export(
     out: Annotated[Path, typer.Argument(help="folder to write: texts/ and classifier/ in it")],
     what: Annotated[What, typer.Option(help="both, or one of them")] = What.everything,
     format: Annotated[Format, typer.Option(help="of the texts")] = Format.parquet,
-    model: Annotated[Path, typer.Option(help="folder of the classifier")] = MODEL,
+    repaired: Annotated[bool, typer.Option("--repaired", help="what `make repair` made, not the audit")] = False,
+    model: Annotated[Path | None, typer.Option(help=f"folder of the classifier (default: {AUDITED[0]})")] = None,
     split: Annotated[Path, typer.Option(help="folder of the split")] = SPLIT,
-    selected: Annotated[Path, typer.Option(help="kept synthetic texts")] = SELECTED,
-    predictions: Annotated[Path, typer.Option(help="the classifier's predictions, for its thresholds")] = PREDICTIONS,
+    selected: Annotated[Path | None, typer.Option(help=f"kept synthetic texts (default: {AUDITED[1]})")] = None,
+    predictions: Annotated[
+        Path | None, typer.Option(help=f"the classifier's, for its thresholds (default: {AUDITED[2]})")
+    ] = None,
 ) -> None:
     """The synthetic texts and all training rows as a data set; the classifier as a folder that plain transformers opens."""
     from compaug.own import export
 
+    measured = export.measured(METRICS) if model is None else {}  # of another classifier the audit says nothing
+    usual = REPAIRED if repaired else AUDITED
+    model, selected, predictions = (
+        one or other for one, other in zip((model, selected, predictions), usual, strict=True)
+    )
     labels = Labels.read(split / "labels.json")
     if what != What.texts:
         from compaug.own import names
@@ -149,9 +149,10 @@ def export(
         if what != What.classifier:
             (folder / "texts").mkdir()
             files = {split / "train.jsonl": False, split / "support.jsonl": True}  # may it be empty?
+            files = {CORPUS: False} if repaired else files
             real = [e for path, none in files.items() for e in read_jsonl(path, len(labels), may_be_empty=none)]
             parts = dict(export.parts_of(real, read_jsonl(selected, len(labels))))
-            export.texts(parts, labels, format, folder / "texts")
+            export.texts(parts, labels, format, folder / "texts", repaired)
         if what != What.texts:
             from compaug.evaluation import decoding
             from compaug.evaluation.predictions import read
@@ -161,7 +162,7 @@ def export(
             found = read(predictions, len(labels))
             tuned = decoding.tune_thresholds(found.validation, found.validation_gold, DEFAULT)
             by_name = {name: round(float(t), 6) for name, t in zip(labels.names, tuned, strict=True)}
-            export.classifier(model, labels.names, by_name, DEFAULT, folder / "classifier")
+            export.classifier(model, labels.names, by_name, DEFAULT, folder / "classifier", measured, repaired)
     print(f"{out}: {', '.join(sorted(path.name for path in out.iterdir() if path.is_dir()))}; each has a README.md")
 
 

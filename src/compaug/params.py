@@ -90,6 +90,14 @@ class Subset(Block):
     measure: Words | None = None
 
 
+class Repair(Block):
+    """Which combinations a classifier for use gets texts for."""
+
+    rare: Count
+    combinations: list[Words]
+    each: Positive
+
+
 class Settings(Block):
     """What holds for one corpus at one scale."""
 
@@ -107,6 +115,7 @@ class Settings(Block):
     composition_prior: CompositionPrior
     data_map: DataMap
     subset: Subset
+    repair: Repair
 
     @model_validator(mode="after")
     def _chosen(self) -> Settings:

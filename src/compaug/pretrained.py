@@ -121,6 +121,9 @@ def load_seq2seq(folder: Path | str):
     return tokenizer, model
 
 
+LOADERS = {"encoder": load_encoder, "decoder": load_decoder, "seq2seq": load_seq2seq}  # by role
+
+
 def check_files(folder: Path | str) -> None:
     """InputError naming the first file that a model folder lacks."""
     folder = Path(folder)

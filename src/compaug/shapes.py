@@ -283,6 +283,44 @@ class MapFacts(TypedDict):
     points: MapPoints
 
 
+class SluCorpusFacts(TypedDict):
+    """corpus.json of few utterances"""
+
+    corpus: str
+    share: Number
+    seed: int
+
+
+class SluTexts(TypedDict):
+    """side-car of written utterances"""
+
+    mode: str
+    loss: Number  # of the decoder's last epoch
+    requested: int
+    written: int
+    refused: dict[str, int]
+    for_instance: NotRequired[dict[str, str]]  # a text that was refused, by reason
+    validity: Number  # percent
+
+
+class SluFacts(TypedDict):
+    """reports/slu/<name>.json"""
+
+    corpus: str
+    scale: str
+    share: Number
+    seed: int
+    mode: str  # of the writer; none: real utterances alone
+    validity: NotRequired[Number]
+    slot_f1: Number
+    intent_acc: Number
+    whole: Number
+    loss: Number  # of the last epoch
+    n_train: int
+    n_synthetic: int
+    n_test: int
+
+
 class ParserPart(TypedDict):
     rows: int
     exact: Number  # percent
@@ -300,6 +338,30 @@ class ParserFacts(TypedDict):
     rows: int  # ... and chosen
     parameters: int
     parts: dict[str, ParserPart]
+
+
+class LowResourceTask(TypedDict):
+    """low_resource.json of a task"""
+
+    train: int
+    test: int
+    labels: int  # that training texts have
+    seed: int
+    n_aug: int
+
+
+class LowResourceFacts(TypedDict):
+    """reports/low_resource/<name>.json"""
+
+    benchmark: str
+    scale: str
+    generator: str
+    texts: int
+    seed: int
+    accuracy: Number  # percent
+    n: int
+    n_train: int
+    n_aug: int
 
 
 Metrics = dict[str, Numbers]  # reports/metrics.json: arm, gain, gap, selection -> numbers

@@ -44,6 +44,14 @@ def seed(word: str) -> int:
     return int(word)
 
 
+def share(word: str) -> float:
+    """The type of --share: above 0, at most 1."""
+    with contextlib.suppress(ValueError):
+        if 0 < (number := float(word)) <= 1:
+            return number
+    raise argparse.ArgumentTypeError(f"{word!r} is not a number above 0 and at most 1")
+
+
 ARGUMENTS = {  # those that many stages have
     "benchmark": {"help": "corpus: a file of configs/benchmarks"},
     "scale": {

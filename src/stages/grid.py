@@ -6,7 +6,7 @@ python -m stages.grid paper --cluster slurm                   with workers as co
 python -m stages.grid paper --allow-missing                   in a new clone: what has no result in Git, and what that needs
 python -m stages.grid grid/generator/dvc.yaml:train_generator --status
 
-A target is an experiment of configs/experiments.yaml, a stage or a group of stages by DVC's address, or a dvc.yaml file. What they need is
+A target is an experiment (of configs/experiments.yaml, or `parsing`, `low_resource`, `slu`), a stage or a group of stages by DVC's address, or a dvc.yaml file. What they need is
 built before them. A stage that fails does not stop the others; all that failed are named at the end, with their logs in .grid/logs.
 """
 
@@ -17,9 +17,10 @@ import itertools
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
-from compaug import engine, experiments, params, steps
+from compaug import engine, experiments, params, planning, steps
 from compaug.engine import clones, clusters, locks
 from compaug.engine.progress import COMPUTED, FAILED, UNCHANGED, Progress
 from compaug.records import InputError
@@ -30,8 +31,10 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     locks.mend(Path.cwd())
     known = experiments.read() if experiments.FILE.exists() else {}
-    named = [steps.targets(known[target]) if target in known else [target] for target in args.targets]
-    targets = list(dict.fromkeys(itertools.chain.from_iterable(named)))
+    if names := [target for target in args.targets if target in known or target in planning.OTHERS]:
+        for line in planning.write(names, keep=True):
+            print(line, file=sys.stderr)
+    targets = list(dict.fromkeys(itertools.chain.from_iterable(stages_of(target, known) for target in args.targets)))
     if args.serial:
         sys.exit(subprocess.run([sys.executable, "-m", "dvc", "repro", *targets], check=False).returncode)
     plan = planned(targets, known, args.allow_missing)
@@ -47,6 +50,13 @@ def main(argv: list[str] | None = None) -> None:
         while args.allow_missing and not built.issuperset((plan := planned(targets, known, True)).stale):
             build(plan, args)
             built |= set(plan.stale)
+
+
+def stages_of(target: str, known: Mapping[str, experiments.Experiment]) -> list[str]:
+    """What DVC calls it: the last stages of an experiment, or a stage or a dvc.yaml file as it is."""
+    if target in planning.OTHERS:
+        return [(planning.GRID / target / "dvc.yaml").as_posix()]
+    return steps.targets(known[target]) if target in known else [target]
 
 
 def planned(targets: list[str], known, allow_missing: bool = False) -> engine.Plan:

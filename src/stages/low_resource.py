@@ -15,6 +15,8 @@ from compaug.low_resource import draw
 from compaug.records import Labels, atomic_dir, read_jsonl, write_json, write_jsonl, write_rows
 from stages import parser, run
 
+PARAMS: list[str] = []
+
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)

@@ -1,17 +1,20 @@
 """Accuracy of a single-label task: how often the most probable label is the right one.
 
-python -m stages.one_label --split data/splits/goemotions+texts=100-42 --predictions data/low_resource/coda-100-42.jsonl.gz \
-    --out data/low_resource/coda-100-42.json
+python -m stages.one_label --benchmark goemotions --scale pretrained --generator coda --split models/few/task \
+    --predictions models/few/coda.jsonl.gz --out models/few/coda.json
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from compaug import shapes
 from compaug.evaluation import predictions
 from compaug.low_resource import accuracy
-from compaug.records import InputError, Labels, read_jsonl, write_json
+from compaug.records import InputError, Labels, read_json, read_jsonl, write_json
 from stages import parser, run
+
+PARAMS: list[str] = []
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -24,14 +27,17 @@ def main(argv: list[str] | None = None) -> None:
         )
     found = predictions.read(args.predictions, len(labels))
     facts = {"accuracy": accuracy(found.of([row.id for row in gold]), gold), "n": len(gold)}
-    write_json(args.out, facts | {"n_train": found.n_train, "n_aug": found.n_synthetic})
+    task = read_json(args.split / "low_resource.json", shapes.LowResourceTask)
+    cell = {"benchmark": args.benchmark, "scale": args.scale, "generator": args.generator}
+    cell |= {"texts": task["train"], "seed": task["seed"]}
+    write_json(args.out, cell | facts | {"n_train": found.n_train, "n_aug": found.n_synthetic})
     print(
         f"accuracy {facts['accuracy']:.2f} on {len(gold)} texts; {found.n_train} real and {found.n_synthetic} synthetic ones"
     )
 
 
 def _parser():
-    made = parser(__doc__, "split", out=".json", writes="JSON to write")
+    made = parser(__doc__, "benchmark scale generator split", out=".json", writes="JSON to write")
     made.add_argument("--predictions", type=Path, required=True, help="what train_classifier wrote")
     return made
 

@@ -1,59 +1,34 @@
 """Write what the experiments ask of every kind of stage, once each: grid/<step>/cells.yaml, over which grid/<step>/dvc.yaml runs.
 
-python -m stages.plan
+python -m stages.plan           those that have results
+python -m stages.plan linda     and that one, although it has none yet (`on_request` in configs/experiments.yaml)
 
-Reads configs/experiments.yaml, and configs/parsing.yaml for the second task. Run by `make grid` and `make tables`; a file whose cells are the same keeps its bytes.
+`make grid` does the second for what it makes. `parsing`, `low_resource` and `slu`, whose experiments stand in files of their own, are names as well.
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from compaug import experiments, steps
-from compaug.parsing import cells, parameters
-from compaug.records import write_text
+from compaug import experiments, planning
 from stages import parser, run
 
 PARAMS: list[str] = []
-HEAD = "# Made by `python -m stages.plan` from {}; do not edit.\n"
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    wanted = experiments.read(args.experiments).values()
-    experiments.check(wanted, args.params)
-    planned = steps.plan(wanted)
-    for folder in dict.fromkeys(steps.FOLDER.values()):
-        kinds = {kind: planned[kind] for kind, of in steps.FOLDER.items() if of == folder}
-        _write(args.out / folder / "cells.yaml", kinds, experiments.FILE)
-    _write(args.out / cells.FOLDER / "cells.yaml", cells.plan(args.parsing), parameters.FILE)
-
-
-def _write(path: Path, kinds: dict[str, dict[str, dict]], source: Path) -> None:
-    if not path.exists() or path.read_text(encoding="utf-8") != written(kinds, source):
-        write_text(path, written(kinds, source))
-        print(f"{path}: {', '.join(f'{len(entries)} {kind}' for kind, entries in kinds.items())}")
-
-
-def written(kinds: dict[str, dict[str, dict]], source: Path = experiments.FILE) -> str:
-    """YAML with a line for every stage, in which a diff shows what an experiment added; `source` is the file that asked for them."""
-    lines = []
-    for kind, entries in kinds.items():
-        lines.append(f"{kind}:" if entries else f"{kind}: {{}}")
-        lines += [f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items()]
-    return HEAD.format(source) + "\n".join(lines) + "\n"
+    for line in planning.write(args.names, folder=args.out, source=args.experiments, settings=args.params):
+        print(line)
 
 
 def _parser():
     made = parser(__doc__)
+    made.add_argument("names", metavar="NAME", nargs="*", help="experiments to plan that have no results yet")
     made.add_argument(
         "--experiments", type=Path, default=experiments.FILE, help=f"what to run (default: {experiments.FILE})"
     )
-    made.add_argument(
-        "--parsing", type=Path, default=parameters.FILE, help=f"the second task (default: {parameters.FILE})"
-    )
-    made.add_argument("--out", type=Path, default=Path("grid"), help="folder of the steps (default: grid)")
+    made.add_argument("--out", type=Path, default=planning.GRID, help=f"folder of the steps (default: {planning.GRID})")
     return made
 
 

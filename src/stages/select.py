@@ -18,6 +18,7 @@ python -m stages.select --benchmark diagnostic --classifier bert --synthetic dat
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from pathlib import Path
 from compaug import cartography, params, selection, shapes
 from compaug.evaluation.composition_prior import posteriors, prior_of
 from compaug.records import InputError, Labels, read_json, read_jsonl, sub_seed, write_json, write_jsonl
-from stages import cost_of, parser, run
+from stages import cost_of, parser, run, share
 
 PARAMS = ["selection", *params.size("k")]
 THRESHOLD = 0.5  # the filter's own decision: the larger of its two probabilities
@@ -42,6 +43,8 @@ def main(argv: list[str] | None = None) -> None:
     labels = Labels.read(args.labels)
     examples = read_jsonl(args.synthetic, len(labels))
     synthesis = read_json(args.synthetic.with_suffix(".json"), shapes.SideCar)
+    if args.share is not None:
+        settings = settings.model_copy(update={"k": math.ceil(args.share * len(examples))})
     examples = examples[: selection.among(len(examples), settings.k, settings.overgenerate)]
     with cost_of(args.out):
         if synthesis["requested"] == 0:  # generator `none`: nothing was asked for, so nothing is ranked
@@ -92,6 +95,7 @@ def _parser():
     )
     made.add_argument("--synthetic", type=Path, required=True, help="synthetic rows, side-car .json beside them")
     made.add_argument("--map", type=Path, help="folder of a data map of these texts: scores hard, ambiguous and easy")
+    made.add_argument("--share", type=share, help="keep this share of the texts, in place of sizes.k of them")
     made.add_argument("--filter", type=Path, required=True, help="model folder of the filter")
     made.add_argument(
         "--train", type=Path, nargs="+", required=True, help="what the filter learned from: P_train(y) of `posterior`"

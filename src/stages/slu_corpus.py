@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.records import InputError, atomic_dir
+from compaug.records import InputError, atomic_dir, write_json
 from compaug.slu import corpus, parameters
 from stages import obtained, parser, run
 
@@ -28,6 +28,7 @@ def main(argv: list[str] | None = None) -> None:
     kept["train"] = corpus.few(kept["train"], args.share, args.seed)
     with atomic_dir(args.out) as folder:
         corpus.write(folder, kept, names)
+        write_json(folder / corpus.FACTS, {"corpus": args.corpus, "share": args.share, "seed": args.seed})
     counts = ", ".join(f"{len(rows)} {part}" for part, rows in kept.items())
     print(f"{args.out}: {counts}; {len(names['intents'])} intents, {len(names['slots'])} slots; left out, "
           f"because they stand in another part: {left_out['train']} of training, {left_out['validation']} of validation")  # fmt: skip

@@ -3,7 +3,7 @@
 python -m stages.slu_texts --corpus data/slu/snips-0.01-42 --decoder models/backbones/semeval+pretrained/decoder --set writer.mode=span --seed 42 \
     --out data/slu/snips-0.01-42-span.jsonl
 
-What it writes is read strictly; the side-car says how many could be read, and why the others could not.
+What it writes is read strictly; the side-car says how many could be read, and why the others could not, with one of each kind.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from compaug.evaluation.metrics import rounded
 from compaug.records import InputError, write_json, write_rows
 from compaug.slu import corpus, parameters
 from stages import cost_of, parser, run
@@ -29,25 +30,25 @@ def main(argv: list[str] | None = None) -> None:
     if wanted.mode == writer.FACTORISED and args.encoder is None:
         raise InputError("--encoder: the mode factorised tags its texts with a classifier; give an encoder backbone")
     with cost_of(args.out):
-        tokenizer, model = writer.train(real, names, wanted, args.decoder, args.seed)
+        tokenizer, model, loss = writer.train(real, names, wanted, args.decoder, args.seed)
         made, refused = writer.write(tokenizer, model, real, names, wanted, args.seed)
         if wanted.mode == writer.FACTORISED and made:
-            tagger = joint.train(real, names, settings.joint, args.encoder, args.seed)
+            *tagger, _ = joint.train(real, names, settings.joint, args.encoder, args.seed)
             _, tags = joint.predict(*tagger, made, names, settings.joint.max_length)
             made = [replace(row, tags=tuple(found)) for row, found in zip(made, tags, strict=True)]
-        asked = len(made) + sum(refused.values())
+        reasons = {why: len(texts) for why, texts in sorted(refused.items(), key=lambda item: (-len(item[1]), item[0]))}
+        asked = len(made) + sum(reasons.values())
         facts = {
             "mode": wanted.mode,
+            "loss": rounded(loss),
             "requested": asked,
             "written": len(made),
-            "refused": dict(sorted(refused.items())),
+            "refused": reasons,
+            "for_instance": {why: refused[why][0] for why in reasons},
         }
         write_rows(args.out, map(asdict, made))
         write_json(args.out.with_suffix(".json"), facts | {"validity": round(100 * len(made) / asked, 2)})
-    print(
-        f"{args.out}: {len(made)} of {asked} could be read"
-        + "".join(f"; {n} {why}" for why, n in refused.most_common())
-    )
+    print(f"{args.out}: {len(made)} of {asked} could be read" + "".join(f"; {n} {why}" for why, n in reasons.items()))
 
 
 def _parser():

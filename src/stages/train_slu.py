@@ -1,7 +1,7 @@
 """Intents and slots: train the joint classifier and say how good it is on the test set.
 
-python -m stages.train_slu --corpus data/slu/snips-0.01-42 --encoder models/backbones/semeval+pretrained/encoder --seed 42 \
-    --out reports/slu/snips-0.01-42.json
+python -m stages.train_slu --corpus data/slu/snips-0.01-42 --scale pretrained --encoder models/slu/encoder --seed 42 \
+    --out data/slu/snips-0.01-42.json
 
 Numbers alone are written: slot F1 by conlleval's rule, intent accuracy, the share of utterances that are right as a whole.
 """
@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from compaug import shapes
 from compaug.evaluation.metrics import rounded
-from compaug.records import write_json
+from compaug.records import read_json, write_json
 from compaug.slu import corpus, measures, parameters
 from stages import cost_of, parser, run
 
 PARAMS = [f"{parameters.FILE}:joint"]
+NONE = "none"  # the mode of real utterances alone
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -24,13 +26,17 @@ def main(argv: list[str] | None = None) -> None:
     names = corpus.read_inventory(args.corpus)
     real, test = (corpus.read(args.corpus / f"{part}.jsonl", names) for part in ("train", "test"))
     made = corpus.read(args.synthetic, names, may_be_empty=True) if args.synthetic else []
+    cell = read_json(args.corpus / corpus.FACTS, shapes.SluCorpusFacts) | {"scale": args.scale, "mode": NONE}
+    if args.synthetic:
+        written = read_json(args.synthetic.with_suffix(".json"), shapes.SluTexts)
+        cell |= {"mode": written["mode"], "validity": written["validity"]}
     from compaug.slu import joint  # after the cheap checks: torch is slow to import
 
     with cost_of(args.out):
-        tokenizer, model = joint.train(real + made, names, settings, args.encoder, args.seed)
+        tokenizer, model, loss = joint.train(real + made, names, settings, args.encoder, args.seed)
         intents, tags = joint.predict(tokenizer, model, test, names, settings.max_length)
-        facts = rounded(judged(test, intents, tags))
-        write_json(args.out, facts | {"n_train": len(real), "n_synthetic": len(made), "n_test": len(test)})
+        facts = rounded(judged(test, intents, tags) | {"loss": loss})
+        write_json(args.out, cell | facts | {"n_train": len(real), "n_synthetic": len(made), "n_test": len(test)})
     print(f"slot F1 {facts['slot_f1']:.2f}, intents {facts['intent_acc']:.2f} % right, on {len(test)} utterances")
 
 
@@ -44,7 +50,7 @@ def judged(gold, intents, tags) -> dict[str, float]:
 
 
 def _parser():
-    made = parser(__doc__, "seed", out=".json", writes="JSON of measures to write")
+    made = parser(__doc__, "scale seed", out=".json", writes="JSON of measures to write")
     made.set_defaults(params=parameters.FILE)
     made.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
     made.add_argument("--synthetic", type=Path, help="further utterances to train on (.jsonl)")

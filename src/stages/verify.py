@@ -31,7 +31,7 @@ from stages import run
 HEAVY = (
     *("backbones", "train_filter", "label_generator", "train_generator", "synthesize", "select"),
     *("train_classifier", "quality", "judge", "representations", "map_classifier", "map_generator", "interpolation"),
-    "distances",
+    *("distances", "map_parser", "train_parser", "slu_texts", "train_slu"),
 )
 Hashes = dict[str, dict[str, str | None]]  # address -> path -> hash of the content, as a lock has it
 

@@ -43,7 +43,11 @@ def of_toys(toys: runs.Toys) -> list[Group]:
     files = f"""--train {task.out}/train.jsonl --support {task.out}/support.jsonl --synthetic {task.out}/no_texts.jsonl
         --test-inputs {task.out}/test_inputs.jsonl --set classifiers.{runs.READER}.epochs=1"""
     single = runs.train_classifier(runs.READER, "models/single", *files.split())
-    accuracy = _step("one_label", "out/accuracy.json", f"--split {task.out} --predictions {single.out}.jsonl.gz")
+    accuracy = _step(
+        "one_label",
+        "out/accuracy.json",
+        f"--benchmark toy --scale tiny --generator none --split {task.out} --predictions {single.out}.jsonl.gz",
+    )
     labels = f"--labels {runs.SPLIT}/labels.json"
     data_map = runs.map_classifier("models/map")
     subset = _step("subset", "out/subset", f"--split {runs.SPLIT} --map {data_map.out} --seed 1")
@@ -65,7 +69,7 @@ def of_toys(toys: runs.Toys) -> list[Group]:
             judge,
             _step("compaug predict", "out/labels.csv", f"{judge.out} {TABLE} --labels {runs.SPLIT}/labels.json --out"),
         ],
-        [raw, _step("compaug request", "out/requests.jsonl", f"--corpus {raw.out} --rare 3")],
+        [raw, _step("requests", "out/requests.jsonl", f"--raw {raw.out} --set repair.rare=3")],
         [judge, _step("compaug export", "out/taken", taken)],
         [_step("settings", "out/settings", "--benchmark toy --scale tiny")],
         *split,
@@ -93,7 +97,7 @@ def of_toys(toys: runs.Toys) -> list[Group]:
         [pairs, map_of_pairs, _step("train_parser", "out/run.json", hard)],
         [_last(few)],
         [few, _step("slu_texts", "out/texts.jsonl", f"{uttered} --decoder {runs.BACKBONES}/decoder")],
-        [few, _step("train_slu", "out/run.json", f"{uttered} --encoder {runs.BACKBONES}/encoder")],
+        [few, _step("train_slu", "out/run.json", f"{uttered} --scale tiny --encoder {runs.BACKBONES}/encoder")],
         [raw, _last(task)],
         [raw, task, single, accuracy],
     ]
@@ -202,9 +206,11 @@ def _write_utterances() -> None:
     size = steps | {"sample": 1.0, "width": 16, "inner": 16, "heads": 2, "layers": 1, "dropout": 0.0, "steps": 8}
     size |= {"schedule": "decay", "map_epochs": 2, "min_epoch": 0, "convergence_epoch": None, "bleu": 1.0}
     choice = {"region": "all", "ratio": 0.5, "keep": 1, "measure": "inverse_perplexity"}
-    asked = {"corpus": "toy", "scale": "small", "seeds": [1], "choices": [""]}
-    write_json(folder / "slu.yaml", {"corpora": {"toy": utterances}, "joint": joint, "writer": writer})
-    parsing = {"corpora": {"toy": pairs}, "scales": {"small": {"toy": size}}, "choice": choice, "experiment": asked}
+    asked = {"on_request": True, "corpus": "toy", "scale": "small", "seeds": [1]}
+    slu = {"joint": joint, "writer": writer, "experiment": asked | {"shares": [0.5], "modes": ["none"]}}
+    write_json(folder / "slu.yaml", {"corpora": {"toy": utterances}} | slu)
+    parsing = {"corpora": {"toy": pairs}, "scales": {"small": {"toy": size}}, "choice": choice}
+    parsing |= {"experiment": asked | {"choices": [""]}}
     write_json(folder / "parsing.yaml", parsing)
     os.environ["COMPAUG_MIRROR"] = UTTERANCES
 

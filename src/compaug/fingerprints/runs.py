@@ -19,6 +19,7 @@ from compaug.params import FILTER, Settings
 SEED = "13"
 SPLIT, BACKBONES, REQUESTS = "toys/split", "toys/backbones", "toys/requests.jsonl"
 PARSED = "--corpus toy --scale tiny --data toys/parsing/corpus"
+UTTERED = "--corpus toys/slu"
 STILL = {"lr": "1.0e-30", "lr_head": "1.0e-30", "epochs": "1"}  # a training that leaves the weights as they began
 READER = FILTER  # the classifier that select and judge open
 ROLES = ("encoder", "decoder", "seq2seq")
@@ -67,6 +68,8 @@ def names() -> list[str]:
         "distances",
         "map_parser",
         "train_parser",
+        "slu_texts",
+        "train_slu",
     ]
 
 
@@ -142,6 +145,14 @@ def map_parser(out: str) -> Step:
 
 def train_parser(out: str, *more: str) -> Step:
     return _step("train_parser", out, f"{PARSED} --seed {SEED}", more)
+
+
+def slu_texts(out: str, *more: str) -> Step:
+    return _step("slu_texts", out, f"{UTTERED} --decoder {BACKBONES}/decoder --seed {SEED}", more)
+
+
+def train_slu(out: str, *more: str) -> Step:
+    return _step("train_slu", out, f"{UTTERED} --scale tiny --encoder {BACKBONES}/encoder --seed {SEED}", more)
 
 
 def quality(out: str) -> Step:
@@ -280,6 +291,18 @@ def _train_parser(toys: Toys) -> Variants:
     return {"default": [train_parser(out)]} | plain | mapped
 
 
+def _slu_texts(toys: Toys) -> Variants:
+    out = "out/texts.jsonl"
+    tagged = ("--set", "writer.mode=factorised", "--encoder", f"{BACKBONES}/encoder")
+    others = {edit: [slu_texts(out, "--set", edit)] for edit in toys.further["utterances"]}
+    return {"default": [slu_texts(out)], "factorised": [slu_texts(out, *tagged)]} | others
+
+
+def _train_slu(toys: Toys) -> Variants:
+    out = "out/run.json"
+    return {"default": [train_slu(out)], "with texts": [train_slu(out, "--synthetic", "toys/slu/texts.jsonl")]}
+
+
 STAGES = {
     "backbones": _backbones,
     "classifier": _classifier,
@@ -296,6 +319,8 @@ STAGES = {
     "distances": _distances,
     "map_parser": _map_parser,
     "train_parser": _train_parser,
+    "slu_texts": _slu_texts,
+    "train_slu": _train_slu,
 }
 
 

@@ -61,11 +61,12 @@ def parameters(repository: Mapping, folder: Path) -> dict:
     write_json(folder / "configs" / "benchmarks" / "toy.yaml", own["corpus"])
     write_json(folder / "configs" / "scales.yaml", own["scales"])
     write_json(folder / "configs" / "parsing.yaml", own["parsing"])
+    write_json(folder / "configs" / "slu.yaml", own["slu"])
     return own["variants"]
 
 
 def write(folder: Path) -> None:
-    """split/ with all its files, requests, synthetic rows that were selected, backbones/ and parsing/ below `folder`."""
+    """split/ with all its files, requests, synthetic rows that were selected, backbones/, parsing/ and slu/ below `folder`."""
     split = folder / "split"
     split.mkdir(parents=True)
     (split / "labels.json").write_text(json.dumps({"names": LABELS, "phrases": LABELS}))
@@ -84,6 +85,7 @@ def write(folder: Path) -> None:
     )
     backbones(folder / "backbones")
     parsing(folder / "parsing")
+    utterances(folder / "slu")
 
 
 def parsing(folder: Path) -> None:
@@ -107,6 +109,35 @@ def parsing(folder: Path) -> None:
     (folder / "map" / "chia.csv").write_text(
         "".join(["id,confidence,variability,correctness\n", *lines]), encoding="utf-8"
     )
+
+
+def utterances(folder: Path) -> None:
+    """Few utterances of two intents, and as many that were written, texts.jsonl."""
+    folder.mkdir()
+    verbs = {"go": ("city", "O"), "find": ("thing", "B-thing")}
+    made = [
+        {
+            "id": f"{verb}-{noun}",
+            "intent": verb.title(),
+            "words": [verb, "to", noun, "now"],
+            "tags": ["O", tag, f"B-{slot}", "O"],
+        }
+        for verb, (slot, tag) in verbs.items()
+        for noun in ("rome", "oslo", "bern", "kyiv")
+    ]
+    for name, some in {"train": made[::2], "validation": made[:1], "test": made[1::2], "texts": made[1:3]}.items():
+        _write_rows(folder / f"{name}.jsonl", some)
+    write_json(folder / "inventory.json", {"intents": ["Find", "Go"], "slots": ["city", "thing"]})
+    write_json(folder / "corpus.json", {"corpus": "toy", "share": 0.5, "seed": 13})
+    facts = {
+        "mode": "span",
+        "loss": 0.5,
+        "requested": 4,
+        "written": 2,
+        "refused": {"not a sentence": 2},
+        "validity": 50.0,
+    }
+    write_json(folder / "texts.json", facts)
 
 
 def _write_rows(path: Path, some: list[dict]) -> None:

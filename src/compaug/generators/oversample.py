@@ -1,4 +1,5 @@
-"""Oversample: the control that repeats support texts, to tell better text from more of the right compositions."""
+"""Oversample: the control that repeats support texts, to tell better text from more of the right compositions. A task without support texts,
+such as one of few texts, repeats those that it has."""
 
 from __future__ import annotations
 
@@ -17,15 +18,14 @@ __all__ = ["COPIES", "feasible", "generate", "train"]
 def feasible(model_dir: Path, requests: Sequence[Sequence[int]], task) -> list[bool]:
     """Those compositions that the support set has: what is asked for beyond them is drawn again among them, so that the control adds as
     many texts as the generators do."""
-    known = _support_texts(model_dir, task)
+    known = _texts(model_dir, task)
     return [tuple(sorted(label_set)) in known for label_set in requests]
 
 
-def _support_texts(model_dir: Path, task) -> dict[tuple[int, ...], list[str]]:
-    texts: dict[tuple[int, ...], list[str]] = {}
-    for example in examples_of(model_dir, task):
-        if example.source == "support":
-            texts.setdefault(example.labels, []).append(example.text)
+def _texts(model_dir: Path, task) -> dict[tuple[int, ...], list[str]]:
+    examples, texts = examples_of(model_dir, task), {}
+    for example in [e for e in examples if e.source == "support"] or examples:
+        texts.setdefault(example.labels, []).append(example.text)
     return texts
 
 
@@ -34,7 +34,7 @@ def generate(
 ) -> Iterator[Draft]:
     """A support text with exactly the requested composition; no draft where the support set has none, for a text
     with other labels would be a wrong row and not a repeated one."""
-    by_composition = _support_texts(model_dir, task)
+    by_composition = _texts(model_dir, task)
     for request, label_set in enumerate(requests):
         if choices := by_composition.get(tuple(sorted(label_set))):
             chosen = np.random.default_rng(sub_seed(seed, "oversample", request)).integers(len(choices))

@@ -17,9 +17,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
+from compaug import shapes
 from compaug.own.names import facts_of
-from compaug.records import Example, InputError, Labels, write_csv, write_json, write_text
+from compaug.records import Example, InputError, Labels, read_json, write_csv, write_json, write_text
 from compaug.reports.rendering import render
 
 COLUMNS = ("id", "text", "labels", "requested", "source", "score")
@@ -29,8 +31,11 @@ FORMATS = ("parquet", "csv")
 # ---------------------------------------------------------------- texts
 
 
-def texts(parts: Mapping[str, Sequence[Example]], labels: Labels, format: str, folder: Path) -> None:
-    """One file for each part, with label names, and a card (README.md) by which datasets.load_dataset finds them. `folder` is empty."""
+def texts(
+    parts: Mapping[str, Sequence[Example]], labels: Labels, format: str, folder: Path, repaired: bool = False
+) -> None:
+    """One file for each part, with label names, and a card (README.md) by which datasets.load_dataset finds them. `folder` is empty; `repaired`:
+    the real texts are all that the corpus has."""
     for name, examples in parts.items():
         _write(folder / f"{name}.{format}", [_row(example, labels) for example in examples])
     facts = {
@@ -41,7 +46,10 @@ def texts(parts: Mapping[str, Sequence[Example]], labels: Labels, format: str, f
         }
         for name, examples in parts.items()
     }
-    write_text(folder / "README.md", render("dataset_card.md", parts=facts, names=labels.names, format=format))
+    write_text(
+        folder / "README.md",
+        render("dataset_card.md", parts=facts, names=labels.names, format=format, repaired=repaired),
+    )
 
 
 def _row(example: Example, labels: Labels) -> dict:
@@ -87,9 +95,34 @@ def check(model_dir: Path) -> dict:
     return facts
 
 
-def classifier(model_dir: Path, names: Sequence[str], tuned: Mapping[str, float], default: float, folder: Path) -> None:
+ARMS = {  # of an audit, as the card calls them
+    "baseline": "held out; no synthetic texts",
+    "oversample": "held out; support texts repeated",
+    "augmented": "held out; with synthetic texts",
+    "iid": "known; no synthetic texts",
+}
+
+
+def measured(metrics: Path) -> dict[str, dict[str, float]]:
+    """What the audit measured, reports/metrics.json, by what the card calls each arm; nothing where there is no such file."""
+    if not metrics.is_file():
+        return {}
+    found = read_json(metrics, shapes.Metrics)
+    return {said: found[arm] for arm, said in ARMS.items() if {"acc", "jacc"} <= found.get(arm, {}).keys()}
+
+
+def classifier(
+    model_dir: Path,
+    names: Sequence[str],
+    tuned: Mapping[str, float],
+    default: float,
+    folder: Path,
+    audit: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+    repaired: bool = False,
+) -> None:
     """A folder that `AutoModelForSequenceClassification` opens, with thresholds.json and a card. `folder` is empty; `tuned` are thresholds
-    by label, chosen on validation rows. InputError as in `check`."""
+    by label, chosen on validation rows; `audit` is what an audit `measured`, of this classifier or, where it is a `repaired` one, of the same
+    recipe. InputError as in `check`."""
     facts = check(model_dir)
     from compaug import classifiers
     from compaug.classifiers import body
@@ -112,7 +145,7 @@ def classifier(model_dir: Path, names: Sequence[str], tuned: Mapping[str, float]
     save(folder, tokenizer, made.eval())
     write_json(folder / "thresholds.json", {"default": default, "tuned": dict(tuned)})
     card = {"names": names, "tuned": tuned, "default": default, "facts": facts, "architecture": type(made).__name__}
-    write_text(folder / "README.md", render("model_card.md", **card))
+    write_text(folder / "README.md", render("model_card.md", **card, audit=audit, repaired=repaired))
 
 
 def _difference(model) -> tuple:

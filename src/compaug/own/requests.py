@@ -17,11 +17,11 @@ def combinations(
     found = {labels_of for labels_of, n in times.items() if len(labels_of) >= 2 and n < rare}
     for key in listed:
         if not (wanted := labels.composition(key)):
-            raise InputError(f"--combination {key!r}: names no label")
+            raise InputError(f"repair.combinations: {key!r} names no label")
         found.add(wanted)
     if not found:
         raise InputError(
-            f"no combination of two labels or more has fewer than {rare} rows; raise --rare or give --combination"
+            f"repair.rare: no combination of two labels or more has fewer than {rare} rows; raise it, or list some in repair.combinations"
         )
     return sorted(found)
 

@@ -6,10 +6,17 @@ from pathlib import Path
 
 from compaug.params import Edited
 from compaug.parsing import parameters
+from compaug.parsing.parameters import FILE
 
 FOLDER = "parsing"  # of grid/
 KINDS = ("parsing_corpus", "map_parser", "train_parser")
+__all__ = ["FILE", "FOLDER", "KINDS", "on_request", "plan"]
 ALL = "all"  # name of the choice that differs in nothing
+
+
+def on_request(source: Path) -> bool:
+    """Whether it is planned only when it is asked for (`compaug.planning`)."""
+    return parameters.load(source).experiment.on_request
 
 
 def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:

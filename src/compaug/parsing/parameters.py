@@ -60,6 +60,7 @@ class Choice(Paced):
 
 
 class Experiment(Block):
+    on_request: bool
     corpus: str
     scale: str
     seeds: Annotated[list[Seed], Field(min_length=1)]

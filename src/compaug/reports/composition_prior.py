@@ -67,20 +67,30 @@ CHOSEN_NOTE = (
 
 def tables(results: Results) -> list[Table]:
     made = []
-    for _, benchmark, rows in results.of(EXPERIMENT):
+    for experiment, benchmark, rows in results.of(*_experiments(results)):
+        title = _title(experiment, benchmark)
         bert = pick(rows, classifier="bert", decoding=DECODINGS)
         cells = pick(bert[bert["generator"] != "real_texts"], selection="top_k")
         others = pick(rows[~rows["classifier"].isin(["bert", "bayes"])], decoding=PAIR)
         note = "; ".join(f"`{name}`: {words}" for name, words in DECODINGS.items())
         made += [
-            _scores(results, benchmark, cells, "generator", f"{note}."),
-            *_gains(results, benchmark),
-            _chosen(results, benchmark, pick(rows, classifier="bert", selection="top_k")),
-            _posterior(results, benchmark, pick(bert, decoding=PAIR)),
-            _scores(results, f"{benchmark}: other classifiers, without augmentation", others, "classifier"),
-            _ceilings(results, benchmark, rows),
+            _scores(results, title, cells, "generator", f"{note}."),
+            *_gains(results, title, experiment, benchmark),
+            _chosen(results, title, pick(rows, classifier="bert", selection="top_k")),
+            _posterior(results, title, pick(bert, decoding=PAIR)),
+            _scores(results, f"{title}: other classifiers, without augmentation", others, "classifier"),
+            _ceilings(results, title, rows),
         ]
     return made
+
+
+def _experiments(results: Results) -> list[str]:
+    """This one first, then others with halves of the support set, by which weight and strength are chosen: your own corpus's, for instance."""
+    return [EXPERIMENT, *sorted(results.choosing() - {EXPERIMENT})]
+
+
+def _title(experiment: str, benchmark: str) -> str:
+    return benchmark if experiment == EXPERIMENT else f"{experiment}: {benchmark}"
 
 
 def _scores(results: Results, title: str, rows: pd.DataFrame, column: str, note: str = "") -> Table:
@@ -88,8 +98,8 @@ def _scores(results: Results, title: str, rows: pd.DataFrame, column: str, note:
     return Table(title, f"{results.setting(rows)} {note}", [column, "decoding", *SCORES], lines)
 
 
-def _gains(results: Results, benchmark: str) -> list[Table]:
-    known = pick(results.gains, experiment=EXPERIMENT, benchmark=benchmark, metric="harmonic", decoding=PAIR)
+def _gains(results: Results, title: str, experiment: str, benchmark: str) -> list[Table]:
+    known = pick(results.gains, experiment=experiment, benchmark=benchmark, metric="harmonic", decoding=PAIR)
     known = pick(known, selection="top_k", classifier="bert")
     made = []
     for over, words in GAINS.items():
@@ -97,7 +107,7 @@ def _gains(results: Results, benchmark: str) -> list[Table]:
         lines = [[*key, *gain(of[key])[:3]] for key in sorted(of, key=lambda key: [*map(results.rank, key)])]
         note = claim(pick(known, over=over), results.ordered(name for name, _ in of)) if over == PAIR[0] and of else ""
         header = ["generator", "decoding", "gain in H", "over rows", "p, seeds"]
-        made.append(Table(f"{benchmark}: {words}", note, header, lines))
+        made.append(Table(f"{title}: {words}", note, header, lines))
     return made
 
 
@@ -114,7 +124,7 @@ def claim(gains: pd.DataFrame, names: list[str]) -> str:
     )
 
 
-def _chosen(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
+def _chosen(results: Results, title: str, rows: pd.DataFrame) -> Table:
     lines = []
     for name in results.ordered(rows["generator"]):
         own = pick(rows, generator=name)
@@ -125,10 +135,10 @@ def _chosen(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
             words = ", ".join(f"({row.weight:g}, {row.strength:g})" for row in pairs.itertuples())
             lines.append([name, words, *(entry(found.get(metric)) for metric in ("held_out", "known"))])
     header = ["generator", "chosen (weight, strength)", "best H on held-out rows", "unseen rows in reach"]
-    return Table(f"{benchmark}: the correction that was chosen", CHOSEN_NOTE, header, lines)
+    return Table(f"{title}: the correction that was chosen", CHOSEN_NOTE, header, lines)
 
 
-def _posterior(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
+def _posterior(results: Results, title: str, rows: pd.DataFrame) -> Table:
     ways, lines = ("top_k", "score=posterior"), []
     for name in results.ordered(pick(rows, selection=ways[1])["generator"]):
         for decoding in PAIR:
@@ -140,29 +150,34 @@ def _posterior(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
                 line += [*(entry(found.get(way)) for way in ways), entry(moved, sign=True)]
             lines.append(line)
     header = [f"{metric}{what}" for metric in ("unseen", "H") for what in (", default", ", posterior", ", gain")]
-    return Table(f"{benchmark}: selection by the posterior", POSTERIOR_NOTE, ["generator", "decoding", *header], lines)
+    return Table(f"{title}: selection by the posterior", POSTERIOR_NOTE, ["generator", "decoding", *header], lines)
 
 
-def _ceilings(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
+def _ceilings(results: Results, title: str, rows: pd.DataFrame) -> Table:
     found = results.entries(pick(rows, generator=("real_texts", "bayes")), ["generator", "decoding"], SCORES)
     lines = [[words, *found[which]] for which, words in CEILINGS.items() if which in found]
-    return Table(f"{benchmark}: ceilings", CEILING_NOTE, ["ceiling", *SCORES], lines)
+    return Table(f"{title}: ceilings", CEILING_NOTE, ["ceiling", *SCORES], lines)
 
 
 def figures_of(results: Results) -> list[Figure]:
     made = []
-    for _, benchmark, rows in results.of(EXPERIMENT):
+    for experiment, benchmark, rows in results.of(*_experiments(results)):
+        name = _title(experiment, benchmark).replace(": ", "-")
         rows = pick(rows, classifier="bert", selection="top_k", decoding=PAIR, metric="acc", split=SPLITS)
         rows = rows[rows["generator"] != "real_texts"]
         found = summaries(rows, "generator", "decoding", "split")
         points = {
-            name: {decoding: tuple(found[name, decoding, split].mean for split in SPLITS) for decoding in PAIR}
-            for name in results.ordered(rows["generator"])
-            if all((name, decoding, split) in found for decoding in PAIR for split in SPLITS)
+            generator: {
+                decoding: tuple(found[generator, decoding, split].mean for split in SPLITS) for decoding in PAIR
+            }
+            for generator in results.ordered(rows["generator"])
+            if all((generator, decoding, split) in found for decoding in PAIR for split in SPLITS)
         }
         if not points:
             continue
-        draw = partial(figures.seen_against_unseen, benchmark, points, ["thresholds", "composition prior"])
+        draw = partial(
+            figures.seen_against_unseen, _title(experiment, benchmark), points, ["thresholds", "composition prior"]
+        )
         caption = f"Seen against unseen accuracy under two decodings, {benchmark}"
-        made.append(Figure(f"seen-unseen-{benchmark}", caption, draw))
+        made.append(Figure(f"seen-unseen-{name}", caption, draw))
     return made

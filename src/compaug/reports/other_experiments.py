@@ -13,13 +13,24 @@ INTRO = (
     "Percent: mean and 95 % t interval over seeds; where an experiment has no augmentation, gains over it in points of Acc, tested as in Table 2. "
     "The experiments are lines of `configs/experiments.yaml`."
 )
-ELSEWHERE = ("paper", "classifiers", "prior", "support", "ablations", "pretrained", "cartography", "metrics")
+ELSEWHERE = (
+    "paper",
+    "classifiers",
+    "prior",
+    "support",
+    "ablations",
+    "pretrained",
+    "cartography",
+    "metrics",
+)  # and all that choose a prior
 VARIED = ("split", "generator", "selection", "classifier", "decoding")
 
 
 def tables(results: Results) -> list[Table]:
     made = []
-    for experiment, benchmark, rows in results.of(*sorted(set(results.frame["experiment"]) - set(ELSEWHERE))):
+    for experiment, benchmark, rows in results.of(
+        *sorted(set(results.frame["experiment"]) - results.choosing() - set(ELSEWHERE))
+    ):
         rows = pick(rows, metric=METRICS)
         gains = pick(results.gains, experiment=experiment, benchmark=benchmark, over="none", metric="acc")
         of = rows_by(gains, *VARIED)

@@ -10,7 +10,7 @@ from compaug.reports.entries import Entry, Table, entry
 from compaug.reports.queries import Results
 
 TITLE = "Parsing: which sentences to learn from"
-EXPERIMENT = "grid/parsing/dvc.yaml"
+EXPERIMENT = "parsing"
 INTRO = (
     "Exact match in percent, greedy decoding: the whole logical form or nothing; mean and 95 % t interval over seeds, each with its own data map; "
     "differences are paired by seed. `gen` is COGS' generalisation set (release of 2020-10-12), `test` its in-distribution test or the test of CFQ's split "

@@ -30,6 +30,7 @@ UNSEEN = {words: ("unseen", metric) for metric, words in METRICS.items()}  # col
 class Results:
     """frame, gains, confusions: see `longtable.read`; paper: reports/paper_values.yaml; settings: by benchmark and scale; counts: of
     every benchmark's split, reports/gold/<benchmark>.json; representations: by <benchmark>-<generator>-<seed>; maps: data maps by name; parsing: numbers of parsers by name;
+    low_resource: accuracies of tasks with few texts by name; slu: measures of few utterances by name;
     archive: folder of what experiments had before they ran in this form."""
 
     frame: pd.DataFrame
@@ -41,6 +42,8 @@ class Results:
     representations: Mapping[str, Mapping]
     maps: Mapping[str, Mapping]
     parsing: Mapping[str, Mapping]
+    low_resource: Mapping[str, Mapping]
+    slu: Mapping[str, Mapping]
     archive: Path
 
     def of(self, *experiments: str, **wanted: str | Collection[str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
@@ -48,6 +51,10 @@ class Results:
         for experiment in experiments:
             for benchmark, rows in pick(self.frame, experiment=experiment, **wanted).groupby("benchmark"):
                 yield experiment, benchmark, rows
+
+    def choosing(self) -> set[str]:
+        """Experiments that choose weight and strength of the composition prior."""
+        return set(pick(self.frame, metric="weight")["experiment"])
 
     def column(self, benchmark: str) -> str | None:
         """Where the paper's tables have this benchmark."""
@@ -80,13 +87,18 @@ class Results:
         scale, commits = rows["scale"].iloc[0], sorted(set(rows["commit"]) - {""})
         if commits:
             words += f"; scale {scale} as it was then"
-        elif found := self.settings.get((rows["benchmark"].iloc[0].partition("+")[0], scale)):
-            roles: dict[str, list[str]] = {}
-            for role, name in backbone_names(found.backbones, ("seq2seq",)).items():
-                roles.setdefault(name, []).append(role)
-            named = ", ".join(f"{', '.join(some)} `{name}`" for name, some in roles.items())
-            words += f"; scale {scale}: {named}"
+        else:
+            words += self.backbones(rows["benchmark"].iloc[0].partition("+")[0], scale, ("seq2seq",))
         return " ".join([f"{words}.", *map(BEFORE.format, commits)])
+
+    def backbones(self, benchmark: str, scale: str, more: Sequence[str] = ()) -> str:
+        """ "; scale tiny: encoder, decoder `...`", beside encoder and decoder the roles `more`; nothing where it is known no longer."""
+        if not (found := self.settings.get((benchmark, scale))):
+            return ""
+        roles: dict[str, list[str]] = {}
+        for role, name in backbone_names(found.backbones, more).items():
+            roles.setdefault(name, []).append(role)
+        return f"; scale {scale}: " + ", ".join(f"{', '.join(some)} `{name}`" for name, some in roles.items())
 
     def rank(self, word: object) -> tuple:
         """Sorts controls first, then the paper's methods in its order, then all others by name."""
@@ -146,7 +158,9 @@ def load(reports: Path, settings: Mapping[tuple[str, str], Settings]) -> Results
     )
     maps = read_all(reports / "maps", shapes.MapFacts)
     parsing = read_all(reports / "parsing", shapes.ParserFacts)
-    return Results(frame, gains, confusions, paper, settings, counts, representations, maps, parsing, archive)
+    few = read_all(reports / "low_resource", shapes.LowResourceFacts)
+    slu = read_all(reports / "slu", shapes.SluFacts)
+    return Results(frame, gains, confusions, paper, settings, counts, representations, maps, parsing, few, slu, archive)
 
 
 def read_all(folder: Path, shape: type) -> dict[str, dict]:

@@ -16,6 +16,7 @@ from compaug.records import InputError, iter_rows, read_json, sub_seed, write_js
 
 PARTS = ("train", "validation", "test")
 INVENTORY = "inventory.json"
+FACTS = "corpus.json"  # which corpus, and how few of it
 HEADER = ("fold", "answerid", "scenario", "intent", "annotated", "text")  # of NLU-ED
 BRACKET = re.compile(r"\[([^][:]+):([^][]*)\]")  # [slot : its words]
 

@@ -91,8 +91,8 @@ def collate(rows: Sequence[dict], pad_id: int) -> dict[str, Tensor]:
 
 def train(
     utterances: Sequence[Utterance], names: Inventory, settings: Joint, encoder: Path, seed: int
-) -> tuple[object, JointClassifier]:
-    """(tokenizer, model) after the last epoch. InputError without utterances, or for a tokenizer that does not know words."""
+) -> tuple[object, JointClassifier, float]:
+    """(tokenizer, model, mean training loss of the last epoch) after it. InputError without utterances, or for a tokenizer that does not know words."""
     if not utterances:
         raise InputError("there is no utterance to learn from")
     tokenizer, loaded = load_encoder(encoder)
@@ -104,7 +104,7 @@ def train(
     model = JointClassifier(loaded, len(names["intents"]), len(tags_of(names)), settings.dropout)
     options = training.FitOptions(settings.epochs, settings.batch_size, settings.lr, warmup=settings.warmup)
     identity = (settings, seed, file_digest(encoder), digest([repr(row) for row in utterances]))
-    training.fit(
+    history = training.fit(
         model,
         rows_of(utterances, tokenizer, names, settings.max_length),
         [],
@@ -115,7 +115,7 @@ def train(
         description="joint",
         lr_of=lambda parameter: settings.lr if parameter.startswith("backbone.") else settings.lr_head,
     )
-    return tokenizer, model.eval().to(training.device())
+    return tokenizer, model.eval().to(training.device()), history[-1]["train"]["loss"]
 
 
 @torch.inference_mode()

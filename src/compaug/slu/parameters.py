@@ -8,11 +8,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from compaug.benchmarks.parameters import File
-from compaug.blocks import Block, Length, Positive, Probability, Rate, Share, Words
+from compaug.blocks import Block, Length, Positive, Probability, Rate, Seed, Share, Words
 from compaug.params import of_file
 from compaug.records import InputError
 
 FILE = Path("configs/slu.yaml")
+FACTORISED = "factorised"  # the baseline
+Mode = Literal["labels", "words", "span", "multi_spans", "factorised"]
 
 
 class SluCorpus(Block):
@@ -33,7 +35,7 @@ class Joint(Block):
 
 
 class Writer(Block):
-    mode: Literal["labels", "words", "span", "multi_spans", "factorised"]
+    mode: Mode
     masked: Share
     lora: Positive
     epochs: Positive
@@ -46,10 +48,20 @@ class Writer(Block):
     top_p: Probability
 
 
+class Experiment(Block):
+    on_request: bool
+    corpus: Words
+    scale: Words  # of configs/scales.yaml: its encoder and decoder
+    shares: Annotated[list[Probability], Field(min_length=1)]  # of the training utterances
+    modes: Annotated[list[Literal["none"] | Mode], Field(min_length=1)]  # none: real utterances alone
+    seeds: Annotated[list[Seed], Field(min_length=1)]
+
+
 class Slu(Block):
     corpora: dict[Words, SluCorpus]
     joint: Joint
     writer: Writer
+    experiment: Experiment
 
     def corpus_of(self, name: str) -> SluCorpus:
         """InputError where there is no such corpus."""

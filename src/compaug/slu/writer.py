@@ -7,7 +7,7 @@ intent, and the joint classifier tags them.
 
 from __future__ import annotations
 
-from collections import Counter
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from transformers import DynamicCache
+from transformers.pytorch_utils import Conv1D
 
 from compaug import decoders, sampling, training
 from compaug.augmented_language import Language, Sentence, Unreadable, in_words, spans_of, tags_of
@@ -25,9 +26,8 @@ from compaug.pretrained import IGNORED, LanguageModelLoss, load_decoder, pad, sa
 from compaug.records import InputError, digest, file_digest, sub_seed
 from compaug.shapes import Inventory
 from compaug.slu.corpus import Utterance
-from compaug.slu.parameters import Writer
+from compaug.slu.parameters import FACTORISED, Writer
 
-FACTORISED = "factorised"
 MASKS = ["_"]  # a causal decoder has no mask of its own; a word that every tokenizer knows
 BEHIND = "\n"  # what the decoder reads ends with it
 LORA_ALPHA = 2  # times the rank
@@ -59,8 +59,18 @@ def with_lora(decoder: nn.Module, rank: int) -> nn.Module:
     """The decoder, of which only small factors beside each linear layer learn; `merge_and_unload()` puts these into its weights."""
     from peft import LoraConfig, get_peft_model  # after `pretrained`
 
-    config = LoraConfig(r=rank, lora_alpha=LORA_ALPHA * rank, target_modules="all-linear", task_type="CAUSAL_LM")
-    return get_peft_model(decoder, config)
+    transposed = any(isinstance(module, Conv1D) for module in decoder.modules())  # GPT-2's linear layers
+    config = LoraConfig(
+        r=rank,
+        lora_alpha=LORA_ALPHA * rank,
+        target_modules="all-linear",
+        fan_in_fan_out=transposed,
+        task_type="CAUSAL_LM",
+    )
+    with warnings.catch_warnings(
+        action="ignore", category=FutureWarning
+    ):  # peft asks transformers by a name that it has changed
+        return get_peft_model(decoder, config)
 
 
 def collate(rows: Sequence[dict], tokenizer, settings: Writer) -> dict[str, Tensor]:
@@ -75,8 +85,8 @@ def collate(rows: Sequence[dict], tokenizer, settings: Writer) -> dict[str, Tens
 
 def train(
     utterances: Sequence[Utterance], names: Inventory, settings: Writer, decoder: Path, seed: int
-) -> tuple[object, nn.Module]:
-    """(tokenizer, decoder) after the last epoch. InputError without utterances."""
+) -> tuple[object, nn.Module, float]:
+    """(tokenizer, decoder, mean training loss of the last epoch) after it. InputError without utterances."""
     if not utterances:
         raise InputError("there is no utterance to learn from")
     tokenizer, loaded = load_decoder(decoder)
@@ -90,7 +100,7 @@ def train(
         for row, sentence, target in zip(utterances, sentences, targets, strict=True)
     ]
     identity = (settings, seed, file_digest(decoder), digest([repr(row) for row in utterances]))
-    training.fit(
+    history = training.fit(
         LanguageModelLoss(model),
         rows,
         [],
@@ -100,13 +110,13 @@ def train(
         work_dir=training.work_dir_for("slu-writer", *identity),
         description="writer",
     )
-    return tokenizer, model.merge_and_unload().eval().to(training.device())
+    return tokenizer, model.merge_and_unload().eval().to(training.device()), history[-1]["train"]["loss"]
 
 
 def write(
     tokenizer, model, utterances: Sequence[Utterance], names: Inventory, settings: Writer, seed: int
-) -> tuple[list[Utterance], Counter[str]]:
-    """`settings.each` requests for every intent: the utterances that could be read, and how often each reason stood against one. What is
+) -> tuple[list[Utterance], dict[str, list[str]]]:
+    """`settings.each` requests for every intent: the utterances that could be read, and by reason the texts that could not. What is
     shown comes from a random real utterance of the intent."""
     language = language_of(names)
     prompts = []
@@ -131,10 +141,10 @@ def write(
         no_repeat_ngram=0,
     )
     made: list[Utterance] = []
-    refused: Counter[str] = Counter()
+    refused: dict[str, list[str]] = {}
     for number, text in enumerate(sampling.sample_texts(begin, [len(row) for row in ids], tokenizer, decoding, seed)):
         try:
             made.append(read(text, language, f"written-{number}"))
         except Unreadable as error:
-            refused[error.reason] += 1
+            refused.setdefault(error.reason, []).append(text)
     return made, refused
