@@ -167,7 +167,11 @@ def test_tables_1_and_3_compare_the_classifiers(tmp_path):
             rows += lines(metric, (at + 2, at + 3, at + 4), "ld_vae", **where)
             rows += lines(metric, (at + 1, at + 1, at + 1), **where, decoding="tuned_thresholds")
             rows += lines(metric, (60.0, 61.0, 62.0), **where, split="iid")
-    folder = longtables.reports(tmp_path / "reports", rows, [gain(2.0, "ld_vae", experiment="classifiers")])
+    gained = [
+        gain(2.0, "ld_vae", experiment="classifiers"),
+        gain(1.5, "ld_vae", experiment="classifiers", over="oversample"),
+    ]
+    folder = longtables.reports(tmp_path / "reports", rows, gained)
     assert rows_of("table_1", folder)["bert"] == {
         "classifier": "bert",
         "iid Acc": "61.00 [58.52, 63.48]",
@@ -176,6 +180,7 @@ def test_tables_1_and_3_compare_the_classifiers(tmp_path):
     }
     assert rows_of("table_1", folder, "AAPD")["t5_clp"]["iid Acc"] == "–"  # the paper's number stands beside it
     assert rows_of("table_3", folder)["bert, ld_vae"]["Acc over none"] == "+2.00 [+1.00, +3.00]"
+    assert rows_of("table_3", folder)["bert, ld_vae"]["Acc over oversample"] == "+1.50 [+0.50, +2.50]"
     tuned = rows_of("table_3", folder, "diagnostic: thresholds tuned per label")
     assert tuned["bert, unseen, none"]["Acc over 0.5"] == "0.00 [-2.48, +2.48]"
     said = rows_of("table_3", folder, "diagnostic: what the paper says of the classifiers")

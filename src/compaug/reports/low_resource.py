@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compaug.evaluation.statistics import Summary, summarise
-from compaug.reports.entries import Entry, Table, entry
+from compaug.reports import by_seed
+from compaug.reports.entries import Table, entry
 from compaug.reports.queries import Results
 
 TITLE = "Few texts, one label: CoDa's other setting"
@@ -17,7 +17,7 @@ INTRO = (
     "`coda` their constraints too."
 )
 NONE = "none"
-Runs = Mapping[str, Mapping[int, Mapping[int, Mapping]]]  # generator -> texts -> seed -> facts
+Runs = Mapping[str, Mapping[int, by_seed.Runs]]  # generator -> texts
 
 
 def tables(results: Results) -> list[Table]:
@@ -33,11 +33,13 @@ def _table(results: Results, benchmark: str, scale: str, runs: Runs) -> Table:
     lines = []
     for generator in results.ordered(runs):
         own = runs[generator]
-        added = [_mean(own.get(texts), "n_aug") for texts in sizes]
-        scores = [entry(_summary(own.get(texts))) for texts in sizes]
         others = {} if generator == NONE else runs.get(NONE, {})
-        gains = [entry(_over(own.get(texts), others.get(texts)), sign=True) for texts in sizes]
-        lines.append([generator, *scores, *gains, *added])
+        scores, alone, added = (
+            [by_seed.values(some.get(texts), key) for texts in sizes]
+            for some, key in ((own, "accuracy"), (others, "accuracy"), (own, "n_aug"))
+        )
+        gains = [entry(by_seed.over(*both), sign=True) for both in zip(scores, alone, strict=True)]
+        lines.append([generator, *(entry(by_seed.summary(one)) for one in scores), *gains, *map(by_seed.count, added)])
     header = [
         "generator",
         *(f"{n} texts" for n in sizes),
@@ -47,22 +49,8 @@ def _table(results: Results, benchmark: str, scale: str, runs: Runs) -> Table:
     return Table(f"{benchmark}, {scale}", _note(results, benchmark, scale, runs), header, lines)
 
 
-def _summary(seeds: Mapping[int, Mapping] | None) -> Summary | None:
-    return summarise([facts["accuracy"] for facts in seeds.values()]) if seeds else None
-
-
-def _mean(seeds: Mapping[int, Mapping] | None, key: str) -> Entry:
-    return Entry(round(summarise([facts[key] for facts in seeds.values()]).mean)) if seeds else entry(None)
-
-
-def _over(seeds: Mapping[int, Mapping] | None, others: Mapping[int, Mapping] | None) -> Summary | None:
-    """Differences seed by seed; None where no seed has both."""
-    both = sorted(set(seeds or {}) & set(others or {}))
-    return summarise([seeds[seed]["accuracy"] - others[seed]["accuracy"] for seed in both]) if both else None
-
-
 def _note(results: Results, benchmark: str, scale: str, runs: Runs) -> str:
     every = [facts for own in runs.values() for of in own.values() for facts in of.values()]
-    seeds, tested = (sorted({facts[name] for facts in every}) for name in ("seed", "n"))
-    words = f"Seeds {', '.join(map(str, seeds))}; {' or '.join(f'{n:,}' for n in tested)} test texts"
+    seeds = sorted({facts["seed"] for facts in every})
+    words = f"Seeds {', '.join(map(str, seeds))}; {by_seed.listed(facts['n'] for facts in every)} test texts"
     return f"{words}{results.backbones(benchmark, scale)}."

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from compaug.evaluation.statistics import Summary, summarise
-from compaug.reports import NOT_REPORTED
-from compaug.reports.entries import Entry, Table, entry
+from compaug.reports import NOT_REPORTED, by_seed
+from compaug.reports.entries import Table, entry
 from compaug.reports.queries import Results
 
 TITLE = "Parsing: which sentences to learn from"
@@ -67,13 +67,6 @@ def _values(runs: Mapping[int, Mapping], part: str) -> dict[int, float]:
     return {seed: facts["parts"][part]["exact"] for seed, facts in runs.items() if part in facts["parts"]}
 
 
-def _over(values: Mapping[int, float], others: Mapping[int, Mapping], part: str) -> Summary | None:
-    """Differences to the same part of other runs, seed by seed; None where no seed has both."""
-    known = _values(others, part)
-    seeds = sorted(set(values) & set(known))
-    return summarise([values[seed] - known[seed] for seed in seeds]) if seeds else None
-
-
 def _subsets(corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed: Mapping) -> Table:
     """A line for each choice: how many pairs it is, exact match by part, and that over a random subset of its size and over all pairs."""
     parts = sorted({part for own in runs.values() for facts in own.values() for part in facts["parts"]})
@@ -82,13 +75,13 @@ def _subsets(corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed: M
     for choice, own in runs.items():
         random, paper = (RANDOM, choice[1], None, None, None), _printed(choice, printed)
         of_part = {part: _values(own, part) for part in parts}
-        line = [_words(choice), Entry(round(summarise([facts["rows"] for facts in own.values()]).mean))]
+        line = [_words(choice), by_seed.count(by_seed.values(own, "rows"))]
         for part, values in of_part.items():
             theirs = paper if part == judged else None
-            line.append(entry(summarise([*values.values()]) if values else None, theirs, other_corpus=scale != PAPER))
+            line.append(entry(by_seed.summary(values), theirs, other_corpus=scale != PAPER))
         over = {
             other: {
-                part: _over(values, runs.get(other, {}), part) if other != choice else None
+                part: by_seed.over(values, _values(runs.get(other, {}), part)) if other != choice else None
                 for part, values in of_part.items()
             }
             for other in (random, EVERYTHING)
@@ -126,11 +119,7 @@ def _note(runs: Mapping[Choice, Mapping]) -> str:
     every = [facts for own in runs.values() for facts in own.values()]
     seeds = sorted({facts["seed"] for facts in every})
     of, size = (sorted({facts[name] for facts in every}) for name in ("of", "parameters"))
-    return f"Seeds {', '.join(map(str, seeds))}; {_listed(size)} parameters; chosen from {_listed(of)} pairs."
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    return " or ".join(f"{number:,}" for number in numbers)
+    return f"Seeds {', '.join(map(str, seeds))}; {by_seed.listed(size)} parameters; chosen from {by_seed.listed(of)} pairs."
 
 
 def _categories(corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed: Mapping) -> list[Table]:

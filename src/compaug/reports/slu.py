@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compaug.evaluation.statistics import Summary, summarise
-from compaug.reports.entries import Entry, Table, entry
+from compaug.reports import by_seed
+from compaug.reports.entries import Table, entry
 from compaug.reports.queries import Results
 
 TITLE = "Intents and slots: what is written for few utterances"
@@ -19,7 +19,7 @@ INTRO = (
 NONE = "none"
 ORDER = (NONE, "factorised", "labels", "words", "span", "multi_spans")
 MEASURES = {"slot_f1": "slot F1", "intent_acc": "intents right"}
-Runs = Mapping[str, Mapping[float, Mapping[int, Mapping]]]  # mode -> share -> seed -> facts
+Runs = Mapping[str, Mapping[float, by_seed.Runs]]  # mode -> share
 
 
 def tables(results: Results) -> list[Table]:
@@ -39,13 +39,13 @@ def tables(results: Results) -> list[Table]:
 def _table(title: str, note: str, runs: Runs, measure: str, printed: Mapping) -> Table:
     shares, lines = _shares(runs), []
     for mode in _modes(runs):
+        others, paper = {} if mode == NONE else runs.get(NONE, {}), printed.get(mode, {})
+        of, alone = ([by_seed.values(some.get(share), measure) for share in shares] for some in (runs[mode], others))
         levels = [
-            entry(_summary(runs[mode].get(share), measure), printed.get(mode, {}).get(share), other_corpus=True)
-            for share in shares
+            entry(by_seed.summary(own), paper.get(share), other_corpus=True)
+            for share, own in zip(shares, of, strict=True)
         ]
-        others = {} if mode == NONE else runs.get(NONE, {})
-        gains = [entry(_over(runs[mode].get(share), others.get(share), measure), sign=True) for share in shares]
-        lines.append([mode, *levels, *gains])
+        lines.append([mode, *levels, *(entry(by_seed.over(*both), sign=True) for both in zip(of, alone, strict=True))])
     header = ["written from", *map(_percent, shares), *(f"over none, {_percent(share)}" for share in shares)]
     return Table(title, note, header, lines)
 
@@ -56,9 +56,12 @@ def _written(title: str, runs: Runs) -> Table:
     lines = []
     for mode in _modes(runs):
         if mode != NONE:
-            readable = [entry(_summary(runs[mode].get(share), "validity")) for share in shares]
-            written = [_summary(runs[mode].get(share), "n_synthetic") for share in shares]
-            lines.append([mode, *readable, *(Entry(round(one.mean)) if one else entry(None) for one in written)])
+            of = {
+                key: [by_seed.values(runs[mode].get(share), key) for share in shares]
+                for key in ("validity", "n_synthetic")
+            }
+            readable = (entry(by_seed.summary(own)) for own in of["validity"])
+            lines.append([mode, *readable, *map(by_seed.count, of["n_synthetic"])])
     header = [
         *(f"readable, {_percent(share)}" for share in shares),
         *(f"utterances, {_percent(share)}" for share in shares),
@@ -83,22 +86,12 @@ def _percent(share: float) -> str:
     return f"{100 * share:g} %"
 
 
-def _summary(seeds: Mapping[int, Mapping] | None, key: str) -> Summary | None:
-    return summarise([facts[key] for facts in seeds.values()]) if seeds else None
-
-
-def _over(seeds: Mapping[int, Mapping] | None, others: Mapping[int, Mapping] | None, key: str) -> Summary | None:
-    """Differences seed by seed; None where no seed has both."""
-    both = sorted(set(seeds or {}) & set(others or {}))
-    return summarise([seeds[seed][key] - others[seed][key] for seed in both]) if both else None
-
-
 def _note(results: Results, scale: str, runs: Runs) -> str:
     every = [facts for own in runs.values() for of in own.values() for facts in of.values()]
-    seeds, few, tested = (sorted({facts[name] for facts in every}) for name in ("seed", "n_train", "n_test"))
+    seeds = sorted({facts["seed"] for facts in every})
+    few, tested = (by_seed.listed(facts[name] for facts in every) for name in ("n_train", "n_test"))
     benchmark = next((name for name, at in results.settings if at == scale), "")
-    listed = lambda numbers: " or ".join(f"{number:,}" for number in numbers)
     return (
-        f"Seeds {', '.join(map(str, seeds))}; {listed(few)} real utterances to learn from, {listed(tested)} to test on"
+        f"Seeds {', '.join(map(str, seeds))}; {few} real utterances to learn from, {tested} to test on"
         f"{results.backbones(benchmark, scale)}."
     )
