@@ -8,7 +8,7 @@ from compaug.reports import by_seed
 from compaug.reports.entries import Table, entry
 from compaug.reports.queries import Results
 
-TITLE = "Few texts, one label: CoDa's other setting"
+TITLE = "Few texts, one label: the other setting of CoDa"
 EXPERIMENT = "low_resource"
 INTRO = (
     "Accuracy in percent, the most probable label, over the number of real training texts; mean and 95 % t interval over seeds, each of which draws its own "
