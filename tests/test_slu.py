@@ -338,6 +338,8 @@ def test_the_stages_run_from_files_to_measures(desk, folders):
     corpus.write(Path(), {"more": utterances()[:2]}, NAMES)
     Path("made.json").rename("more.json")
     train_slu.main([*trained, "--synthetic", "more.jsonl", "--out", "both.json"])
+    with pytest.raises(InputError, match=r"--out more.json: is the side-car of --synthetic"):
+        train_slu.main([*trained, "--synthetic", "more.jsonl", "--out", "more.json"])
     real, both = (json.loads(Path(name).read_text()) for name in ("real.json", "both.json"))
     assert (real["n_train"], real["n_synthetic"], real["n_test"]) == (16, 0, 3) and both["n_synthetic"] == 2
     assert [real[name] for name in ("corpus", "scale", "share", "seed", "mode")] == ["toy", "small", 0.5, 1, "none"]

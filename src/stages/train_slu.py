@@ -12,7 +12,7 @@ from pathlib import Path
 
 from compaug import shapes
 from compaug.evaluation.metrics import rounded
-from compaug.records import read_json, write_json
+from compaug.records import InputError, read_json, write_json
 from compaug.slu import corpus, measures, parameters
 from stages import cost_of, parser, run
 
@@ -23,6 +23,8 @@ NONE = "none"  # the mode of real utterances alone
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     settings = parameters.load(args.params).joint
+    if args.synthetic and args.out == args.synthetic.with_suffix(".json"):
+        raise InputError(f"--out {args.out}: is the side-car of --synthetic, which is read; give another path")
     names = corpus.read_inventory(args.corpus)
     real, test = (corpus.read(args.corpus / f"{part}.jsonl", names) for part in ("train", "test"))
     made = corpus.read(args.synthetic, names, may_be_empty=True) if args.synthetic else []
