@@ -278,7 +278,7 @@ def test_requests_are_for_what_is_rare_or_listed_and_come_in_turns(run, capsys):
     assert read_label_sets(run / "r.jsonl", 3) == [(0, 2), (1, 2)] * 2
     assert "4 texts for 2 combinations, 2 each" in capsys.readouterr().out
     for repair, said in (
-        ({"combinations": "[love+hate]"}, "unknown label 'hate'"),
+        ({"combinations": "[love+hate]"}, "repair.combinations: 'love[+]hate': unknown label 'hate'"),
         ({"rare": 0}, "repair.rare: no combination of two labels or more has fewer than 0 rows"),
         ({"rare": 0, "combinations": "['<none>']"}, "repair.combinations: '<none>' names no label"),
         ({"each": 0}, "repair.each"),
@@ -295,6 +295,8 @@ def test_what_was_repaired_goes_home_with_all_rows_and_what_the_audit_measured(r
         run / "reports/metrics.json", {"baseline": arm, "augmented": arm | {"acc": 37.25}, "gap": {"ratio": 2.0}}
     )
     compaug("export", "audited")
+    with pytest.raises(InputError, match="nothing has been repaired yet; run `make repair` after the audit"):
+        compaug("export", "home", "--repaired")
     card = (run / "audited/classifier/README.md").read_text()
     assert "measured this classifier" in card and "learned from every row" not in card
     assert (

@@ -19,6 +19,7 @@ from compaug.records import (
     read_json,
     read_jsonl,
     read_label_sets,
+    read_yaml,
     text_key,
     write_json,
     write_jsonl,
@@ -115,16 +116,17 @@ def test_the_grid_has_every_task_and_generator_and_nothing_is_written_for_none()
 
 @pytest.mark.parametrize(
     ("edit", "said"),
-    [("texts: []", "texts: "), ("seeds: [-1]", "seeds"), ("generator: {}", "generator: "), ("n_aug: 0", "n_aug: ")],
+    [
+        ({"texts": []}, "texts: "),
+        ({"seeds": [-1]}, "seeds"),
+        ({"generator": {}}, "generator: "),
+        ({"generators": {"codaa": ""}}, "generators: "),
+        ({"n_aug": 0}, "n_aug: "),
+    ],
 )
 def test_a_wrong_value_of_its_file_is_one_line_that_names_the_key(tmp_path, edit, said):
     path = tmp_path / "low_resource.yaml"
-    kept = [
-        line
-        for line in (ROOT / parameters.FILE).read_text().splitlines()
-        if not line.startswith(edit.split(":")[0] + ":")
-    ]
-    path.write_text("\n".join([*kept, edit, ""]))
+    write_json(path, read_yaml(ROOT / parameters.FILE) | edit)  # JSON is YAML
     with pytest.raises(InputError, match=f"low_resource.yaml: {said}") as caught:
         cells.plan(path)
     assert "\n" not in str(caught.value)

@@ -139,6 +139,8 @@ def export(
     model, selected, predictions = (
         one or other for one, other in zip((model, selected, predictions), usual, strict=True)
     )
+    if repaired and not selected.exists():
+        raise InputError(f"{selected}: nothing has been repaired yet; run `make repair` after the audit")
     labels = Labels.read(split / "labels.json")
     if what != What.texts:
         from compaug.own import names

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from compaug import generators, named
 from compaug.low_resource import parameters
 from compaug.low_resource.parameters import FILE
+from compaug.records import InputError
 
 FOLDER = "low_resource"  # of grid/
 KINDS = (
@@ -43,6 +45,8 @@ def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
     first = tasks[max(asked.texts), asked.seeds[0]]
     made["backbones"] = {f"{models}-{role}": common | {"role": role, "task": first} for role in ROLES}
     for generator, words in asked.generators.items():
+        if generator != NONE:
+            _check(generator, source)
         for (texts, seed), task in tasks.items():
             name = f"{models}-{generator}-{texts}-{seed}"
             synthetic = f"data/low_resource/{task}/no_texts.jsonl"
@@ -66,3 +70,10 @@ def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
                 "scale": asked.scale,
             }
     return {kind: dict(sorted(entries.items())) for kind, entries in made.items()}
+
+
+def _check(generator: str, source: Path) -> None:
+    try:
+        named.roles_of(generators, generator)
+    except InputError as error:
+        raise InputError(f"{source}: generators: {error}") from None

@@ -16,7 +16,11 @@ def combinations(
     times = Counter(example.labels for example in examples)
     found = {labels_of for labels_of, n in times.items() if len(labels_of) >= 2 and n < rare}
     for key in listed:
-        if not (wanted := labels.composition(key)):
+        try:
+            wanted = labels.composition(key)
+        except InputError as error:
+            raise InputError(f"repair.combinations: {key!r}: {error}") from None
+        if not wanted:
             raise InputError(f"repair.combinations: {key!r} names no label")
         found.add(wanted)
     if not found:
