@@ -17,10 +17,10 @@ from compaug.backbones import (
     _masked_language_model,
     _wordpiece,
     _written_or_restored,
-    corrupt,
     prepare,
 )
-from compaug.benchmarks.parameters import Backbone
+from compaug.benchmarks.parameters import Backbone, Backbones
+from compaug.denoising import corrupt, infilled
 from compaug.generators.prefix import text_rows
 from compaug.params import parse
 from compaug.pretrained import IGNORED, LOADERS, load_decoder, load_encoder, mean_states, read_texts
@@ -344,6 +344,35 @@ def test_texts_with_a_prompt_are_written_from_it_and_the_others_restored(folders
             assert (source, target) == (f"{prompt}<|endoftext|>", f"{text}<|endoftext|>")
         else:
             assert "<extra_id_0>" in source and target.startswith("<extra_id_0>")
+
+
+def test_a_bart_restores_whole_texts_with_masks_in_the_place_of_spans(tmp_path):
+    folder = make("seq2seq", tmp_path / "bart", of("seq2seq", architecture="bart", epochs=60))
+    tokenizer, model = LOADERS["seq2seq"](folder)
+    assert model.config.model_type == "bart" and tokenizer.mask_token == "<mask>"
+    report = read_json(folder / "pretraining.json", dict)
+    assert report["held_out_loss"] < report["unigram_loss"]
+    objective = _written_or_restored(tokenizer, [("", text) for text in TEXTS[:6]], of("seq2seq", architecture="bart"))
+    batch = objective.collate(objective.rows)
+    for text, source, labels in zip(TEXTS, batch["input_ids"], batch["labels"], strict=False):
+        assert tokenizer.decode(labels[labels != IGNORED]) == f"{text}<|endoftext|>"
+        assert (source == tokenizer.mask_token_id).any() and tokenizer.decode(source) != text
+
+
+@given(st.lists(st.integers(100, 200), min_size=2, max_size=80), st.integers(0, 1000))
+def test_a_mask_stands_for_a_span_of_any_length(ids, seed):
+    torch.manual_seed(seed)
+    source, target = infilled(ids, 0)
+    assert target == ids
+    left = iter(ids)  # what is shown comes in its order
+    assert all(token == 0 or token in left for token in source)
+    hidden = len(ids) - sum(token != 0 for token in source)
+    assert hidden == min(max(1, round(0.15 * len(ids))), len(ids) - 1) and 1 <= source.count(0) <= hidden
+
+
+def test_only_the_sequence_to_sequence_model_has_an_architecture():
+    with pytest.raises(ValueError, match="remove it from the others"):
+        Backbones(encoder=tiny(architecture="bart"), decoder=of("decoder"), seq2seq=of("seq2seq"))
 
 
 @given(st.lists(st.integers(100, 200), min_size=2, max_size=80), st.integers(0, 1000))

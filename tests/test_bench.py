@@ -65,6 +65,10 @@ def test_the_command_writes_a_report_with_every_comparison_and_no_path(tmp_path)
         "## 4. Classifiers",
         "## 5. Reading, splitting, auditing",
         "## 6. Training LINDA",
+        "## 7. At the paper's sizes",
+        "### Training LD-VAE",
+        "### Synthesis",
+        "### Filtering",
     ]
     for variant in (
         "plain",

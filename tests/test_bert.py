@@ -285,3 +285,37 @@ def test_prediction_rows_carry_six_digits(model):
     rows = list(predicted(bert, model[0], "test", examples(3)))
     assert [(row["id"], row["split"]) for row in rows] == [(f"x{n}", "test") for n in range(3)]
     assert all(p == round(p, 6) and 0 <= p <= 1 for row in rows for p in row["probabilities"])
+
+
+def test_mixup_mixes_states_and_labels_in_training_alone(monkeypatch, encoder):
+    """By hand: alpha 0.25 of each text and 0.75 of the next one."""
+    facts = {"settings": SETTINGS.told() | {"mixup": True}, "n_labels": 3}
+    tokenizer, backbone = load_encoder(encoder)
+    torch.manual_seed(0)
+    model = bert.build(backbone, facts)
+    rows = examples(6)
+    batch = body.collate(body.rows_of(rows, tokenizer, 32, 3), tokenizer.pad_token_id)
+    targets = batch["targets"]
+    monkeypatch.setattr(torch, "rand", lambda *size, **_: torch.full(size, 0.25))
+    monkeypatch.setattr(torch, "randperm", lambda n, **_: torch.arange(n).roll(-1))
+    model.eval()
+    scores = model.scores(batch["input_ids"], batch["attention_mask"])
+    plain = -(targets * scores[..., 1] + (1 - targets) * scores[..., 0]).mean()
+    torch.testing.assert_close(model(**batch)["loss"], plain)
+    model.train()
+    model.backbone.eval()  # without its dropout
+    states = model.states(batch["input_ids"], batch["attention_mask"])[:, 0]
+    both = 0.25 * states + 0.75 * states.roll(-1, 0)
+    weight, bias = model.heads[-1].weight, model.heads[-1].bias
+    logits = (both @ weight.T + bias).view(-1, 3, 2).log_softmax(-1)
+    labels = 0.25 * targets + 0.75 * targets.roll(-1, 0)
+    expected = -(labels * logits[..., 1] + (1 - labels) * logits[..., 0]).mean()
+    torch.testing.assert_close(model(**batch)["loss"], expected)
+
+
+def test_a_classifier_that_mixes_learns(tmp_path, encoder):
+    settings = SETTINGS.model_copy(update={"mixup": True, "epochs": 60})
+    rows = examples()
+    trained(encoder, tmp_path / "m", rows, settings, validation=rows)
+    predicted = bert.predict(tmp_path / "m", [e.text for e in rows]) > 0.5
+    assert np.mean([tuple(np.flatnonzero(row)) == e.labels for row, e in zip(predicted, rows, strict=True)]) >= 0.9

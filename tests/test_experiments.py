@@ -158,6 +158,19 @@ def test_the_largest_support_set_holds_the_others(tmp_path):
     assert planned["split"]["diagnostic+support_size=250"]["set"] == "--set sizes.support_size=250"
 
 
+def test_texts_for_the_iid_split_are_written_by_a_generator_of_its_own_and_all_are_learned_from(tmp_path):
+    cells = [{"split": ["iid", "cg"], "generator": "ls_pt"}]
+    planned = steps.plan([one(tmp_path, axes={"benchmark": "diagnostic", "seed": 5}, cells=cells)])
+    assert set(planned["train_generator"]) == {"diagnostic-iid-ls_pt-5", "diagnostic-ls_pt-5"}
+    assert planned["train_generator"]["diagnostic-iid-ls_pt-5"]["split"] == "data/iid/diagnostic"
+    written = planned["synthesize"]["diagnostic-iid-ls_pt-5"]
+    assert written["requests"] == "data/iid/diagnostic/requests.jsonl" and written["split"] == "data/iid/diagnostic"
+    assert list(planned["select"]) == ["diagnostic-ls_pt-5"]
+    learned = planned["train_classifier"]["diagnostic-iid-ls_pt-bert-5"]
+    assert learned["synthetic"] == "data/synthetic/diagnostic-iid-ls_pt-5.jsonl"
+    assert learned["train"] == "data/splits/diagnostic/iid_train.jsonl"
+
+
 def test_a_new_experiment_is_a_few_lines_of_one_file(tmp_path, capsys):
     """No DVC file changes: what the step files run over does."""
     path = tmp_path / "experiments.yaml"
@@ -293,7 +306,12 @@ WRONG = {
     "a seed that is no number": ({"cells": [{"seed": "a"}]}, "one.cells[0].seed: 'a' is not a whole number"),
     "a negative size": ({"cells": [{"support": -1}]}, "one.cells[0].support: -1 is not a whole number"),
     "texts of no generator": ({"cells": [{"texts": 5}]}, "one.cells[0]: generator none writes no texts"),
-    "iid with texts": ({"cells": [{"split": "iid", "generator": "ls_pt"}]}, "the iid split has no support set"),
+    "iid with chosen texts": (
+        {"cells": [{"split": "iid", "generator": "ls_pt", "texts": 9}]},
+        "the iid split has no support set",
+    ),
+    "random texts for requests": ({"cells": [{"generator": "linda", "options": "pairs=random"}]}, "answer no request"),
+    "a measure of iid texts": ({"measures": {"quality": {"split": "iid", "generator": "ls_pt"}}}, "quality: texts of"),
     "a ceiling without halves": ({"cells": [{"generator": "real_texts"}]}, "real_texts needs `half: [a, b]`"),
     "an oracle with another option": ({"cells": [{"generator": "oracle", "options": "left=1"}]}, "it is right=<share>"),
     "an oracle that is right too often": ({"cells": [{"generator": "oracle", "options": "right=1.5"}]}, "from 0 to 1"),

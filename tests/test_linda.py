@@ -254,6 +254,22 @@ def test_soft_labels_are_mixed_as_the_texts_were_and_sharpened(kind, trained, fo
             assert all(draft.soft_labels[label] == 1.0 for label in shared)
 
 
+def test_between_random_texts_nothing_is_asked_for(trained, folders):
+    """One text for every request, with the labels of both sources in their proportion."""
+    texts = {e.id: e for e in ROWS}
+    model = trained("bart", pairs="random", labels="soft", alpha_low=0.0, alpha_high=1.0)
+    asked = [(0, 1)] * (len(ROWS) - 1) + [(4,)]
+    assert generators.load("linda").feasible(model, asked, TASK) == [True] * len(asked)
+    drafts = drafts_of("bart", model, folders, asked)
+    assert len({draft.made_of["sources"][0] for draft in drafts.values()}) == len(drafts) > len(asked) / 2
+    for draft in drafts.values():
+        (a, b), (alpha,) = (draft.made_of[name] for name in ("sources", "alpha"))
+        assert draft.labels == texts[a if alpha >= 0.5 else b].labels
+        soft = [alpha * (y in texts[a].labels) + (1 - alpha) * (y in texts[b].labels) for y in range(len(TASK.labels))]
+        assert list(draft.soft_labels) == pytest.approx(soft, abs=1e-5)
+    assert generators.load("linda").account(model, asked, TASK, 3) == {"pairs": {"random": len(asked)}, "again": 0}
+
+
 def test_a_composition_that_no_texts_make_up_is_skipped_and_counted(folders, tmp_path):
     rows = [
         Example("a", "the sun is out", (0,)),

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compaug.generators.pairs import KINDS, Pairs
+from compaug.generators.pairs import KINDS, RANDOM, Pairs, random_pairs
 
 COMPOSITIONS = st.lists(st.sets(st.integers(0, 5), min_size=0, max_size=4).map(lambda s: tuple(sorted(s))), max_size=12)
 WANTED = st.sets(st.integers(0, 5), min_size=1, max_size=5).map(lambda s: tuple(sorted(s)))
@@ -114,6 +114,16 @@ def test_requests_of_a_composition_get_the_draws_in_their_order():
     assert [made[0], made[2], made[4]] == Pairs(rows).draw((0, 1), 3, 3)
     with_others = Pairs(rows).for_requests([(0, 1)], 3)
     assert set(with_others[0].rows) & {0, 3} and set(with_others[0].rows) & {1, 4}
+
+
+@given(st.integers(2, 40), st.integers(0, 100), st.integers(0, 9))
+def test_random_pairs_are_of_two_texts_and_every_text_comes_first_once_before_any_again(n, times, seed):
+    drawn = random_pairs(n, times, seed)
+    assert len(drawn) == times and {sources.kind for sources in drawn} <= {RANDOM}
+    assert all(a != b and {a, b} <= set(range(n)) for a, b in (sources.rows for sources in drawn))
+    uses = Counter(sources.rows[0] for sources in drawn)
+    assert all(uses[row] in (times // n, -(-times // n)) for row in range(n))
+    assert drawn == random_pairs(n, times, seed)
 
 
 def test_draws_are_even_over_pairs():

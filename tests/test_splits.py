@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from parameters import written
 
-from compaug.records import Example, InputError, Labels, read_jsonl, text_key, write_json, write_jsonl
+from compaug.records import Example, InputError, Labels, read_jsonl, read_label_sets, text_key, write_json, write_jsonl
 from compaug.splits import (
     Split,
     describe,
@@ -23,7 +23,7 @@ from compaug.splits import (
     reconstruct_compositions,
     split_corpus,
 )
-from stages import split
+from stages import iid, split
 
 ROOT = Path(__file__).parents[1]
 LABELS = Labels(tuple("abcde"), tuple("abcde"))
@@ -491,3 +491,36 @@ def test_the_aapd_test_compositions_are_completed_to_the_published_size(mirror):
     assert sum(counts[composition] for composition in choice.compositions) == 5359
     assert len(choice.reconstruction["found"]) == 5
     assert choice.reconstruction["guess"]
+
+
+# ---------------------------------------------------------------- the iid split for generators
+
+
+def iid_split(folder: Path, train: list[Example], support: list[Example]) -> Path:
+    (folder / "split").mkdir()
+    LABELS.write(folder / "split/labels.json")
+    write_jsonl(folder / "split/iid_train.jsonl", train)
+    write_jsonl(folder / "split/iid_support.jsonl", support)
+    return folder / "split"
+
+
+def test_the_iid_split_asks_for_the_label_set_of_every_training_text(tmp_path):
+    rows = [Example("a", "one", (1, 2)), Example("b", "two", ()), Example("c", "three", (0,))]
+    iid.main(["--split", str(iid_split(tmp_path, rows, [])), "--out", str(tmp_path / "iid")])
+    assert read_label_sets(tmp_path / "iid/requests.jsonl", 5) == [(1, 2), (0,)]
+    assert read_jsonl(tmp_path / "iid/train.jsonl", 5) == rows
+    assert read_jsonl(tmp_path / "iid/support.jsonl", 5) == []
+    assert Labels.read(tmp_path / "iid/labels.json") == LABELS
+
+
+@pytest.mark.parametrize(
+    ("train", "support", "said"),
+    [
+        ([Example("a", "one", ())], [], "no row has a label"),
+        ([Example("a", "one", (1,))], [Example("b", "two", (2,))], "has no support rows"),
+    ],
+)
+def test_an_iid_split_without_requests_is_one_line(tmp_path, train, support, said):
+    with pytest.raises(InputError, match=said):
+        iid.main(["--split", str(iid_split(tmp_path, train, support)), "--out", str(tmp_path / "iid")])
+    assert not (tmp_path / "iid").exists()

@@ -15,7 +15,7 @@ from compaug.evaluation import longtable, packed
 from compaug.evaluation import results as long
 from compaug.evaluation.statistics import summarise
 from compaug.records import InputError, write_json
-from compaug.reports import NOT_REPORTED, contents, entries, figures, kinds_of_errors, table_2, table_3
+from compaug.reports import NOT_REPORTED, contents, entries, figures, kinds_of_errors, linda, table_2, table_3
 from compaug.reports.entries import Entry, Table
 from stages import seeds
 from stages import tables as tables_stage
@@ -365,6 +365,21 @@ def test_coda_says_how_well_constraints_are_kept_and_what_that_is_worth(tmp_path
     assert lines["coda"]["keywords"].startswith("20.00 ") and lines["coda"]["Acc"].startswith("20.00 ")
     assert lines["coda+lexical=false"]["length"].startswith("100.00") and lines["coda"]["length"] == NOT_REPORTED
     assert lines["coda+lexical=false"]["Acc"].startswith("5.00") and lines["coda"]["fidelity"] == NOT_REPORTED
+
+
+def test_plain_augmentation_is_compared_with_no_texts_on_the_same_split(tmp_path):
+    rows, iid = [], {"experiment": "linda", "split": "iid"}
+    for metric in longtables.METRICS:
+        rows += lines(metric, (26.0, 27.0, 28.0), **iid)
+        rows += lines(metric, (29.0, 29.0, 32.0), "linda+pairs=random,labels=soft", **iid)
+        rows += lines(metric, (26.0, 26.0, 26.0), classifier="bert+mixup=true", **iid)
+        rows += lines(metric, (2.0, 3.0, 4.0), experiment="linda")
+    (table,) = linda.plain(longtables.load(longtables.reports(tmp_path, rows)))
+    found = {tuple(line[:2]): line for line in table.rows}
+    assert found["linda+pairs=random,labels=soft", "bert"][-1].ours == pytest.approx(3.0)
+    assert found["none", "bert+mixup=true"][-1].ours == pytest.approx(-1.0)
+    assert found["none", "bert"][-1] == Entry() and found["none", "bert"][3].ours == pytest.approx(27.0)
+    assert "split at random" in table.title and len(table.rows) == 3
 
 
 def test_an_experiment_of_ones_own_has_its_table(tmp_path):

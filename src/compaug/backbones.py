@@ -16,6 +16,8 @@ from pathlib import Path
 import torch
 from tokenizers import pre_tokenizers, trainers
 from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
     BertTokenizer,
     GPT2Tokenizer,
     LlamaConfig,
@@ -27,6 +29,7 @@ from transformers import (
 )
 
 from compaug import given
+from compaug.denoising import MASKED, corrupt, infilled
 from compaug.pretrained import (
     IGNORED,
     LanguageModelLoss,
@@ -41,8 +44,6 @@ Prompted = tuple[str, str]  # prompt, "" where there is none, and text
 VALIDATION = 0.05
 WARMUP = 0.06
 WEIGHT_DECAY = 0.01
-MASKED = 0.15  # share of tokens to restore; of these 80 % become [MASK], 10 % a random token, 10 % stay (BERT)
-SPAN = 3  # mean tokens of a span that T5 has to restore
 SENTINELS = 32  # marks of spans in one text
 
 
@@ -242,7 +243,7 @@ def _masked_language_model(tokenizer: BertTokenizer, texts: Sequence[Prompted], 
         quota = ((lengths - 2) * MASKED).round().clamp(min=1)  # every text has something to restore
         chosen = scores.argsort(1).argsort(1) < quota
         labels = ids.masked_fill(~chosen, IGNORED)
-        fate = torch.rand(ids.shape)
+        fate = torch.rand(ids.shape)  # 80 % become [MASK], 10 % a random token, 10 % stay (BERT)
         ids = torch.where(chosen & (fate < 0.8), tokenizer.mask_token_id, ids)
         ids = torch.where(chosen & (fate >= 0.9), torch.randint(len(tokenizer), ids.shape), ids)
         return {"input_ids": ids, "attention_mask": mask, "labels": labels}
@@ -279,29 +280,19 @@ def _causal_language_model(tokenizer: GPT2Tokenizer, texts: Sequence[Prompted], 
 
 
 def _byte_level_bpe_with_sentinels(texts: Sequence[str], spec) -> GPT2Tokenizer:
-    """The decoder's kind of tokenizer with a padding token and the marks of T5's spans."""
+    """The decoder's kind of tokenizer with a padding token and what stands for spans: T5's marks, or BART's mask."""
     tokenizer = _byte_level_bpe(texts, spec)
-    tokenizer.add_special_tokens(
-        {"pad_token": "<pad>", "additional_special_tokens": [f"<extra_id_{at}>" for at in range(SENTINELS)]}
-    )
+    bart = {"mask_token": "<mask>"}
+    t5 = {"additional_special_tokens": [f"<extra_id_{at}>" for at in range(SENTINELS)]}
+    tokenizer.add_special_tokens({"pad_token": "<pad>"} | (bart if spec.architecture == "bart" else t5))
     return tokenizer
 
 
 def _written_or_restored(tokenizer: GPT2Tokenizer, texts: Sequence[Prompted], spec) -> _Objective:
     """A text that has a prompt is written from it, as Flan-T5 has learned to; one without (all of them with `pretraining: texts`) is restored
-    as T5 does: spans of it are replaced by marks, the target holds the marks and the spans. Not both for the same text: half of the steps on
-    spans left a model of this size with neither. Gated layers as in Flan-T5; no dropout, as in the other tiny models, which see few epochs."""
-    config = T5Config(
-        **_shape(tokenizer, spec),
-        num_decoder_layers=spec.layers,
-        d_kv=spec.hidden // spec.heads,
-        d_ff=_gated(spec.hidden),
-        feed_forward_proj="gated-gelu",
-        dropout_rate=0.0,
-        decoder_start_token_id=tokenizer.pad_token_id,
-    )
+    as T5 or BART does. Not both for the same text: half of the steps on spans left a model of this size with neither."""
     end = tokenizer.eos_token_id
-    marks = tokenizer.convert_tokens_to_ids([f"<extra_id_{at}>" for at in range(SENTINELS)])
+    model, restored = _SHAPES[spec.architecture or "t5"](tokenizer, spec)
     prompts, plain = zip(*texts, strict=True)
     encoded = [tokenizer(some)["input_ids"] for some in (list(prompts), list(plain))]
     rows, longest = [], spec.max_positions - 1
@@ -311,34 +302,53 @@ def _written_or_restored(tokenizer: GPT2Tokenizer, texts: Sequence[Prompted], sp
             rows.append({"id": str(number), "length": len(ids), "prompt": prompt, "ids": ids, "targets": ids})
 
     def collate(batch: list[dict]) -> dict[str, torch.Tensor]:
-        pairs = ((row["prompt"], row["ids"]) if row["prompt"] else corrupt(row["ids"], marks) for row in batch)
+        pairs = ((row["prompt"], row["ids"]) if row["prompt"] else restored(row["ids"]) for row in batch)
         sources, targets = zip(*pairs, strict=True)
         input_ids, mask = pad([[*ids, end] for ids in sources], tokenizer.pad_token_id)
         labels, _ = pad([[*ids, end] for ids in targets], IGNORED)
         return {"input_ids": input_ids, "attention_mask": mask, "labels": labels}
 
-    model = T5ForConditionalGeneration(config)
     return _Objective(model, Seq2SeqLoss(model), rows, collate)
 
 
-def corrupt(ids: Sequence[int], marks: Sequence[int]) -> tuple[list[int], list[int]]:
-    """(source, target) of T5's objective for the tokens of a text, at least two: every span is one mark in the source, and
-    the target is the marks with their spans. Draws from torch's generator."""
-    hidden = min(max(1, round(MASKED * len(ids))), len(ids) - 1)
-    spans = min(max(1, round(hidden / SPAN)), hidden, len(ids) - hidden, len(marks))
-    source, target, at = [], [], 0
-    for mark, shown, taken in zip(marks, _parts(len(ids) - hidden, spans), _parts(hidden, spans), strict=False):
-        source += [*ids[at : at + shown], mark]
-        target += [mark, *ids[at + shown : at + shown + taken]]
-        at += shown + taken
-    return source, target
+def _t5(tokenizer: GPT2Tokenizer, spec) -> tuple[torch.nn.Module, Callable]:
+    """Gated layers as in Flan-T5; no dropout, as in the other tiny models, which see few epochs."""
+    config = T5Config(
+        **_shape(tokenizer, spec),
+        num_decoder_layers=spec.layers,
+        d_kv=spec.hidden // spec.heads,
+        d_ff=_gated(spec.hidden),
+        feed_forward_proj="gated-gelu",
+        dropout_rate=0.0,
+        decoder_start_token_id=tokenizer.pad_token_id,
+    )
+    marks = tokenizer.convert_tokens_to_ids([f"<extra_id_{at}>" for at in range(SENTINELS)])
+    return T5ForConditionalGeneration(config), lambda ids: corrupt(ids, marks)
 
 
-def _parts(total: int, count: int) -> list[int]:
-    """`total` cut into `count` random positive parts."""
-    cuts = (torch.randperm(total - 1)[: count - 1] + 1).sort().values.tolist()
-    return [high - low for low, high in zip([0, *cuts], [*cuts, total], strict=True)]
+def _bart(tokenizer: GPT2Tokenizer, spec) -> tuple[torch.nn.Module, Callable]:
+    """Learned positions, which a decoder that reads mixed states needs (LINDA): they say where a state stood. No dropout."""
+    sides = {
+        f"{side}_{what}": size
+        for side in ("encoder", "decoder")
+        for what, size in (("layers", spec.layers), ("attention_heads", spec.heads), ("ffn_dim", 4 * spec.hidden))
+    }
+    end = tokenizer.eos_token_id
+    config = BartConfig(
+        vocab_size=len(tokenizer),
+        d_model=spec.hidden,
+        max_position_embeddings=spec.max_positions,
+        dropout=0.0,
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=end,
+        eos_token_id=end,
+        decoder_start_token_id=end,
+        forced_eos_token_id=None,
+        **sides,
+    )
+    return BartForConditionalGeneration(config), lambda ids: infilled(ids, tokenizer.mask_token_id)
 
 
+_SHAPES = {"t5": _t5, "bart": _bart}
 TOKENIZERS = {"encoder": _wordpiece, "decoder": _byte_level_bpe, "seq2seq": _byte_level_bpe_with_sentinels}
 OBJECTIVES = {"encoder": _masked_language_model, "decoder": _causal_language_model, "seq2seq": _written_or_restored}

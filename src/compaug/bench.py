@@ -25,6 +25,7 @@ from types import SimpleNamespace
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.utils.flop_counter import FlopCounterMode
 
 from compaug import classifiers, decoders, params, training
 from compaug.backbones import prepare
@@ -55,24 +56,30 @@ FULL = {
 QUICK = {"n": 48, "asked": (2, 8), "filtered": (2, 32), "classified": (2, 8), "documents": 1500, "rounds": 2}
 
 
-def run(folder: Path, params_file: Path, sizes: Mapping) -> str:
-    """Every comparison; returns the report as Markdown. `folder` is an empty one for models and documents."""
-    bench = setup(folder, params_file, sizes)
+def report(bench: SimpleNamespace) -> str:
+    """Every comparison with small models, as Markdown."""
     parts = (facts, training_step, synthesis, filtering, classifying, reading, interpolating)
-    return "\n".join(part(bench) for part in parts) + "\n"
+    return "\n".join(part(bench) for part in parts)
 
 
-def in_turns(variants: Mapping[str, Callable[[], int]], rounds: int) -> dict[str, list[float]]:
+def in_turns(variants: Mapping[str, Callable[[], int]], rounds: int, warm: bool = False) -> dict[str, list[float]]:
     """Texts per second of each variant in each round; a variant returns how many texts it did.
 
-    They run A B C A B C ... so that a busy machine slows all of them; the first round is a warm-up and does not count.
+    They run A B C A B C ... so that a busy machine slows all of them; unless they are `warm`, a round that does not count comes first.
     """
     rates: dict[str, list[float]] = {name: [] for name in variants}
-    for _ in range(rounds + 1):
+    for _ in range(rounds + (not warm)):
         for name, variant in variants.items():
             start = time.perf_counter()
             rates[name].append(variant() / (time.perf_counter() - start))
-    return {name: values[1:] for name, values in rates.items()}
+    return {name: values[-rounds:] for name, values in rates.items()}
+
+
+def operations_of(variant: Callable[[], int]) -> float:
+    """Floating-point operations that a text takes, those of matrix products; the variant runs once for it."""
+    with FlopCounterMode(display=False) as counter:
+        texts = variant()
+    return counter.get_total_flops() / texts
 
 
 # ---------------------------------------------------------------- texts, small models
@@ -80,7 +87,7 @@ def in_turns(variants: Mapping[str, Callable[[], int]], rounds: int) -> dict[str
 
 def setup(folder: Path, params_file: Path, sizes: Mapping) -> SimpleNamespace:
     """What the variants share: texts of the diagnostic grammar, the small backbones of the benchmark `own`, pre-trained on them for one
-    epoch, its task and its settings of LD-VAE."""
+    epoch, its task and its settings of LD-VAE. `folder` is an empty one for models and documents."""
     settings = params.parse(params_file, BENCHMARK, "tiny")
     examples, labels = diagnostic.read({"size": sizes["n"]}, SEED)
     backbones = {role: folder / role for role in ("encoder", "decoder", "seq2seq")}
@@ -260,20 +267,43 @@ def training_variants(bench) -> dict[str, Variant]:
     }
 
 
-def training_step(bench) -> str:
-    variants = training_variants(bench)
+def training_in_turns(bench, variants: Mapping[str, Variant]) -> tuple[dict, dict, str]:
+    """Rates and operations a text of each variant, and their table."""
+    work_dir = bench.folder / "work" / "fit"
+    epochs = {name: partial(variant.epoch, work_dir) for name, variant in variants.items()}
+    operations = {name: operations_of(epoch) for name, epoch in epochs.items()}  # which warms them up
+    rates = in_turns(epochs, bench.rounds, warm=True)
+    rows = [
+        [
+            name,
+            *rated(rates[name], rates["plain"]),
+            f"{variant.tokens():.0f}",
+            f"{operations[name] / 1e6:,.0f}",
+            f"{operations[name] * median(rates[name]) / 1e9:.0f}",
+        ]
+        for name, variant in variants.items()
+    ]
+    return rates, operations, table([*RATED, "tokens a text", "MFLOP a text", "GFLOP/s"], rows)
+
+
+def losses_of(variants: Mapping[str, Variant]) -> Tensor:
+    """Of one batch, by every variant; RuntimeError where they differ by more than rounding."""
     losses = torch.stack([variant.loss() for variant in variants.values()])
     if not torch.allclose(losses, losses[0].expand_as(losses), rtol=1e-4):
         raise RuntimeError(f"the variants do not compute the same loss: {losses.tolist()}")
-    work_dir = bench.folder / "work" / "fit"
-    rates = in_turns({name: partial(v.epoch, work_dir) for name, v in variants.items()}, bench.rounds)
-    tokens = {name: variant.tokens() for name, variant in variants.items()}
-    rows = variants["+ joint encoders"].rows
-    real = mean(len(row["input_ids"]) + len(row["states"]) for row in rows)
-    table_rows = [[name, *rated(rates[name], rates["plain"]), f"{tokens[name]:.0f}"] for name in variants]
+    return losses
+
+
+def training_step(bench) -> str:
+    variants = training_variants(bench)
+    losses = losses_of(variants)
+    _, operations, rates = training_in_turns(bench, variants)
+    plain, product = variants["plain"], variants["+ joint encoders"]
+    real = mean(len(row["input_ids"]) + len(row["states"]) for row in product.rows)
+    fewer = operations["plain"] / operations["+ joint encoders"]
     return f"""## 1. Training LD-VAE
 
-{table([*RATED, "tokens a text"], table_rows)}
+{rates}
 
 `plain` does what the reference code does: every text padded to {WIDTH} tokens in encoder and decoder, the vocabulary scored at every
 position, the frozen encoder run at every step, one packed `torch.nn.GRU` per label after the other, one head after the
@@ -281,16 +311,18 @@ other. The reference's batches hold one composition each (second line), which sp
 third line on, each adds one remedy; the last is the product's own path. All run `training.fit` on batches of {BATCH} from the same
 weights, and their losses on one batch agree ({losses[0]:.5f}, largest difference {float((losses - losses[0]).abs().max()):.0e}).
 
-A text has {real:.0f} real tokens (encoder and decoder), so leaving out the padding alone would give a factor of {tokens["plain"] / real:.1f} if time were
-proportional to tokens. It is not: prefix network and label encoders cost the same with and without padding, and weigh more in small models. The
-one pass of the encoder that fills the cache is not in the rates.
+A text has {real:.0f} real tokens (encoder and decoder), so leaving out the padding alone would give a factor of {plain.tokens() / real:.1f} if time were
+proportional to tokens. It is not: prefix network and label encoders cost the same with and without padding, and weigh more in small models.
+MFLOP counts the matrix products of both passes, those of the attention where it is one kernel aside; by that arithmetic the product does
+{fewer:.1f} times less. The one pass of the encoder that fills the cache is not in the rates.
 """
 
 
 # ---------------------------------------------------------------- 2. synthesis, 3. filtering, 4. classifiers
 
 
-def synthesis(bench) -> str:
+def synthesis_in_turns(bench) -> tuple[str, str]:
+    """Table of the rates, and what to know about it."""
     (few, many), large = bench.asked, bench.synthesis.batch_size
     label_sets = first(many, (e.labels for e in bench.examples))
     texts: dict[int, list[str]] = {}
@@ -305,18 +337,24 @@ def synthesis(bench) -> str:
     variants = {"one at a time": (1, few), "batches of 10": (10, some), f"mixed batches of {large}": (large, many)}
     rates = in_turns({name: partial(generate, *sizes) for name, sizes in variants.items()}, bench.rounds)
     same = sum(a == b for a, b in zip(texts[1], texts[large], strict=False))
+    facts = f"""{words_of(texts[large]):.0f} words a text; {few}, {some} and {many} texts, loading the models included. A text depends on its request
+alone: of the first {few}, {same} are the same one at a time and in large batches (rounding may part the others)."""
+    return rates_table(rates), facts
+
+
+def synthesis(bench) -> str:
+    rates, facts = synthesis_in_turns(bench)
     return f"""## 2. Synthesis
 
-{rates_table(rates)}
+{rates}
 
-LD-VAE's own `generate` (prefix, decoding with a cache of keys and values, top-k, top-p, no repeated 2-grams), {words_of(texts[large]):.0f} words a text; requests
-of all compositions share a batch and finished rows leave it. The reference decodes batches of ten of one composition. {few}, {some} and
-{many} texts, loading the models included. A text depends on its request alone: of the first {few}, {same} are the same one at a
-time and in large batches (rounding may part the others).
+LD-VAE's own `generate` (prefix, decoding with a cache of keys and values, top-k, top-p, no repeated 2-grams). Requests of all compositions
+share a batch and finished rows leave it. The reference decodes batches of ten of one composition. {facts}
 """
 
 
-def filtering(bench) -> str:
+def filtering_in_turns(bench) -> tuple[str, str]:
+    """Table of the rates, and what to know about it."""
     few, many = bench.filtered
     some, texts = min(4 * few, many), first(many, (e.text for e in bench.examples))
     train, predict, folder = classifier(bench, "bert")
@@ -328,13 +366,19 @@ def filtering(bench) -> str:
     }
     rates = in_turns(variants, bench.rounds)
     difference = abs(predict(texts[:some], batch_size=1) - predict(texts)[:some]).max()
+    return rates_table(rates), (
+        f"{few}, {some} and {many} texts, loading the model included. The\nprobabilities of the last two differ by {difference:.0e} at most."
+    )
+
+
+def filtering(bench) -> str:
+    rates, facts = filtering_in_turns(bench)
     return f"""## 3. Filtering
 
-{rates_table(rates)}
+{rates}
 
 The reference tokenises one text, pads it to {WIDTH} tokens and classifies it (first line). The other two are the classifier's own
-`predict` with batches of one text and with its default batches; {few}, {some} and {many} texts, loading the model included. The
-probabilities of the last two differ by {difference:.0e} at most.
+`predict` with batches of one text and with its default batches; {facts}
 """
 
 

@@ -23,6 +23,8 @@ NONE = "none"  # no synthetic texts
 # In the place of synthetic texts, in no comparison: real texts of the target; texts of a known grammar, of which a share is right.
 REAL_TEXTS, ORACLE = "real_texts", "oracle"
 CEILINGS = (REAL_TEXTS, ORACLE)
+IID = "iid"  # split without compositional shift
+RANDOM = "pairs=random"  # in options: texts that answer no request
 TINY = "tiny"  # the scale that names leave out
 DECODINGS = (
     "threshold",
@@ -83,9 +85,13 @@ class Cell:
         return _joined(_varied(self.models, support=self.label_support), self.seed)
 
     @property
+    def _iid(self) -> str:
+        return IID if self.split == IID else ""
+
+    @property
     def generator_name(self) -> str:
         varied = _varied(self.generator, self.options, self.text_subset, support=self.text_support)
-        return _joined(self.models, varied, self.seed)
+        return _joined(self.models, self._iid, varied, self.seed)
 
     @property
     def generator_words(self) -> str:
@@ -110,7 +116,7 @@ class Cell:
 
     @property
     def synthetic_name(self) -> str:
-        return _joined(self.models, self.generator_words, self.seed)
+        return _joined(self.models, self._iid, self.generator_words, self.seed)
 
     @property
     def selected_name(self) -> str:
@@ -120,10 +126,9 @@ class Cell:
     @property
     def name(self) -> str:
         """Of the trained classifier and of its predictions."""
-        iid = "iid" if self.split == "iid" else ""
         texts = f"texts={self.texts}" if self.texts is not None else ""
         parts = (self.generator_words, self.selection, texts, self.classifier_words)
-        return _joined(self.models, iid, *parts, self.seed, self.half)
+        return _joined(self.models, self._iid, *parts, self.seed, self.half)
 
     def columns(self) -> dict[str, str | int]:
         """What the long table says of it."""
@@ -191,6 +196,8 @@ def _experiment(path: Path, name: str, block: object) -> Experiment:
             raise InputError(f"{where}.measures: unknown {measure!r}; choose from {', '.join(MEASURES)}")
         products = axes if isinstance(axes, list) else [axes or {}]  # one product, or several
         measured = [cell for some in products for cell in expand(some, f"{where}.measures.{measure}")]
+        if any(cell.split == IID for cell in measured):
+            raise InputError(f"{where}.measures.{measure}: texts of the compositional split alone are measured")
         measures[measure] = tuple(dict.fromkeys(measured))
     return Experiment(name, block["title"], tuple(dict.fromkeys(cells)), decodings, measures, on_request)
 
@@ -236,7 +243,7 @@ def _checked(cell: Cell, where: str) -> Cell:
     for name, number in numbers.items():
         if type(number) is not int and not (number is None and name != "seed") or (number or 0) < 0:
             raise InputError(f"{where}.{name}: {number!r} is not a whole number of 0 or more")
-    if cell.split not in ("cg", "iid"):
+    if cell.split not in ("cg", IID):
         raise InputError(f"{where}.split: {cell.split!r}; it is cg or iid")
     if cell.half not in HALVES:
         raise InputError(f"{where}.half: {cell.half!r}; it is a, b or empty")
@@ -246,12 +253,14 @@ def _checked(cell: Cell, where: str) -> Cell:
     if cell.generator == ORACLE:
         _check_oracle(cell, where)
     paced = PACED in str(cell.training)
-    if (cell.subset or paced) and cell.split == "iid":
+    if (cell.subset or paced) and cell.split == IID:
         raise InputError(f"{where}: there is no data map of the iid split; leave subset and pacing out")
     if paced and (cell.generator in CEILINGS or cell.support is not None):
         raise InputError(f"{where}: no data map has these texts; leave pacing out, or support and {cell.generator}")
-    if cell.split == "iid" and (cell.generator != NONE or cell.half or cell.support is not None):
-        raise InputError(f"{where}: the iid split has no support set and no synthetic texts; use generator none alone")
+    if cell.split == IID:
+        _check_iid(cell, where)
+    elif RANDOM in cell.options.split(","):
+        raise InputError(f"{where}: texts between random ones answer no request; use {RANDOM} with `split: iid`")
     if cell.generator == REAL_TEXTS and not cell.half:
         raise InputError(f"{where}: real_texts needs `half: [a, b]`, the halves of the test set")
     for name in ("split_options", "options", "selection", "subset", "text_subset", "training"):
@@ -259,6 +268,23 @@ def _checked(cell: Cell, where: str) -> Cell:
         if not isinstance(value, str) or any(part.count("=") != 1 for part in value.split(",") if value):
             raise InputError(f"{where}.{name}: {value!r}; write key=value, several joined by commas")
     return cell
+
+
+def _check_iid(cell: Cell, where: str) -> None:
+    chosen = (
+        cell.selection,
+        cell.half,
+        cell.text_subset,
+        cell.texts,
+        cell.label_support,
+        cell.text_support,
+        cell.support,
+    )
+    if cell.generator in CEILINGS or any(part not in ("", None) for part in chosen) or PACED in cell.options:
+        raise InputError(
+            f"{where}: the iid split has no support set, and the classifier learns from all synthetic texts; vary generator, options and "
+            "training alone"
+        )
 
 
 def _check_oracle(cell: Cell, where: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from compaug import classifiers, generators, named
 from compaug.cartography import REGIONS
-from compaug.experiments import NONE, OF_GENERATORS, ORACLE, PACED, REAL_TEXTS, Cell, Experiment
+from compaug.experiments import IID, NONE, OF_GENERATORS, ORACLE, PACED, REAL_TEXTS, Cell, Experiment
 from compaug.params import FILTER
 
 OF_TEXTS = {
@@ -26,6 +26,7 @@ FOLDER = {  # step of grid/ that holds each kind of stage
     "audit": "corpus",
     "gold": "corpus",
     "supports": "corpus",
+    "iid": "corpus",
     "ceiling": "corpus",
     "mixture": "corpus",
     "settings": "corpus",
@@ -108,6 +109,13 @@ def _add_larger(steps: Steps, entry: dict[str, object]) -> None:
     steps["audit"][larger] = common
 
 
+def _add_iid(steps: Steps, cell: Cell) -> str:
+    """The iid split as a generator reads one.  # its folder"""
+    _add_corpus(steps, cell)
+    steps["iid"][cell.corpus] = {"corpus": cell.corpus}
+    return f"data/iid/{cell.corpus}"
+
+
 def _common(cell: Cell) -> dict[str, object]:
     """What all stages on a model say."""
     return {
@@ -156,6 +164,8 @@ def _add_texts(steps: Steps, cell: Cell) -> str:
         steps["mixture"][cell.selected_name] = entry
         return f"data/mixtures/{cell.selected_name}.jsonl"
     synthetic = _add_written(steps, cell)
+    if cell.split == IID:
+        return f"{synthetic}.jsonl"  # all of them: nothing was asked for that a filter could look for
     _add_backbones(steps, cell, "encoder")
     steps["train_filter"][f"{cell.models}-{cell.seed}"] = _common(cell)
     chosen = {"synthetic": synthetic, "map": f"{synthetic}.jsonl", "set": _set("selection", cell.selection)}
@@ -169,7 +179,8 @@ def _add_texts(steps: Steps, cell: Cell) -> str:
 def _add_written(steps: Steps, cell: Cell) -> str:
     """Generator and all its texts.  # their file, without its suffix"""
     common = _common(cell) | {"generator": cell.generator}
-    split = _add_supports(steps, cell, cell.text_support)
+    iid = cell.split == IID
+    split = _add_iid(steps, cell) if iid else _add_supports(steps, cell, cell.text_support)
     common |= _opened(steps, cell)
     more = {"split": split, "map": split, "set": _set(f"generators.{cell.generator}", cell.options)}
     if cell.text_subset:
@@ -180,7 +191,8 @@ def _add_written(steps: Steps, cell: Cell) -> str:
         more["map"] = _add_generator_map(steps, cell, split)
         more["set"] = f"{more['set']} --map {more['map']}"
     steps["train_generator"][cell.generator_name] = common | more
-    requests = {"requests": _add_requests(steps, cell), "model": f"models/generator/{cell.generator_name}"}
+    asked = f"{split}/requests.jsonl" if iid else _add_requests(steps, cell)
+    requests = {"requests": asked, "model": f"models/generator/{cell.generator_name}"}
     steps["synthesize"][cell.synthetic_name] = common | {"split": split} | requests
     return f"data/synthetic/{cell.synthetic_name}"
 
@@ -215,7 +227,7 @@ def _add_classifier(steps: Steps, cell: Cell) -> None:
     backbone, *_ = _add_backbones(steps, cell, *named.roles_of(classifiers, cell.classifier)[:1])
     entry = _common(cell) | {"classifier": cell.classifier, "backbone": backbone}
     entry["requests"] = _add_requests(steps, replace(cell, label_support=None))
-    part = "iid_" if cell.split == "iid" else ""
+    part = "iid_" if cell.split == IID else ""
     entry |= {name: f"{split}/{part}{name}.jsonl" for name in ("train", "support")}
     entry["inputs"] = f"{split}/{part}test_inputs.jsonl"
     if "seen_test=" in cell.split_options:
@@ -264,7 +276,7 @@ def _add_quality(steps: Steps, cell: Cell) -> None:
 
 def _add_judge(steps: Steps, cell: Cell) -> None:
     """Read by a classifier that has seen every composition: that of the iid split."""
-    judge = Cell(cell.benchmark, cell.seed, cell.scale, cell.split_options, split="iid")
+    judge = Cell(cell.benchmark, cell.seed, cell.scale, cell.split_options, split=IID)
     _add_classifier(steps, judge)
     _add_texts(steps, cell)
     common = _common(cell) | {"generator": cell.generator}

@@ -38,6 +38,7 @@ class Backbone(Block):
     lr: Rate | None = None
     batch_size: Positive | None = None
     pretraining: Literal["prompted", "texts"] | None = None  # of a decoder and a sequence-to-sequence model
+    architecture: Annotated[Literal["t5", "bart"] | None, LATER] = None  # of a sequence-to-sequence model; None: t5
     cased: Annotated[bool | None, LATER] = None  # of an encoder: its tokens keep case and accents; without it ü is u
 
     @model_validator(mode="after")
@@ -52,7 +53,7 @@ class Backbone(Block):
             if key not in needed[self.kind] and getattr(self, key) is not None:
                 kinds = " and ".join(kind for kind, keys in needed.items() if key in keys)
                 raise ValueError(f"`{key}` belongs to kind {kinds}, not to {self.kind}; remove it")
-        for key in ("pretraining", "cased"):
+        for key in ("pretraining", "cased", "architecture"):
             if self.kind != "tiny" and getattr(self, key):
                 raise ValueError(f"`{key}` belongs to kind tiny, not to {self.kind}; remove it")
         if self.kind == "tiny" and self.hidden % self.heads:
@@ -72,6 +73,8 @@ class Backbones(Block):
                 raise ValueError(f"{role}: `cased` is the encoder's, all others keep every character; remove it")
             if getattr(self, role).kind == "tiny" and not getattr(self, role).pretraining:
                 raise ValueError(f"{role}: kind tiny needs `pretraining`: prompted (each text after its P(y)) or texts")
+        if self.encoder.architecture or self.decoder.architecture:
+            raise ValueError("`architecture` is the sequence-to-sequence model's; remove it from the others")
         if self.encoder.pretraining:
             raise ValueError("encoder: `pretraining` is the decoder's and the sequence-to-sequence model's; remove it")
         return self

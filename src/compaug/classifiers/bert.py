@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from compaug.classifiers import body
 
@@ -19,9 +20,27 @@ ROLES = ("encoder",)
 def build(encoder: nn.Module, facts: Mapping) -> body.BertClassifier:
     settings = facts["settings"]
     middle = body.prediction_head(encoder.config) if settings.get("prediction_head") else ()
-    return body.BertClassifier(
-        encoder, facts["n_labels"], settings["head_hidden"], settings["dropout"], settings["pool"], middle
-    )
+    made = Mixed if settings.get("mixup") else body.BertClassifier
+    return made(encoder, facts["n_labels"], settings["head_hidden"], settings["dropout"], settings["pool"], middle)
+
+
+class Mixed(body.BertClassifier):
+    """Sentence-embedding mixup (spec linda section 5, the article's baseline): in training, the state of every text is mixed with that
+    of another one of its batch, with alpha ~ U(0, 1), and their labels alike."""
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:
+        if not self.training:
+            return super().forward(input_ids, attention_mask, targets)
+        states = body.POOLS[self.pool](self.states(input_ids, attention_mask), attention_mask)  # [B, H]
+        alpha = torch.rand(len(states), 1, device=states.device)
+        other = torch.randperm(len(states), device=states.device)
+        scores = self.heads(mixed(states, states[other], alpha)).view(-1, self.n_labels, 2).float()
+        return body.two_way_loss(scores.log_softmax(-1), mixed(targets, targets[other], alpha))
+
+
+def mixed(first: Tensor, second: Tensor, alpha: Tensor) -> Tensor:
+    """alpha first + (1 - alpha) second."""
+    return alpha * first + (1 - alpha) * second
 
 
 train = partial(body.train, "bert", build)

@@ -260,11 +260,16 @@ class BertClassifier(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:
         """Mean cross-entropy over labels and batch; `targets` [B, n_labels] in [0, 1], soft ones as a two-way distribution."""
-        absent, present = self.scores(input_ids, attention_mask).unbind(-1)
-        return {"loss": -(targets * present + (1 - targets) * absent).mean()}
+        return two_way_loss(self.scores(input_ids, attention_mask), targets)
 
     def probabilities(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         return self.scores(input_ids, attention_mask)[..., 1].exp()
+
+
+def two_way_loss(scores: Tensor, targets: Tensor) -> dict[str, Tensor]:
+    """Mean cross-entropy of the two-way log-probabilities `scores` [B, n_labels, 2]."""
+    absent, present = scores.unbind(-1)
+    return {"loss": -(targets * present + (1 - targets) * absent).mean()}
 
 
 def _of_cls(states: Tensor, attention_mask: Tensor) -> Tensor:

@@ -64,6 +64,9 @@ class Bert(Pooled):
     """Spec section 10.1."""
 
     head_hidden: Count
+    mixup: Annotated[bool | None, LATER] = (
+        None  # learns from states of two texts that are mixed, and their labels alike
+    )
     prediction_head: Annotated[bool | None, LATER] = (
         None  # ModernBERT's own head before the labels' heads: transformers opens it
     )

@@ -134,6 +134,7 @@ def reporting(root: Path) -> Iterator[list[Group]]:
                 larger,
                 _step("supports", "out/supports", "--split lab/larger --like lab/split --sizes 0 50 100"),
             ],
+            [raw, split, _step("iid", "out/iid", "--split lab/split")],
             [_step("compaug inspect", "out/said.txt", TABLE)],
             [raw, seen, _step("ceiling", "out/ceiling", "--split lab/seen")],
             [raw, split, _last(mixture)],

@@ -2,7 +2,8 @@
 
 For a requested composition it takes two real texts that make it up and writes one between them; its labels are the composition, or those
 of the two texts in the proportion in which they were mixed. With three or more labels and no such pair it goes over three texts. Which texts
-these are depends also on how many requests before want the same composition, for no choice is made twice before all were made.
+these are depends also on how many requests before want the same composition, for no choice is made twice before all were made. With
+pairs of `random` texts the request counts for nothing: plain augmentation, one more text for every request.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from compaug.generators import interpolation, soft_labels
 from compaug.generators.controls import examples_of
-from compaug.generators.pairs import KINDS, Pairs, Sources
+from compaug.generators.pairs import KINDS, RANDOM, Pairs, Sources, random_pairs
 from compaug.records import Draft, Example, sub_seed
 
 ROLES = ("seq2seq",)
@@ -82,8 +83,11 @@ def _drafts(params, examples, chosen, alphas, text_of, requests, n_labels) -> It
             shares = soft_labels.mixed(shares_of(weights), [examples[row].labels for row in rows], n_labels)
             sharp = soft_labels.sharpened_labels(shares, params.sharpening)
             soft = tuple(round(value, soft_labels.DIGITS) for value in sharp.tolist())
+        labels = tuple(requests[number])
+        if kind == RANDOM:  # nothing was asked for: those of the text that weighs more
+            labels = examples[rows[0] if weights[0] >= 0.5 else rows[1]].labels
         made_of = {"sources": [examples[row].id for row in rows], "alpha": list(weights), "pair": kind}
-        yield Draft(number, text_of[number], tuple(requests[number]), soft, made_of)
+        yield Draft(number, text_of[number], labels, soft, made_of)
 
 
 def shares_of(alphas: Sequence[float]) -> list[float]:
@@ -107,6 +111,8 @@ def _chosen(
     facts, task = interpolation.facts_of(model_dir, task)
     params = SimpleNamespace(**facts["params"])
     examples = interpolation.written(examples_of(model_dir, task), task)
+    if params.pairs == RANDOM:
+        return params, examples, random_pairs(len(examples), len(requests), sub_seed(seed, "sources"))
     pairs = Pairs([example.labels for example in examples], params.pairs)
     return params, examples, pairs.for_requests(requests, sub_seed(seed, "sources"))
 
@@ -114,6 +120,8 @@ def _chosen(
 def feasible(model_dir: Path, requests: Sequence[Sequence[int]], task) -> list[bool]:
     """Which label sets some texts make up."""
     facts, task = interpolation.facts_of(model_dir, task)
+    if facts["params"]["pairs"] == RANDOM:
+        return [True] * len(requests)
     pairs = Pairs([e.labels for e in examples_of(model_dir, task)], facts["params"]["pairs"])
     return [bool(pairs.groups(tuple(sorted(request)))[0]) for request in requests]
 
@@ -123,4 +131,5 @@ def account(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int)
     _, _, chosen = _chosen(model_dir, requests, task, seed)
     kinds = Counter(sources.kind for sources in chosen if sources)
     uses = Counter(sources.rows for sources in chosen if sources)
-    return {"pairs": {kind: kinds[kind] for kind in KINDS}, "again": uses.total() - len(uses)}
+    known = (RANDOM,) if kinds[RANDOM] else KINDS
+    return {"pairs": {kind: kinds[kind] for kind in known}, "again": uses.total() - len(uses)}

@@ -17,6 +17,7 @@ import numpy as np
 from compaug.records import sub_seed
 
 KINDS = ("union", "same", "chain", "superset")  # of pairs, in the order in which they are tried; see `FINDERS`
+RANDOM = "random"  # whatever the composition: plain augmentation
 LEAST_CHAINED = 3  # labels of a composition that three texts may make up
 
 Composition = tuple[int, ...]
@@ -29,6 +30,14 @@ class Sources:
 
     rows: tuple[int, ...]
     kind: str
+
+
+def random_pairs(n: int, times: int, seed: int) -> list[Sources]:
+    """So many pairs of two different of n rows: every row is the first of a pair before any is again, and its partner is drawn."""
+    rng = np.random.default_rng(sub_seed(seed, "random pairs"))
+    first = np.array([row for _ in range(-(-times // n)) for row in rng.permutation(n)], dtype=int)[:times]
+    second = (first + rng.integers(1, n, size=times)) % n
+    return [Sources(rows, RANDOM) for rows in zip(first.tolist(), second.tolist(), strict=True)]
 
 
 class Pairs:

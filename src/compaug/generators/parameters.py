@@ -122,7 +122,7 @@ class Linda(TrainedGenerator):
     alpha_for: Literal["pair", "batch"]
     reduction: Literal["mean", "sum"]
     sigma: Annotated[float, Field(gt=0.01, le=100)]
-    pairs: Literal["union", "same"]
+    pairs: Literal["union", "same", "random"]
     alpha_low: Annotated[float, Field(ge=0, le=1)]
     alpha_high: Annotated[float, Field(ge=0, le=1)]
     labels: Literal["hard_union", "soft"]

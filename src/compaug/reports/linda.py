@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from compaug.evaluation.longtable import summaries
+from compaug.evaluation.longtable import difference, pick, summaries
 from compaug.evaluation.statistics import Summary
-from compaug.reports import figures
-from compaug.reports.entries import Figure, Table
+from compaug.reports import METRICS, figures
+from compaug.reports.entries import Entry, Figure, Table, entry
 from compaug.reports.queries import Results
 
 TITLE = "LINDA: texts between two texts"
@@ -37,6 +37,11 @@ MEASURES = {
     "prefers the first": "prefers_a",
     "both texts": "mass",
 }
+PLAIN = (
+    "As many synthetic texts as training texts, and none is filtered: each training text once more, or texts between two that were drawn at random. "
+    "`mixup` writes no text: it mixes the states of texts, and their labels, while the classifier learns."
+)
+IID, BY = "iid", ("generator", "classifier")
 CURVES = ("precision_a", "precision_b", "similarity_a", "similarity_b")
 
 
@@ -53,6 +58,21 @@ def tables(results: Results) -> list[Table]:
         lines.sort(key=lambda line: results.rank(line[0]))
         shown = rows[rows["metric"].str.startswith("between_")]
         made.append(Table(benchmark, results.setting(shown), ["generator", "alpha", *MEASURES], lines))
+    return made + plain(results)
+
+
+def plain(results: Results) -> list[Table]:
+    """Plain augmentation: what more texts, and mixed states, are worth without compositional shift."""
+    made = []
+    columns = {words: (IID, metric) for metric, words in METRICS.items()}
+    for _, benchmark, rows in results.of(EXPERIMENT, decoding="threshold", split=IID):
+        acc = pick(rows, metric="acc")
+        lines = results.lines(rows, BY, columns)
+        for line in lines:
+            own, none = (pick(acc, **dict(zip(BY, cell, strict=True))) for cell in (line[:2], ("none", "bert")))
+            line.append(Entry() if own.equals(none) else entry(difference(own, none), sign=True))
+        title = f"{benchmark}: plain augmentation, training and test split at random"
+        made.append(Table(title, f"{results.setting(rows)} {PLAIN}", [*BY, *columns, "Acc over none"], lines))
     return made
 
 
