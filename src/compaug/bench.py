@@ -53,7 +53,7 @@ FULL = {
     "documents": 120_000,
     "rounds": 3,
 }
-QUICK = {"n": 48, "asked": (2, 8), "filtered": (2, 32), "classified": (2, 8), "documents": 1500, "rounds": 2}
+QUICK = {"n": 48, "asked": (2, 8), "filtered": (2, 32), "classified": (2, 8), "documents": 1500, "rounds": 1}
 
 
 def report(bench: SimpleNamespace) -> str:
