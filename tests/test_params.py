@@ -195,6 +195,10 @@ MISTAKES = {
         {"generators.ld_vae.latnet": 3},
         "generators.ld_vae.latnet: unknown key; did you mean 'latent'?",
     ),
+    "a key of another block": (
+        {"classifiers.sgm": {"mixup": True}},
+        "classifiers.sgm.mixup: unknown key; another block has it, this one does not: remove it",
+    ),
     "a misspelt block": ({"selektion": {}}, "selektion: unknown key; did you mean 'selection'?"),
     "a misspelt key for a required one": (
         {"run.benchmark": ..., "run.benchmrak": "diagnostic"},

@@ -327,7 +327,7 @@ def _t5(tokenizer: GPT2Tokenizer, spec) -> tuple[torch.nn.Module, Callable]:
 
 
 def _bart(tokenizer: GPT2Tokenizer, spec) -> tuple[torch.nn.Module, Callable]:
-    """Learned positions, which a decoder that reads mixed states needs (LINDA): they say where a state stood. No dropout."""
+    """Learned positions, so that a state says where it stood, which T5's relative ones do not. No dropout."""
     sides = {
         f"{side}_{what}": size
         for side in ("encoder", "decoder")

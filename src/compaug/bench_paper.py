@@ -100,8 +100,8 @@ def report(small: SimpleNamespace, sizes: Mapping) -> str:
     return f"""## 7. At the paper's sizes
 
 Encoder and decoder have the shapes of BERT-base and GPT-2 ({shape["layers"]} layers of {shape["hidden"]}; {shape["words"]:,} and {shape["tokens"]:,} tokens) and random weights; settings
-of `{BENCHMARK}` at the scale `paper`. Texts and variants are those of sections 1 to 3; {made.rounds} rounds after
-the warm-up.
+of `{BENCHMARK}` at the scale `paper`. Texts and variants are those of sections 1 to 3, in {made.rounds}
+round{"s" * (made.rounds > 1)} after the warm-up.
 
 ### Training LD-VAE
 

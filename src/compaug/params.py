@@ -396,7 +396,9 @@ def _checked(schema: type[Block], values: Any, at: tuple = ()) -> Any:
         problem = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")  # a typo explains a missing key
     key, given = at + problem["loc"], problem["input"]
     if problem["type"] == "extra_forbidden":
-        raise _Wrong(key, "unknown key" + (_near(key[-1], _known_keys()) or "; remove it"))
+        known = _known_keys()
+        elsewhere = "; another block has it, this one does not: remove it" if key[-1] in known else ""
+        raise _Wrong(key, "unknown key" + (elsewhere or _near(key[-1], known) or "; remove it"))
     if problem["type"] == "missing" or given is None:
         what = "required key is missing" if problem["type"] == "missing" else "no value"
         raise _Wrong(key, f"{what}; give it one in params.yaml, the corpus's file or {SCALES}")

@@ -31,11 +31,11 @@ class Mixed(body.BertClassifier):
     def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:
         if not self.training:
             return super().forward(input_ids, attention_mask, targets)
-        states = body.POOLS[self.pool](self.states(input_ids, attention_mask), attention_mask)  # [B, H]
+        states = self.text_state(input_ids, attention_mask)  # [B, H]
         alpha = torch.rand(len(states), 1, device=states.device)
         other = torch.randperm(len(states), device=states.device)
-        scores = self.heads(mixed(states, states[other], alpha)).view(-1, self.n_labels, 2).float()
-        return body.two_way_loss(scores.log_softmax(-1), mixed(targets, targets[other], alpha))
+        scores = self.scores_of(mixed(states, states[other], alpha))
+        return body.two_way_loss(scores, mixed(targets, targets[other], alpha))
 
 
 def mixed(first: Tensor, second: Tensor, alpha: Tensor) -> Tensor:

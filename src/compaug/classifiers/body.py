@@ -255,8 +255,15 @@ class BertClassifier(nn.Module):
 
     def scores(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Two-way log-probabilities, absent then present.  # [B, n_labels, 2]"""
-        states = self.states(input_ids, attention_mask)
-        return self.heads(POOLS[self.pool](states, attention_mask)).view(-1, self.n_labels, 2).float().log_softmax(-1)
+        return self.scores_of(self.text_state(input_ids, attention_mask))
+
+    def text_state(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """The one state of each text.  # [B, H]"""
+        return POOLS[self.pool](self.states(input_ids, attention_mask), attention_mask)
+
+    def scores_of(self, text_state: Tensor) -> Tensor:
+        """`scores` from the texts' states [B, H]."""
+        return self.heads(text_state).view(-1, self.n_labels, 2).float().log_softmax(-1)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:
         """Mean cross-entropy over labels and batch; `targets` [B, n_labels] in [0, 1], soft ones as a two-way distribution."""
