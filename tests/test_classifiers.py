@@ -458,6 +458,16 @@ def test_sentences_are_written_in_label_order_and_read_back(encoder):
     assert model.tokenizer.decode(model.written([0, 2])) == "it says sunny clearly [SSEP] it says shiver clearly </s>"
 
 
+def test_another_separator_takes_its_place_in_what_is_written_and_read(encoder):
+    model = clp(encoder, separator=";")
+    assert model.between == model.tokenizer(";", add_special_tokens=False)["input_ids"]
+    assert model.read("it says sunny clearly ; it says shiver clearly") == ([0, 2], 0)
+    assert model.read("it says sunny clearly [SSEP] it says shiver clearly") == ([], 1)
+    for separator in ("says", "Sunny", " "):
+        with pytest.raises(InputError, match=r"t5_clp\.separator: .* is inside '.*'.*set another one"):
+            clp(encoder, separator=separator)
+
+
 @pytest.mark.parametrize(
     ("answer", "labels", "unparsed"),
     [

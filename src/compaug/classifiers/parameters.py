@@ -118,6 +118,7 @@ class T5Clp(Classifier):
 
     template: Words
     empty_word: Words
+    separator: Annotated[Words | None, LATER] = None  # None: the paper's [SSEP]
     contrast: Annotated[float, Field(ge=0, le=1)]
     tau: Annotated[float, Field(gt=0)]
     beams: Positive

@@ -18,7 +18,7 @@ from compaug.pretrained import IGNORED, BaseModelOutput, load_seq2seq, pad
 from compaug.records import InputError
 
 ROLES = ("seq2seq",)
-SEPARATOR = "[SSEP]"
+SEPARATOR = "[SSEP]"  # between two sentences, where the settings name nothing else
 THRESHOLD = 0.5  # of a soft target: a sentence is written or it is not
 SMALL = 0.01  # in the logarithm of L_con
 
@@ -37,6 +37,13 @@ class T5Clp(nn.Module):
             )
         if settings["template"].count("{label}") != 1:
             raise InputError("classifiers.t5_clp.template must contain {label} exactly once")
+        self.separator = (settings.get("separator") or SEPARATOR).strip()
+        for words in (settings["template"], settings["empty_word"], *self.phrases):
+            if _plain(self.separator) in _plain(words):
+                raise InputError(
+                    f"classifiers.t5_clp.separator: {self.separator!r} is inside {words!r}, so answers could not be cut at it; "
+                    "set another one"
+                )
         self.labels = nn.Parameter(torch.randn(n_labels, backbone.config.d_model))  # E
         self.register_buffer("never", (torch.tensor(facts["pairs"]) == 0).fill_diagonal_(False))  # no row has both
 
@@ -46,7 +53,7 @@ class T5Clp(nn.Module):
         self.tokenizer = tokenizer
         encoded = tokenizer([template.replace("{label}", word) for word in words], add_special_tokens=False)
         *self.sentences, self.empty = encoded["input_ids"]
-        self.between = tokenizer(f" {SEPARATOR} ", add_special_tokens=False)["input_ids"]
+        self.between = tokenizer(f" {self.separator} ", add_special_tokens=False)["input_ids"]
         before, after = (re.escape(_plain(part)) for part in template.split("{label}"))
         self.pattern = re.compile(f"{before}(.*?){after}")
         self.label_of = {_plain(phrase): label for label, phrase in enumerate(self.phrases)}
@@ -75,7 +82,7 @@ class T5Clp(nn.Module):
     def read(self, answer: str) -> tuple[list[int], int]:
         """(labels, pieces that are no sentence about a label) of a written answer; with `strict` one such piece empties the set."""
         labels, unparsed = [], 0
-        for piece in _plain(answer).split(_plain(SEPARATOR)):
+        for piece in _plain(answer).split(_plain(self.separator)):
             match = self.pattern.fullmatch(piece.strip())
             if match is None or match[1].strip() not in self.label_of:
                 unparsed += 1
