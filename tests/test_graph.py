@@ -38,6 +38,8 @@ HEAVY = {  # script: its fingerprint
     "train_generator": "train_generator-{generator}",
     "synthesize": "synthesize-{generator}",
     "select": "select",
+    "folds": "folds",
+    "mixture": "mixture",
     "train_classifier": "classifier-{classifier}",
     "quality": "quality",
     "judge": "judge",

@@ -382,6 +382,21 @@ def test_plain_augmentation_is_compared_with_no_texts_on_the_same_split(tmp_path
     assert "split at random" in table.title and len(table.rows) == 3
 
 
+def test_the_scales_of_an_experiment_are_tables_of_their_own(tmp_path):
+    """A mean over two models is none of anything."""
+    rows = lines("acc", (1.0, 2.0, 3.0), experiment="mine") + lines(
+        "acc", (4.0, 5.0, 6.0), experiment="mine", scale="bart"
+    )
+    rows += lines("acc", (7.0, 8.0, 9.0), experiment="larger", scale="pretrained")  # its only one
+    gained = [gain(3.0, "ls_pt", experiment="mine", scale="bart")]
+    folder = longtables.reports(tmp_path / "reports", rows, gained)
+    titles = [table.title for table in contents.tables("other_experiments", longtables.load(folder))]
+    assert titles == ["larger: diagnostic", "mine: diagnostic", "mine: diagnostic+bart"]
+    shown = [next(iter(rows_of("other_experiments", folder, title).values()))["Acc"] for title in titles]
+    assert [words.split()[0] for words in shown] == ["8.00", "2.00", "5.00"]
+    assert longtables.load(folder).gains["benchmark"].tolist() == ["diagnostic+bart"]
+
+
 def test_an_experiment_of_ones_own_has_its_table(tmp_path):
     at = {"experiment": "mine"}
     rows = [row for metric in longtables.METRICS for row in lines(metric, (1.0, 2.0, 3.0), "nearest", **at)]

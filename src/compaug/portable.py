@@ -4,7 +4,8 @@ Importing `compaug` imports this module first. It sets the environment whatever 
 vectorised sum adds its terms, and so its last digits, depends on the width of the vectors and on the number of threads; training turns
 last digits into other models. AVX2 is what every x86-64 CPU of the last ten years has, and for models of this size it is as fast as AVX-512.
 
-What is left: on Intel, MKL chooses kernels by vendor. COMPAUG_MKL=COMPATIBLE makes all vendors equal, and is about 1.7 times slower.
+What is left: on Intel, MKL chooses kernels by vendor. `python -m stages.as_amd COMMAND` makes it choose AMD's; COMPAUG_MKL=COMPATIBLE makes all vendors
+equal where that cannot be done, in digits of its own, and is about 1.7 times slower.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ import pandas as pd
 from compaug import shapes
 from compaug.evaluation import gains, packed, results
 from compaug.evaluation.statistics import Summary, summarise
+from compaug.experiments import TINY
 from compaug.records import InputError, digest, read_json
 
 pd.set_option(
@@ -37,7 +38,8 @@ OPTIONAL = gains.TESTS[1:]  # one seed has no spread, and not every gain has bot
 
 def read(reports: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Long table, gains and confusions, each with the column `commit`, "" for current rows. The archive's rows of an experiment go when it has
-    current ones of the same corpus, whatever differs behind its plus sign. InputError names the file and line that is wrong."""
+    current ones of the same corpus, whatever differs behind its plus sign. Where an experiment has a corpus at several scales, these are benchmarks
+    of their own, `diagnostic+bart`. InputError names the file and line that is wrong."""
     archive = reports / "archive"
     kept = read_json(path, shapes.Provenances) if (path := archive / "provenance.json").exists() else {}
     known, made = None, []
@@ -49,12 +51,25 @@ def read(reports: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
             raise InputError(f"{path}: names no commit for {min(missing)}, of which {archive / name} has rows")
         old = old.assign(commit=[kept[experiment]["commit"] for experiment in old["experiment"]])
         made.append(pd.concat([new.assign(commit=""), old], ignore_index=True))
+    made = _scales_apart(made)
     return _folded(made[0]), made[1], made[2]
 
 
 def _corpora(frame: pd.DataFrame) -> pd.MultiIndex:
     """Experiment and corpus of every row."""
     return pd.MultiIndex.from_arrays([frame["experiment"], frame["benchmark"].str.split("+").str[0]])
+
+
+def _scales_apart(frames: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
+    """A mean over cells of different models is none of anything."""
+    keys = ["experiment", "benchmark"]
+    scales = frames[0].groupby(keys)["scale"].nunique()
+    several = scales[scales > 1].index
+    made = []
+    for frame in frames:
+        apart = pd.MultiIndex.from_frame(frame[keys]).isin(several) & (frame["scale"] != TINY)
+        made.append(frame.assign(benchmark=frame["benchmark"].where(~apart, frame["benchmark"] + "+" + frame["scale"])))
+    return made
 
 
 def _folded(frame: pd.DataFrame) -> pd.DataFrame:

@@ -61,6 +61,8 @@ def names() -> list[str]:
         "map_classifier",
         *(f"map_generator-{name}" for name in made if _keeps_dynamics(name)),
         "select",
+        "folds",
+        "mixture",
         "quality",
         "judge",
         "representations",
@@ -126,6 +128,15 @@ def select(model: str, out: str, *more: str) -> Step:
     argv = f"""--synthetic {SPLIT}/synthetic.jsonl --filter {model} --labels {SPLIT}/labels.json
         --train {SPLIT}/train.jsonl {SPLIT}/support.jsonl --seed {SEED}"""
     return _step("select", out, f"{_method('classifier', READER)} {argv}", more)
+
+
+def folds(out: str) -> Step:
+    return _step("folds", out, f"--split {SPLIT} --synthetic {SPLIT}/synthetic.jsonl --seed {SEED}")
+
+
+def mixture(out: str, right: float) -> Step:
+    argv = f"--benchmark toy --split {SPLIT} --compositions {REQUESTS} --right {right} --seed {SEED}"
+    return _step("mixture", out, argv)
 
 
 def map_classifier(out: str) -> Step:
@@ -247,6 +258,14 @@ def _select(toys: Toys) -> Variants:
     }
 
 
+def _folds(toys: Toys) -> Variants:
+    return {"default": [folds("out/folds")]}
+
+
+def _mixture(toys: Toys) -> Variants:
+    return {"default": [mixture("out/run.jsonl", 1)], "right=0.5": [mixture("out/run.jsonl", 0.5)]}
+
+
 def _quality(toys: Toys) -> Variants:
     return {"default": [quality("out/run.json")]}
 
@@ -310,6 +329,8 @@ STAGES = {
     "train_generator": _train_generator,
     "synthesize": _synthesize,
     "select": _select,
+    "folds": _folds,
+    "mixture": _mixture,
     "quality": _quality,
     "judge": _judge,
     "representations": _representations,

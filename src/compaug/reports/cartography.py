@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import pandas as pd
 
-from compaug.evaluation.longtable import difference, pick
+from compaug.evaluation.longtable import pick
 from compaug.evaluation.statistics import summarise
 from compaug.experiments import NONE
-from compaug.reports import METRICS, figures
-from compaug.reports.entries import Entry, Figure, Table, entry
-from compaug.reports.queries import UNSEEN, Results
+from compaug.reports import figures
+from compaug.reports.entries import Entry, Figure, Table
+from compaug.reports.queries import Results
+from compaug.reports.variations import Over, compared, named, plain
 
 TITLE = "Cartography: which texts to learn from, and in which order"
 EXPERIMENT = "cartography"
@@ -34,39 +35,39 @@ STATISTICS = {  # of a region: words above its column
     "synthetic": "synthetic, %",
     **{name: name for name in NUMBERS},
 }
-Over = Mapping[str, Callable[[str], str | None]]  # column -> of a row's name the name of what it is compared with
 
 
 def tables(results: Results) -> list[Table]:
+    table = partial(compared, order=_order, words=_words)
     made = []
     for _, benchmark, rows in results.of(EXPERIMENT):
         rows = pick(rows, decoding=("threshold", "any"), split="unseen")
         real = pick(rows, generator=NONE)
-        subsets = _named(real, "classifier", "bert", lambda word: "region=" in word)
-        over: Over = {"over all": _plain("all of D_train"), "over random": _random_twin}
-        made += _table(results, f"{benchmark}: subsets of D_train", "texts", subsets, "all of D_train", over)
+        subsets = named(real, "classifier", "bert", lambda word: "region=" in word)
+        over: Over = {"over all": plain("all of D_train"), "over random": _random_twin}
+        made += table(results, f"{benchmark}: subsets of D_train", "texts", subsets, "all of D_train", over)
         over = {f"over {ALL_STEPS}": lambda name: None if ALL_STEPS in name or "early" in name else ALL_STEPS}
         for generator, own in _by_generator(rows):
-            paced = _named(own, "classifier", "bert", lambda word: "pacing=" in word)
+            paced = named(own, "classifier", "bert", lambda word: "pacing=" in word)
             title = f"{benchmark}: curricula of the classifier, {_texts_of(generator)}"
             if paced["name"].str.contains("pacing").any():
-                made += _table(results, title, "order", paced, "no curriculum, early stopping", over)
+                made += table(results, title, "order", paced, "no curriculum, early stopping", over)
         for generator, own in _by_generator(pick(rows, classifier="bert")):
             chosen = own.assign(name=own["selection"].replace("top_k", "filter"))
             chosen = chosen[~chosen["name"].str.contains("texts=")]
             over = {
-                "over filter": _plain("filter"),
+                "over filter": plain("filter"),
                 "over random": lambda name: None if name == "mode=random" else "mode=random",
             }
             title = f"{benchmark}: what is kept of the texts of {generator}"
             if chosen["name"].nunique() > 1:
-                made += _table(results, title, "rule", chosen, "filter", over, {"fidelity": "fidelity_kept"})
+                made += table(results, title, "rule", chosen, "filter", over, {"fidelity": "fidelity_kept"})
         varied = pick(rows, classifier="bert", selection="top_k")
         for generator in sorted({name.partition("+")[0] for name in varied["generator"] if "+" in name}):
-            own = _named(varied, "generator", generator, lambda word: "region=" in word or "pacing=" in word)
-            over = {"over all": _plain("all of D_cg, early stopping"), "over random or pacing=all": _generator_twin}
+            own = named(varied, "generator", generator, lambda word: "region=" in word or "pacing=" in word)
+            over = {"over all": plain("all of D_cg, early stopping"), "over random or pacing=all": _generator_twin}
             title = f"{benchmark}: what {generator} learns from, and in which order"
-            made += _table(
+            made += table(
                 results, title, "texts", own, "all of D_cg, early stopping", over, {"fidelity": "fidelity_kept"}
             )
     return made + _regions(results)
@@ -82,17 +83,6 @@ def _texts_of(generator: str) -> str:
     return "no synthetic texts" if generator == NONE else f"kept texts of {generator}"
 
 
-def _named(rows: pd.DataFrame, column: str, default: str, wanted: Callable[[str], bool]) -> pd.DataFrame:
-    """Rows whose `column` is the default or a wanted variation of it, under the name of the variation; "" is the default."""
-    kept = rows[column].map(lambda word: word == default or (word.startswith(f"{default}+") and wanted(word)))
-    rows = pick(rows[kept], selection="top_k")
-    return rows.assign(name=rows[column].str.removeprefix(default).str.removeprefix("+"))
-
-
-def _plain(default: str) -> Callable[[str], str | None]:
-    return lambda name: None if name == default else default
-
-
 def _random_twin(name: str) -> str | None:
     """The random subset of the same size."""
     region, _, ratio = name.partition(",")
@@ -103,34 +93,6 @@ def _random_twin(name: str) -> str | None:
 def _generator_twin(name: str) -> str | None:
     twin = RANDOM if name.startswith("region=") else ALL_STEPS if name.startswith("pacing=") else None
     return None if name == twin else twin
-
-
-def _table(
-    results: Results,
-    title: str,
-    what: str,
-    rows: pd.DataFrame,
-    default: str,
-    over: Over,
-    more: Mapping[str, str] | None = None,
-) -> list[Table]:
-    """A row for every name, the default first; its metrics, and its Acc over what `over` says."""
-    rows = rows.assign(name=rows["name"].replace("", default))
-    if rows.empty:
-        return []
-    acc = pick(rows, metric="acc", decoding="threshold")
-    columns = UNSEEN | {words: ("unseen", metric) for words, metric in (more or {}).items()}
-    wanted = [*METRICS, *(more or {}).values()]
-    found = results.entries(pick(rows, metric=wanted), ["name"], columns)
-    lines = []
-    for (name,), entries in sorted(found.items(), key=lambda item: (item[0][0] != default, *_order(item[0][0]))):
-        gains = []
-        for twin in over.values():
-            other = twin(name)
-            pair = [pick(acc, name=one) for one in (name, other)] if other else []
-            gains.append(entry(difference(*pair) if pair and len(pair[1]) else None, sign=True))
-        lines.append([_words(name), *entries, *gains])
-    return [Table(title, results.setting(rows), [what, *columns, *over], lines)]
 
 
 def _order(name: str) -> tuple:

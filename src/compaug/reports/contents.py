@@ -35,6 +35,7 @@ NAMES += (
     "cartography",
     "parsing",
     "slu",
+    "mixout",
     "metric_study",
     "departures",
     "other_experiments",

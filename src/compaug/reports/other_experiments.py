@@ -21,6 +21,7 @@ ELSEWHERE = (
     "ablations",
     "pretrained",
     "cartography",
+    "mixout",
     "metrics",
 )  # and all that choose a prior
 VARIED = ("split", "generator", "selection", "classifier", "decoding")

@@ -1,0 +1,56 @@
+"""Tables of one method under variations of it: each with its metrics on new combinations, and its Acc over others, paired by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pandas as pd
+
+from compaug.evaluation.longtable import difference, pick
+from compaug.reports import METRICS
+from compaug.reports.entries import Table, entry
+from compaug.reports.queries import UNSEEN, Results
+
+Over = Mapping[str, Callable[[str], str | None]]  # column -> of a variation's name the name of what it is compared with
+
+
+def named(rows: pd.DataFrame, column: str, default: str, wanted: Callable[[str], bool]) -> pd.DataFrame:
+    """Rows whose `column` is the default or a wanted variation of it, under the name of the variation; "" is the default."""
+    kept = rows[column].map(lambda word: word == default or (word.startswith(f"{default}+") and wanted(word)))
+    rows = pick(rows[kept], selection="top_k")
+    return rows.assign(name=rows[column].str.removeprefix(default).str.removeprefix("+"))
+
+
+def plain(default: str) -> Callable[[str], str | None]:
+    """All are compared with the default."""
+    return lambda name: None if name == default else default
+
+
+def compared(
+    results: Results,
+    title: str,
+    what: str,
+    rows: pd.DataFrame,
+    default: str,
+    over: Over,
+    more: Mapping[str, str] | None = None,
+    order: Callable[[str], tuple] = lambda name: (name,),
+    words: Callable[[str], str] = str,
+) -> list[Table]:
+    """A row for every name, the default first, then in their `order`; its metrics, `more` of them by column, and its Acc over what `over` says."""
+    rows = rows.assign(name=rows["name"].replace("", default))
+    if rows.empty:
+        return []
+    acc = pick(rows, metric="acc", decoding="threshold")
+    columns = UNSEEN | {shown: ("unseen", metric) for shown, metric in (more or {}).items()}
+    wanted = [*METRICS, *(more or {}).values()]
+    found = results.entries(pick(rows, metric=wanted), ["name"], columns)
+    lines = []
+    for (name,), entries in sorted(found.items(), key=lambda item: (item[0][0] != default, *order(item[0][0]))):
+        gains = []
+        for twin in over.values():
+            other = twin(name)
+            pair = [pick(acc, name=one) for one in (name, other)] if other else []
+            gains.append(entry(difference(*pair) if pair and len(pair[1]) else None, sign=True))
+        lines.append([words(name), *entries, *gains])
+    return [Table(title, results.setting(rows), [what, *columns, *over], lines)]
