@@ -24,7 +24,8 @@ def tables(results: Results) -> list[Table]:
     over: Over = {"over dropout": plain(DROPOUT), "over neither": plain(OFF)}
     for _, benchmark, rows in results.of(EXPERIMENT):
         rows = pick(rows, decoding=("threshold", "any"), split="unseen")
-        for generator, own in rows.groupby("generator"):
+        for generator in results.ordered(rows["generator"]):
+            own = pick(rows, generator=generator)
             varied = named(own, "classifier", "bert", lambda word: "mixout=" in word or OFF in word)
             texts = "no synthetic texts" if generator == NONE else f"kept texts of {generator}"
             if varied["name"].nunique() > 1:
