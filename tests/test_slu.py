@@ -283,7 +283,7 @@ def test_lora_begins_as_the_decoder_and_merges_into_it(folders):
 def test_the_writer_learns_to_write_what_can_be_read(folders, in_a_temporary_folder):
     """From a decoder that has seen the marks: LoRA cannot teach it tokens."""
     settings = WRITER.model_copy(
-        update={"epochs": 60, "lr": 0.02, "lora": 16, "each": 4, "mode": "words", "temperature": 0.3}
+        update={"epochs": 200, "lr": 0.01, "lora": 16, "each": 4, "mode": "words", "temperature": 0.3}
     )
     rows, language = utterances(), writer.language_of(NAMES)
     tokenizer, model = load_decoder(folders["decoder"])
