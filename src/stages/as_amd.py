@@ -3,7 +3,7 @@
 python -m stages.as_amd make repro
 
 Linux and the CPU must be able to trap the instruction that says what the CPU is; a C compiler makes the small library that answers it
-(compaug/as_amd.c), once, into .venv. Nothing else changes, so it is as fast as without. An AMD CPU runs the command as it is.
+(compaug/as_amd.c), once, into .venv. AMD's kernels are about a seventh slower there. An AMD CPU runs the command as it is.
 """
 
 from __future__ import annotations
