@@ -92,7 +92,7 @@ def test_keywords_length_and_pattern_are_those_of_the_source(folders):
         for label, keywords in one.asked.keywords.items():
             source = next(some for some in sources if label in some.labels)
             most = -(-lexical.n_keywords(source.text) // len(request))
-            assert 1 <= len(keywords) <= most and set(keywords) <= set(lexical.ngrams(source.text))
+            assert keywords and len(keywords) <= most and set(keywords) <= set(lexical.ngrams(source.text))
         mean = sum(lengths.n_words(source.text) for source in sources) / len(sources)
         spread = lengths.spread([example.text for example in examples() if example.labels])
         assert one.asked.length == lengths.paper(mean, spread)
@@ -181,7 +181,11 @@ def test_concepts_to_avoid_belong_to_labels_that_are_not_wanted(folders):
     of = [{concept.name for concept in some} for some in model._concepts]
     for wanted in ((0, 1), (2,)):
         found = {concept.name for concept in model.concepts(wanted)}
-        assert 1 <= len(found) <= 3 and found <= set().union(*(of[label] for label in range(4) if label not in wanted))
+        assert (
+            found
+            and len(found) <= 3
+            and found <= set().union(*(of[label] for label in range(4) if label not in wanted))
+        )
 
 
 SWITCHES = {

@@ -202,7 +202,7 @@ def test_what_is_on_request_is_planned_when_it_is_asked_for_and_stays(tmp_path, 
 
     def seeds(*names: str, keep: bool = False) -> set[str]:
         planning.write(names, keep, tmp_path, path)
-        found = read_yaml(tmp_path / "classifier/cells.yaml")["train_classifier"]
+        found = read_yaml(tmp_path / "controls/cells.yaml")["train_classifier"]
         return {name.rpartition("-")[2] for name in found}
 
     def parsers() -> int:
@@ -226,7 +226,7 @@ def test_targets_are_stages_of_the_graph():
         for target in steps.targets(experiment):
             file, _, stage = target.partition(":")
             kind, _, name = stage.partition("@")
-            assert name in planned[kind] and file == f"grid/{steps.FOLDER[kind]}/dvc.yaml"
+            assert name in planned[kind] and file == f"grid/{steps.folder(kind, name)}/dvc.yaml"
             assert kind in yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"]
 
 

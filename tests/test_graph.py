@@ -31,6 +31,7 @@ FILES = (
     "repair/dvc.yaml",
     "reports/dvc.yaml",
 )
+CONTROLS = f"grid/{steps.CONTROLS}/dvc.yaml"
 HEAVY = {  # script: its fingerprint
     "backbones": "backbones-{role}",
     "train_filter": "classifier-{classifier}",
@@ -85,7 +86,10 @@ def test_each_kind_of_stage_stands_once_in_the_root_cell_in_the_grid_and_in_what
         assert set(definitions[file]) == set(others.get(file, definitions[file]))
         for kind, stage in definitions[file].items():
             assert stage["foreach"] == f"${{{kind}}}"
-            assert file in others or file == f"grid/{steps.FOLDER[kind]}/dvc.yaml"
+            assert file in others or file in {f"grid/{steps.FOLDER[kind]}/dvc.yaml", CONTROLS}
+    assert (
+        definitions[CONTROLS] == definitions["grid/classifier/dvc.yaml"]
+    )  # one definition, in two folders, so that no lock is over 1 MB
 
 
 def test_the_grid_runs_over_what_the_experiments_ask_for_that_have_results(tmp_path, monkeypatch):
@@ -100,7 +104,7 @@ def test_the_grid_runs_over_what_the_experiments_ask_for_that_have_results(tmp_p
 
 def test_the_grid_runs_the_stages_of_the_root_on_its_own_coordinates():
     twins = {stage.script: stage for stage in root()}
-    cells = {f"grid/{folder}/dvc.yaml" for folder in steps.FOLDER.values()}
+    cells = {f"grid/{folder}/dvc.yaml" for folder in steps.FOLDER.values()} | {CONTROLS}
     for stage in stages():
         if (twin := twins.get(stage.script)) and stage.file in cells:
             allowed = {"set", "texts", "map", "backbone", "backbones", "generator", "classifier"}

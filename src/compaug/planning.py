@@ -60,9 +60,11 @@ def write(
 
 
 def _by_folder(planned: Kinds) -> dict[str, Kinds]:
-    made: dict[str, dict] = {}
+    made: dict[str, dict] = {steps.CONTROLS: {"train_classifier": {}}}
     for kind, at in steps.FOLDER.items():
-        made.setdefault(at, {})[kind] = planned[kind]
+        made.setdefault(at, {})[kind] = {}
+        for name, entry in planned[kind].items():
+            made[steps.folder(kind, name)][kind][name] = entry
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -49,9 +50,18 @@ FOLDER = {  # step of grid/ that holds each kind of stage
 }
 
 
+# Cells whose texts, if they have any, no generator wrote: half of all classifiers, in a folder of their own, for a lock of them all is over 1 MB.
+CONTROLS, WITHOUT_GENERATOR = "controls", re.compile(rf"-({NONE}|oversample|shuffled|{ORACLE}|{REAL_TEXTS})[-+]")
+
+
+def folder(kind: str, name: str) -> str:
+    """The step of grid/ that has that stage."""
+    return CONTROLS if kind == "train_classifier" and WITHOUT_GENERATOR.search(name) else FOLDER[kind]
+
+
 def address(kind: str, name: str) -> str:
     """What DVC calls that stage."""
-    return f"grid/{FOLDER[kind]}/dvc.yaml:{kind}@{name}"
+    return f"grid/{folder(kind, name)}/dvc.yaml:{kind}@{name}"
 
 
 def targets(experiment: Experiment) -> list[str]:
