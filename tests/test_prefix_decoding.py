@@ -44,7 +44,7 @@ def without_cache(decoder, rows_of, label_set, max_length=40):
     made = prefix.place(rows_of([0], index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     while len(ids) < max_length:
         with torch.no_grad():
-            logits = model(torch.tensor([ids]), past_key_values=decoders.prefix_cache(made, model.config)).logits
+            logits = model(torch.tensor([ids]), past_key_values=decoders.prefix_cache(made, model)).logits
         if (token := int(logits[0, -1].argmax())) == tokenizer.eos_token_id:
             break
         ids.append(token)
@@ -61,7 +61,7 @@ def test_keys_and_values_of_real_tokens_as_prefix_equal_reading_the_tokens(decod
             for layer in model(ids[:, :4], use_cache=True).past_key_values.layers
         ]
         rows = torch.stack(head).permute(2, 4, 0, 1, 3, 5).flatten(2)  # [B, P, Shape.row]
-        rest = model(ids[:, 4:], past_key_values=decoders.prefix_cache(rows, model.config)).logits
+        rest = model(ids[:, 4:], past_key_values=decoders.prefix_cache(rows, model)).logits
     torch.testing.assert_close(rest, whole.logits[:, 4:])
 
 
@@ -96,7 +96,7 @@ def test_no_text_is_longer_than_the_cap_with_its_prompt(decoder, rows_of):
     made = prefix.place(rows_of(None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     cap = max(map(len, prompts)) + 2
     tokens = sampling.sample_tokens(
-        decoders.Step(model, decoders.prefix_cache(made, model.config), index["prefix_mask"]),
+        decoders.Step(model, decoders.prefix_cache(made, model), index["prefix_mask"]),
         prompts,
         torch.full((6, cap), 0.5),
         tokenizer.eos_token_id,
@@ -118,7 +118,7 @@ def test_no_two_gram_occurs_twice_in_prompt_and_text(decoder, rows_of):
     index = prefix.pairs([(0,)], LENGTH)
     made = prefix.place(rows_of(None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     options = synthesis(no_repeat_ngram=2)
-    step = decoders.Step(model, decoders.prefix_cache(made, model.config), index["prefix_mask"])
+    step = decoders.Step(model, decoders.prefix_cache(made, model), index["prefix_mask"])
     (new,) = sampling.sample_tokens(step, prompts, torch.full((1, 40), 0.5), 0, options)
     start = len(prompts[0]) - 1
     ids = prompts[0] + new

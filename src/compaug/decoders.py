@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from compaug.pretrained import BaseModelOutput, DynamicCache, EncoderDecoderCache, PreTrainedModel
+from compaug.pretrained import BaseModelOutput, DynamicCache, EncoderDecoderCache, PreTrainedModel, frozen
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,11 @@ def shape(config) -> Shape:
     return Shape(config.num_hidden_layers, heads, head, config.hidden_size, config.max_position_embeddings)
 
 
-def prefix_cache(prefix: Tensor, config) -> DynamicCache:
-    """Keys and values of every layer from a prefix [B, P, Shape.row]."""
+def prefix_cache(prefix: Tensor, model: PreTrainedModel) -> DynamicCache:
+    """Keys and values of every layer from a prefix [B, P, Shape.row], in bfloat16 if the model is."""
     batch, width, _ = prefix.shape
-    of = shape(config)
+    of = shape(model.config)
+    prefix = prefix.to(model.dtype) if model.dtype == torch.bfloat16 else prefix
     keys_values = prefix.view(batch, width, of.layers, 2, of.heads, of.head).permute(2, 3, 0, 4, 1, 5)
     return DynamicCache((keys, values) for keys, values in keys_values)  # each [B, heads, P, head]
 
@@ -57,7 +58,7 @@ class PrefixDecoder(nn.Module):
 
     def __init__(self, model: PreTrainedModel) -> None:
         super().__init__()
-        self.model = model.requires_grad_(False).eval()
+        self.model = frozen(model)
 
     def train(self, mode: bool = True) -> PrefixDecoder:
         return super().train(False)
@@ -85,7 +86,7 @@ class PrefixDecoder(nn.Module):
             input_ids,
             attention_mask=mask,
             position_ids=positions(mask)[:, prefix_mask.shape[1] :],
-            past_key_values=prefix_cache(prefix, self.model.config),
+            past_key_values=prefix_cache(prefix, self.model),
             use_cache=True,
         ).last_hidden_state  # [B, T, H]
         return self.model.get_output_embeddings()(states.flatten(0, 1)[predicts]).float()

@@ -29,7 +29,7 @@ from transformers.utils import logging
 
 from compaug import shapes
 from compaug.records import InputError, read_json
-from compaug.training import batches_by_length
+from compaug.training import batches_by_length, device, reduced
 
 __all__ = ["BaseModelOutput", "DynamicCache", "EncoderDecoderCache", "PreTrainedModel"]  # for others
 
@@ -108,6 +108,18 @@ def load_decoder(folder: Path | str):
             block.mlp.act = torch.nn.GELU(approximate="tanh")
     model.generation_config.pad_token_id = tokenizer.pad_token_id
     return tokenizer, model
+
+
+def frozen(model: PreTrainedModel) -> PreTrainedModel:
+    """The model on this machine's device, with nothing of it to be trained and its dropout off. Where a CPU computes in bfloat16 its weights
+    are turned once (autocast, which a GPU leaves them to, would do so at every call), and attention is spelled out: torch's kernel for it
+    takes longer backwards than all matrix products together."""
+    where = device()
+    model = model.to(where).requires_grad_(False).eval()
+    if where.type == "cpu" and reduced(where):
+        model.set_attn_implementation("eager")
+        model.to(torch.bfloat16)
+    return model
 
 
 def load_seq2seq(folder: Path | str):

@@ -20,7 +20,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from compaug.records import sub_seed
-from compaug.training import batches_by_length, device
+from compaug.training import batches_by_length, device, reduced
 
 
 class Step(Protocol):
@@ -58,9 +58,8 @@ def sample_texts(
 
 @contextlib.contextmanager
 def inference(where: torch.device) -> Iterator[None]:
-    """Without gradients, and in bfloat16 on a GPU that has it."""
-    bf16 = where.type == "cuda" and torch.cuda.is_bf16_supported()
-    with torch.inference_mode(), torch.autocast(where.type, torch.bfloat16, enabled=bf16):
+    """Without gradients, and in bfloat16 where `training.reduced` says so."""
+    with torch.inference_mode(), torch.autocast(where.type, torch.bfloat16, enabled=reduced(where)):
         yield
 
 

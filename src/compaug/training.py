@@ -25,7 +25,7 @@ from accelerate import Accelerator, DistributedDataParallelKwargs
 from accelerate.utils import send_to_device
 from tqdm import tqdm
 
-from compaug import curricula
+from compaug import curricula, portable
 from compaug.records import InputError, atomic_path, digest, sub_seed
 
 CHECKPOINTS = Path(".checkpoints")  # outside every DVC output: DVC empties a stage's outputs before it runs
@@ -92,6 +92,14 @@ def seed_everything(seed: int) -> None:
 
 def device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def reduced(where: torch.device) -> bool:
+    """Whether models compute in bfloat16 on that device: a GPU that has it, and a CPU that has it where COMPAUG_CPU=native asks for its
+    own instructions. Weights that are trained, losses and probabilities stay in float32."""
+    if where.type == "cuda":
+        return torch.cuda.is_bf16_supported()
+    return portable.native() and torch.cpu._is_avx512_bf16_supported()  # every CPU with AMX has it too
 
 
 def batches_by_length(
@@ -244,8 +252,8 @@ def fit(
     if not train_rows:
         raise TrainingError(f"{description}: there is nothing to train on")
     accelerator = Accelerator(
-        # On a CPU: full precision unless `accelerate launch` or ACCELERATE_MIXED_PRECISION says otherwise.
-        mixed_precision="bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else None,
+        # Otherwise full precision, unless `accelerate launch` or ACCELERATE_MIXED_PRECISION says something else.
+        mixed_precision="bf16" if reduced(device()) else None,
         kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],  # label encoders not in a batch
     )
     seed_everything(seed)

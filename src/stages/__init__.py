@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from compaug import shapes
+from compaug import portable, shapes
 from compaug.records import InputError, check_file, check_folder, read_json, write_json
 
 COSTS = Path(".costs")  # seconds, versions and devices: never in a DVC output, because they differ at every run
@@ -149,7 +149,9 @@ def read_cost(file: Path) -> dict:
 
 def _device() -> str:
     torch = sys.modules.get("torch")  # a stage that did not need torch ran on the CPU
-    return torch.cuda.get_device_name() if torch and torch.cuda.is_available() else "cpu"
+    if torch and torch.cuda.is_available():
+        return torch.cuda.get_device_name()
+    return "cpu with its own instructions" if portable.native() else "cpu"
 
 
 def run(main: Callable[[], None]) -> None:

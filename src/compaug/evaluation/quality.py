@@ -94,13 +94,13 @@ def perplexity(prompts: Sequence[str], texts: Sequence[str], decoder: Path) -> f
     import torch
 
     from compaug.decoders import shape
-    from compaug.pretrained import load_decoder, pad
+    from compaug.pretrained import frozen, load_decoder, pad
     from compaug.training import batches_by_length, device
 
     if not texts:
         return None
     tokenizer, model = load_decoder(decoder)
-    model.to(device())
+    frozen(model)
     end, limit = tokenizer.eos_token_id, shape(model.config).positions
     heads = tokenizer(list(prompts))["input_ids"]
     ids = [

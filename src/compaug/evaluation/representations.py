@@ -130,7 +130,7 @@ def decoder_states(
             input_ids,
             attention_mask=mask,
             position_ids=decoders.positions(mask)[:, index["prefix_mask"].shape[1] :],
-            past_key_values=decoders.prefix_cache(rows, decoder.config),
+            past_key_values=decoders.prefix_cache(rows, decoder),
             use_cache=True,
         ).last_hidden_state  # [B, T, H]
 

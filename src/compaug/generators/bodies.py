@@ -147,5 +147,5 @@ class PrefixBody(nn.Module):
 
     def begin(self, mixed: Tensor, mask: Tensor) -> tuple[decoders.Step, list[int]]:
         model = self.decoder.model
-        read = decoders.prefix_cache(self.prefix(mixed), model.config)
+        read = decoders.prefix_cache(self.prefix(mixed), model)
         return decoders.Step(model, read, mask), [self.tokenizer.eos_token_id]

@@ -23,7 +23,7 @@ from compaug.decoders import PrefixDecoder
 from compaug.dynamics import Dynamics
 from compaug.generators import teacher_forcing
 from compaug.generators.examples import check_prompts, one_each, training_examples
-from compaug.pretrained import PreTrainedModel, load_decoder, load_tensors, pad, say_cut
+from compaug.pretrained import PreTrainedModel, frozen, load_decoder, load_tensors, pad, say_cut
 from compaug.records import (
     Draft,
     Example,
@@ -259,7 +259,7 @@ def generate_texts(
     if not label_sets:
         return []
     where = device()
-    decoder = decoder.to(where).eval()
+    decoder = frozen(decoder)
     prompt_ids = tokenizer(list(prompts), add_special_tokens=False)["input_ids"]
     check_prompts(prompt_ids, synthesis.max_length)
     check_positions(decoder.config, label_sets, prefix_length, synthesis.max_length)
@@ -269,7 +269,7 @@ def generate_texts(
         index = {name: tensor.to(where) for name, tensor in index.items()}
         rows = rows_of(requests, index)
         prefix = place(rows, index["pair_row"], index["pair_slot"], index["prefix_mask"])
-        read = decoders.prefix_cache(prefix, decoder.config)
+        read = decoders.prefix_cache(prefix, decoder)
         return decoders.Step(decoder, read, index["prefix_mask"]), [prompt_ids[i] for i in requests]
 
     lengths = [len(labels) * prefix_length + len(ids) for labels, ids in zip(label_sets, prompt_ids, strict=True)]

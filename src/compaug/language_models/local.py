@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from compaug import decoders, sampling
 from compaug.language_models.answers import is_kept, keep
-from compaug.pretrained import DynamicCache, load_decoder
+from compaug.pretrained import DynamicCache, frozen, load_decoder
 from compaug.records import InputError, file_digest, sub_seed
 from compaug.training import device
 
@@ -32,7 +32,7 @@ def answer(requests: Sequence[Mapping], decoder: Path, store: Path, batch_size: 
     if others := {request["model"] for request in requests} - {own}:
         raise InputError(f"{decoder}: is {own}, but {min(others)} was to be asked; train the generator again")
     tokenizer, model = load_decoder(decoder)
-    model.to(device())
+    frozen(model)
     rows = [(request, _prompt(tokenizer, request)) for request in requests]
     for request, ids in rows:
         if len(ids) + request["max_tokens"] > (room := decoders.shape(model.config).positions):
@@ -107,7 +107,7 @@ def _read(model, prompts: Sequence[list[int]]) -> tuple[DynamicCache, Tensor]:
     where = device()
     mask = torch.zeros(len(prompts), longest, dtype=torch.long, device=where)
     empty = (len(prompts), of.heads, longest, of.head)
-    keys_values = [tuple(torch.zeros(empty, device=where) for _ in "kv") for _ in range(of.layers)]
+    keys_values = [tuple(torch.zeros(empty, dtype=model.dtype, device=where) for _ in "kv") for _ in range(of.layers)]
     at = 0
     for ids, same in groupby(prompts):
         rows = slice(at, at := at + len(list(same)))
