@@ -73,6 +73,10 @@ def test_provenance_adds_up_an_experiments_stages_and_names_the_commit_of_its_nu
     made = provenance_of(tmp_path)["small"]
     # eight classifiers as the one that was timed, the decoder as the encoder; of the other kinds none was ever timed
     assert (made["stages"], made["timed"], made["seconds"]) == (10, 3, 8 * 10 + 2 * 6)
+    head, _, small, everything = (tmp_path / "costs.md").read_text().splitlines()
+    assert "core-hours" in head
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in (small, everything)]
+    assert cells == [[name, "10", "3", "0.0"] for name in ("small", "all of them")]
     assert made["hardware"] == ["2 cores (x86_64), cpu, torch 2"] and len(made["commit"]) >= 7
 
     mine = longtables.lines("acc", (1.0, 2.0, 3.0), experiment="mine")  # not committed yet, and in no experiment's file

@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from compaug import experiments, shapes, steps
-from compaug.records import InputError, read_json, read_yaml, write_json
+from compaug.records import InputError, read_json, read_yaml, write_json, write_text
+from compaug.reports import markdown_table
 from stages import COSTS, cost_file, parser, read_cost, run
 
 
@@ -32,16 +33,17 @@ def main(argv: list[str] | None = None) -> None:
     frame = longtable.read(args.reports)[0]
     every = experiments.read(args.experiments)
     sorts |= timed(outputs, args.costs)
-    made = {}
+    made, stages_of = {}, {}
     for name, rows in longtable.pick(frame, commit="").groupby("experiment"):
         before, digest = kept.get(name, {}), longtable.digest_of(rows)
         commit = before["commit"] if before.get("digest") == digest else commit_of(args.reports / longtable.LONG)
         made_by = steps.plan([every[name]]) if name in every else {}
-        stages = [f"{kind}@{key}" for kind, keys in made_by.items() for key in keys]
-        made[name] = before | cost_of_stages(stages, sorts) | {"commit": commit, "digest": digest}
+        stages_of[name] = [f"{kind}@{key}" for kind, keys in made_by.items() for key in keys]
+        made[name] = before | cost_of_stages(stages_of[name], sorts) | {"commit": commit, "digest": digest}
     if not made:
         raise InputError(f"{args.reports / longtable.LONG}: no result; `make grid EXPERIMENT=small` makes the first")
     write_json(seconds, dict(sorted(sorts.items())))
+    write_text(args.out.with_name("costs.md"), table(stages_of, sorts))
     write_json(args.out, made)
     print(f"{args.out}: {', '.join(made)}")
 
@@ -56,6 +58,16 @@ def outputs_of(locks: Sequence[Path]) -> dict[str, tuple[str, ...]]:
         except (KeyError, TypeError, AttributeError):
             raise InputError(f"{lock}: not a lock file of DVC; restore it with `git checkout`") from None
     return found
+
+
+def table(stages_of: Mapping[str, Sequence[str]], sorts: Mapping[str, Mapping]) -> str:
+    """Core-hours of every experiment and of all of them together, which share stages."""
+    every = stages_of | {"all of them": list(dict.fromkeys(stage for stages in stages_of.values() for stage in stages))}
+    costs = {name: cost for name, stages in every.items() if (cost := cost_of_stages(stages, sorts))}
+    rows = [[name, cost["stages"], cost["timed"], f"{cost['seconds'] / 3600:.1f}"] for name, cost in costs.items()]
+    return (
+        markdown_table(["experiment", "stages that take time", "of a sort that was timed", "core-hours"], rows) + "\n"
+    )
 
 
 def timed(outputs: Mapping[str, Sequence[str]], costs: Path) -> dict[str, dict]:
