@@ -43,7 +43,7 @@ grid: $(READY)         ## make an experiment of configs/experiments.yaml, then t
 
 tables: $(READY)       ## every table, figure and the page again, from the predictions in Git; trains nothing
 	dvc repro --force --single-item evaluate report reports/dvc.yaml:results reports/dvc.yaml:tables reports/dvc.yaml:page
-	python -m stages.readme
+	python -m stages.readme README.md docs/guide.md
 
 N ?= 5
 verify: $(READY)       ## compare the cache with its hashes, build N random cells again and compare them with their locks (N=5)
@@ -85,6 +85,7 @@ costs: $(READY)        ## seconds, parameters trained and device of every stage 
 provenance: $(READY)   ## keep what the experiments that ran here cost, and which commit made their numbers, for the page
 	python -m stages.provenance --out reports/provenance.json
 	dvc repro --force --single-item reports/dvc.yaml:page
+	python -m stages.readme README.md docs/guide.md
 
 clean:                 ## remove every output of the root pipeline; dvc.lock and reports stay
 	rm -rf data/raw data/splits data/audit data/compositions data/samples data/synthetic data/selected data/mixtures models/run .checkpoints .costs

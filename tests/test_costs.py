@@ -71,11 +71,12 @@ def test_provenance_adds_up_an_experiments_stages_and_names_the_commit_of_its_nu
     for command in (["init", "-q"], ["add", "reports"], ["commit", "-qm", "numbers"]):
         subprocess.run([*git, *command], check=True)
     made = provenance_of(tmp_path)["small"]
-    assert (made["timed"], made["stages"], made["seconds"]) == (
-        2,
-        3,
-        16,
-    )  # models/c was never timed; other: of no experiment
+    # eight classifiers as the one that was timed, the decoder as the encoder; of the other kinds none was ever timed
+    assert (made["stages"], made["timed"], made["seconds"]) == (10, 3, 8 * 10 + 2 * 6)
+    head, _, small, everything = (tmp_path / "costs.md").read_text().splitlines()
+    assert "core-hours" in head
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in (small, everything)]
+    assert cells == [[name, "10", "3", "0.0"] for name in ("small", "all of them")]
     assert made["hardware"] == ["2 cores (x86_64), cpu, torch 2"] and len(made["commit"]) >= 7
 
     mine = longtables.lines("acc", (1.0, 2.0, 3.0), experiment="mine")  # not committed yet, and in no experiment's file
@@ -86,6 +87,31 @@ def test_provenance_adds_up_an_experiments_stages_and_names_the_commit_of_its_nu
     longtables.reports(tmp_path / "reports", [row | {"value": 9.0} for row in rows])
     changed = provenance_of(tmp_path)["small"]
     assert changed["commit"] == "" and changed["digest"] != made["digest"]
+
+
+def test_a_sort_of_stage_is_timed_over_its_seeds_and_stands_in_for_the_sort_most_like_it():
+    names = [f"train_classifier@diagnostic-none-{classifier}" for classifier in ("bert", "t5_clp")]
+    assert {provenance.sort_of(f"{names[0]}-{end}") for end in ("42", "43", "43-a")} == {names[0]}
+    alike = provenance.most_alike
+    assert alike(names[0], names) == names[0]
+    assert (
+        alike("train_classifier@diagnostic-oversample-t5_clp", [*names, "train_classifier@diagnostic-oversample-bert"])
+        == names[1]
+    )
+    generators = [f"train_generator@diagnostic-{name}" for name in ("ld_vae", "ls_pt")]
+    assert alike("train_generator@diagnostic-ld_vae+kl_form=reference", generators) == generators[0]
+
+
+def test_times_of_other_sessions_are_kept_and_replaced_by_those_of_here(tmp_path):
+    common = {"device": "cpu", "cores": 2, "machine": "x86_64", "versions": {"torch": "2"}}
+    outputs = {f"train_filter@diagnostic-{seed}": (f"models/{seed}",) for seed in (42, 43, 44)}
+    for seed, seconds in {42: 30.0, 43: 50.0}.items():
+        write_json(tmp_path / cost_file(f"models/{seed}"), common | {"seconds": seconds})
+    (sort,) = (made := provenance.timed(outputs, tmp_path)).values()
+    assert (sort["timed"], sort["seconds"]) == (2, 40.0)
+    cost = provenance.cost_of_stages([*outputs, "split@diagnostic"], made)
+    assert (cost["stages"], cost["timed"], cost["seconds"]) == (3, 3, 120)
+    assert provenance.cost_of_stages(["split@diagnostic"], made) == {}
 
 
 def test_provenance_without_any_result_names_the_remedy(tmp_path):
@@ -108,7 +134,7 @@ def test_a_broken_lock_is_named(tmp_path):
 def test_a_cost_file_that_no_stage_wrote_is_named(tmp_path, cost):
     write_json(tmp_path / "models-a.json", cost)
     with pytest.raises(InputError, match="models-a.json: .*not what a stage records; remove it"):
-        provenance.cost_of_outputs([("models/a",)], tmp_path)
+        provenance.timed({"kind@name": ("models/a",)}, tmp_path)
     with pytest.raises(InputError, match="models-a.json: .*not what a stage records; remove it"):
         costs.main(["--costs", str(tmp_path)])
 

@@ -486,6 +486,13 @@ def test_verify_builds_stages_again_and_finds_them_equal_even_where_the_cache_ha
     assert built.notes().count("end corpus") == runs[1] + 1
 
 
+def test_verify_builds_the_stages_that_are_named_and_no_others(built, capsys):
+    verify.main(["grid/dvc.yaml:train_classifier@b"])
+    assert capsys.readouterr().out.splitlines() == ["equal    grid/dvc.yaml:train_classifier@b", "1 equal, 0 not"]
+    with pytest.raises(InputError, match="grid/dvc.yaml:train_classifier@z: no lock of grid/ has such a stage"):
+        verify.main(["grid/dvc.yaml:train_classifier@z"])
+
+
 def test_verify_names_what_differs_from_the_lock(built, capsys):
     lock = built.folder / "grid" / "dvc.lock"
     entry = yaml.safe_load(lock.read_text())["stages"]["train_classifier@a"]["outs"][0]["md5"]

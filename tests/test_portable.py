@@ -13,6 +13,8 @@ import torch
 from graph import ROOT
 from torch.nn import functional
 
+from compaug import portable as portable_cpu
+from compaug import training
 from compaug.traces import Operation, Recorder, first_difference
 from stages import portable
 
@@ -73,10 +75,35 @@ def test_one_variable_makes_the_makers_of_cpus_equal():
 
 
 @x86
-def test_a_wrong_choice_is_one_line():
-    done = python("import compaug", COMPAUG_MKL="fast")
+@pytest.mark.parametrize("name, known", [("COMPAUG_MKL", "AVX2 or COMPATIBLE"), ("COMPAUG_CPU", "PORTABLE or NATIVE")])
+def test_a_wrong_choice_is_one_line(name, known):
+    done = python("import compaug", **{name: "fast"})
     assert done.returncode == 2
-    assert done.stderr == "error: COMPAUG_MKL=FAST: it can be AVX2 or COMPATIBLE; unset it\n"
+    assert done.stderr == f"error: {name}=FAST: it can be {known}; unset it\n"
+
+
+# ---------------------------------------------------------------- as fast as this CPU can
+
+
+@x86
+def test_native_leaves_the_instruction_set_alone_and_keeps_one_thread():
+    fixed = portable_cpu.instructions()
+    seen = python(
+        "import json, os, compaug, torch; from compaug import portable;"
+        "print(json.dumps([dict(os.environ), torch.get_num_threads(), portable.is_fixed()]))",
+        **HOSTILE | {"COMPAUG_CPU": "native"},
+    )
+    environment, threads, is_fixed = json.loads(seen.stdout)
+    assert not set(environment) & {*fixed, *portable_cpu.UNSET}
+    assert threads == 1 and is_fixed
+
+
+def test_bfloat16_is_for_native_cpus_that_have_it(monkeypatch):
+    cpu = torch.device("cpu")
+    for asked, has, wanted in (("portable", True, False), ("native", False, False), ("native", True, True)):
+        monkeypatch.setenv("COMPAUG_CPU", asked)
+        monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda has=has: has)
+        assert training.reduced(cpu) is wanted
 
 
 @x86

@@ -188,3 +188,31 @@ def test_the_loss_of_a_padded_batch_equals_the_losses_of_its_rows(decoder, rows_
         return frozen.token_nll(made, **batch)
 
     torch.testing.assert_close(losses(rows), torch.cat([losses([row]) for row in rows]), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_a_frozen_decoder_in_bfloat16_reads_and_writes_as_in_float32(family, folders, llama, monkeypatch):
+    """Loss, the prefix's gradient and cached decoding, to what eight bits of mantissa leave."""
+    folder = llama if family == "llama" else folders["decoder"]
+    whole, model = (load_decoder(folder)[1] for _ in "ab")
+    made = torch.randn(2, 3, decoders.shape(model.config).row, generator=torch.Generator().manual_seed(1)) * 0.5
+    ids, mask = torch.tensor([[5, 6, 7, 8], [9, 10, 11, 12]]), torch.ones(2, 4, dtype=torch.long)
+    given = {"input_ids": ids, "token_mask": mask, "prefix_mask": torch.ones(2, 3, dtype=torch.long)}
+    given |= {"predicts": torch.tensor([0, 1, 4, 5]), "targets": torch.tensor([6, 7, 10, 11])}
+
+    def found(decoder):
+        rows = made.clone().requires_grad_()
+        loss = decoders.PrefixDecoder(decoder).token_nll(rows, **given).mean()
+        (gradient,) = torch.autograd.grad(loss, rows)
+        step = decoders.Step(decoder, decoders.prefix_cache(made, decoder), given["prefix_mask"])
+        step(ids[:, :2], mask[:, :2], 2)
+        return loss.item(), gradient, step(ids[:, :3], mask[:, :3], 1).float()
+
+    exact = found(whole)
+    monkeypatch.setenv("COMPAUG_CPU", "native")
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
+    loss, gradient, logits = found(model)
+    assert model.dtype == torch.bfloat16 and whole.dtype == gradient.dtype == torch.float32
+    assert loss == pytest.approx(exact[0], rel=0.02)
+    assert torch.nn.functional.cosine_similarity(gradient.flatten(), exact[1].flatten(), dim=0) > 0.99
+    assert (logits - exact[2]).abs().max() < 0.05 * exact[2].abs().max()

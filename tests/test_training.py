@@ -200,6 +200,20 @@ def test_a_run_that_was_killed_resumes_and_ends_with_the_same_bytes(tmp_path, ca
     assert capsys.readouterr().err == (f"resuming after epoch {finished} (work)\n" if finished else "")
 
 
+def test_a_checkpoint_that_takes_long_is_written_less_often_and_a_resumed_run_still_has_the_same_bytes(
+    tmp_path, capsys, monkeypatch
+):
+    undisturbed = fitted(tmp_path / "undisturbed", valid=rows_of(6, seed=1))
+    monkeypatch.setattr(training._Progress, "LONG", 0.0)  # seconds: every checkpoint takes longer
+    monkeypatch.setattr(training._Progress, "BETWEEN", 1e9)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(tmp_path / "work", valid=rows_of(6, seed=1), collate=interrupted_at(15))
+    capsys.readouterr()
+    resumed = fitted(tmp_path / "work", model=model_of(seed=2), valid=rows_of(6, seed=1))
+    assert capsys.readouterr().err == "resuming after epoch 1 (work)\n"
+    assert weights(resumed[0]) == weights(undisturbed[0]) and resumed[1] == undisturbed[1]
+
+
 def test_a_finished_run_leaves_no_checkpoint(tmp_path):
     fitted(tmp_path / "work")
     assert not list(tmp_path.iterdir())

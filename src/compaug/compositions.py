@@ -158,10 +158,8 @@ def _zero_shot(options, listing, labels, train, support, decoder, seed, work_dir
     not apply, the constraint ends every list.
     """
     from compaug.pretrained import load_decoder
-    from compaug.training import device
 
     tokenizer, model = load_decoder(decoder)
-    model.to(device())
     phrases = [tuple(_inner(tokenizer, f" {phrase.strip()}")) for phrase in labels.phrases]
     glue = tuple(_inner(tokenizer, listing.separator.rstrip()))
     longest = options.max_labels or max((len(composition) for composition in train), default=len(labels))
@@ -249,6 +247,9 @@ def _sample_lists(model, tokenizer, prompt_ids: list[int], seed: int, **settings
     """Endless label lists after the prompt, in large batches; prompt and end of text removed."""
     import torch
 
+    from compaug.pretrained import frozen
+
+    model = frozen(model)
     prompts = torch.tensor([prompt_ids] * LISTS_PER_BATCH, device=model.device)  # [B, P]
     batch = 0
     while True:

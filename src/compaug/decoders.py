@@ -58,7 +58,7 @@ class PrefixDecoder(nn.Module):
 
     def __init__(self, model: PreTrainedModel) -> None:
         super().__init__()
-        self.model = frozen(model)
+        self.model = frozen(model, backward=True)
 
     def train(self, mode: bool = True) -> PrefixDecoder:
         return super().train(False)
@@ -100,14 +100,14 @@ class Step:
 
     def __call__(self, tokens: Tensor, seen: Tensor, new: int) -> Tensor:
         mask = torch.cat([self.mask, seen], dim=1)  # [B, P + T]
-        return self.decoder(
+        states = self.decoder.base_model(
             tokens[:, -new:],
             attention_mask=mask,
             position_ids=positions(mask)[:, -new:],
             past_key_values=self.read,
             use_cache=True,
-            logits_to_keep=1,
-        ).logits[:, -1]
+        ).last_hidden_state[:, -1]  # [B, H], without gaps: torch would copy the vocabulary's matrix for every row otherwise
+        return self.decoder.get_output_embeddings()(states)
 
     def keep(self, rows: Tensor) -> None:
         self.read.batch_select_indices(rows)

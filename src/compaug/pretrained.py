@@ -110,14 +110,14 @@ def load_decoder(folder: Path | str):
     return tokenizer, model
 
 
-def frozen(model: PreTrainedModel) -> PreTrainedModel:
+def frozen(model: PreTrainedModel, backward: bool = False) -> PreTrainedModel:
     """The model on this machine's device, with nothing of it to be trained and its dropout off. Where a CPU computes in bfloat16 its weights
-    are turned once (autocast, which a GPU leaves them to, would do so at every call), and attention is spelled out: torch's kernel for it
-    takes longer backwards than all matrix products together."""
+    are turned once (autocast, which a GPU leaves them to, would do so at every call). With `backward`, where what stands before the model
+    is trained through it, attention is spelled out there: torch's kernel for it takes longer backwards than all matrix products together."""
     where = device()
     model = model.to(where).requires_grad_(False).eval()
     if where.type == "cpu" and reduced(where):
-        model.set_attn_implementation("eager")
+        model.set_attn_implementation("eager" if backward else "sdpa")
         model.to(torch.bfloat16)
     return model
 

@@ -422,5 +422,12 @@ class Provenance(TypedDict):
     hardware: NotRequired[list[str]]
 
 
+class Timed(TypedDict):
+    timed: int
+    seconds: Number
+    hardware: str
+
+
+Seconds = dict[str, Timed]  # seconds.json: a kind of stage and its name without the seed -> what it takes
 Provenances = dict[str, Provenance]  # provenance.json: experiment -> where its numbers come from
 Fingerprint = dict[str, dict[str, Any]]  # fingerprints/<name>.json: variant -> file -> what is in it

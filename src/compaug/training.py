@@ -14,6 +14,7 @@ import os
 import random
 import shutil
 import sys
+import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -381,14 +382,22 @@ def validate(model, rows, collate, batch_size: int, seed: int) -> dict[str, floa
 
 
 class _Progress:
-    """The checkpoint of one `fit` call: trained weights, optimizer, schedule, best epoch."""
+    """The checkpoint of one `fit` call: trained weights, optimizer, schedule, best epoch.
+
+    That of all weights of a large model takes seconds, longer than an epoch over fifty texts: such a one is written again only after
+    `BETWEEN` times as long, so that an interruption costs a few epochs and a training at most a fifth more.
+    """
+
+    BETWEEN, LONG = 4, 1.0  # seconds
 
     def __init__(self, work_dir: Path, trained, optimizer, schedule, is_main: bool) -> None:
         self.file, self.trained, self.is_main = work_dir / "checkpoint.pt", trained, is_main
         self.optimizer, self.schedule = optimizer, schedule
+        self.took, self.written = 0.0, time.monotonic()
 
     def save(self, history: list[dict], best: dict | None, bad_epochs: int) -> None:
-        if not self.is_main:
+        start = time.monotonic()
+        if not self.is_main or (self.took > self.LONG and start - self.written < self.BETWEEN * self.took):
             return
         state = {
             "weights": {name: p.detach() for name, p in self.trained.items()},
@@ -401,6 +410,8 @@ class _Progress:
         torch.save(state, stream := io.BytesIO())
         with atomic_path(self.file) as temporary:
             temporary.write_bytes(hashlib.sha256(stream.getbuffer()).digest() + stream.getbuffer())
+        self.written = time.monotonic()
+        self.took = self.written - start
 
     def _whole(self) -> bytes | None:
         """What `save` wrote, without the digest before it; None, and a line, where it is not that any more."""

@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from compaug import portable, shapes
+from compaug import shapes
+from compaug.portable import native
 from compaug.records import InputError, check_file, check_folder, read_json, write_json
 
 COSTS = Path(".costs")  # seconds, versions and devices: never in a DVC output, because they differ at every run
@@ -151,7 +152,7 @@ def _device() -> str:
     torch = sys.modules.get("torch")  # a stage that did not need torch ran on the CPU
     if torch and torch.cuda.is_available():
         return torch.cuda.get_device_name()
-    return "cpu with its own instructions" if portable.native() else "cpu"
+    return "cpu with its own instructions" if native() else "cpu"
 
 
 def run(main: Callable[[], None]) -> None:

@@ -1,20 +1,24 @@
-"""Keep what every experiment cost and which commit made its numbers, for the page.
+"""Keep what every experiment costs and which commit made its numbers, for the page.
 
 python -m stages.provenance --out reports/provenance.json
 
-An experiment's stages are those that `stages.plan` gives it; their outputs stand in the lock files of grid/, their seconds in .costs/. An
-experiment whose numbers are the same as before keeps its commit, and its cost where no stage of it has run here. Not a stage: seconds
-differ at every run, so its file is committed as it is.
+An experiment's stages are those that `stages.plan` gives it; their outputs stand in the lock files of grid/, their seconds in .costs/. No
+machine has built all of them, so what is kept, in seconds.json beside, is the mean of every sort of stage, that is of a stage with any seed;
+an experiment costs what its stages' sorts do, and a sort that was never timed as much as the one most like it. An experiment whose numbers
+are the same as before keeps its commit. Not a stage: seconds differ at every run, so its files are committed as they are.
 """
 
 from __future__ import annotations
 
+import re
+import statistics
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from compaug import experiments, shapes, steps
-from compaug.records import InputError, read_json, read_yaml, write_json
+from compaug.records import InputError, read_json, read_yaml, write_json, write_text
+from compaug.reports import markdown_table
 from stages import COSTS, cost_file, parser, read_cost, run
 
 
@@ -23,19 +27,23 @@ def main(argv: list[str] | None = None) -> None:
     from compaug.evaluation import longtable  # after the cheap checks: pandas is slow to import
 
     kept = read_json(args.out, shapes.Provenances) if args.out.exists() else {}
+    seconds = args.out.with_name("seconds.json")
+    sorts = read_json(seconds, shapes.Seconds) if seconds.exists() else {}
     outputs = outputs_of(sorted(args.grid.glob("*/dvc.lock")))
     frame = longtable.read(args.reports)[0]
     every = experiments.read(args.experiments)
-    made = {}
+    sorts |= timed(outputs, args.costs)
+    made, stages_of = {}, {}
     for name, rows in longtable.pick(frame, commit="").groupby("experiment"):
         before, digest = kept.get(name, {}), longtable.digest_of(rows)
         commit = before["commit"] if before.get("digest") == digest else commit_of(args.reports / longtable.LONG)
         made_by = steps.plan([every[name]]) if name in every else {}
-        stages = [f"{kind}@{key}" for kind, keys in made_by.items() for key in keys]
-        cost = cost_of_outputs([outputs[stage] for stage in stages if stage in outputs], args.costs)
-        made[name] = before | cost | {"commit": commit, "digest": digest}
+        stages_of[name] = [f"{kind}@{key}" for kind, keys in made_by.items() for key in keys]
+        made[name] = before | cost_of_stages(stages_of[name], sorts) | {"commit": commit, "digest": digest}
     if not made:
         raise InputError(f"{args.reports / longtable.LONG}: no result; `make grid EXPERIMENT=small` makes the first")
+    write_json(seconds, dict(sorted(sorts.items())))
+    write_text(args.out.with_name("costs.md"), table(stages_of, sorts))
     write_json(args.out, made)
     print(f"{args.out}: {', '.join(made)}")
 
@@ -52,14 +60,66 @@ def outputs_of(locks: Sequence[Path]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def cost_of_outputs(outputs: Sequence[Sequence[str]], costs: Path) -> dict:
-    """Number of stages and of those with a recorded cost, their seconds and machines; {} if there is none."""
-    recorded = ([file for out in outs if (file := costs / cost_file(out)).exists()] for outs in outputs)
-    found = [read_cost(files[0]) for files in recorded if files]
-    if not found:
+def table(stages_of: Mapping[str, Sequence[str]], sorts: Mapping[str, Mapping]) -> str:
+    """Core-hours of every experiment and of all of them together, which share stages."""
+    every = stages_of | {"all of them": list(dict.fromkeys(stage for stages in stages_of.values() for stage in stages))}
+    costs = {name: cost for name, stages in every.items() if (cost := cost_of_stages(stages, sorts))}
+    rows = [[name, cost["stages"], cost["timed"], f"{cost['seconds'] / 3600:.1f}"] for name, cost in costs.items()]
+    return (
+        markdown_table(["experiment", "stages that take time", "of a sort that was timed", "core-hours"], rows) + "\n"
+    )
+
+
+def timed(outputs: Mapping[str, Sequence[str]], costs: Path) -> dict[str, dict]:
+    """The sorts of stages that ran here: how many, their mean seconds, the machine."""
+    found: dict[str, list[dict]] = {}
+    for stage, paths in outputs.items():
+        files = [file for path in paths if (file := costs / cost_file(path)).exists()]
+        if files:
+            found.setdefault(sort_of(stage), []).append(read_cost(files[0]))
+    return {
+        sort: {
+            "timed": len(some),
+            "seconds": round(statistics.mean(cost["seconds"] for cost in some), 1),
+            "hardware": _machine(some[-1]),
+        }
+        for sort, some in found.items()
+    }
+
+
+def sort_of(stage: str) -> str:
+    """Its name without the seed and the half of a cross-fitting behind it."""
+    return re.sub(r"-\d+(-[ab])?$", "", stage)
+
+
+def cost_of_stages(stages: Sequence[str], sorts: Mapping[str, Mapping]) -> dict:
+    """Number of stages of the kinds that take time, those whose sort was timed, seconds of all, machines; {} if none of a kind was timed."""
+    by_kind: dict[str, list[str]] = {}
+    for sort in sorts:
+        by_kind.setdefault(sort.partition("@")[0], []).append(sort)
+    priced = [
+        (sort, most_alike(sort, among))
+        for sort in map(sort_of, stages)
+        if (among := by_kind.get(sort.partition("@")[0]))
+    ]
+    if not priced:
         return {}
-    seconds, machines = round(sum(cost["seconds"] for cost in found)), {_machine(cost) for cost in found}
-    return {"stages": len(outputs), "timed": len(found), "seconds": seconds, "hardware": sorted(machines)}
+    return {
+        "stages": len(priced),
+        "timed": sum(sort == taken for sort, taken in priced),
+        "seconds": round(sum(sorts[taken]["seconds"] for _, taken in priced)),
+        "hardware": sorted({sorts[taken]["hardware"] for _, taken in priced}),
+    }
+
+
+def most_alike(sort: str, among: Sequence[str]) -> str:
+    """That with the most of its parts in common; the last part, a classifier or a generator's option, decides between equals."""
+
+    def likeness(other: str) -> tuple[float, bool, str]:
+        mine, theirs = (re.split("[-+@]", name) for name in (sort, other))
+        return len({*mine} & {*theirs}) / len({*mine} | {*theirs}), mine[-1] == theirs[-1], other
+
+    return sort if sort in among else max(among, key=likeness)
 
 
 def _machine(cost: Mapping) -> str:

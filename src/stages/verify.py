@@ -1,12 +1,13 @@
 """Build stages of the grid again, drawn at random, and compare what comes out with the locks (make verify N=5).
 
 python -m stages.verify --n 5 --seed 1
+python -m stages.verify grid/generator/dvc.yaml:train_generator@diagnostic-vae-42
 python -m stages.verify --cache
 
-With --cache nothing is built: every file that the cache has of a lock is compared with its hash, which DVC itself trusts; one that is damaged
+Those that are named are built, or else --n drawn at random. With --cache nothing is built: every file that the cache has of a lock is compared with its hash, which DVC itself trusts; one that is damaged
 is removed, and the command that makes it again is named.
 
-A draw works in a scratch clone of the commit and writes nothing to the cache. What comes before a stage is taken from the cache, or is built again
+It works in a scratch clone of the commit and writes nothing to the cache; what the stages took is kept in .costs/. What comes before a stage is taken from the cache, or is built again
 where the cache does not have it, and is compared as well. Exit 1 if anything differs.
 """
 
@@ -17,6 +18,7 @@ import contextlib
 import hashlib
 import json
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,7 +28,7 @@ from pathlib import Path
 from compaug import engine
 from compaug.engine import clones, clusters
 from compaug.records import InputError
-from stages import run
+from stages import COSTS, run
 
 HEAVY = (
     *("backbones", "train_filter", "label_generator", "train_generator", "synthesize", "select"),
@@ -43,12 +45,17 @@ def main(argv: list[str] | None = None) -> None:
         sys.exit(1 if damaged(head) else 0)
     if not (candidates := sorted(address for address in locked(head) if _is_heavy(address))):
         raise InputError("grid/*/dvc.lock: no stage that takes long has been built yet; there is nothing to compare")
+    if unknown := sorted({*args.stages} - {*candidates}):
+        raise InputError(f"{unknown[0]}: no lock of grid/ has such a stage that takes long; name one as DVC does")
     random.Random(args.seed).shuffle(candidates)
+    candidates, n = (args.stages, len(args.stages)) if args.stages else (candidates, args.n)
     plan = engine.plan(candidates)
     engine.GRID.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=engine.GRID, prefix="verify-") as scratch:
         place = clones.Place.of(plan, clusters.environment(clusters.Config()), scratch)
-        equal, wrong = verify(candidates, args.n, plan, place)
+        equal, wrong = verify(candidates, n, plan, place)
+        if (costs := place.settle()[0] / COSTS).is_dir():
+            shutil.copytree(costs, head / COSTS, dirs_exist_ok=True)
     print(f"{equal} equal, {wrong} not")
     if wrong or not equal:
         sys.exit(1)
@@ -172,6 +179,7 @@ def _repro(place: clones.Place, folder: Path, addresses: Iterable[str], *options
 
 def _parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("stages", nargs="*", metavar="STAGE", help="stages to build, by DVC's address")
     made.add_argument("--n", type=int, default=5, help="how many stages (default: 5)")
     made.add_argument("--cache", action="store_true", help="build nothing, compare the cache's files with their hashes")
     made.add_argument("--seed", type=int, help="of the draw (default: another one every time)")

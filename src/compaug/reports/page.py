@@ -52,7 +52,7 @@ def provenance(results: Results, costs: Mapping[str, Mapping], archived: Mapping
         if row["seconds"]:
             row["cost"] = f"{number(row['seconds'] / 3600)} h"
             if known.get("timed", 0) < known.get("stages", 0):
-                row["cost"] += f" for {known['timed']} of {known['stages']} stages"
+                row["cost"] += f", {known['stages'] - known['timed']} of {known['stages']} stages by others like them"
         made.append(row)
     return made
 

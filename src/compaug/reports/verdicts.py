@@ -91,10 +91,10 @@ def of_decoding(results: Results) -> list[dict]:
     """For every benchmark of the generalised protocol: what the composition prior does for the classifier without augmentation."""
     made, cell = [], {"generator": "none", "classifier": "bert", "selection": "top_k"}
     keys = {"harmonic": ("unseen", "harmonic"), "seen": ("seen", "acc"), "unseen": ("unseen", "acc")}
-    gains = pick(results.gains, experiment="prior", metric="harmonic", over="threshold", decoding="composition_prior")
-    for _, benchmark, rows in results.of("prior", **cell, metric=("acc", "harmonic")):
+    gains = pick(results.gains, metric="harmonic", over="threshold", decoding="composition_prior")
+    for experiment, benchmark, rows in results.of("prior", "pretrained_prior", **cell, metric=("acc", "harmonic")):
         found = summaries(rows, "decoding", "split", "metric")
-        for _, row in pick(gains, benchmark=benchmark, **cell).iterrows():
+        for _, row in pick(gains, experiment=experiment, benchmark=benchmark, **cell).iterrows():
             pairs = {
                 name: " to ".join(number(found[decoding, *key].mean) for decoding in (row["over"], row["decoding"]))
                 for name, key in keys.items()
