@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from worlds import PARTS
 
+from compaug.evaluation import composition_prior, predictions
 from compaug.evaluation import gold as golds
-from compaug.evaluation import predictions
 from compaug.evaluation.decoding import DECODINGS, Case, cross_calibrated, fold_of, tune_thresholds
 from compaug.params import CompositionPrior
 from compaug.records import Example, InputError
@@ -95,9 +95,26 @@ def test_the_correction_helps_where_only_the_prior_was_wrong(case):
 
 
 def test_the_area_under_the_curve_is_that_of_the_decodings_own_scores(case):
-    areas = {decoding: DECODINGS[decoding](case()).ausuc(case()) for decoding in DECODINGS}
+    areas = {decoding: DECODINGS[decoding](case()).curve(case())[0] for decoding in DECODINGS}
     assert areas["threshold"] == areas["joint"] == areas["tuned_thresholds"]
     assert all(0 <= area <= 1 for area in areas.values()) and areas["threshold"] > 0.5
+
+
+def test_a_reader_who_is_told_the_side_is_at_least_as_good_as_any_constant_between_the_sides(case):
+    """Its accuracies are those of the best candidate of each side, so neither can be more than the harmonic mean lets on."""
+    for decoding in ("joint", "stacking", "composition_prior"):
+        _, told = DECODINGS[decoding](case()).curve(case())
+        seen, unseen = accuracy(case(), "joint").values()
+        assert told >= 2 * seen * unseen / (seen + unseen)
+    scores = DECODINGS["joint"](case())
+    ranked = {
+        side: composition_prior.seen_unseen_scores(
+            scores.probabilities[side], case().prior, case().truth[side], np.zeros(len(case().prior.seen))
+        )
+        for side in ("seen", "unseen")
+    }
+    best = ranked["seen"][1].mean(), ranked["unseen"][2].mean()
+    assert scores.curve(case())[1] == pytest.approx(2 * best[0] * best[1] / sum(best))
 
 
 def test_support_and_synthetic_rows_among_the_validation_rows_are_no_held_out_seen_rows(case):

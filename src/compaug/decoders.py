@@ -106,8 +106,9 @@ class Step:
             position_ids=positions(mask)[:, -new:],
             past_key_values=self.read,
             use_cache=True,
-        ).last_hidden_state[:, -1]  # [B, H], without gaps: torch would copy the vocabulary's matrix for every row otherwise
-        return self.decoder.get_output_embeddings()(states)
+        ).last_hidden_state
+        # [B, H], without gaps: of a slice [B, 1, H] with gaps torch multiplies row by row, for which it may copy the vocabulary's matrix.
+        return self.decoder.get_output_embeddings()(states[:, -1])
 
     def keep(self, rows: Tensor) -> None:
         self.read.batch_select_indices(rows)

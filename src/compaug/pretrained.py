@@ -119,6 +119,10 @@ def frozen(model: PreTrainedModel, backward: bool = False) -> PreTrainedModel:
     if where.type == "cpu" and reduced(where):
         model.set_attn_implementation("eager" if backward else "sdpa")
         model.to(torch.bfloat16)
+        if (
+            head := model.get_output_embeddings()
+        ) is not None:  # of a slice with gaps torch copies the vocabulary's matrix for every row
+            head.register_forward_pre_hook(lambda _, states: (states[0].contiguous(),))
     return model
 
 

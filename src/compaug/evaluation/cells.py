@@ -190,7 +190,7 @@ class Evaluator:
             metrics["unseen"]["harmonic"] = percent(
                 harmonic_mean(*(right[split].mean() for split in ("seen", "unseen")))
             )
-            metrics["unseen"]["ausuc"] = percent(decoded.ausuc(case))
+            metrics["unseen"] |= dict(zip(("ausuc", "told"), map(percent, decoded.curve(case)), strict=True))
         metrics[first] |= decoded.control
         if decoded.chosen:
             metrics[first] |= {"weight": decoded.chosen.weight, "strength": decoded.chosen.strength}

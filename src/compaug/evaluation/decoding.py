@@ -13,7 +13,15 @@ from functools import cached_property
 import numpy as np
 
 from compaug.evaluation import composition_prior, prior_controls
-from compaug.evaluation.composition_prior import Fold, Prior, Weights, best_label_sets, calibrate, target_of
+from compaug.evaluation.composition_prior import (
+    Fold,
+    Prior,
+    Weights,
+    best_label_sets,
+    calibrate,
+    harmonic_mean,
+    target_of,
+)
 from compaug.evaluation.gold import Gold
 from compaug.evaluation.predictions import Predictions
 from compaug.records import InputError
@@ -114,15 +122,17 @@ class Decoded:
     # What a control of the composition prior chose on the folds.
     control: Mapping[str, float] = field(default_factory=dict)
 
-    def ausuc(self, case: Case) -> float:
-        """Area under the seen-unseen curve, in [0, 1]."""
+    def curve(self, case: Case) -> tuple[float, float]:
+        """Of the seen-unseen curve, in [0, 1]: the area under it, and the harmonic mean of its two ends, that is of a reader who is told
+        on which side a text is and chooses among the compositions there."""
         prior, chosen = self.prior or case.prior, self.chosen or Weights(0.0, 0.0)
         moved = self.correction if self.correction is not None else chosen.strength * prior.correction(chosen.weight)
         ranked = {
             s: composition_prior.seen_unseen_scores(p, prior, case.truth[s], moved)
             for s, p in self.probabilities.items()
         }
-        return composition_prior.ausuc(ranked["seen"], ranked["unseen"])[0]
+        area, points = composition_prior.ausuc(ranked["seen"], ranked["unseen"])
+        return area, float(harmonic_mean(*points.max(axis=0)))
 
 
 def _threshold(case: Case) -> Decoded:

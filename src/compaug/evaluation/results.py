@@ -14,14 +14,14 @@ decoding    threshold | tuned_thresholds | joint | composition_prior | uncalibra
             given: training_prior | target_prior | mixed_prior; "any" for facts about the cell that no decoding changes
 seed        of the cell; 0 where there is none (the Bayes classifier)
 split       iid | unseen | seen: the test set. A generator's cell has unseen (and seen in the generalised protocol), its reference
-            without shift is generator none with split iid. Facts and what joins both test sets (harmonic, ausuc) stand under unseen
+            without shift is generator none with split iid. Facts and what joins both test sets (harmonic, ausuc, told) stand under unseen
 
 Metrics of a decoding on a split, in percent as in metrics.json unless named:
     jacc acc corr corr_set comp micro_f1 macro_f1 hamming empty_rate strict_subset strict_superset; n (rows)
     kind_exact kind_subset kind_empty kind_superset kind_overlap kind_disjoint: shares of the rows by kind of answer, adding up to 100
     acc_size_<k>, n_size_<k>: Acc on rows with k gold labels, and their number
     acc_in_support acc_not_in_support n_in_support n_not_in_support: by whether the support set shows the composition (not for iid)
-    harmonic ausuc: of seen and unseen Acc (generalised protocol)
+    harmonic ausuc told: of seen and unseen Acc (generalised protocol); told: the harmonic mean at the ends of the seen-unseen curve
     weight strength held_out: of the composition prior, chosen on the folds, and the harmonic mean there; weight of crm, constant of stacking
 Facts about a cell (decoding any):
     n_train n_aug: real and synthetic rows that it was trained on; n_requested n_produced n_kept: texts asked for, written, selected
