@@ -178,9 +178,7 @@ def figures_of(results: Results) -> list[Figure]:
         }
         if not points:
             continue
-        draw = partial(
-            figures.seen_against_unseen, _title(experiment, benchmark), points, ["thresholds", "composition prior"]
-        )
+        draw = partial(figures.seen_against_unseen, benchmark, points, ["thresholds", "composition prior"])
         caption = f"Seen against unseen accuracy under two decodings, {benchmark}"
         made.append(Figure(f"seen-unseen-{name}", caption, draw))
     return made

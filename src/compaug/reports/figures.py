@@ -103,7 +103,7 @@ def seen_against_unseen(
         axes.set(xlim=(0, limits[0]), ylim=(0, limits[1]))
         axes.set_xlabel("accuracy on seen compositions, %")
         axes.set_ylabel("accuracy on unseen compositions, %")
-        axes.set_title(f"{benchmark}: hollow {words[0]}, filled {words[1]}", loc="left")
+        axes.set_title(f"{benchmark}\nhollow {words[0]}, filled {words[1]}", loc="left")
         axes.legend(frameon=False)
 
 
