@@ -35,6 +35,8 @@ def main(argv: list[str] | None = None) -> None:
     sorts |= timed(outputs, args.costs)
     made, stages_of = {}, {}
     for name, rows in longtable.pick(frame, commit="").groupby("experiment"):
+        if name in every and every[name].on_request:  # some of its cells are another's
+            continue
         before, digest = kept.get(name, {}), longtable.digest_of(rows)
         commit = before["commit"] if before.get("digest") == digest else commit_of(args.reports / longtable.LONG)
         made_by = steps.plan([every[name]]) if name in every else {}

@@ -53,9 +53,11 @@ def main(argv: list[str] | None = None) -> None:
     engine.GRID.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=engine.GRID, prefix="verify-") as scratch:
         place = clones.Place.of(plan, clusters.environment(clusters.Config()), scratch)
-        equal, wrong = verify(candidates, n, plan, place)
-        if (costs := place.settle()[0] / COSTS).is_dir():
-            shutil.copytree(costs, head / COSTS, dirs_exist_ok=True)
+        try:
+            equal, wrong = verify(candidates, n, plan, place)
+        finally:  # what an interrupted run has built took as long
+            if (costs := place.settle()[0] / COSTS).is_dir():
+                shutil.copytree(costs, head / COSTS, dirs_exist_ok=True)
     print(f"{equal} equal, {wrong} not")
     if wrong or not equal:
         sys.exit(1)
