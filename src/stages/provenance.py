@@ -115,11 +115,13 @@ def cost_of_stages(stages: Sequence[str], sorts: Mapping[str, Mapping]) -> dict:
 
 
 def most_alike(sort: str, among: Sequence[str]) -> str:
-    """That with the most of its parts in common; the last part, a classifier or a generator's option, decides between equals."""
+    """Of the same corpus, if there is one, that with the most of its parts in common; the last part, a classifier or an option, decides
+    between equals."""
 
-    def likeness(other: str) -> tuple[float, bool, str]:
+    def likeness(other: str) -> tuple[bool, float, bool, str]:
         mine, theirs = (re.split("[-+@]", name) for name in (sort, other))
-        return len({*mine} & {*theirs}) / len({*mine} | {*theirs}), mine[-1] == theirs[-1], other
+        shared = len({*mine} & {*theirs}) / len({*mine} | {*theirs})
+        return mine[1] == theirs[1], shared, mine[-1] == theirs[-1], other
 
     return sort if sort in among else max(among, key=likeness)
 
