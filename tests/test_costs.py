@@ -86,6 +86,9 @@ def test_provenance_adds_up_an_experiments_stages_and_names_the_commit_of_its_nu
     assert later["small"] == made and later["mine"]["commit"] == "" and "seconds" not in later["mine"]
     longtables.reports(tmp_path / "reports", [row | {"value": 9.0} for row in rows])
     changed = provenance_of(tmp_path)["small"]
+    asked = longtables.lines("acc", (1.0, 2.0, 3.0), experiment="metrics")  # on request: its cells are another's
+    longtables.reports(tmp_path / "reports", [*rows, *asked])
+    assert set(provenance_of(tmp_path)) == {"small"}
     assert changed["commit"] == "" and changed["digest"] != made["digest"]
 
 

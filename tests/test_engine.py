@@ -493,6 +493,30 @@ def test_verify_builds_the_stages_that_are_named_and_no_others(built, capsys):
         verify.main(["grid/dvc.yaml:train_classifier@z"])
 
 
+def test_verify_builds_what_native_arithmetic_made_under_it_alone(built, monkeypatch):
+    """Elsewhere their digits differ; and of the others there, so that neither is called wrong."""
+    monkeypatch.setenv("COMPAUG_CPU", "native")
+    with pytest.raises(InputError, match="nothing to compare"):
+        verify.main(["--n", "1"])
+    monkeypatch.setattr(verify, "NATIVE", "train_classifier@a")
+    verify.main(["--n", "5"])
+    monkeypatch.setenv("COMPAUG_CPU", "portable")
+    with pytest.raises(InputError, match="train_classifier@a: no lock of grid/ has such a stage"):
+        verify.main(["grid/dvc.yaml:train_classifier@a"])
+
+
+def test_verify_keeps_what_stages_took_even_when_it_is_interrupted(built, monkeypatch):
+    def interrupted(candidates, n, plan, place):
+        (costs := place.settle()[0] / verify.COSTS).mkdir(exist_ok=True)
+        (costs / "models-a.json").write_text("{}")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verify, "verify", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        verify.main(["--n", "1"])
+    assert (built.folder / verify.COSTS / "models-a.json").exists()
+
+
 def test_verify_names_what_differs_from_the_lock(built, capsys):
     lock = built.folder / "grid" / "dvc.lock"
     entry = yaml.safe_load(lock.read_text())["stages"]["train_classifier@a"]["outs"][0]["md5"]

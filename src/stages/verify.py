@@ -4,11 +4,12 @@ python -m stages.verify --n 5 --seed 1
 python -m stages.verify grid/generator/dvc.yaml:train_generator@diagnostic-vae-42
 python -m stages.verify --cache
 
-Those that are named are built, or else --n drawn at random. With --cache nothing is built: every file that the cache has of a lock is compared with its hash, which DVC itself trusts; one that is damaged
-is removed, and the command that makes it again is named.
+Those that are named are built, or else --n drawn at random; of the pretrained experiments, which were built with COMPAUG_CPU=native, only
+under it, and then of no others. With --cache nothing is built: every file that the cache has of a lock is compared with its hash, which DVC
+itself trusts; one that is damaged is removed, and the command that makes it again is named.
 
-It works in a scratch clone of the commit and writes nothing to the cache; what the stages took is kept in .costs/. What comes before a stage is taken from the cache, or is built again
-where the cache does not have it, and is compared as well. Exit 1 if anything differs.
+It works in a scratch clone of the commit and writes nothing to the cache; what the stages took is kept in .costs/. What comes before a stage
+is taken from the cache, or is built again where the cache does not have it, and is compared as well. Exit 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pathlib import Path
 
 from compaug import engine
 from compaug.engine import clones, clusters
+from compaug.portable import native
 from compaug.records import InputError
 from stages import COSTS, run
 
@@ -35,6 +37,7 @@ HEAVY = (
     *("train_classifier", "quality", "judge", "representations", "map_classifier", "map_generator", "interpolation"),
     *("distances", "map_parser", "train_parser", "slu_texts", "train_slu"),
 )
+NATIVE = "+pretrained"  # in the names of stages whose committed digits are those of COMPAUG_CPU=native
 Hashes = dict[str, dict[str, str | None]]  # address -> path -> hash of the content, as a lock has it
 
 
@@ -43,10 +46,13 @@ def main(argv: list[str] | None = None) -> None:
     head = Path.cwd()
     if args.cache:
         sys.exit(1 if damaged(head) else 0)
-    if not (candidates := sorted(address for address in locked(head) if _is_heavy(address))):
+    heavy = [address for address in locked(head) if _is_heavy(address)]
+    if not (candidates := sorted(address for address in heavy if (NATIVE in address) == native())):
         raise InputError("grid/*/dvc.lock: no stage that takes long has been built yet; there is nothing to compare")
     if unknown := sorted({*args.stages} - {*candidates}):
-        raise InputError(f"{unknown[0]}: no lock of grid/ has such a stage that takes long; name one as DVC does")
+        raise InputError(
+            f"{unknown[0]}: no lock of grid/ has such a stage that takes long and was built with this COMPAUG_CPU; name one as DVC does"
+        )
     random.Random(args.seed).shuffle(candidates)
     candidates, n = (args.stages, len(args.stages)) if args.stages else (candidates, args.n)
     plan = engine.plan(candidates)

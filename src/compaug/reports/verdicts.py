@@ -61,8 +61,7 @@ def of_augmentation(results: Results) -> list[dict]:
     gains = pick(results.gains, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
     there = set(gains["experiment"])
     shown, made, told = [name for name in COMPARISONS if name in there] or sorted(there), [], set()
-    own = pick(gains, experiment=shown, commit="")
-    current = {benchmark.partition("+")[0] for benchmark in own["benchmark"]}
+    current = {benchmark.partition("+")[0] for benchmark in pick(gains, experiment=shown, commit="")["benchmark"]}
     for experiment, benchmark, rows in results.of(*shown):
         as_it_was = set(rows["commit"]) != {""} and benchmark.partition("+")[0] in current
         if benchmark in told or as_it_was:
