@@ -66,9 +66,11 @@ class Results:
         row = {**self.paper["row_of_generator"], **self.paper["row_of_classifier"]}.get(name)
         return self.paper["tables"][table]["rows"].get(row, {})
 
-    def printed_only(self, experiment: str, header: Sequence[str], lines_of: Callable[[str], list]) -> list[Table]:
-        """The paper's numbers of those of its corpora of which an experiment that has results has none: `lines_of` makes their rows."""
-        ours = {self.column(benchmark) for _, benchmark, _ in self.of(experiment)}
+    def printed_only(
+        self, experiments: Sequence[str], header: Sequence[str], lines_of: Callable[[str], list]
+    ) -> list[Table]:
+        """The paper's numbers of those of its corpora of which some experiments have no result, where they have any: `lines_of` makes their rows."""
+        ours = {self.column(benchmark) for _, benchmark, _ in self.of(*experiments)}
         corpora = [corpus for corpus in self.paper["tables"]["table_6"]["rows"] if ours and corpus not in ours]
         note = "Not run here: BERT-base and GPT-2 need a GPU and a model hub."
         return [Table(corpus, note, header, lines_of(corpus)) for corpus in corpora]

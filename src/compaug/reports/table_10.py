@@ -9,6 +9,7 @@ from compaug.reports.queries import Results
 
 TITLE = "Table 10: human evaluation, by proxies"
 EXPERIMENT = "ablations"
+EXPERIMENTS = (EXPERIMENT, "pretrained")
 INTRO = (
     "Kept texts against what was asked of their generator, read by the oracle of the grammar and by a classifier that has "
     "seen every composition (that of the iid split). Proxies: no person has rated these texts; `python -m "
@@ -24,7 +25,7 @@ COLUMNS = {
 
 def tables(results: Results) -> list[Table]:
     made = []
-    for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
+    for _, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert"):
         rows = pick(rows, decoding="any", selection="top_k")
         own = pick(rows, metric="reader_acc")["value"]
         note = f"The classifier is itself right on {number(own.mean())} % of the real texts of these compositions. "

@@ -13,6 +13,7 @@ from compaug.reports.queries import UNSEEN, Results
 
 TITLE = "Table 2: generators compared"
 EXPERIMENT = "paper"
+EXPERIMENTS = (EXPERIMENT, "pretrained")
 INTRO = (
     "Percent on the compositional test split, classifier `bert`: mean and 95 % t interval over seeds; a seed is that of filter, generator, "
     "samples and classifier together. Fidelity: texts with all requested labels and no other by the oracle of a known grammar, of all written "
@@ -53,7 +54,7 @@ QUALITY_NOTE = (
 
 def tables(results: Results) -> list[Table]:
     made = []
-    for experiment, benchmark, rows in results.of(EXPERIMENT, "pretrained", classifier=("bert", "bayes")):
+    for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier=("bert", "bayes")):
         own = {"experiment": experiment, "benchmark": benchmark, "selection": "top_k", "classifier": "bert"}
         made += [
             _generators(results, benchmark, rows),
@@ -64,7 +65,7 @@ def tables(results: Results) -> list[Table]:
     def theirs(corpus: str) -> list:
         return [[name, *_printed(results, corpus, name)] for name in results.paper["row_of_generator"]]
 
-    return made + results.printed_only(EXPERIMENT, ["generator", *UNSEEN], theirs)
+    return made + results.printed_only(EXPERIMENTS, ["generator", *UNSEEN], theirs)
 
 
 def _printed(results: Results, column: str | None, generator: str) -> list[Entry]:

@@ -37,7 +37,7 @@ def tables(results: Results) -> list[Table]:
         printed = {key: _printed(results, corpus, *key) for key in product(results.paper["row_of_classifier"], ARMS)}
         return [[*key, *(Entry(paper=own[metric]) for metric in METRICS)] for key, own in printed.items() if own]
 
-    return made + results.printed_only(EXPERIMENT, ["classifier", "generator", *UNSEEN], theirs)
+    return made + results.printed_only([EXPERIMENT], ["classifier", "generator", *UNSEEN], theirs)
 
 
 def _printed(results: Results, column: str | None, classifier: str, generator: str) -> dict:

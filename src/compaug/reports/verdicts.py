@@ -12,7 +12,7 @@ from compaug.reports.queries import FIRST, Results
 TITLE = "Does it help?"
 EXPERIMENT = "paper"
 # Experiments that compare generators: of each benchmark the first that has it.
-COMPARISONS = ("paper", "fidelity", "small")
+COMPARISONS = ("paper", "fidelity", "pretrained", "pretrained_open", "small")
 INTRO = (
     "Accuracy on new combinations in percent, mean over seeds; gain with its 95 % interval over seeds. The best generator is the best of all, and the "
     "tests are corrected for that. The composition prior adds no text: it tells the decoding which combinations the target has."
