@@ -158,6 +158,22 @@ def test_table_5_pairs_the_filter_with_random_selection(reports):
     assert rows_of("table_5", reports)["ld_vae"]["gain"] == "+1.00 [-1.48, +3.48]"
 
 
+def test_pretrained_models_stand_in_the_papers_tables_and_give_its_verdict(tmp_path):
+    """In the place of the archived grid of small models on the same corpus, and of the paper's numbers alone."""
+    own = {"experiment": "pretrained", "benchmark": "semeval+pretrained", "scale": "pretrained"}
+    older = [longtables.paper_rows(), longtables.paper_gains()]
+    folder = longtables.reports(tmp_path / "reports", *older, archive=True)
+    on_tweets = [[row | own for row in some if row["benchmark"] == "semeval"] for some in older]
+    on_tweets[0] += [row | own for row in lines("judged_classifier_acc", (7.0,) * 3, "ld_vae", decoding="any")]
+    longtables.reports(folder, *on_tweets)
+    for name, words in (("table_1", "bert"), ("table_2", "ld_vae"), ("table_5", "ld_vae"), ("table_10", "ld_vae")):
+        assert words in rows_of(name, folder, "semeval+pretrained"), name
+        titles = [table.title for table in contents.tables(name, longtables.load(folder))]
+        assert "SemEval" not in titles or name == "table_10", name  # there it is of people
+    corpora = [row[0] for row in contents.tables("verdicts", longtables.load(folder))[0].rows]
+    assert corpora == ["semeval+pretrained"] * 2 + ["diagnostic"] * 2
+
+
 def test_tables_1_and_3_compare_the_classifiers(tmp_path):
     rows = []
     for classifier, at in (("bert", 10.0), ("t5_clp", 4.0)):
