@@ -25,15 +25,18 @@ def test_a_stage_records_seconds_device_and_what_it_trained(tmp_path, monkeypatc
     made = read_json(file)
     assert (made["trained_parameters"], made["epochs"], made["n_train"]) == (1234, 2, 7)
     assert made["seconds"] >= 0 and made["device"] and made["cores"] >= 1
+    assert 0 <= made["cpu_seconds"] and 20 < made["peak_mib"] < 50_000
 
 
 def test_the_dearest_output_comes_first_and_the_sum_last(tmp_path, capsys):
     common = {"device": "cpu", "cores": 2, "machine": "x86_64", "versions": {"torch": "2"}}
     write_json(tmp_path / "models-a.json", common | {"seconds": 1.5})
-    write_json(tmp_path / "models-b.json", common | {"seconds": 1200.0, "epochs": 6, "trained_parameters": 9849344})
+    more = {"epochs": 6, "trained_parameters": 9849344, "cpu_seconds": 1100.25, "peak_mib": 2345}
+    write_json(tmp_path / "models-b.json", common | {"seconds": 1200.0} | more)
     costs.main(["--costs", str(tmp_path)])
     _, _, first, second, last = capsys.readouterr().out.splitlines()
-    assert "models-b" in first and "1,200.0" in first and "9,849,344" in first
+    assert "models-b" in first and "9,849,344" in first
+    assert "1,200.0" in first and "1,100.2" in first and "2,345" in first
     assert "models-a" in second and "–" in second
     assert "1,201.5" in last
 
@@ -115,6 +118,15 @@ def test_times_of_other_sessions_are_kept_and_replaced_by_those_of_here(tmp_path
     cost = provenance.cost_of_stages([*outputs, "split@diagnostic"], made)
     assert (cost["stages"], cost["timed"], cost["seconds"]) == (3, 3, 120)
     assert provenance.cost_of_stages(["split@diagnostic"], made) == {}
+
+
+def test_core_hours_are_of_the_cpu_where_it_was_measured():
+    cost = {"device": "cpu", "seconds": 90.0}
+    assert provenance.core_seconds(cost) == 90.0
+    assert provenance.core_seconds(cost | {"cpu_seconds": 60.0}) == 60.0
+    assert (
+        provenance.core_seconds(cost | {"cpu_seconds": 60.0, "device": "NVIDIA H100"}) == 90.0
+    )  # it waits for the card
 
 
 def test_provenance_without_any_result_names_the_remedy(tmp_path):

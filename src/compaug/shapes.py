@@ -407,6 +407,8 @@ class Cost(TypedDict):
     """.costs/<output>.json"""
 
     seconds: Number
+    cpu_seconds: NotRequired[Number]
+    peak_mib: NotRequired[int]
     cores: int
     machine: str
     device: str

@@ -7,6 +7,7 @@ import contextlib
 import gc
 import os
 import platform
+import resource
 import signal
 import sys
 import time
@@ -111,9 +112,10 @@ def check_out(args: argparse.Namespace, kind: str | None) -> None:
 
 @contextlib.contextmanager
 def cost_of(out: Path) -> Iterator[dict]:
-    """Write seconds, machine and versions of what happens inside to `.costs/<out>.json`; add facts to the dict it yields."""
+    """Write seconds, those of the CPU, the process's peak memory, machine and versions of what happens inside to `.costs/<out>.json`; add
+    facts to the dict it yields."""
     facts: dict = {}
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), time.process_time()
     yield facts
     if (out / "history.json").exists():
         epochs = read_json(out / "history.json", shapes.History)["epochs"]
@@ -124,6 +126,7 @@ def cost_of(out: Path) -> Iterator[dict]:
 
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
     facts |= {"seconds": round(time.perf_counter() - start, 2), "cores": os.cpu_count(), "versions": versions}
+    facts |= {"cpu_seconds": round(time.process_time() - cpu_start, 2), "peak_mib": _peak()}
     facts |= {"python": platform.python_version(), "machine": platform.machine(), "device": _device()}
     write_json(COSTS / cost_file(out), facts)
 
@@ -146,6 +149,12 @@ def cost_file(out: Path | str) -> str:
 def read_cost(file: Path) -> dict:
     """What `cost_of` wrote. InputError for another file."""
     return read_json(file, shapes.Cost, "not what a stage records; remove it")
+
+
+def _peak() -> int:
+    """The most memory that this process has had, in MiB."""
+    kept = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(kept / 2 ** (20 if sys.platform == "darwin" else 10))  # macOS counts bytes
 
 
 def _device() -> str:

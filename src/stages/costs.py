@@ -1,4 +1,4 @@
-"""Print what the stages cost: seconds, parameters trained, device (make costs).
+"""Print what the stages cost: seconds, memory, parameters trained, device (make costs).
 
 python -m stages.costs
 
@@ -13,13 +13,16 @@ from compaug.records import InputError
 from compaug.reports import NOT_REPORTED, markdown_table
 from stages import COSTS, parser, read_cost, run
 
+MEASURED = {"seconds": ",.1f", "cpu_seconds": ",.1f", "peak_mib": ",d"}
+HEADER = ["output", "seconds", "of the CPU", "peak MiB", "epochs", "parameters trained", "device", "cores"]
+
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     files = sorted(args.costs.glob("*.json"))
     if not files:
         raise InputError(f"{args.costs}: no costs are recorded here; run `dvc repro` first")
-    print(markdown_table(["output", "seconds", "epochs", "parameters trained", "device", "cores"], rows(files)))
+    print(markdown_table(HEADER, rows(files)))
 
 
 def rows(files: list[Path]) -> list[list]:
@@ -29,9 +32,10 @@ def rows(files: list[Path]) -> list[list]:
     for name, cost in costs:
         trained = f"{cost['trained_parameters']:,}" if "trained_parameters" in cost else NOT_REPORTED
         epochs = cost.get("epochs", NOT_REPORTED)
-        made.append([name, f"{cost['seconds']:,.1f}", epochs, trained, cost["device"], cost["cores"]])
+        told = [f"{cost[key]:{form}}" if key in cost else NOT_REPORTED for key, form in MEASURED.items()]
+        made.append([name, *told, epochs, trained, cost["device"], cost["cores"]])
     total = sum(cost["seconds"] for _, cost in costs)
-    return [*made, ["all", f"{total:,.1f}", *[NOT_REPORTED] * 4]]
+    return [*made, ["all", f"{total:,.1f}", *[NOT_REPORTED] * (len(HEADER) - 2)]]
 
 
 def _parser():
