@@ -79,7 +79,7 @@ faults: $(READY)       ## damage what the stages read and kill them while they w
 bench: $(READY)        ## compare fast and plain variants in one run; writes reports/bench.md
 	python -m stages.bench --out reports/bench.md
 
-costs: $(READY)        ## seconds, parameters trained and device of every stage that has run here
+costs: $(READY)        ## seconds, memory, parameters trained and device of every stage that has run here
 	@python -m stages.costs
 
 provenance: $(READY)   ## keep what the experiments that ran here cost, and which commit made their numbers, for the page
