@@ -79,6 +79,13 @@ def test_an_archived_verdict_says_of_which_commit_it_is(tmp_path):
     assert "from before the arithmetic was made the same on every CPU; kept until this experiment runs again" in shown
 
 
+def test_a_single_seed_of_the_archive_gives_no_verdict(tmp_path):
+    gained = [row | {"seeds": 1, "p_seeds": ""} for row in longtables.paper_gains()]
+    folder = longtables.reports(tmp_path / "reports", longtables.paper_rows(), gained, archive=True)
+    longtables.reports(folder, [])
+    assert verdicts.of_augmentation(longtables.load(folder)) == []
+
+
 def test_without_the_papers_experiment_the_verdict_is_of_those_that_ran(tmp_path):
     rows = [row | {"experiment": "small"} for row in longtables.paper_rows()]
     gained = [row | {"experiment": "small"} for row in longtables.paper_gains()]

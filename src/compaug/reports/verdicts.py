@@ -73,6 +73,8 @@ def of_augmentation(results: Results) -> list[dict]:
         if not others:
             continue
         most = max(own[name, "none"]["seeds"] for name in others)
+        if most < 2 and set(rows["commit"]) != {""}:
+            continue  # a single seed of long ago
         others = [name for name in others if own[name, "none"]["seeds"] == most]  # one seed may be luck
         best = max(others, key=lambda name: found["unseen", name].mean)
         over_none, over_repeating = own[best, "none"], own.get((best, "oversample"))
