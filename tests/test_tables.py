@@ -183,6 +183,7 @@ def test_tables_1_and_3_compare_the_classifiers(tmp_path):
             rows += lines(metric, (at + 2, at + 3, at + 4), "ld_vae", **where)
             rows += lines(metric, (at + 1, at + 1, at + 1), **where, decoding="tuned_thresholds")
             rows += lines(metric, (60.0, 61.0, 62.0), **where, split="iid")
+    rows += lines("acc", (60.0, 61.0, 62.0), experiment="classifiers", classifier="sgm", split="iid")  # of one split alone
     gained = [
         gain(2.0, "ld_vae", experiment="classifiers"),
         gain(1.5, "ld_vae", experiment="classifiers", over="oversample"),
@@ -194,6 +195,7 @@ def test_tables_1_and_3_compare_the_classifiers(tmp_path):
         "CG Acc": "11.00 [8.52, 13.48]",
         "gap": "50.00 [50.00, 50.00]",
     }
+    assert "sgm" not in rows_of("table_1", folder)
     assert rows_of("table_1", folder, "AAPD")["t5_clp"]["iid Acc"] == "–"  # the paper's number stands beside it
     assert rows_of("table_3", folder)["bert, ld_vae"]["Acc over none"] == "+2.00 [+1.00, +3.00]"
     assert rows_of("table_3", folder)["bert, ld_vae"]["Acc over oversample"] == "+1.50 [+0.50, +2.50]"
