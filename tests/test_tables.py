@@ -183,7 +183,9 @@ def test_tables_1_and_3_compare_the_classifiers(tmp_path):
             rows += lines(metric, (at + 2, at + 3, at + 4), "ld_vae", **where)
             rows += lines(metric, (at + 1, at + 1, at + 1), **where, decoding="tuned_thresholds")
             rows += lines(metric, (60.0, 61.0, 62.0), **where, split="iid")
-    rows += lines("acc", (60.0, 61.0, 62.0), experiment="classifiers", classifier="sgm", split="iid")  # of one split alone
+    rows += lines(
+        "acc", (60.0, 61.0, 62.0), experiment="classifiers", classifier="sgm", split="iid"
+    )  # of one split alone
     gained = [
         gain(2.0, "ld_vae", experiment="classifiers"),
         gain(1.5, "ld_vae", experiment="classifiers", over="oversample"),
