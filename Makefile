@@ -4,9 +4,6 @@ VENV   := .venv
 READY  := $(VENV)/.ready
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export DVC_NO_ANALYTICS = 1
-# glibc hands a freed tensor back to the system, which then has to fault it in again at the next step; these keep it (peak memory is the same).
-export MALLOC_MMAP_THRESHOLD_ ?= 1073741824
-export MALLOC_TRIM_THRESHOLD_ ?= 1073741824
 
 .PHONY: help install repro repair grid tables verify fingerprints portable sweep test lint faults bench costs provenance clean
 .DEFAULT_GOAL := help

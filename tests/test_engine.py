@@ -223,6 +223,20 @@ def test_a_clone_builds_only_what_has_no_result_in_git_and_what_that_needs(tmp_p
     assert toy.grid() == (0, "everything is up to date (5 stages)\n", "")
 
 
+def test_a_stage_that_changed_waits_for_what_may_become_stale_before_it(tmp_path):
+    toy = Toy(tmp_path)
+    toy.grid("--serial")
+    (tmp_path / "notes").write_text("")
+    (toy.folder / "own" / "mine").write_text("other\n")  # the first of three is stale, and by itself the last
+    (toy.folder / "predictions" / "b").unlink()
+    listed = toy.run("python", "-m", "stages.grid", *TARGETS, "--allow-missing", "--dry-run").stdout.split()
+    assert listed == ["corpus", "cells/dvc.yaml:classifier@b"]
+    assert toy.grid("--allow-missing")[0] == 0
+    begun = [note.removeprefix("begin ") for note in toy.notes() if note.startswith("begin ")]
+    assert sorted(begun) == ["classifier@a", "classifier@b", "corpus", "generator@a", "generator@b"]
+    assert all("other" in (toy.folder / name).read_text() for name in OUTPUTS)
+
+
 def test_two_clones_that_share_only_a_cache_make_what_dvc_repro_makes(tmp_path, expected):
     toy = Toy(tmp_path, pause=1.0)
     code, out, errors = toy.grid("--clones")

@@ -239,25 +239,10 @@ def test_a_draft_says_what_it_was_made_of_and_has_the_labels_asked_for(kind, tra
     assert drafts_of(kind, trained(kind), folders, []) == {}
 
 
-@every_body
-def test_soft_labels_are_mixed_as_the_texts_were_and_sharpened(kind, trained, folders):
-    texts = {e.id: e for e in ROWS}
-    for sharpening in (1.0, 0.5):
-        drafts = drafts_of(kind, trained(kind, labels="soft", sharpening=sharpening), folders, REQUESTS)
-        for draft in drafts.values():
-            (a, b), (alpha,) = draft.made_of["sources"], draft.made_of["alpha"]
-            for label, value in enumerate(draft.soft_labels):
-                p = alpha * (label in texts[a].labels) + (1 - alpha) * (label in texts[b].labels)
-                power = 1 / sharpening
-                assert value == pytest.approx(p**power / (p**power + (1 - p) ** power), abs=1e-5)
-            shared = set(texts[a].labels) & set(texts[b].labels)
-            assert all(draft.soft_labels[label] == 1.0 for label in shared)
-
-
 def test_between_random_texts_nothing_is_asked_for(trained, folders):
     """One text for every request, with the labels of both sources in their proportion."""
     texts = {e.id: e for e in ROWS}
-    model = trained("bart", pairs="random", labels="soft", alpha_low=0.0, alpha_high=1.0)
+    model = trained("bart", pairs="random", alpha_low=0.0, alpha_high=1.0)
     asked = [(0, 1)] * (len(ROWS) - 1) + [(4,)]
     assert generators.load("linda").feasible(model, asked, TASK) == [True] * len(asked)
     drafts = drafts_of("bart", model, folders, asked)
@@ -286,7 +271,7 @@ def test_a_composition_that_no_texts_make_up_is_skipped_and_counted(folders, tmp
 
 def test_three_texts_are_written_between_two_and_then_between_that_and_the_third(folders, tmp_path, monkeypatch):
     rows = [Example(f"r{y}", TEXTS[2 * y], (y,)) for y in range(3)]
-    linda.train(rows, TASK, linda_params(epochs=1, labels="soft"), folders["t5"], tmp_path / "m", 13)
+    linda.train(rows, TASK, linda_params(epochs=1), folders["t5"], tmp_path / "m", 13)
     calls = []
     monkeypatch.setattr(
         interpolation, "write_between", lambda model, a, b, alpha, *_: calls.append((a, b)) or ["first step"] * len(a)
@@ -297,7 +282,8 @@ def test_three_texts_are_written_between_two_and_then_between_that_and_the_third
     assert calls == [([text_of[one]], [text_of[two]]), (["first step"], [text_of[three]])]
     first, second = draft.made_of["alpha"]
     shares = {one: first * second, two: (1 - first) * second, three: 1 - second}
-    assert draft.soft_labels == pytest.approx([shares[f"r{y}"] for y in range(3)] + [0.0], abs=1e-5)
+    labelled = soft_labels.of_sources(draft.made_of, {row.id: row.labels for row in rows}, len(LABELS))
+    assert labelled == pytest.approx([shares[f"r{y}"] for y in range(3)] + [0.0], abs=1e-5)
     assert draft.made_of["pair"] == "chain"
 
 
@@ -340,7 +326,7 @@ def test_texts_that_were_held_out_are_told(kind, trained):
 # ---------------------------------------------------------------- from the generator to the classifier
 
 
-@pytest.mark.parametrize("way", ["hard_union", "soft", "teacher"])
+@pytest.mark.parametrize("way", ["hard union", "soft", "sharpened", "teacher"])
 def test_each_way_of_labelling_reaches_the_classifier(way, trained, folders, tmp_path, monkeypatch):
     """Synthesize, filter, select, train, by the stages."""
     (tmp_path / "split").mkdir()
@@ -352,7 +338,7 @@ def test_each_way_of_labelling_reaches_the_classifier(way, trained, folders, tmp
     bert = {"validation": 0.01, "epochs": 1, "max_length": 32}
     written(tmp_path, {"sizes.k": 3, "classifiers.bert": bert, "synthesis": {"max_length": 24, "temperature": 2.0}})
     common, backbones_ = ["--params", "params.yaml", "--benchmark", "diagnostic", "--seed", "13"], folders["t5"]
-    model = trained("t5", labels="soft" if way == "soft" else "hard_union")
+    model = trained("t5")
 
     def run(stage, words, *more):
         stage.main([*common, *words.split(), *more])
@@ -364,8 +350,9 @@ def test_each_way_of_labelling_reaches_the_classifier(way, trained, folders, tmp
     )
     run(train_filter, f"--classifier bert --split split --encoder {backbones_['encoder']} --out filter")
     data = "--classifier bert --labels split/labels.json --train split/train.jsonl"
-    teacher = ["--set", "selection.labels=teacher"] if way == "teacher" else []
-    run(select, f"{data} --synthetic made.jsonl --filter filter --out kept.jsonl", *teacher)
+    options = {"soft": "labels=soft", "sharpened": "labels=soft,sharpening=0.5", "teacher": "labels=teacher"}
+    labelled = ["--set", f"selection.{options[way]}"] if way in options else []
+    run(select, f"{data} split/support.jsonl --synthetic made.jsonl --filter filter --out kept.jsonl", *labelled)
     batches, collate = [], body.collate
     monkeypatch.setattr(body, "collate", lambda rows, *more: batches.append(rows) or collate(rows, *more))
     files = "--synthetic kept.jsonl --test-inputs test.jsonl --out classifier --predictions predictions.jsonl.gz"
@@ -374,13 +361,17 @@ def test_each_way_of_labelling_reaches_the_classifier(way, trained, folders, tmp
     learned = {row["id"]: row["targets"].tolist() for rows in batches for row in rows if "targets" in row}
     kept = read_jsonl(tmp_path / "kept.jsonl", len(LABELS))
     read = classifiers.load("bert").predict(tmp_path / "filter", [e.text for e in kept])
+    labels_of = {e.id: e.labels for e in ROWS}
     assert len(kept) == 3
     for e, probabilities in zip(kept, read.tolist(), strict=True):
         hard = [float(label in e.requested_labels) for label in range(len(LABELS))]
-        assert e.labels == e.requested_labels and len(e.made_of["sources"]) == 2
-        expected = {"hard_union": hard, "soft": e.soft_labels, "teacher": probabilities}[way]
+        (a, b), (alpha,) = e.made_of["sources"], e.made_of["alpha"]
+        mixed = [alpha * (y in labels_of[a]) + (1 - alpha) * (y in labels_of[b]) for y in range(len(LABELS))]
+        sharp = [p**2 / (p**2 + (1 - p) ** 2) for p in mixed]
+        expected = {"hard union": hard, "soft": mixed, "sharpened": sharp, "teacher": probabilities}[way]
+        assert e.labels == e.requested_labels
         assert learned[e.id] == pytest.approx(expected, abs=1e-5)
-        assert (e.soft_labels is None) == (way == "hard_union")
+        assert (e.soft_labels is None) == (way == "hard union")
     assert read_json(tmp_path / "made.json")["account"]["pairs"]["union"] > 0
 
 
@@ -455,6 +446,6 @@ def test_sharpening_by_hand():
 
 def test_labels_are_mixed_by_hand():
     np.testing.assert_allclose(soft_labels.mixed([0.3, 0.7], [(0, 1), (1, 2)], 4), [0.3, 1.0, 0.7, 0.0])
-    assert linda.shares_of([0.4]) == [0.4, 0.6]
-    assert linda.shares_of([0.5, 0.8]) == pytest.approx([0.4, 0.4, 0.2])
+    assert soft_labels.shares_of([0.4]) == [0.4, 0.6]
+    assert soft_labels.shares_of([0.5, 0.8]) == pytest.approx([0.4, 0.4, 0.2])
     assert len(LABELS) == 4

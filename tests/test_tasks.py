@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import ClassVar
@@ -187,6 +188,22 @@ def test_soft_labels_and_records_reach_the_classifier(toy_run, folders, monkeypa
     assert trained["toy-000003"] == list(SOFT)
     assert trained["toy-000003-2"] == [1.0, 0.0, 0.0, 0.0]
     assert set(kept) < set(trained)
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        ("labels=soft", "made.jsonl: its texts do not say which of split/train.jsonl they were made of"),
+        ("sharpening=0.5", "sharpening: goes with labels: soft or teacher"),
+    ],
+)
+def test_soft_labels_need_to_know_their_sources(toy_run, monkeypatch, options, said):
+    monkeypatch.setattr(
+        classifiers, "load", lambda name: SimpleNamespace(predict=lambda _, texts: np.zeros((len(texts), 4)))
+    )
+    more = "--classifier bert --synthetic made.jsonl --filter none --labels split/labels.json --train split/train.jsonl"
+    with pytest.raises(InputError, match=re.escape(said)):
+        select.main([*toy_run, *more.split(), "--set", f"selection.{options}", "--out", "kept.jsonl"])
 
 
 def test_a_teachers_labels_are_the_filters_probabilities_for_the_kept_texts(toy_run, monkeypatch):

@@ -99,8 +99,6 @@ INTERPOLATION = {
     "pairs": "union",
     "alpha_low": 0.3,
     "alpha_high": 0.7,
-    "labels": "hard_union",
-    "sharpening": 1.0,
 }
 
 

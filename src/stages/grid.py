@@ -41,7 +41,7 @@ def main(argv: list[str] | None = None) -> None:
     if args.status:
         print(status(plan))
     elif args.dry_run:
-        print("\n".join(plan.stale) or "everything is up to date")
+        print("\n".join([*plan.stale, *plan.later]) or "everything is up to date")
     elif not plan.stale:
         print(f"everything is up to date ({len(plan.ancestors)} stages)")
     else:
@@ -71,9 +71,9 @@ def planned(targets: list[str], known, allow_missing: bool = False) -> engine.Pl
 
 def status(plan: engine.Plan) -> str:
     """Stages by kind: up to date, and to be built because they or what comes before them have changed."""
-    needed, stale = Counter(map(engine.kind, plan.ancestors)), Counter(map(engine.kind, plan.stale))
+    needed, stale = Counter(map(engine.kind, plan.ancestors)), Counter(map(engine.kind, [*plan.stale, *plan.later]))
     lines = [f"{name:24} {count - stale[name]:7} {stale[name]:7}" for name, count in needed.items()]
-    total = f"{'all':24} {len(plan.ancestors) - len(plan.stale):7} {len(plan.stale):7}"
+    total = f"{'all':24} {len(plan.ancestors) - stale.total():7} {stale.total():7}"
     return "\n".join([f"{'kind of stage':24} {'current':>7} {'stale':>7}", *lines, total])
 
 

@@ -8,8 +8,9 @@ text says. Its probabilities are not calibrated first: it keeps no predictions o
 hard, ambiguous and easy rank by a data map in place of the filter: what a training on D_cg and all synthetic texts thought of each text
 (--map, of the stage map_classifier; cartography spec, section 5.C).
 
-With `selection.labels: teacher` the kept texts get the filter's probabilities as soft labels: it is a classifier that was trained on real texts
-alone, so the teacher of self-training. Otherwise they keep those that the generator gave them, if any.
+With `selection.labels` the kept texts get soft labels: `teacher`, the filter's probabilities, for it is a classifier that was trained on real
+texts alone; `soft`, those of the real texts that each was made of, in their proportion (LINDA). `selection.sharpening` moves them from the
+middle. Otherwise they keep those that the generator gave them, if any.
 
 python -m stages.select --benchmark diagnostic --classifier bert --synthetic data/synthetic/run/augmented.jsonl \
     --filter models/run/filter --labels data/splits/diagnostic/labels.json --train data/splits/diagnostic/train.jsonl \
@@ -20,12 +21,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from compaug import cartography, params, selection, shapes
 from compaug.evaluation.composition_prior import posteriors, prior_of
-from compaug.records import InputError, Labels, read_json, read_jsonl, sub_seed, write_json, write_jsonl
+from compaug.generators import soft_labels
+from compaug.records import Example, InputError, Labels, read_json, read_jsonl, sub_seed, write_json, write_jsonl
 from stages import cost_of, parser, run, share
 
 PARAMS = ["selection", *params.size("k")]
@@ -67,11 +70,30 @@ def main(argv: list[str] | None = None) -> None:
             seed = sub_seed(args.seed, "selection")
             _, rows = selection.select(examples, ranking, settings.k, settings.mode, settings.scope, seed)
             kept = [replace(examples[row], filter_jacc=round(float(scores[row]), 6)) for row in rows]
-            if settings.labels == "teacher":
-                kept = [replace(e, soft_labels=rounded(probabilities[row])) for e, row in zip(kept, rows, strict=True)]
+            if settings.labels is not None:
+                temperature = settings.sharpening or 1.0
+                if settings.labels == "teacher":
+                    soft = [rounded(soft_labels.sharpened_labels(probabilities[row], temperature)) for row in rows]
+                else:
+                    soft = of_sources(kept, args.train, temperature, labels, args.synthetic)
+                kept = [replace(e, soft_labels=given) for e, given in zip(kept, soft, strict=True)]
             report = selection.report(examples, scores, rows, labels)
         write_jsonl(args.out, kept)
         write_json(args.out.with_suffix(".json"), merged(synthesis, report) | {"selection": settings.told()})
+
+
+def of_sources(
+    kept: Sequence[Example], train: Sequence[Path], temperature: float, labels: Labels, path: Path
+) -> list[tuple[float, ...]]:
+    """Soft labels from the labels of the real texts that each was made of. InputError where it does not say which."""
+    labels_of = {e.id: e.labels for file in train for e in read_jsonl(file, len(labels))}
+    try:
+        return [soft_labels.of_sources(e.made_of or {}, labels_of, len(labels), temperature) for e in kept]
+    except (KeyError, TypeError, ValueError, IndexError):
+        raise InputError(
+            f"{path}: its texts do not say which of {', '.join(map(str, train))} they were made of, as those of linda do; take another "
+            "selection.labels than soft"
+        ) from None
 
 
 def rounded(probabilities) -> tuple[float, ...]:

@@ -20,9 +20,14 @@ class Selection(Block):
     weight: Share
     strength: Amount
     k: Count
-    labels: Annotated[Literal["teacher"] | None, LATER] = (
-        None  # soft labels of what is kept: the filter's probabilities
-    )
+    labels: Annotated[Literal["soft", "teacher"] | None, LATER] = None  # of what is kept; None: those that it brings
+    sharpening: Annotated[Probability | None, LATER] = None  # T of soft labels; None: 1, which leaves them as they are
+
+    @model_validator(mode="after")
+    def _sharpens_something(self) -> Selection:
+        if self.sharpening is not None and self.labels is None:
+            raise ValueError("sharpening: goes with labels: soft or teacher")
+        return self
 
 
 # What the article's "Bernoulli with p = 0.05" may mean: the share that stays, or, as the literature on mixout has it, the one that is mixed.

@@ -58,6 +58,7 @@ class Plan:
 
     ancestors: dict[str, tuple[str, ...]]  # every stage that the targets need -> all that come before it
     stale: dict[str, tuple[str, ...]]  # those to build -> the ones among them that each waits for
+    later: tuple[str, ...]  # those that changed and are in the next plan: what they read may become stale by this one
     fresh: tuple[str, ...]  # those to build that no dvc.lock has yet
     cells: frozenset[str]  # the stages that were asked for
     forgotten: frozenset[str]  # those to build whose runs DVC does not keep by itself
@@ -79,7 +80,8 @@ def plan(targets: Sequence[str], experiments: Iterable[str] = (), allow_missing:
 
     A stage behind a stale one is not looked at: it is in the plan, and its own `dvc repro` finds out whether anything changed for it. With
     `allow_missing` a stage is up to date that lacks nothing but cached files, as in a clone, unless a stage of the plan reads them; what
-    comes behind a stale one is in the next plan, if that one's output is another then.
+    comes behind a stale one is in the next plan, if that one's output is another then, and so is a stage that changed itself behind one
+    that may be: it would be built twice.
     """
     from dvc.exceptions import DvcException
     from dvc.repo import Repo, lock_repo
@@ -93,7 +95,7 @@ def plan(targets: Sequence[str], experiments: Iterable[str] = (), allow_missing:
             cells = [stage for target in targets for stage in _stages(target, graph, experiments)]
             ancestors: dict[str, tuple[str, ...]] = {}
             stale: dict[str, tuple[str, ...]] = {}
-            fresh, forgotten = [], []
+            later, fresh, forgotten = [], [], []
             order = plan_repro(graph, list(dict.fromkeys(cells)))
             wanted = _wanted(order, graph) if allow_missing else set(order)
             for stage in order:
@@ -101,7 +103,11 @@ def plan(targets: Sequence[str], experiments: Iterable[str] = (), allow_missing:
                 all_before = {*before, *itertools.chain.from_iterable(ancestors[earlier] for earlier in before)}
                 ancestors[stage.addressing] = tuple(earlier for earlier in ancestors if earlier in all_before)
                 waits = tuple(earlier for earlier in before if earlier in stale)
-                if stage in wanted and (waits or stage.status()):
+                if stage not in wanted or not (waits or stage.status()):
+                    continue
+                if any(earlier not in stale and not stale.keys().isdisjoint(ancestors[earlier]) for earlier in before):
+                    later.append(stage.addressing)
+                else:
                     stale[stage.addressing] = waits
                     if not any(out.hash_info for out in stage.outs):
                         fresh.append(stage.addressing)
@@ -114,6 +120,7 @@ def plan(targets: Sequence[str], experiments: Iterable[str] = (), allow_missing:
             return Plan(
                 ancestors=ancestors,
                 stale=stale,
+                later=tuple(later),
                 fresh=tuple(fresh),
                 cells=frozenset(stage.addressing for stage in cells),
                 forgotten=frozenset(forgotten),

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from compaug.records import InputError
 
 FILE = Path("configs/cluster.yaml")
-ALWAYS = ("COMPAUG_", "MALLOC_")  # begin the names of environment variables that go to the workers in any case
+ALWAYS = "COMPAUG_"  # begins the names of environment variables that go to the workers in any case
 QUIET = {
     "dashboard": False,
     "dashboard_address": "127.0.0.1:0",

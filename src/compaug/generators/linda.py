@@ -1,9 +1,10 @@
 """LINDA: a text between two texts, by an encoder-decoder whose weights are all trained without labels (spec/linda.md).
 
-For a requested composition it takes two real texts that make it up and writes one between them; its labels are the composition, or those
-of the two texts in the proportion in which they were mixed. With three or more labels and no such pair it goes over three texts. Which texts
-these are depends also on how many requests before want the same composition, for no choice is made twice before all were made. With
-pairs of `random` texts the request counts for nothing: plain augmentation, one more text for every request.
+For a requested composition it takes two real texts that make it up and writes one between them; its labels are the composition (selection
+may give it those of the two texts instead, in the proportion in which they were mixed). With three or more labels and no such pair it goes
+over three texts. Which texts these are depends also on how many requests before want the same composition, for no choice is made twice
+before all were made. With pairs of `random` texts the request counts for nothing: plain augmentation, one more text for every request, with
+the labels of both.
 """
 
 from __future__ import annotations
@@ -70,32 +71,20 @@ def generate_with(
         first = [text_of[number] or examples[chosen[number].rows[0]].text for number in asked]
         made = interpolation.write_between(model, first, second, weights, synthesis, sub_seed(seed, "step", step))
         text_of |= dict(zip(asked, made, strict=True))
-    return _drafts(params, examples, chosen, alphas, text_of, requests, len(task.labels))
+    return _drafts(examples, chosen, alphas, text_of, requests, len(task.labels))
 
 
-def _drafts(params, examples, chosen, alphas, text_of, requests, n_labels) -> Iterator[Draft]:
+def _drafts(examples, chosen, alphas, text_of, requests, n_labels) -> Iterator[Draft]:
     for number, weights in alphas.items():
         rows, kind = chosen[number].rows, chosen[number].kind
         if not text_of[number]:
             continue
-        soft = None
-        if params.labels == "soft":
-            shares = soft_labels.mixed(shares_of(weights), [examples[row].labels for row in rows], n_labels)
-            sharp = soft_labels.sharpened_labels(shares, params.sharpening)
-            soft = tuple(round(value, soft_labels.DIGITS) for value in sharp.tolist())
-        labels = tuple(requests[number])
-        if kind == RANDOM:  # nothing was asked for: those of the text that weighs more
-            labels = examples[rows[0] if weights[0] >= 0.5 else rows[1]].labels
+        labels, soft = tuple(requests[number]), None
         made_of = {"sources": [examples[row].id for row in rows], "alpha": list(weights), "pair": kind}
+        if kind == RANDOM:  # nothing was asked for: those of the text that weighs more, and softly of both
+            labels = examples[rows[0] if weights[0] >= 0.5 else rows[1]].labels
+            soft = soft_labels.of_sources(made_of, {examples[row].id: examples[row].labels for row in rows}, n_labels)
         yield Draft(number, text_of[number], labels, soft, made_of)
-
-
-def shares_of(alphas: Sequence[float]) -> list[float]:
-    """The weight of every source where each alpha is that of all before it: alpha_1 x^a + (1 - alpha_1) x^b, then that and x^c, and so on."""
-    shares = [1.0]
-    for alpha in alphas:
-        shares = [*(share * alpha for share in shares), 1 - alpha]
-    return shares
 
 
 def _alphas(sources: Sources, params, seed: int) -> list[float]:

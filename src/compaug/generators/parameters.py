@@ -125,8 +125,6 @@ class Linda(TrainedGenerator):
     pairs: Literal["union", "same", "random"]
     alpha_low: Annotated[float, Field(ge=0, le=1)]
     alpha_high: Annotated[float, Field(ge=0, le=1)]
-    labels: Literal["hard_union", "soft"]
-    sharpening: Probability
 
     @model_validator(mode="after")
     def _ordered(self) -> Linda:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -15,6 +15,23 @@ def mixed(weights: Sequence[float], label_sets: Sequence[Sequence[int]], n_label
     for weight, label_set in zip(weights, label_sets, strict=True):
         made[list(label_set)] += weight
     return made.clip(0.0, 1.0)
+
+
+def shares_of(alphas: Sequence[float]) -> list[float]:
+    """The weight of every source where each alpha is that of all before it: alpha_1 x^a + (1 - alpha_1) x^b, then that and x^c, and so on."""
+    shares = [1.0]
+    for alpha in alphas:
+        shares = [*(share * alpha for share in shares), 1 - alpha]
+    return shares
+
+
+def of_sources(
+    made_of: Mapping, labels_of: Mapping[str, Sequence[int]], n_labels: int, temperature: float = 1.0
+) -> tuple[float, ...]:
+    """Those of a text by what it was made of, its sources' ids and the weights of the mix, sharpened label by label.  # [n_labels]"""
+    sources, shares = made_of["sources"], shares_of(made_of.get("alpha", ()))
+    made = mixed(shares, [labels_of[source] for source in sources], n_labels)
+    return tuple(round(value, DIGITS) for value in sharpened_labels(made, temperature).tolist())
 
 
 def sharpened(distribution: np.ndarray, temperature: float) -> np.ndarray:

@@ -24,7 +24,7 @@ def tables(results: Results) -> list[Table]:
     columns |= {"fidelity": ("unseen", "fidelity_kept")} | UNSEEN
     made = []
     for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert"):
-        rows = pick(rows, split="unseen", selection="top_k", decoding=("threshold", "any"))
+        rows = pick(rows, split="unseen", decoding=("threshold", "any"))
         rows = rows.assign(value=rows["value"].where(~rows["metric"].isin(shares), 100 * rows["value"]))
         lines = results.lines(rows, ["generator"], columns)
         made.append(Table(f"{experiment}: {benchmark}", results.setting(rows), ["generator", *columns], lines))

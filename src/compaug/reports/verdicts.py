@@ -63,8 +63,8 @@ def of_augmentation(results: Results) -> list[dict]:
     shown, made, told = [name for name in COMPARISONS if name in there] or sorted(there), [], set()
     current = {benchmark.partition("+")[0] for benchmark in pick(gains, experiment=shown, commit="")["benchmark"]}
     for experiment, benchmark, rows in results.of(*shown):
-        as_it_was = set(rows["commit"]) != {""} and benchmark.partition("+")[0] in current
-        if benchmark in told or as_it_was:
+        archived = set(rows["commit"]) != {""}
+        if benchmark in told or (archived and benchmark.partition("+")[0] in current):
             continue
         acc = pick(rows, metric="acc", decoding="threshold", selection="top_k", classifier="bert")
         found = summaries(pick(acc, split=("iid", "unseen")), "split", "generator")
@@ -73,8 +73,8 @@ def of_augmentation(results: Results) -> list[dict]:
         if not others:
             continue
         most = max(own[name, "none"]["seeds"] for name in others)
-        if most < 2 and set(rows["commit"]) != {""}:
-            continue  # a single seed of long ago
+        if archived and most < 2:
+            continue  # one seed of the first grids shows nothing, and no test can be made with it
         others = [name for name in others if own[name, "none"]["seeds"] == most]  # one seed may be luck
         best = max(others, key=lambda name: found["unseen", name].mean)
         over_none, over_repeating = own[best, "none"], own.get((best, "oversample"))
