@@ -5,28 +5,34 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from toys import LABELS, SETTINGS, TASK, backbones, examples, synthesis
+from safetensors.torch import save_file
+from toys import LABELS, SETTINGS, TASK, backbones, examples, pretrain, synthesis
 
-from compaug import generators, selection
+from compaug import selection
 from compaug.augmented_language import BAR, BEGIN, END, REASONS
-from compaug.generators import masked_joint, masking
-from compaug.generators.parameters import MaskedJoint
+from compaug.generators import lora, masked_joint, masked_joint_lora, masking
+from compaug.generators.parameters import MaskedJoint, MaskedJointLora
+from compaug.pretrained import IGNORED, load_decoder
 from compaug.records import Example, InputError, Labels, file_digest, read_json
 from compaug.tasks.multi_label import Task
 
 KNOWN = [e for e in examples() if e.labels and len(e.labels) < 4]
 EVIDENCE = [["sun", "laughed"], ["dark"], ["cup"], ["count"]]
 MASKS = ["<0>", "<1>", "<2>"]
-OWN = {"mode": "words", "masked": 0.3, "spans": "none", "relabel": "drop"}
+OWN = {"mode": "words", "masked": 0.3, "spans": "none", "relabel": "drop", "lora": 32}
+BODIES = {masked_joint: MaskedJoint, masked_joint_lora: MaskedJointLora}
+every_body = pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__.rpartition(".")[2])
+EPOCHS, RATES = {masked_joint: 200, masked_joint_lora: 200}, {masked_joint: SETTINGS["lr"], masked_joint_lora: 0.01}
 uniforms = st.floats(0, 1, exclude_max=True)
 tokens = st.lists(st.sampled_from(["a", "b", "c", BEGIN, BAR, END]), min_size=1, max_size=40)
 
 
-def settings(**changes):
+def settings(body=masked_joint, **changes):
     values = SETTINGS | OWN | changes
-    return MaskedJoint(**{name: value for name, value in values.items() if name in MaskedJoint.model_fields})
+    return BODIES[body](**{name: value for name, value in values.items() if name in BODIES[body].model_fields})
 
 
 def drawn(data):
@@ -152,7 +158,13 @@ def test_the_side_car_counts_every_reason():
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    return backbones(tmp_path_factory.mktemp("backbones"))
+    """With a decoder that has seen the marks: LoRA cannot teach it tokens."""
+    found = backbones(tmp_path_factory.mktemp("backbones"))
+    tokenizer, model = load_decoder(found["decoder"])
+    _, _, sentences = masked_joint.learned_from(KNOWN, TASK, settings())
+    pretrain(model.train(), tokenizer, [Example(str(n), text, ()) for n, text in enumerate(sentences)], False)
+    model.save_pretrained(found["decoder"])
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -160,51 +172,85 @@ def model_of(folders, tmp_path_factory):
     """The folder of a generator trained on 28 rows in a mode, made once."""
     made = {}
 
-    def train(mode):
-        if mode not in made:
-            made[mode] = tmp_path_factory.mktemp(mode) / "generator"
-            params = settings(mode=mode, epochs=200, max_length=60)
+    def train(mode, body=masked_joint):
+        if (mode, body) not in made:
+            made[mode, body] = tmp_path_factory.mktemp(mode) / "generator"
+            params = settings(body, mode=mode, epochs=EPOCHS[body], max_length=60, lr=RATES[body])
             with pytest.MonkeyPatch.context() as patch:
-                patch.chdir(made[mode].parent)
-                generators.load("masked_joint").train(KNOWN, TASK, params, folders, made[mode], 13)
-        return made[mode]
+                patch.chdir(made[mode, body].parent)
+                body.train(KNOWN, TASK, params, folders, made[mode, body], 13)
+        return made[mode, body]
 
     return train
 
 
+@every_body
 @pytest.mark.parametrize("mode", ["labels", "words"])
-def test_it_overfits_and_four_fifths_of_what_it_writes_is_valid(mode, model_of, folders):
-    history = read_json(model_of(mode) / "history.json")["epochs"]
-    assert history[-1]["train"]["loss"] < 0.15 * history[0]["train"]["loss"]
+def test_it_overfits_and_four_fifths_of_what_it_writes_is_valid(mode, body, model_of, folders):
+    history = read_json(model_of(mode, body) / "history.json")["epochs"]
+    assert history[-1]["train"]["loss"] < (0.15 if body is masked_joint else 0.25) * history[0]["train"]["loss"]
     requests = [e.labels for e in KNOWN] * 2
-    drafts = list(masked_joint.generate(model_of(mode), requests, TASK, synthesis(max_length=60), folders, 3))
+    drafts = list(body.generate(model_of(mode, body), requests, TASK, synthesis(max_length=60), folders, 3))
     assert [draft.request for draft in drafts] == list(range(len(requests)))
     fates = Counter(draft.fate for draft in drafts)
-    assert fates[None] >= 0.8 * len(requests) and set(fates) <= {None, "other labels", *REASONS}
+    valid = (
+        0.8 if body is masked_joint or mode == "labels" else 0.4
+    )  # so small a decoder takes the template's labels too
+    assert fates[None] >= valid * len(requests) and set(fates) <= {None, "other labels", *REASONS}
     assert all(bool(draft.text) == (draft.fate is None) and draft.labels == requests[draft.request] for draft in drafts)
     if mode == "labels":
         texts = {e.text for e in KNOWN}
         assert sum(draft.text in texts for draft in drafts) >= 0.8 * len(requests)
 
 
-def test_a_draft_depends_on_its_request_and_the_seed_and_not_on_its_batch(model_of, folders):
+@every_body
+def test_a_draft_depends_on_its_request_and_the_seed_and_not_on_its_batch(body, model_of, folders):
     requests = [e.labels for e in KNOWN]
     sampled = {"top_k": 50, "temperature": 2.0, "max_length": 60}
     write = lambda seed, size: list(
-        masked_joint.generate(model_of("words"), requests, TASK, synthesis(batch_size=size, **sampled), folders, seed)
+        body.generate(model_of("words", body), requests, TASK, synthesis(batch_size=size, **sampled), folders, seed)
     )
     assert write(3, 1) == write(3, 30) != write(4, 30)
+    assert list(body.generate(model_of("words", body), [], TASK, synthesis(), folders, 1)) == []
 
 
-def test_training_twice_writes_the_same_bytes(folders, tmp_path, monkeypatch):
+@every_body
+def test_training_twice_writes_the_same_bytes(body, folders, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        masked_joint.train(KNOWN, TASK, settings(epochs=2, spans="mi"), folders, tmp_path / name, seed)
+        body.train(KNOWN, TASK, settings(body, epochs=2, spans="mi"), folders, tmp_path / name, seed)
     digests = [file_digest(tmp_path / name) for name in "abc"]
     assert digests[0] == digests[1] != digests[2]
 
 
-def test_a_model_of_other_labels_is_refused(model_of, folders):
+@every_body
+def test_a_model_of_other_labels_is_refused(body, model_of, folders):
     other = Task(Labels(("a", "b"), ("a", "b")))
     with pytest.raises(InputError, match="trained for other labels"):
-        next(masked_joint.generate(model_of("labels"), [(0,)], other, synthesis(), folders, 1))
+        next(body.generate(model_of("labels", body), [(0,)], other, synthesis(), folders, 1))
+
+
+# ---------------------------------------------------------------- a causal decoder
+
+
+def test_half_of_the_room_is_for_what_is_shown_and_only_what_is_written_counts(folders):
+    tokenizer, _ = load_decoder(folders["decoder"])
+    rows = lora.target_rows("ab", ["(( joy )) the sun", "(( fear )) " + "so dark " * 30], tokenizer, 40, "x")
+    batch = lora.collate(rows, tokenizer, lambda sentence: sentence, 40)
+    assert batch["input_ids"].shape[1] <= 40
+    for row, ids, labels in zip(rows, batch["input_ids"].tolist(), batch["labels"].tolist(), strict=True):
+        counted = [label for label in labels if label != IGNORED]
+        assert counted and counted == row["target"][: len(counted)]  # also behind a text that is shown in part
+        head = ids[: next(at for at, label in enumerate(labels) if label != IGNORED)]
+        assert len(head) <= 20 and tokenizer.decode(head).endswith(lora.BEHIND)
+
+
+def test_no_room_and_another_backbone_are_refused(model_of, folders, tmp_path):
+    model, wanted = model_of("labels", masked_joint_lora), [(0,)]
+    with pytest.raises(InputError, match=r"masked_joint_lora.max_length: 500 tokens, .* positions of the decoder"):
+        masked_joint_lora.train(KNOWN, TASK, settings(masked_joint_lora, max_length=500), folders, tmp_path / "m", 1)
+    with pytest.raises(InputError, match=r"synthesis.max_length: 500 tokens, .* positions of the decoder"):
+        next(masked_joint_lora.generate(model, wanted, TASK, synthesis(max_length=500), folders, 1))
+    save_file({"other": torch.zeros(1)}, model / masked_joint_lora.FACTORS)
+    with pytest.raises(InputError, match="give the one that it was trained with"):
+        next(masked_joint_lora.generate(model, wanted, TASK, synthesis(), folders, 1))

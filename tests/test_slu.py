@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from toys import LABELS, PHRASES, pretrain
 
 from compaug.augmented_language import Unreadable, spans_of
+from compaug.generators import lora
 from compaug.pretrained import IGNORED, load_decoder, load_encoder
 from compaug.records import Example, InputError, write_json
 from compaug.reports import contents
@@ -260,13 +261,13 @@ def test_what_is_read_is_not_learned_and_the_sentence_is(folders):
     head = len(ids) - len(target)
     assert labels == [IGNORED] * head + target and ids[head:] == target
     read = tokenizer.decode(ids[:head])
-    assert read.endswith(writer.BEHIND) and read.startswith("(( joy ))") and "_" in read
+    assert read.endswith(lora.BEHIND) and read.startswith("(( joy ))") and "_" in read
 
 
 def test_lora_begins_as_the_decoder_and_merges_into_it(folders):
     _, plain = load_decoder(folders["decoder"])
     tokenizer, loaded = load_decoder(folders["decoder"])
-    model = writer.with_lora(loaded, 4)
+    model = lora.with_lora(loaded, 4)
     ids = torch.tensor([tokenizer("the sun is out")["input_ids"]])
     torch.testing.assert_close(model.eval()(input_ids=ids).logits, plain(ids).logits)
     learns = [name for name, parameter in model.named_parameters() if parameter.requires_grad]

@@ -67,14 +67,10 @@ def sentence_of(example: Example, task, evidence: Sequence[Sequence[str]], spans
 
 def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
     """Fine-tune on D_cg, with other masks in every epoch, and save the best one; rows without labels are left out."""
-    examples = [e for e in training_examples(examples, params.generator_data) if e.text.split()]
-    found = association([e.text for e in examples], [e.labels for e in examples], len(task.labels), longest=1)
-    evidence = [list(words)[:EVIDENCE] for words in found]
+    examples, evidence, sentences = learned_from(examples, task, params)
     tokenizer, model = load_seq2seq(backbones["seq2seq"])
     seed_everything(sub_seed(seed, "masked_joint"))
     masks = masks_of(tokenizer, model)
-    language = language_of(task)
-    sentences = [language.write(sentence_of(e, task, evidence, params.spans)) for e in examples]
     rows = sentence_rows(examples, sentences, tokenizer, params.max_length)
     batch = partial(collate_masked, tokenizer=tokenizer, masks=masks, params=params)
     data = (task, file_digest(backbones["seq2seq"]), digest(examples))
@@ -83,10 +79,25 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
         return
     with atomic_dir(out_dir) as folder:
         save(folder, tokenizer, model)
-        facts = {"generator": "masked_joint", **task.facts(), "evidence": evidence, "params": params.told()}
-        write_json(folder / FACTS, facts)
-        write_json(folder / "history.json", {"epochs": history})
-        write_jsonl(folder / EXAMPLES, examples)
+        keep(folder, "masked_joint", task, params, evidence, history, examples)
+
+
+def learned_from(examples: Sequence[Example], task, params) -> tuple[list[Example], list[list[str]], list[str]]:
+    """(texts with labels, the words that speak most for each label, the texts as sentences)."""
+    examples = [e for e in training_examples(examples, params.generator_data) if e.text.split()]
+    found = association([e.text for e in examples], [e.labels for e in examples], len(task.labels), longest=1)
+    evidence, language = [list(words)[:EVIDENCE] for words in found], language_of(task)
+    return examples, evidence, [language.write(sentence_of(e, task, evidence, params.spans)) for e in examples]
+
+
+def keep(
+    folder: Path, generator: str, task, params, evidence, history: list[dict], examples: Sequence[Example]
+) -> None:
+    """What generation needs beside the model."""
+    facts = {"generator": generator, **task.facts(), "evidence": evidence, "params": params.told()}
+    write_json(folder / FACTS, facts)
+    write_json(folder / "history.json", {"epochs": history})
+    write_jsonl(folder / EXAMPLES, examples)
 
 
 def masks_of(tokenizer, model=None) -> list[str]:
@@ -148,24 +159,42 @@ def generate(
     model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
 ) -> Iterator[Draft]:
     """One draft per request; without a text, and with the reason as its fate, where none of that composition was written."""
+
+    def writer(params: SimpleNamespace) -> tuple[list[str], Callable[[list[str]], list[str]]]:
+        tokenizer, model = load_seq2seq(model_dir)
+        model, decoding = model.to(device()).eval(), decoding_of(synthesis)
+        encoded = lambda asked: tokenizer(asked, add_special_tokens=False)["input_ids"] if asked else []
+        return masks_of(tokenizer), lambda asked: written(tokenizer, model, encoded(asked), decoding, seed)
+
+    return generate_with(writer, model_dir, requests, task, seed)
+
+
+def generate_with(
+    writer: Callable[[SimpleNamespace], tuple[Sequence[str], Callable[[list[str]], list[str]]]],
+    model_dir: Path,
+    requests: Sequence[Sequence[int]],
+    task,
+    seed: int,
+) -> Iterator[Draft]:
+    """`generate` with the masks, and the model that writes behind what it reads, that `writer` opens."""
     facts = read_json(model_dir / FACTS, shapes.GeneratorFacts)
     params, task = SimpleNamespace(**facts["params"]), task.of_model(facts, model_dir)
-    tokenizer, model = load_seq2seq(model_dir)
-    model = model.to(device()).eval()
-    language, masks = language_of(task), masks_of(tokenizer)
+    (masks, write), language = writer(params), language_of(task)
     templates = Templates(examples_of(model_dir, task), task, facts["evidence"])
-    if not requests:
-        return
     asked = [
         templates.ask(tuple(wanted), language, params, masks, sub_seed(seed, "mask", n))
         for n, wanted in enumerate(requests)
     ]
-    encoded = tokenizer([text for text, _ in asked], add_special_tokens=False)["input_ids"]
-    names = ("max_length", "batch_size", "temperature", "top_k", "top_p")
-    decoding = SimpleNamespace(**{name: getattr(synthesis, name) for name in names}, no_repeat_ngram=0)  # marks repeat
-    texts = written(tokenizer, model, encoded, decoding, seed)
+    texts = write([text for text, _ in asked])
     for number, (wanted, text, (_, made_of)) in enumerate(zip(requests, texts, asked, strict=True)):
         yield drafted(number, tuple(wanted), text, language, task, params.relabel, made_of)
+
+
+def decoding_of(synthesis, times: int = 1) -> SimpleNamespace:
+    """How it is written: marks repeat, so no n-gram is forbidden."""
+    names = ("batch_size", "temperature", "top_k", "top_p")
+    chosen = {name: getattr(synthesis, name) for name in names}
+    return SimpleNamespace(**chosen, max_length=times * synthesis.max_length, no_repeat_ngram=0)
 
 
 def drafted(number: int, wanted: tuple[int, ...], text: str, language: Language, task, relabel: str, made_of) -> Draft:

@@ -74,6 +74,12 @@ class MaskedJoint(TrainedGenerator):
     relabel: Literal["drop", "generated"]
 
 
+class MaskedJointLora(MaskedJoint):
+    """The same with a causal decoder, which learns through LoRA."""
+
+    lora: Positive
+
+
 class PrefixGenerator(TrainedGenerator):
     """What the prefix-tuned generators share, spec sections 5 and 6."""
 
@@ -252,6 +258,7 @@ BLOCKS: dict[str, type[Block]] = {  # a further name is a further file of this f
     "eda": Untrained,
     "flan_t5": FlanT5,
     "masked_joint": MaskedJoint,
+    "masked_joint_lora": MaskedJointLora,
     "gpt2_pt": PrefixGenerator,
     "ls_pt": PrefixGenerator,
     "ld_vae": LdVae,
