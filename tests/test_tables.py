@@ -618,6 +618,25 @@ def test_a_measure_is_ranked_against_accuracy_seed_by_seed(tmp_path):
     assert shown["fidelity of the kept texts"]["without controls"] == "1.00 [1.00, 1.00]"
 
 
+def test_each_way_to_label_texts_between_texts_stands_beside_the_requested_labels(tmp_path):
+    rows, at = [], {"experiment": "linda"}
+    for metric in longtables.METRICS:
+        rows += lines(metric, (20.0, 22.0, 24.0), **at)
+        rows += lines(metric, (30.0, 32.0, 34.0), "oversample", **at)
+        rows += lines(metric, (40.0, 42.0, 44.0), "linda", **at)
+        rows += lines(metric, (41.0, 43.0, 45.0), "linda", selection="labels=soft", **at)
+    rows += lines("fidelity_kept", (60.0, 60.0, 60.0), "linda", decoding="any", **at)
+    (table,) = contents.tables("linda", longtables.load(longtables.reports(tmp_path / "reports", rows)))
+    shown = {tuple(row[:2]): dict(zip(table.header, map(str, row), strict=True)) for row in table.rows}
+    assert list(shown) == [(name, "the request's") for name in ("none", "oversample", "linda")] + [
+        ("linda", "both texts'")
+    ]
+    soft, hard = shown["linda", "both texts'"], shown["linda", "the request's"]
+    assert soft["over the request's labels"] == "+1.00 [+1.00, +1.00]" and hard["over the request's labels"] == "–"
+    assert hard["Acc over none"].startswith("+20.00") and soft["over oversample"].startswith("+11.00")
+    assert hard["fidelity"] == "60.00 [60.00, 60.00]" and shown["none", "the request's"]["Acc over none"] == "–"
+
+
 def test_what_is_between_two_texts_has_a_line_for_every_weight_and_a_curve(tmp_path):
     rows, at = [], {"experiment": "linda", "decoding": "any"}
     for tenth in range(11):

@@ -45,11 +45,13 @@ def main(argv: list[str] | None = None) -> None:
     elif not plan.stale:
         print(f"everything is up to date ({len(plan.ancestors)} stages)")
     else:
-        build(plan, args)
-        built = set(plan.stale)
-        while args.allow_missing and not built.issuperset((plan := planned(targets, known, True)).stale):
-            build(plan, args)
-            built |= set(plan.stale)
+        built: frozenset[str] = frozenset()
+        while not built.issuperset(plan.stale):
+            now = plan.first() if plan.later else plan
+            build(now, args)
+            built |= frozenset(now.stale)
+            if args.allow_missing:
+                plan = planned(targets, known, True, built)
 
 
 def stages_of(target: str, known: Mapping[str, experiments.Experiment]) -> list[str]:
@@ -59,10 +61,10 @@ def stages_of(target: str, known: Mapping[str, experiments.Experiment]) -> list[
     return steps.targets(known[target]) if target in known else [target]
 
 
-def planned(targets: list[str], known, allow_missing: bool = False) -> engine.Plan:
+def planned(targets: list[str], known, allow_missing: bool = False, built: frozenset[str] = frozenset()) -> engine.Plan:
     """DVC says of a missing value where it was wanted, not where it should stand; the parameters' own check does."""
     try:
-        return engine.plan(targets, known, allow_missing)
+        return engine.plan(targets, known, allow_missing, built)
     except InputError as error:
         if "Could not find" in str(error):
             params.parse("params.yaml")

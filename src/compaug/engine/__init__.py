@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from compaug.engine import guard, keep
@@ -65,6 +65,11 @@ class Plan:
     sources: tuple[str, ...]  # files and folders that stages read and none of them writes
     outputs: frozenset[str]  # ... and that stages write
 
+    def first(self) -> Plan:
+        """What the later ones wait for, alone: all that is known only then is a better plan."""
+        waited_for = {earlier for address in self.later for earlier in self.ancestors[address]}
+        return replace(self, stale={address: waits for address, waits in self.stale.items() if address in waited_for})
+
     def heights(self) -> dict[str, int]:
         """Length of the longest chain of stages that begins at each: the longest is started first."""
         heights = dict.fromkeys(self.stale, 1)
@@ -74,14 +79,19 @@ class Plan:
         return heights
 
 
-def plan(targets: Sequence[str], experiments: Iterable[str] = (), allow_missing: bool = False) -> Plan:
+def plan(
+    targets: Sequence[str],
+    experiments: Iterable[str] = (),
+    allow_missing: bool = False,
+    built: frozenset[str] = frozenset(),
+) -> Plan:
     """What DVC finds stale among the targets (stages, groups of stages, dvc.yaml files) and what they need. InputError for an unknown one;
     `experiments` are what it could have been besides.
 
     A stage behind a stale one is not looked at: it is in the plan, and its own `dvc repro` finds out whether anything changed for it. With
     `allow_missing` a stage is up to date that lacks nothing but cached files, as in a clone, unless a stage of the plan reads them; what
     comes behind a stale one is in the next plan, if that one's output is another then, and so is a stage that changed itself behind one
-    that may be: it would be built twice.
+    that may be: it would be built twice. What was `built` since the first plan keeps none waiting.
     """
     from dvc.exceptions import DvcException
     from dvc.repo import Repo, lock_repo
@@ -105,7 +115,8 @@ def plan(targets: Sequence[str], experiments: Iterable[str] = (), allow_missing:
                 waits = tuple(earlier for earlier in before if earlier in stale)
                 if stage not in wanted or not (waits or stage.status()):
                     continue
-                if any(earlier not in stale and not stale.keys().isdisjoint(ancestors[earlier]) for earlier in before):
+                unsettled = stale.keys() - built
+                if any(earlier not in stale and not unsettled.isdisjoint(ancestors[earlier]) for earlier in before):
                     later.append(stage.addressing)
                 else:
                     stale[stage.addressing] = waits

@@ -8,7 +8,7 @@ from compaug.evaluation.longtable import difference, pick, summaries
 from compaug.evaluation.statistics import Summary
 from compaug.reports import METRICS, figures
 from compaug.reports.entries import Entry, Figure, Table, entry
-from compaug.reports.queries import Results
+from compaug.reports.queries import UNSEEN, Results
 
 TITLE = "LINDA: texts between two texts"
 EXPERIMENT = "linda"
@@ -19,7 +19,8 @@ OF = {
     "selection": "top_k",
     "classifier": "bert",
 }  # a generator's facts stand at each of its cells
-INTRO = (
+INTRO = "A model that writes a text between two texts, used to make texts for a combination from two that each have a part of it."
+BETWEEN = (
     "Pairs of texts that the model was not trained on; alpha is the weight of the first. Precision: share of the words of the new text that are "
     "in a source, each as often as it is there at most. Similarity: cosine of the encoder's mean states. Copies: new texts that are one of their "
     "sources; novel: that are no text of D_cg. Perplexity: of the decoder backbone, without a prompt. Prefers the first: pairs whose first text "
@@ -38,14 +39,54 @@ MEASURES = {
     "both texts": "mass",
 }
 PLAIN = (
-    "As many synthetic texts as training texts, and none is filtered: each training text once more, or texts between two that were drawn at random. "
+    "Each training text once more, or as many texts asked for between two that were drawn at random, of which copies of known texts are dropped; "
+    "no filter. "
     "`mixup` writes no text: it mixes the states of texts, and their labels, while the classifier learns."
+)
+WAYS = {  # values of `selection`: whose labels the classifier learns
+    "top_k": "the request's",
+    "labels=soft": "both texts'",
+    "labels=soft,sharpening=0.5": "both texts', sharpened",
+    "labels=teacher": "a teacher's",
+    "mode=random,labels=teacher": "a teacher's, of random texts",
+}
+LABELLED = (
+    "Percent, classifier `bert`, on new combinations. Labels of a text: the requested ones; those of the two real texts that it lies between, in their "
+    "proportion (sharpened: moved from the middle); or the probabilities of a classifier that was trained on real texts alone. Fidelity: kept "
+    "texts with all requested labels and no other, where the grammar is known. Gains are paired by seed."
 )
 IID, BY = "iid", ("generator", "classifier")
 CURVES = ("precision_a", "precision_b", "similarity_a", "similarity_b")
 
 
 def tables(results: Results) -> list[Table]:
+    return [*labelled(results), *between(results), *plain(results)]
+
+
+def labelled(results: Results) -> list[Table]:
+    """What LINDA's texts are worth beside those of others, under each way to label them."""
+    made, columns = [], {"fidelity": ("unseen", "fidelity_kept")} | UNSEEN
+    for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert", split="unseen", selection=[*WAYS]):
+        rows = pick(rows, decoding=("threshold", "any"), metric=("fidelity_kept", *METRICS))
+        acc, lines = pick(rows, metric="acc"), []
+        found = results.entries(pick(rows, selection=[*WAYS]), ["generator", "selection"], columns)
+        for (generator, selection), entries in sorted(
+            found.items(), key=lambda item: (results.rank(item[0][0]), [*WAYS].index(item[0][1]))
+        ):
+            own = pick(acc, generator=generator, selection=selection)
+            others = [pick(acc, generator=name, selection="top_k") for name in ("none", "oversample", generator)]
+            gains = [
+                Entry() if other.equals(own) or other.empty else entry(difference(own, other), sign=True)
+                for other in others
+            ]
+            lines.append([generator, WAYS[selection], *entries, *gains])
+        header = ["generator", "labels", *columns, "Acc over none", "over oversample", "over the request's labels"]
+        made.append(Table(f"{experiment}: {benchmark}", f"{results.setting(rows)} {LABELLED}", header, lines))
+    return made
+
+
+def between(results: Results) -> list[Table]:
+    """How texts change from the one source to the other."""
     made = []
     for _, benchmark, rows in results.of(*EXPERIMENTS, **OF):
         lines = []
@@ -57,8 +98,15 @@ def tables(results: Results) -> list[Table]:
             ]
         lines.sort(key=lambda line: results.rank(line[0]))
         shown = rows[rows["metric"].str.startswith("between_")]
-        made.append(Table(benchmark, results.setting(shown), ["generator", "alpha", *MEASURES], lines))
-    return made + plain(results)
+        made.append(
+            Table(
+                f"{benchmark}: between two texts",
+                f"{results.setting(shown)} {BETWEEN}",
+                ["generator", "alpha", *MEASURES],
+                lines,
+            )
+        )
+    return made
 
 
 def plain(results: Results) -> list[Table]:

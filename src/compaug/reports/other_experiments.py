@@ -23,6 +23,8 @@ ELSEWHERE = (
     "cartography",
     "mixout",
     "metrics",
+    "linda",
+    "linda_pretrained",
 )  # and all that choose a prior
 VARIED = ("split", "generator", "selection", "classifier", "decoding")
 
