@@ -117,6 +117,12 @@ def test_of_layers_the_last_that_says_something_wins(tmp_path, n):
     assert params.load(edit, GENERATOR, **TINY, generator="ls_pt")["generator"].epochs == 20
 
 
+def test_a_size_that_an_experiment_sets_for_its_own_block_wins_over_all():
+    own = params.Edited(COMMITTED, ["selection.k=7"])
+    assert params.load(own, ["selection"], benchmark="diagnostic")["selection"].k == 7
+    assert params.load(COMMITTED, ["selection"], benchmark="diagnostic")["selection"].k > 7
+
+
 def test_a_size_of_params_yaml_wins_over_the_corpus(tmp_path):
     keys = ["selection", *params.size("k")]
     by_corpus = params.load(COMMITTED, keys, benchmark="diagnostic")["selection"]
