@@ -375,6 +375,8 @@ def test_coda_says_how_well_constraints_are_kept_and_what_that_is_worth(tmp_path
     ]
     rows += longtables.lines("quality_compliance_raw_coverage", (0.1, 0.2, 0.3), "coda", decoding="any", **more)
     rows += longtables.lines("acc", (5.0, 5.0, 5.0), "coda+lexical=false", **more)
+    for generator in ("coda", "coda+none"):
+        rows += longtables.lines("quality_compliance_raw_score", (1.0, 1.0, 1.0), generator, decoding="any", **more)
     rows += longtables.lines(
         "quality_compliance_raw_length", (1.0, 1.0, 1.0), "coda+lexical=false", decoding="any", **more
     )
@@ -384,6 +386,9 @@ def test_coda_says_how_well_constraints_are_kept_and_what_that_is_worth(tmp_path
     assert table.title == "coda_ablation: diagnostic"
     assert lines["coda"]["keywords"].startswith("20.00 ") and lines["coda"]["Acc"].startswith("20.00 ")
     assert lines["coda+lexical=false"]["length"].startswith("100.00") and lines["coda"]["length"] == NOT_REPORTED
+    assert (
+        lines["coda"]["all"].startswith("100.00") and lines["coda+none"]["all"] == NOT_REPORTED
+    )  # it was asked for none
     assert lines["coda+lexical=false"]["Acc"].startswith("5.00") and lines["coda"]["fidelity"] == NOT_REPORTED
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compaug.evaluation.longtable import pick
-from compaug.reports.entries import Table
+from compaug.reports.entries import Entry, Table
 from compaug.reports.queries import UNSEEN, Results
 
 TITLE = "CoDa: constraints kept, and what the texts are worth"
@@ -27,5 +27,8 @@ def tables(results: Results) -> list[Table]:
         rows = pick(rows, split="unseen", decoding=("threshold", "any"))
         rows = rows.assign(value=rows["value"].where(~rows["metric"].isin(shares), 100 * rows["value"]))
         lines = results.lines(rows, ["generator"], columns)
+        for line in lines:
+            asked = [entry for entry in line[1 : len(KEPT)] if entry.ours is not None]
+            line[len(KEPT)] = line[len(KEPT)] if asked else Entry()  # nothing was asked for, so nothing was kept
         made.append(Table(f"{experiment}: {benchmark}", results.setting(rows), ["generator", *columns], lines))
     return made
