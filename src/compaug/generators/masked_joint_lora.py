@@ -26,12 +26,8 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
     """Train the factors on D_cg, with other masks in every epoch, and save the best epoch's; rows without labels are left out."""
     examples, evidence, sentences = masked_joint.learned_from(examples, task, params)
     tokenizer, loaded = load_decoder(backbones["decoder"])
-    longest, room = TIMES * params.max_length, decoders.shape(loaded.config).positions
-    if longest > room:
-        raise InputError(
-            f"generators.masked_joint_lora.max_length: {params.max_length} tokens, and as many that are shown of them, exceed the {room} "
-            "positions of the decoder; lower it"
-        )
+    longest = TIMES * params.max_length
+    _check_room("generators.masked_joint_lora", params.max_length, loaded)
     seed_everything(sub_seed(seed, "masked_joint_lora"))
     model = lora.with_lora(loaded, params.lora)
     rows = lora.target_rows([e.id for e in examples], sentences, tokenizer, longest, "generator")
@@ -57,11 +53,7 @@ def generate(
     def writer(params):
         tokenizer, loaded = load_decoder(backbones["decoder"])
         decoding = masked_joint.decoding_of(synthesis, TIMES)
-        if decoding.max_length > (room := decoders.shape(loaded.config).positions):
-            raise InputError(
-                f"synthesis.max_length: {synthesis.max_length} tokens, and as many that are shown of them, exceed the {room} positions of "
-                "the decoder; lower it"
-            )
+        _check_room("synthesis", synthesis.max_length, loaded)
         model, factors = lora.with_lora(loaded, params.lora), load_tensors(model_dir / FACTORS)
         own = {name: p.shape for name, p in model.named_parameters() if p.requires_grad}
         if own != {name: factor.shape for name, factor in factors.items()}:
@@ -71,3 +63,11 @@ def generate(
         return lora.MASKS, lambda asked: lora.written(tokenizer, model, asked, decoding, seed)
 
     return masked_joint.generate_with(writer, model_dir, requests, task, seed)
+
+
+def _check_room(block: str, max_length: int, decoder) -> None:
+    """InputError where the decoder has no positions for a text and what is shown of it."""
+    if TIMES * max_length > (room := decoders.shape(decoder.config).positions):
+        raise InputError(
+            f"{block}.max_length: {max_length} tokens, and as many that are shown of them, exceed the {room} positions of the decoder; lower it"
+        )

@@ -69,7 +69,7 @@ def labelled(results: Results) -> list[Table]:
     for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert", split="unseen", selection=[*WAYS]):
         rows = pick(rows, decoding=("threshold", "any"), metric=("fidelity_kept", *METRICS))
         acc, lines = pick(rows, metric="acc"), []
-        found = results.entries(pick(rows, selection=[*WAYS]), ["generator", "selection"], columns)
+        found = results.entries(rows, ["generator", "selection"], columns)
         for (generator, selection), entries in sorted(
             found.items(), key=lambda item: (results.rank(item[0][0]), [*WAYS].index(item[0][1]))
         ):
