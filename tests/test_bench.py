@@ -65,7 +65,8 @@ def test_the_command_writes_a_report_with_every_comparison_and_no_path(tmp_path)
         "## 4. Classifiers",
         "## 5. Reading, splitting, auditing",
         "## 6. Training LINDA",
-        "## 7. At the paper's sizes",
+        "## 7. Data maps",
+        "## 8. At the paper's sizes",
         "### Training LD-VAE",
         "### Synthesis",
         "### Filtering",
@@ -82,6 +83,7 @@ def test_the_command_writes_a_report_with_every_comparison_and_no_path(tmp_path)
         "audit",
         "linda",
         "linda_prefix, plain fine-tuning",
+        "dynamics during",
     ):
         assert f"| {variant} | " in text
     assert f"{os.cpu_count()} CPU cores" in text and torch.__version__ in text

@@ -14,11 +14,11 @@ from test_bert import CUES, SETTINGS, examples, write_encoder, write_seq2seq
 from torch import nn
 from transformers import ModernBertConfig, ModernBertModel
 
-from compaug import classifiers, training
+from compaug import classifiers, dynamics, training
 from compaug.classifiers import bert_p, body, dbloss, magnet, sgm, t5_clp
 from compaug.classifiers.parameters import Bert, BertP, Dbloss, Magnet, Sgm, T5Clp
 from compaug.pretrained import load_encoder, load_seq2seq
-from compaug.records import Example, InputError, Labels, file_digest, read_json
+from compaug.records import Example, InputError, Labels, file_digest
 
 LABELS = Labels(("joy", "love", "fear"), CUES)  # phrases that the toy encoder's vocabulary knows
 COMMON = {name: value for name, value in SETTINGS.told().items() if name not in ("head_hidden", "pool")}
@@ -136,11 +136,57 @@ def test_the_same_seed_writes_the_same_bytes(name, encoder, tmp_path):
             examples(), LABELS, short, backbone_of(name, encoder), tmp_path / out, seed, "toy", examples(8)
         )
     assert file_digest(tmp_path / "a") == file_digest(tmp_path / "b") != file_digest(tmp_path / "c")
-    dynamics = np.load(tmp_path / "a" / "dynamics.npy")
-    assert dynamics.shape == (2, 32, 3) and not np.array_equal(dynamics[0], dynamics[1])
-    assert read_json(tmp_path / "a" / "dynamics.json")["ids"] == [e.id for e in examples()]
+    kept, ids = dynamics.read(tmp_path / "a")
+    assert kept.shape == (2, 32, 3) and not np.array_equal(kept[0], kept[1])
+    assert ids == [e.id for e in examples()]
     # without early stopping the saved weights are those of the last epoch
-    assert np.allclose(dynamics[-1], classifiers.load(name).predict(tmp_path / "a", TEXTS), atol=1e-5)
+    assert np.allclose(kept[-1], classifiers.load(name).predict(tmp_path / "a", TEXTS), atol=1e-5)
+
+
+ANSWERING = ("bert", "bert_p", "dbloss", "magnet")  # for every label, in training
+
+
+@pytest.fixture(scope="module")
+def without_dropout(tmp_path_factory):
+    folder, none = (
+        tmp_path_factory.mktemp("without-dropout"),
+        {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0},
+    )
+    return write_encoder(folder / "encoder", initializer_range=0.3, **none)
+
+
+@pytest.mark.parametrize("name", ANSWERING)
+def test_dynamics_in_passing_are_what_the_training_computes_anyway(name, without_dropout, tmp_path):
+    still = OWN[name].model_copy(update={"epochs": 2, "lr": 0.0, "lr_head": 0.0, "dropout": 0.0, "batch_size": 7})
+    found = {}
+    for kept in (True, "during"):
+        settings, folder = still.model_copy(update={"dynamics": kept}), tmp_path / str(kept)
+        repeated = [*examples(), *examples(5)]
+        classifiers.load(name).train(repeated, LABELS, settings, without_dropout, folder, 13, "toy", examples(8))
+        found[kept], ids = dynamics.read(folder)
+        assert ids == [e.id for e in examples()]
+    assert np.allclose(found[True], found["during"], atol=1e-5)  # of a model that does not move
+
+
+def test_dynamics_in_passing_are_seen_batch_by_batch_before_its_step(without_dropout, tmp_path):
+    settings = OWN["bert"].model_copy(update={"epochs": 2, "dropout": 0.0, "dynamics": "during", "batch_size": 32})
+    train = classifiers.load("bert").train
+    train(examples(), LABELS, settings, without_dropout, tmp_path / "whole", 13, "toy", [])
+    whole, _ = dynamics.read(tmp_path / "whole")
+    first = settings.model_copy(update={"dynamics": True, "lr": 0.0, "lr_head": 0.0})
+    train(examples(), LABELS, first, without_dropout, tmp_path / "first", 13, "toy", [])
+    before, _ = dynamics.read(tmp_path / "first")
+    assert np.allclose(whole[0], before[0], atol=1e-5)  # one batch is an epoch, seen before its step
+    assert not np.allclose(whole[1], before[1], atol=1e-3)
+
+
+@pytest.mark.parametrize("name", sorted(set(OWN) - set(ANSWERING)))
+def test_dynamics_in_passing_of_a_classifier_that_writes_are_refused(name, encoder, tmp_path):
+    settings = OWN[name].model_copy(update={"epochs": 1, "dynamics": "during"})
+    with pytest.raises(InputError, match="needs a classifier that answers for every label"):
+        classifiers.load(name).train(
+            examples(), LABELS, settings, backbone_of(name, encoder), tmp_path / "m", 13, "toy", []
+        )
 
 
 @every

@@ -51,9 +51,20 @@ FULL = {
     "filtered": (64, 4096),
     "classified": (32, 512),
     "documents": 120_000,
+    "mapped": 120_000,
+    "mapped_texts": 1024,
     "rounds": 3,
 }
-QUICK = {"n": 48, "asked": (2, 8), "filtered": (2, 32), "classified": (2, 8), "documents": 1500, "rounds": 1}
+QUICK = {
+    "n": 48,
+    "asked": (2, 8),
+    "filtered": (2, 32),
+    "classified": (2, 8),
+    "documents": 1500,
+    "mapped": 1500,
+    "mapped_texts": 48,
+    "rounds": 1,
+}
 
 
 def report(bench: SimpleNamespace) -> str:

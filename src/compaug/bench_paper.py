@@ -87,7 +87,7 @@ def speed_of_products(side: int) -> float:
 
 
 def report(small: SimpleNamespace, sizes: Mapping) -> str:
-    """The seventh section."""
+    """The eighth section."""
     made = setup(small, sizes)
     variants = bench.training_variants(made)
     losses = bench.losses_of(variants)
@@ -97,7 +97,7 @@ def report(small: SimpleNamespace, sizes: Mapping) -> str:
     synthesis, written = bench.synthesis_in_turns(made)
     filtering, filtered = bench.filtering_in_turns(made)
     shape = sizes["shape"]
-    return f"""## 7. At the paper's sizes
+    return f"""## 8. At the paper's sizes
 
 Encoder and decoder have the shapes of BERT-base and GPT-2 ({shape["layers"]} layers of {shape["hidden"]}; {shape["words"]:,} and {shape["tokens"]:,} tokens) and random weights; settings
 of `{BENCHMARK}` at the scale `paper`. Texts and variants are those of sections 1 to 3, in {made.rounds}

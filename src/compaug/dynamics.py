@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from torch import Tensor
 
 from compaug import shapes
 from compaug.records import InputError, atomic_path, read_json, write_json
 from compaug.training import EpochEnd
 
 NAME = "dynamics"
+PROBABILITIES = "probabilities"  # what a classifier's `forward` says of the labels of its batch, beside the loss
 
 
 class Dynamics:
@@ -29,6 +31,35 @@ class Dynamics:
         epochs = sorted(self.work_dir.glob(f"{NAME}-*.npy"))
         _save(folder / f"{NAME}.npy", np.stack([np.load(file) for file in epochs]))
         write_json(folder / f"{NAME}.json", {"ids": self.ids})
+
+
+class InPassing(Dynamics):
+    """What `forward` said of every row when the training came to it, dropout on, the model of that step: no row is read twice. It is how
+    Swayamdipta et al. 2020 measure; a row that an epoch does not come to has no number in it.
+
+    `places` are, of each training row, its place among the `ids`; `width` values each. `batch` is for `training.fit`'s `on_batch`.
+    """
+
+    def __init__(self, work_dir: Path, ids: Sequence[str], places: Sequence[int], width: int) -> None:
+        super().__init__(work_dir, ids, self._seen)
+        self.places, self.width = list(places), width
+        self.batches: list[tuple[list[int], Tensor]] = []
+
+    def batch(self, rows: Sequence[int], parts: Mapping[str, Tensor]) -> None:
+        """InputError for a model whose `forward` says nothing of labels."""
+        if PROBABILITIES not in parts:
+            raise InputError(
+                "dynamics: `during` needs a classifier that answers for every label in training, without mixup: bert, bert_p, dbloss, magnet; "
+                "take `true`, which reads every text once more after an epoch"
+            )
+        self.batches.append((list(rows), parts[PROBABILITIES]))
+
+    def _seen(self) -> np.ndarray:
+        values = np.full((len(self.ids), self.width), np.nan, dtype=np.float32)
+        for rows, probabilities in self.batches:
+            values[[self.places[row] for row in rows]] = probabilities.float().cpu().numpy()
+        self.batches.clear()
+        return values
 
 
 def read(folder: Path) -> tuple[np.ndarray, list[str]]:

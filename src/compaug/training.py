@@ -1,7 +1,7 @@
 """The one training loop: length buckets, early stopping, checkpoints, resume. Runs under Accelerate.
 
-A model is any module whose `forward(**batch)` returns a dict of scalar tensors with the key "loss"; the other keys are
-logged parts (the ELBO's, for example). Only parameters that require gradients are trained, saved and restored.
+A model is any module whose `forward(**batch)` returns a dict of tensors with the key "loss"; its other scalars are
+logged parts (the ELBO's, for example), and what is no scalar is for `on_batch`. Only parameters that require gradients are trained, saved and restored.
 """
 
 from __future__ import annotations
@@ -235,6 +235,7 @@ def fit(
     lr_of: Callable[[str], float] | None = None,
     batches: Callable[[int, int], list[list[int]]] | None = None,
     on_epoch_end: Sequence[Callable[[EpochEnd], None]] = (),
+    on_batch: Callable[[Sequence[int], Mapping[str, torch.Tensor]], None] | None = None,
 ) -> list[dict]:
     """Train `model` in place and return one dict of mean losses per epoch.
 
@@ -245,7 +246,7 @@ def fit(
     `batches(epoch, seed)` is the order of training, a curriculum for example: lists of row numbers for an epoch, from 0; not every row need
     be there. It must depend on its arguments alone, `seed` being the epoch's own. None takes all rows, in batches of similar length.
     Every hook of `on_epoch_end` is called once an epoch, on the main process, before the epoch's checkpoint is written; so only an epoch
-    that was interrupted there is seen again.
+    that was interrupted there is seen again. `on_batch` is called with the row numbers of every batch and what `forward` returned for them.
 
     Interrupted, a second call with the same `work_dir` goes on after the last finished epoch and ends with the same bytes.
     Raises TrainingError when the loss is not finite.
@@ -296,7 +297,7 @@ def fit(
             )
         order = order + order[: -len(order) % world]  # every process takes as many steps
         title, given = f"{description}, epoch {epoch + 1}/{options.epochs}", order[rank::world]
-        steps = _epoch(wrapped, given, train_rows, collate, accelerator, optimizer, schedule, options, title)
+        steps = _epoch(wrapped, given, train_rows, collate, accelerator, optimizer, schedule, options, title, on_batch)
         entry = {"epoch": epoch + 1, "trained_parameters": n_trained, "train": _means(steps)}
         if valid_rows:
             entry["valid"] = validate(wrapped, valid_rows, collate, options.batch_size, seed)
@@ -327,7 +328,7 @@ def fit(
 
 
 def _epoch(
-    model, batches, rows, collate, accelerator, optimizer, schedule, options, title
+    model, batches, rows, collate, accelerator, optimizer, schedule, options, title, on_batch
 ) -> Iterator[tuple[dict, int]]:
     """One pass: the logged parts and the size of every batch."""
     model.train()
@@ -337,6 +338,8 @@ def _epoch(
     for step, batch_rows in enumerate(bar, start=1):
         parts = model(**send_to_device(collate([rows[i] for i in batch_rows]), accelerator.device, non_blocking=True))
         unchecked.append((step, batch_rows, parts["loss"].detach()))
+        if on_batch:
+            on_batch(batch_rows, parts)
         if step % check_every == 0 or step == len(batches):
             _raise_if_not_finite(unchecked, rows, title)
             unchecked.clear()
@@ -354,9 +357,13 @@ def _means(batches: Iterable[tuple[Mapping[str, torch.Tensor], int]]) -> dict[st
     sums, count = {}, 0
     for parts, rows in batches:
         count += rows
-        for name, value in parts.items():
+        for name, value in scalars_of(parts).items():
             sums[name] = sums.get(name, 0.0) + value.detach().float() * rows
     return {name: round(float(value) / count, 6) for name, value in sums.items()}
+
+
+def scalars_of(parts: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: value for name, value in parts.items() if value.dim() == 0}
 
 
 def _raise_if_not_finite(unchecked, rows, title) -> None:

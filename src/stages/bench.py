@@ -17,12 +17,12 @@ from stages import parser, run
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    from compaug import bench, bench_paper  # torch takes seconds to import, --help should not
+    from compaug import bench, bench_maps, bench_paper  # torch takes seconds to import, --help should not
 
     sizes = (bench.QUICK, bench_paper.QUICK) if args.quick else (bench.FULL, bench_paper.FULL)
     with tempfile.TemporaryDirectory() as folder:
         small = bench.setup(Path(folder), args.params.resolve(), sizes[0])
-        report = "\n".join((bench.report(small), bench_paper.report(small, sizes[1])))
+        report = "\n".join((bench.report(small), bench_maps.mapping(small), bench_paper.report(small, sizes[1])))
     write_text(args.out, report)
 
 

@@ -33,7 +33,9 @@ def main(argv: list[str] | None = None) -> None:
     from compaug.training import CHECKPOINTS, checkpoints_kept
 
     without = {"pacing": None, "first": None, "patience": None, "support_repeat": 1}
-    settings = blocks["classifier"].model_copy(update=without | {"dynamics": True, "epochs": block.epochs})
+    settings = blocks["classifier"].model_copy(
+        update=without | {"dynamics": block.dynamics or True, "epochs": block.epochs}
+    )
     trained, name = CHECKPOINTS / "maps" / args.out.name, f"map {args.out.name}"
     with cost_of(args.out), checkpoints_kept(), atomic_dir(args.out) as out:
         history = classifiers.load(args.classifier).train(

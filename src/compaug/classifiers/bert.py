@@ -35,7 +35,7 @@ class Mixed(body.BertClassifier):
         alpha = torch.rand(len(states), 1, device=states.device)
         other = torch.randperm(len(states), device=states.device)
         scores = self.scores_of(mixed(states, states[other], alpha))
-        return body.two_way_loss(scores, mixed(targets, targets[other], alpha))
+        return {"loss": body.two_way_loss(scores, mixed(targets, targets[other], alpha))["loss"]}
 
 
 def mixed(first: Tensor, second: Tensor, alpha: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from compaug import curricula, pretrained, shapes, training
 from compaug.classifiers.parameters import MIXOUT
-from compaug.dynamics import Dynamics
+from compaug.dynamics import PROBABILITIES, Dynamics, InPassing
 from compaug.frozen import FrozenBelow
 from compaug.records import Example, InputError, Labels, digest, file_digest, read_json, sub_seed, text_key, write_json
 from compaug.regularisers import mixout
@@ -107,7 +107,11 @@ def train(
     identity = (name, settings, seed, file_digest(backbone), digest([e.as_row() for e in examples]), len(validation))
     work_dir = training.work_dir_for(description.replace(" ", "-"), *identity)  # out_dir may be a temporary folder
     texts = [example.text for example in distinct]
-    dynamics = Dynamics(work_dir, [e.id for e in distinct], lambda: _answers(model, tokenizer, texts, facts)[0])
+    if settings.dynamics == "during":
+        place_of = {example.id: place for place, example in enumerate(distinct)}
+        dynamics = InPassing(work_dir, list(place_of), [place_of[e.id] for e in examples], len(labels))
+    else:
+        dynamics = Dynamics(work_dir, [e.id for e in distinct], lambda: _answers(model, tokenizer, texts, facts)[0])
     rows = rows_of(examples, tokenizer, settings.max_length, len(labels), description)
     held = rows_of(validation, tokenizer, settings.max_length, len(labels), f"{description}, validation")
     order = None
@@ -129,6 +133,7 @@ def train(
             lr_of=lambda parameter: settings.lr if parameter.startswith("backbone.") else settings.lr_head,
             batches=order,
             on_epoch_end=[dynamics] if settings.dynamics else [],
+            on_batch=getattr(dynamics, "batch", None),
         )
         if settings.dynamics:
             dynamics.write(Path(out_dir))
@@ -274,9 +279,9 @@ class BertClassifier(nn.Module):
 
 
 def two_way_loss(scores: Tensor, targets: Tensor) -> dict[str, Tensor]:
-    """Mean cross-entropy of the two-way log-probabilities `scores` [B, n_labels, 2]."""
+    """Mean cross-entropy of the two-way log-probabilities `scores` [B, n_labels, 2], and P(label | text) [B, n_labels]."""
     absent, present = scores.unbind(-1)
-    return {"loss": -(targets * present + (1 - targets) * absent).mean()}
+    return {"loss": -(targets * present + (1 - targets) * absent).mean(), PROBABILITIES: present.detach().exp()}
 
 
 def _of_cls(states: Tensor, attention_mask: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from compaug.classifiers import body
+from compaug.dynamics import PROBABILITIES
 
 ROLES = ("encoder",)
 
@@ -59,7 +60,8 @@ class BertBalanced(nn.Module):
         return self.heads(body.POOLS[self.pool](states, attention_mask)).float()
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:
-        return {"loss": self.loss(self.logits(input_ids, attention_mask), targets)}
+        logits = self.logits(input_ids, attention_mask)
+        return {"loss": self.loss(logits, targets), PROBABILITIES: logits.detach().sigmoid()}
 
     def probabilities(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         return self.logits(input_ids, attention_mask).sigmoid()

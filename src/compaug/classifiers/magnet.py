@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from compaug.classifiers import body
+from compaug.dynamics import PROBABILITIES
 from compaug.pretrained import mean_states
 
 ROLES = ("encoder",)
@@ -91,7 +92,8 @@ class BertMagnet(nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:
         """Mean binary cross-entropy; soft targets are allowed."""
         logits = self.logits(input_ids, attention_mask)
-        return {"loss": nn.functional.binary_cross_entropy_with_logits(logits, targets)}
+        loss = nn.functional.binary_cross_entropy_with_logits(logits, targets)
+        return {"loss": loss, PROBABILITIES: logits.detach().sigmoid()}
 
     def probabilities(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         return self.logits(input_ids, attention_mask).sigmoid()

@@ -46,7 +46,7 @@ class Classifier(Paced):
     validation: Annotated[float, Field(gt=0, lt=1)]
     dropout: Share
     support_repeat: Positive
-    dynamics: bool
+    dynamics: bool | Literal["during"]
     mixout: Annotated[Probability | Literal[*MIXOUT] | None, LATER] = (
         None  # mu: the share of a weight matrix that a step trains
     )
