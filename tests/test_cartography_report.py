@@ -96,7 +96,7 @@ def test_what_a_generator_learns_from_is_compared_with_as_many_random_texts(resu
 
 def test_regions_are_means_over_the_seeds_maps(results):
     found = table(results, "diagnostic: data map of bert")
-    assert found["hard"]["confidence"].ours == pytest.approx(0.1) and found["hard"]["synthetic, %"].ours == 10
+    assert found["hard"]["confidence, %"].ours == pytest.approx(10) and found["hard"]["synthetic, %"].ours == 10
 
 
 def test_every_cell_of_the_experiment_is_in_a_table(results):

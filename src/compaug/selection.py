@@ -117,8 +117,8 @@ def select(
     """
     if k > len(examples):
         raise InputError(
-            f"sizes.k is {k} but only {len(examples)} synthetic texts are left after dropping blank and repeated ones; "
-            "lower sizes.k or raise sizes.requested"
+            f"sizes.k, or selection.k of a cell, is {k} but only {len(examples)} synthetic texts are left after dropping blank and repeated ones; "
+            "lower it or raise sizes.requested"
         )
     shuffled = np.random.default_rng(seed).permutation(len(examples))
     keys = -scores[shuffled] if mode == "top_k" else np.zeros(len(examples))

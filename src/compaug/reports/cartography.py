@@ -33,8 +33,9 @@ STATISTICS = {  # of a region: words above its column
     "composition_frequency": "rows of the composition",
     "labels": "labels",
     "synthetic": "synthetic, %",
-    **{name: name for name in NUMBERS},
+    **{name: f"{name}, %" for name in NUMBERS},
 }
+IN_PERCENT = ("synthetic", *NUMBERS)
 
 
 def tables(results: Results) -> list[Table]:
@@ -129,7 +130,7 @@ def _regions(results: Results) -> list[Table]:
         lines = []
         for region in (*REGIONS, "all"):
             numbers = {name: summarise([facts["regions"][region][name] for facts in maps]) for name in STATISTICS}
-            scaled = {name: 100 if name == "synthetic" else 1 for name in STATISTICS}
+            scaled = {name: 100 if name in IN_PERCENT else 1 for name in STATISTICS}
             cells = [
                 Entry(summary.mean * scaled[name], summary.ci95 and summary.ci95 * scaled[name])
                 for name, summary in numbers.items()
