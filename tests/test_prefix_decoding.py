@@ -8,7 +8,7 @@ import pytest
 import torch
 from toys import LABELS, TASK, examples, synthesis
 
-from compaug import decoders, sampling
+from compaug import decoders, one_query, sampling
 from compaug.generators import prefix
 from compaug.pretrained import load_decoder
 from compaug.records import InputError
@@ -17,9 +17,13 @@ REQUESTS = [(0,), (0, 1, 2), (1, 3), (0, 1, 2, 3), (2,), (1, 2)]
 LENGTH = 3
 
 
-@pytest.fixture(scope="module", params=["gpt2", "llama"])
+@pytest.fixture(scope="module", params=["gpt2", "llama", f"gpt2 {one_query.NAME}", f"llama {one_query.NAME}"])
 def decoder(request, folders, llama):
-    return load_decoder(llama if request.param == "llama" else folders["decoder"])
+    family, _, attention = request.param.partition(" ")
+    tokenizer, model = load_decoder(llama if family == "llama" else folders["decoder"])
+    if attention:
+        model.set_attn_implementation(attention)
+    return tokenizer, model
 
 
 @pytest.fixture(scope="module")

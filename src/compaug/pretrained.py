@@ -27,7 +27,7 @@ from transformers import (
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.utils import logging
 
-from compaug import shapes
+from compaug import one_query, shapes
 from compaug.records import InputError, read_json
 from compaug.training import batches_by_length, device, reduced
 
@@ -117,7 +117,7 @@ def frozen(model: PreTrainedModel, backward: bool = False) -> PreTrainedModel:
     where = device()
     model = model.to(where).requires_grad_(False).eval()
     if where.type == "cpu" and reduced(where):
-        model.set_attn_implementation("eager" if backward else "sdpa")
+        model.set_attn_implementation("eager" if backward else one_query.implementation())
         model.to(torch.bfloat16)
         if (
             head := model.get_output_embeddings()
