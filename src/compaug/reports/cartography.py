@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 
@@ -21,11 +22,13 @@ INTRO = (
     "Acc and the other measures are on new combinations, threshold 0.5, mean and 95 % t interval over seeds, each a whole cell with its own map; "
     "differences are paired by seed. A region is a share of D_train by rank in a data map of `bert`: least confident rows are hard, most confident "
     "ones easy, most variable ones ambiguous; `hard_easy` is 33 % of the first and the rest of the second; every label keeps 20 texts, or all that "
-    "there are, and support texts stay. The paper's claim is that the hard half is worth as much as all texts and more than a random half, and that a "
+    "there are, and support texts stay. A part of D_train is learned from for as many steps as all of it, in more epochs; a part of a generator's texts for as many epochs, so in "
+    "half the steps: read that against the random part. The paper's claim is that the hard half is worth as much as all texts and more than a random half, and that a "
     "curriculum that begins with hard texts does not hurt; of texts with several labels nobody had published a map."
 )
 REGIONS, NUMBERS = ("hard", "ambiguous", "easy"), ("confidence", "variability", "correctness")  # of a map
 RANDOM, ALL_STEPS = "region=random", "pacing=all"
+REGION = re.compile("region=[a-z_]+")
 HALF = "0.5"  # subset.ratio of params.yaml
 STATISTICS = {  # of a region: words above its column
     "length": "words",
@@ -86,9 +89,7 @@ def _texts_of(generator: str) -> str:
 
 def _random_twin(name: str) -> str | None:
     """The random subset of the same size."""
-    region, _, ratio = name.partition(",")
-    twin = f"{RANDOM},{ratio}" if ratio else RANDOM
-    return None if RANDOM in name or not region.startswith("region=") else twin
+    return None if RANDOM in name or not name.startswith("region=") else REGION.sub(RANDOM, name)
 
 
 def _generator_twin(name: str) -> str | None:
@@ -106,7 +107,8 @@ def _words(name: str) -> str:
     """`region=hard` is half of D_train, which its cell leaves to params.yaml."""
     if not name.startswith("region="):
         return f"`{name}`" if "=" in name else name
-    return f"`{name if 'ratio=' in name else f'{name},ratio={HALF}'}`"
+    region, plus, more = name.partition("+")
+    return f"`{region if 'ratio=' in region else f'{region},ratio={HALF}'}{plus}{more}`"
 
 
 # ---------------------------------------------------------------- maps
