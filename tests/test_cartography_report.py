@@ -25,9 +25,10 @@ def every(values, generator="none", **more) -> list[dict]:
 
 def rows() -> list[dict]:
     made = every((10.0, 11.0, 12.0))
-    made += every(HARD, classifier="bert+region=hard") + every(RANDOM, classifier="bert+region=random")
-    made += every((3.0, 3.0, 3.0), classifier="bert+region=easy,ratio=0.33")
-    made += every((1.0, 1.0, 1.0), classifier="bert+region=random,ratio=0.33")
+    made += every(HARD, classifier="bert+region=hard+epochs=4")
+    made += every(RANDOM, classifier="bert+region=random+epochs=4")
+    made += every((3.0, 3.0, 3.0), classifier="bert+region=easy,ratio=0.33+epochs=6")
+    made += every((1.0, 1.0, 1.0), classifier="bert+region=random,ratio=0.33+epochs=6")
     made += every(HALF, classifier="bert+pacing=all") + every(HARD, classifier="bert+pacing=linear,first=hard")
     made += every((20.0, 21.0, 22.0), "ls_pt") + every((21.0, 22.0, 23.0), "ls_pt", selection="score=hard")
     made += every((18.0, 18.0, 18.0), "ls_pt", selection="mode=random")
@@ -66,15 +67,15 @@ def test_a_subset_stands_beside_all_texts_and_random_ones_of_its_size(results):
     found = table(results, "subsets of D_train")
     assert [*found] == [
         "all of D_train",
-        "`region=hard,ratio=0.5`",
-        "`region=random,ratio=0.5`",
-        "`region=easy,ratio=0.33`",
-        "`region=random,ratio=0.33`",
+        "`region=hard,ratio=0.5+epochs=4`",
+        "`region=random,ratio=0.5+epochs=4`",
+        "`region=easy,ratio=0.33+epochs=6`",
+        "`region=random,ratio=0.33+epochs=6`",
     ]
-    hard, easy = found["`region=hard,ratio=0.5`"], found["`region=easy,ratio=0.33`"]
+    hard, easy = found["`region=hard,ratio=0.5+epochs=4`"], found["`region=easy,ratio=0.33+epochs=6`"]
     assert (hard["Acc"].ours, hard["over all"].ours, hard["over random"].ours) == (9.0, -2.0, 4.0)
     assert easy["over random"].ours == 2.0  # the third, not the half
-    assert found["`region=random,ratio=0.5`"]["over random"].ours is None
+    assert found["`region=random,ratio=0.5+epochs=4`"]["over random"].ours is None
 
 
 def test_a_curriculum_is_compared_with_as_many_steps_without_one(results):
