@@ -471,10 +471,10 @@ def reading(bench) -> str:
         "split": "--raw raw --out split",
         "audit": "--split split --out audit.json",
     }
-    measured = {stage: measure(bench, stage, options) for stage, options in stages.items()}
-    wall, cpu, peak = zip(*measured.values(), strict=True)
-    measured["together"] = (sum(wall), sum(cpu), max(peak))
-    rows = [[name, f"{wall:.1f}", f"{cpu:.1f}", f"{peak:.2f}"] for name, (wall, cpu, peak) in measured.items()]
+    found = {stage: measure(bench, stage, options) for stage, options in stages.items()}
+    wall, cpu, peak = zip(*found.values(), strict=True)
+    found["together"] = (sum(wall), sum(cpu), max(peak))
+    rows = [[name, f"{wall:.1f}", f"{cpu:.1f}", f"{peak:.2f}"] for name, (wall, cpu, peak) in found.items()]
     megabytes = (folder / "documents.jsonl").stat().st_size / 1e6
     return f"""## 5. Reading, splitting, auditing
 
@@ -485,15 +485,18 @@ of its own, once; start-up of Python included. Meant: less than 60 seconds and 2
 
 
 def measure(bench, stage: str, options: str) -> tuple[float, float, float]:
-    """Seconds, CPU seconds and peak memory (GiB) of a stage run in the folder `documents`; InputError with its message when it fails."""
+    """`measured` of a stage on the documents."""
     command = f"-m stages.{stage} --params {bench.params_file} --benchmark {BENCHMARK} {options}".split()
+    return measured(f"the stage {stage}", command, bench.folder / "documents")
+
+
+def measured(what: str, arguments: Sequence[str], folder: Path) -> tuple[float, float, float]:
+    """Seconds, CPU seconds and peak memory (GiB) of Python run in that folder; InputError with its message when it fails."""
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
-    whole = [sys.executable, "-c", MEASURE, sys.executable, *command]
-    done = subprocess.run(
-        whole, cwd=bench.folder / "documents", env=environment, capture_output=True, text=True, check=False
-    )
+    whole = [sys.executable, "-c", MEASURE, sys.executable, *arguments]
+    done = subprocess.run(whole, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise InputError(f"the stage {stage} failed on the documents: {done.stderr.strip()}")
+        raise InputError(f"{what} failed: {done.stderr.strip()}")
     return tuple(json.loads(done.stdout.splitlines()[-1]))
 
 

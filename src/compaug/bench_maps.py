@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from statistics import median
 
 import numpy as np
 
 from compaug import classifiers, dynamics
-from compaug.bench import BATCH, MEASURE, SEED, first, in_turns, rates_table
-from compaug.records import InputError, write_json
+from compaug.bench import BATCH, SEED, first, in_turns, measured, rates_table
+from compaug.records import write_json
 from compaug.training import EpochEnd
 
 METHOD, EPOCHS, MAP_EPOCHS = "bert", 2, 10
@@ -92,10 +87,5 @@ def leaving(bench) -> tuple[float, float, float, float]:
     rng = np.random.default_rng(SEED)
     np.save(folder / f"{dynamics.NAME}.npy", rng.random((MAP_EPOCHS, bench.mapped, LABELS), dtype=np.float32))
     write_json(folder / f"{dynamics.NAME}.json", {"ids": [f"row-{at}" for at in range(bench.mapped)]})
-    command = [sys.executable, "-c", MEASURE, sys.executable, "-c", LEAVE, str(folder), str(LABELS)]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise InputError(f"the maps failed: {done.stderr.strip()}")
     size = (folder / f"{dynamics.NAME}.npy").stat().st_size / 1e6
-    return (*json.loads(done.stdout.splitlines()[-1]), size)
+    return (*measured("the maps", ["-c", LEAVE, str(folder), str(LABELS)], folder), size)
