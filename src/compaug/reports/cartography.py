@@ -8,6 +8,7 @@ from functools import partial
 
 import pandas as pd
 
+from compaug.cartography import MEASURES
 from compaug.evaluation.longtable import pick
 from compaug.evaluation.statistics import summarise
 from compaug.experiments import NONE
@@ -24,10 +25,11 @@ INTRO = (
     "ones easy, most variable ones ambiguous; `hard_easy` is 33 % of the first and the rest of the second; every label keeps 20 texts, or all that "
     "there are, and support texts stay. A part of D_train is learned from for as many steps as all of it, in more epochs; a part of a generator's texts for as many epochs, so in "
     "half the steps: read that against the random part. The paper's claim is that the hard half is worth as much as all texts and more than a random half, and that a "
-    "curriculum that begins with hard texts does not hurt; of texts with several labels nobody had published a map."
+    "curriculum that begins with hard texts does not hurt; of texts with several labels nobody had published a map. The page shows maps of classifiers point by point; all of them are drawn in reports/tables/figures."
 )
 REGIONS, NUMBERS = ("hard", "ambiguous", "easy"), ("confidence", "variability", "correctness")  # of a map
 RANDOM, ALL_STEPS = "region=random", "pacing=all"
+SHOWN = 100  # points of a map on the page, which may have 1 MB in all
 REGION = re.compile("region=[a-z_]+")
 HALF = "0.5"  # subset.ratio of params.yaml
 STATISTICS = {  # of a region: words above its column
@@ -152,15 +154,15 @@ def figures_of(results: Results) -> list[Figure]:
     for key, maps in _groups(results).items():
         caption = f"{title_of(*key)}, seed {maps[0]['seed']}: {len(maps[0]['points']['confidence']):,} of {maps[0]['rows']:,} rows"
         draw = partial(figures.data_map, title_of(*key), maps[0]["measure"], maps[0]["points"])
-        made.append(Figure(f"data-map-{'-'.join(key)}", caption, draw))
+        made.append(Figure(f"data-map-{'-'.join(key)}", caption, draw, on_page="texts" not in maps[0]["points"]))
     return made
 
 
 def interactive(results: Results) -> list[dict]:
-    """Points with their texts, of the maps that have any: the project's own corpus."""
+    """Points with their texts, of the classifiers' maps that have any: the project's own corpus."""
     made = []
     for key, (first, *_) in _groups(results).items():
-        if texts := first["points"].get("texts"):
+        if (texts := first["points"].get("texts", [])[:SHOWN]) and first["measure"] in MEASURES:
             columns = [first["points"][name] for name in (*NUMBERS, "synthetic", "labels")]
             points = [list(point) for point in zip(*columns, texts, strict=False)]  # the first ones have a text
             made.append({"title": f"{title_of(*key)}, seed {first['seed']}", "points": points})

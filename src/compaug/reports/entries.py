@@ -77,6 +77,7 @@ class Figure:
     name: str
     caption: str
     draw: Callable[[Path], None]
+    on_page: bool = True  # the page has no room for what it shows in another way
 
 
 def entry(summary: Summary | None, paper: float | None = None, sign: bool = False, other_corpus: bool = False) -> Entry:

@@ -32,7 +32,8 @@ def sections(results: Results, figures: Path) -> list[dict]:
         if query is verdicts:
             continue  # the page begins with them
         tables = contents.tables(name, results)
-        shown = [(one.caption, data_uri(figures / f"{one.name}.png")) for one in contents.figures(name, results)]
+        drawn = (one for one in contents.figures(name, results) if one.on_page)
+        shown = [(one.caption, data_uri(figures / f"{one.name}.png")) for one in drawn]
         section = {"anchor": name, "title": query.TITLE, "intro": query.INTRO, "tables": tables, "figures": shown}
         made.append(section | {"missing": "" if tables else contents.missing(name)})
     return made
