@@ -8,7 +8,6 @@ from functools import partial
 
 import pandas as pd
 
-from compaug.cartography import MEASURES
 from compaug.evaluation.longtable import pick
 from compaug.evaluation.statistics import summarise
 from compaug.experiments import NONE
@@ -29,6 +28,7 @@ INTRO = (
 )
 REGIONS, NUMBERS = ("hard", "ambiguous", "easy"), ("confidence", "variability", "correctness")  # of a map
 RANDOM, ALL_STEPS = "region=random", "pacing=all"
+OF_TEXTS = ("chia", "inverse_perplexity", "bleu")  # scores of generators' maps
 SHOWN = 100  # points of a map on the page, which may have 1 MB in all
 REGION = re.compile("region=[a-z_]+")
 HALF = "0.5"  # subset.ratio of params.yaml
@@ -162,7 +162,7 @@ def interactive(results: Results) -> list[dict]:
     """Points with their texts, of the classifiers' maps that have any: the project's own corpus."""
     made = []
     for key, (first, *_) in _groups(results).items():
-        if (texts := first["points"].get("texts", [])[:SHOWN]) and first["measure"] in MEASURES:
+        if (texts := first["points"].get("texts", [])[:SHOWN]) and first["measure"] not in OF_TEXTS:
             columns = [first["points"][name] for name in (*NUMBERS, "synthetic", "labels")]
             points = [list(point) for point in zip(*columns, texts, strict=False)]  # the first ones have a text
             made.append({"title": f"{title_of(*key)}, seed {first['seed']}", "points": points})
