@@ -77,8 +77,9 @@ def train(
     goes to `out_dir`.
 
     `validation` are the held-out examples; None draws the share that the settings name. Parameters of the backbone learn with
-    `lr`, all others with `lr_head`. With `settings.pacing` the examples are unlocked in the order in which they stand, and the last epoch is kept. With `settings.dynamics` dynamics.npy [epochs, rows, n_labels] gets the probabilities of
-    the training rows after every epoch, dynamics.json their ids. InputError without examples.
+    `lr`, all others with `lr_head`. With `settings.pacing` the examples are unlocked in the order in which they stand, and the last epoch is kept.
+    With `settings.dynamics` dynamics.npy [epochs, rows, n_labels] gets the probabilities of the training rows after every epoch, or as
+    training comes to them ("during"), dynamics.json their ids. InputError without examples.
     """
     if not examples:
         raise InputError(f"{description}: there are no training examples")
