@@ -175,7 +175,7 @@ def test_a_missing_or_broken_figure_is_named(tmp_path):
         page.data_uri(figure)
     Image.effect_noise((40, 30), 50).save(figure)
     whole = figure.read_bytes()
-    assert page.data_uri(figure).startswith("data:image/png;base64,")
+    assert page.data_uri(figure).startswith("data:image/webp;base64,")
     for broken in (b"no image", whole[: len(whole) // 2]):
         figure.write_bytes(broken)
         with pytest.raises(InputError, match="figure.png: not a readable image; `make tables` draws it again"):
@@ -226,7 +226,7 @@ def test_a_browser_loads_sorts_and_searches_it(reports, width):
     shown = build(reports)
     path.write_text(shown.replace("<title>", f"{check}<title>"), encoding="utf-8")
     seen = json.loads(text_of(path, "seen", width))
-    assert seen["errors"] == [] and seen["images"] and seen["wide"] <= 0 and shown.count("data:image/png") == 1
+    assert seen["errors"] == [] and seen["images"] and seen["wide"] <= 0 and shown.count("data:image/webp") == 1
     assert seen["down"] == [27.0, 8.0, 7.0, 3.0] and seen["up"] == seen["down"][::-1]
     assert seen["ways"] == ["descending", "ascending"]
     assert seen["last"] == [["600", "", "", ""]] * 2  # rows without a number stay last
