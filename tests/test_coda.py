@@ -13,7 +13,9 @@ import pytest
 from toys import TASK, examples, synthesis, texts
 
 from compaug.constraints import lengths, lexical, syntactic
+from compaug.constraints.reading import FATES, read
 from compaug.generators import coda
+from compaug.generators.coda_prompts import Built, Model, build
 from compaug.generators.parameters import Coda
 from compaug.language_models import local
 from compaug.pretrained import load_decoder
@@ -73,9 +75,9 @@ def train(folders, rows=None, task=TASK, **changes) -> Path:
 AT_AN_ENDPOINT = {"backend": "endpoint", "model": "toy", "context": 2000, "naming": "phrase"}
 
 
-def built(folders, requests=REQUESTS, seed=3, task=TASK, **changes) -> list[coda.Built]:
+def built(folders, requests=REQUESTS, seed=3, task=TASK, **changes) -> list[Built]:
     model = train(folders, **({"task": task} | AT_AN_ENDPOINT | changes))
-    return coda.build(coda.Model(model, task), requests, seed)
+    return build(Model(model, task), requests, seed)
 
 
 def drafts(model, requests=REQUESTS, seed=3, backbones=None, task=TASK):
@@ -177,7 +179,7 @@ def test_the_keywords_of_a_label_are_words_that_speak_for_it(folders):
 
 
 def test_concepts_to_avoid_belong_to_labels_that_are_not_wanted(folders):
-    model = coda.Model(train(folders, **AT_AN_ENDPOINT), TASK)
+    model = Model(train(folders, **AT_AN_ENDPOINT), TASK)
     of = [{concept.name for concept in some} for some in model._concepts]
     for wanted in ((0, 1), (2,)):
         found = {concept.name for concept in model.concepts(wanted)}
@@ -312,9 +314,9 @@ ANSWERS = {
 
 def test_what_goes_on_with_a_list_is_the_text_as_it_stands():
     answer = {"content": '"Text: so be it"', "refusal": None, "finish_reason": "stop"}
-    assert coda._read(answer, "list", set()) == ("parsed", '"Text: so be it"')
-    assert coda._read(answer, "instruction", set()) == ("parsed", "Text: so be it")
-    assert coda._read(answer | {"finish_reason": "length"}, "list", set()) == ("cut", "")
+    assert read(answer, "list", set()) == ("parsed", '"Text: so be it"')
+    assert read(answer, "instruction", set()) == ("parsed", "Text: so be it")
+    assert read(answer | {"finish_reason": "length"}, "list", set()) == ("cut", "")
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -325,7 +327,7 @@ def test_every_answer_has_one_fate_and_is_counted(folders, endpoint, name):
     made = texts(drafts(model), REQUESTS)
     assert made[0] == text and all(made[1:])
     found = coda.account(model, REQUESTS, TASK, 3)
-    assert found["answers"] == dict.fromkeys(coda.FATES, 0) | {"parsed": 8} | {fate: 9 if fate == "parsed" else 1}
+    assert found["answers"] == dict.fromkeys(FATES, 0) | {"parsed": 8} | {fate: 9 if fate == "parsed" else 1}
     assert found["n_failed"] == (fate != "parsed") and found["tokens"] == {"prompt": 180, "completion": 45}
 
 
@@ -426,8 +428,8 @@ def test_an_interrupted_run_asks_nothing_twice(folders, endpoint):
 def test_a_prompt_that_exceeds_the_context_drops_exemplars_first_and_says_so(folders, capsys):
     def run(context):
         model = train(folders, context=context, concepts=False)
-        made = coda.Model(model, TASK)
-        found = coda.build(made, REQUESTS, 3)
+        made = Model(model, TASK)
+        found = build(made, REQUESTS, 3)
         drafts(model, backbones=folders)
         return found, coda.account(model, REQUESTS, TASK, 3)["prompts"], capsys.readouterr().err
 
@@ -499,6 +501,6 @@ def test_what_cannot_be_done_is_one_line(folders):
 def test_anchors_of_a_composition_are_so_many_and_all_support_texts(folders):
     rows = [Example(f"r{at}", f"text {at} it is", (0,), source="support" if at < 3 else "train") for at in range(12)]
     for most, kept in ((1, 4), (4, 7), (0, 12)):
-        model = coda.Model(train(folders, rows, anchors=most), TASK)
+        model = Model(train(folders, rows, anchors=most), TASK)
         assert len(model.texts) == kept and {f"r{at}" for at in range(3)} <= {example.id for example in model.texts}
         assert len(model.known) == 12
