@@ -10,6 +10,7 @@ import pytest
 import torch
 from toys import (
     LABELS,
+    PHRASES,
     TASK,
     backbones,
     examples,
@@ -92,6 +93,32 @@ def test_a_text_depends_on_its_request_and_the_seed_and_not_on_its_batch(name, m
     one, all_ = (texts_of(name, model_of(name), folders, REQUESTS, batch_size=size, **sampled) for size in (1, 30))
     assert one == all_
     assert all_ != texts_of(name, model_of(name), folders, REQUESTS, seed=4, batch_size=30, **sampled)
+
+
+@pytest.mark.parametrize("name", [name for name in TRAINED if generators.load(name).guided])
+def test_a_guided_text_depends_on_its_request_and_the_seed_alone_too(name, model_of, folders):
+    sampled = {"top_k": 50, "top_p": 0.95, "temperature": 2.0, "no_repeat_ngram": 2}
+    plain, off, one, all_ = (
+        texts_of(name, model_of(name), folders, REQUESTS, batch_size=size, guidance=weight, **sampled)
+        for size, weight in ((30, None), (30, 0.0), (1, 2.0), (30, 2.0))
+    )
+    assert one == all_ and plain == off
+    assert all_ != plain
+
+
+@pytest.mark.parametrize("name", ["ls_pt", "ld_vae"])
+def test_guidance_makes_texts_say_more_of_their_labels(name, model_of, folders):
+    said = {}
+    for weight in (0.0, 2.0):
+        hot = {"top_k": 0, "temperature": 2.5, "guidance": weight, "batch_size": 30}
+        made = [texts_of(name, model_of(name), folders, REQUESTS, seed=seed, **hot) for seed in range(3)]
+        said[weight] = sum(
+            any(PHRASES[label][way] in text for way in (0, 1))
+            for some in made
+            for text, label_set in zip(some, REQUESTS, strict=True)
+            for label in label_set
+        )
+    assert said[2.0] > 1.2 * said[0.0]
 
 
 @every_trained

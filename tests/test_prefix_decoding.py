@@ -31,7 +31,7 @@ def rows_of(decoder):
     """Random prefix rows per label, strong enough to steer the decoder."""
     size = decoders.shape(decoder[1].config).row
     table = 2 * torch.randn(len(LABELS), LENGTH, size, generator=torch.Generator().manual_seed(1))
-    return lambda requests, index: table[index["pair_label"]]
+    return lambda requests, label_sets, index: table[index["pair_label"]]
 
 
 def texts_of(decoder, rows_of, label_sets, **changes):
@@ -45,7 +45,7 @@ def without_cache(decoder, rows_of, label_set, max_length=40):
     tokenizer, model = decoder
     ids = tokenizer(TASK.source(label_set), add_special_tokens=False)["input_ids"]
     start, index = len(ids), prefix.pairs([label_set], LENGTH)
-    made = prefix.place(rows_of([0], index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
+    made = prefix.place(rows_of([0], [label_set], index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     while len(ids) < max_length:
         with torch.no_grad():
             logits = model(torch.tensor([ids]), past_key_values=decoders.prefix_cache(made, model)).logits
@@ -97,7 +97,7 @@ def test_no_text_is_longer_than_the_cap_with_its_prompt(decoder, rows_of):
     tokenizer, model = decoder
     prompts = [tokenizer(TASK.source(label_set))["input_ids"] for label_set in REQUESTS]
     index = prefix.pairs(REQUESTS, LENGTH)
-    made = prefix.place(rows_of(None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
+    made = prefix.place(rows_of(None, None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     cap = max(map(len, prompts)) + 2
     tokens = sampling.sample_tokens(
         decoders.Step(model, decoders.prefix_cache(made, model), index["prefix_mask"]),
@@ -120,7 +120,7 @@ def test_no_two_gram_occurs_twice_in_prompt_and_text(decoder, rows_of):
     tokenizer, model = decoder
     prompts = [tokenizer("the sun is out and the sun")["input_ids"]]
     index = prefix.pairs([(0,)], LENGTH)
-    made = prefix.place(rows_of(None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
+    made = prefix.place(rows_of(None, None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     options = synthesis(no_repeat_ngram=2)
     step = decoders.Step(model, decoders.prefix_cache(made, model), index["prefix_mask"])
     (new,) = sampling.sample_tokens(step, prompts, torch.full((1, 40), 0.5), 0, options)
@@ -187,7 +187,7 @@ def test_the_loss_of_a_padded_batch_equals_the_losses_of_its_rows(decoder, rows_
     def losses(some):
         batch = prefix.collate(some, LENGTH, tokenizer.eos_token_id)
         index = [batch.pop(name) for name in ("pair_row", "pair_slot")]
-        made = prefix.place(rows_of(None, batch), *index, batch["prefix_mask"])
+        made = prefix.place(rows_of(None, None, batch), *index, batch["prefix_mask"])
         del batch["pair_label"]
         return frozen.token_nll(made, **batch)
 

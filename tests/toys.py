@@ -110,7 +110,15 @@ def linda_params(**changes) -> LindaPrefix:
 
 def synthesis(**changes) -> SimpleNamespace:
     """Greedy decoding unless told otherwise."""
-    settings = {"max_length": 40, "batch_size": 8, "temperature": 1.0, "top_k": 1, "top_p": 1.0, "no_repeat_ngram": 0}
+    settings = {
+        "max_length": 40,
+        "batch_size": 8,
+        "temperature": 1.0,
+        "top_k": 1,
+        "top_p": 1.0,
+        "no_repeat_ngram": 0,
+        "guidance": None,
+    }
     return SimpleNamespace(**(settings | changes))
 
 

@@ -56,7 +56,8 @@ class Cell:
     options: str = ""  # of the generator: "kl_form=reference", several joined by ","; of the oracle "right=0.6"
     label_support: int | None = None  # support texts that the label generator sees; None: all of the split
     text_support: int | None = None  # ... that the text generator sees
-    selection: str = ""  # what differs from `selection` in params.yaml: "mode=random"
+    sampling: str = ""  # what differs from `synthesis` in params.yaml: "guidance=2"
+    selection: str = ""  # ... from `selection`: "mode=random"
     texts: int | None = None  # so many of the kept texts, best first; None: all
     classifier: str = "bert"
     support: int | None = None  # support texts that the classifier sees
@@ -97,7 +98,7 @@ class Cell:
     def generator_words(self) -> str:
         """The generator with what its texts depend on besides: a value of the column `generator`."""
         supports = {"label_support": self.label_support, "text_support": self.text_support}
-        return _varied(self.generator, self.options, self.text_subset, **supports)
+        return _varied(self.generator, self.options, self.text_subset, self.sampling, **supports)
 
     @property
     def classifier_words(self) -> str:
@@ -247,7 +248,15 @@ def _checked(cell: Cell, where: str) -> Cell:
         raise InputError(f"{where}.split: {cell.split!r}; it is cg or iid")
     if cell.half not in HALVES:
         raise InputError(f"{where}.half: {cell.half!r}; it is a, b or empty")
-    of_texts = (cell.options, cell.selection, cell.label_support, cell.text_support, cell.texts, cell.text_subset)
+    of_texts = (
+        cell.options,
+        cell.sampling,
+        cell.selection,
+        cell.label_support,
+        cell.text_support,
+        cell.texts,
+        cell.text_subset,
+    )
     if cell.generator in (NONE, REAL_TEXTS) and any(part not in ("", None) for part in of_texts):
         raise InputError(f"{where}: generator {cell.generator} writes no texts, so nothing of them can vary")
     if cell.generator == ORACLE:
@@ -263,7 +272,7 @@ def _checked(cell: Cell, where: str) -> Cell:
         raise InputError(f"{where}: texts between random ones answer no request; use {RANDOM} with `split: iid`")
     if cell.generator == REAL_TEXTS and not cell.half:
         raise InputError(f"{where}: real_texts needs `half: [a, b]`, the halves of the test set")
-    for name in ("split_options", "options", "selection", "subset", "text_subset", "training"):
+    for name in ("split_options", "options", "sampling", "selection", "subset", "text_subset", "training"):
         value = getattr(cell, name)
         if not isinstance(value, str) or any(part.count("=") != 1 for part in value.split(",") if value):
             raise InputError(f"{where}.{name}: {value!r}; write key=value, several joined by commas")
@@ -291,7 +300,13 @@ def _check_oracle(cell: Cell, where: str) -> None:
     key, _, share = cell.options.partition("=")
     if cell.options and not (key == "right" and re.fullmatch(r"0(\.\d+)?|1", share)):
         raise InputError(f"{where}.options: {cell.options!r}; of the oracle it is right=<share>, from 0 to 1")
-    if cell.selection or cell.text_subset or cell.half or (cell.label_support, cell.text_support) != (None, None):
+    if (
+        cell.sampling
+        or cell.selection
+        or cell.text_subset
+        or cell.half
+        or (cell.label_support, cell.text_support) != (None, None)
+    ):
         raise InputError(
             f"{where}: the oracle's texts are not selected and know no support set; vary its options or `texts`"
         )
@@ -323,6 +338,8 @@ def _check_settings(cell: Cell, settings: Path) -> None:
             f"generator oracle: no grammar of {cell.benchmark}'s texts is known; take it out of that benchmark's cells"
         )
     paced = PACED in cell.options
+    if found.synthesis.guidance and cell.generator not in named.names(generators, ("generate", "GUIDED")):
+        raise InputError(f"sampling: {cell.generator} cannot hold other labels against a request's; leave guidance out")
     if (cell.text_subset or paced) and not hasattr(found.generators[cell.generator], "dynamics"):
         raise InputError(
             f"{cell.generator}: there are data maps of prefix-tuned generators alone; leave text_subset and pacing out"
@@ -339,6 +356,7 @@ def _edits(cell: Cell) -> tuple[str, ...]:
         ("run", f"generator={NONE if cell.generator in CEILINGS else cell.generator},classifier={cell.classifier}"),
         ("split", cell.split_options),
         (f"generators.{cell.generator}", "" if cell.generator in CEILINGS else cell.options),
+        ("synthesis", cell.sampling),
         ("selection", cell.selection),
         ("subset", cell.subset),
         ("subset", cell.text_subset),

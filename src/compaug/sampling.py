@@ -63,6 +63,13 @@ def inference(where: torch.device) -> Iterator[None]:
         yield
 
 
+def left_padded(prompts: Sequence[Sequence[int]], where: torch.device, fill: int = 0) -> tuple[Tensor, Tensor]:
+    """The first tokens of a batch and where they are none.  # both [B, T]"""
+    width = max(map(len, prompts))
+    tokens = torch.tensor([[fill] * (width - len(ids)) + list(ids) for ids in prompts], device=where)
+    return tokens, torch.tensor([[0] * (width - len(ids)) + [1] * len(ids) for ids in prompts], device=where)
+
+
 def tokens_with(tokenizer, stop: str | None) -> Tensor:
     """Which tokens have that string in them, or, with None, no token.  # [vocabulary]"""
     texts = tokenizer.batch_decode([[token] for token in range(len(tokenizer))])
@@ -81,9 +88,8 @@ def sample_tokens(
 
     `uniforms` [B, >= steps] are the random numbers of the rows, one per token. Returns the new tokens, without EOS.
     """
-    where, width = uniforms.device, max(map(len, prompts))
-    tokens = torch.tensor([[eos] * (width - len(ids)) + list(ids) for ids in prompts], device=where)
-    seen = torch.tensor([[0] * (width - len(ids)) + [1] * len(ids) for ids in prompts], device=where)
+    where, (tokens, seen) = uniforms.device, left_padded(prompts, uniforms.device, eos)
+    width = tokens.shape[1]
     room = torch.tensor([synthesis.max_length - len(ids) for ids in prompts], device=where)
     results: list[list[int]] = [[] for _ in prompts]
     alive = torch.arange(len(prompts), device=where)

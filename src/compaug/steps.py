@@ -14,6 +14,7 @@ from compaug.params import FILTER
 
 OF_TEXTS = {
     "options": "",
+    "sampling": "",
     "label_support": None,
     "text_support": None,
     "text_subset": "",
@@ -203,7 +204,10 @@ def _add_written(steps: Steps, cell: Cell) -> str:
     steps["train_generator"][cell.generator_name] = common | more
     asked = f"{split}/requests.jsonl" if iid else _add_requests(steps, cell)
     requests = {"requests": asked, "model": f"models/generator/{cell.generator_name}"}
-    steps["synthesize"][cell.synthetic_name] = common | {"split": split} | requests
+    more = (
+        f" {_set('synthesis', cell.sampling)}" if cell.sampling else ""
+    )  # begins with the space that nothing would leave behind
+    steps["synthesize"][cell.synthetic_name] = common | {"split": split, "more": more} | requests
     return f"data/synthetic/{cell.synthetic_name}"
 
 

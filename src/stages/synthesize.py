@@ -42,6 +42,10 @@ def main(argv: list[str] | None = None) -> None:
 
     generator = generators.load(args.generator)
     _check_made_by(args.generator, args.model)
+    if settings.guidance and not generator.guided:
+        raise InputError(
+            f"synthesis.guidance: {args.generator} holds no labels against those of a request; leave it out, or take a generator with a prefix"
+        )
     labels = Labels.read(args.split / "labels.json")
     task = TASKS["multi_label"](labels)  # the model's folder has the prompt
     requests = read_label_sets(args.compositions, len(labels))
@@ -67,7 +71,7 @@ def main(argv: list[str] | None = None) -> None:
         write_jsonl(args.out, rows_of(judged, requests, fates, args.generator, args.seed))
         hashes = {"generator": file_digest(args.model), "compositions": file_digest(args.compositions)}
         side_car = selection.counts(requests, fates, labels)
-        side_car |= {"generator": args.generator, "config": settings.model_dump(), "hashes": hashes}
+        side_car |= {"generator": args.generator, "config": settings.told(), "hashes": hashes}
         if skipped:
             side_car["skipped"] = dict(skipped)
         if generator.account:

@@ -17,11 +17,12 @@ and, where they apply,
     ROLES: the backbones that it opens, of "encoder", "decoder" and "seq2seq"
     COPIES = True: the texts are copies of real ones on purpose, so synthesis drops no duplicates
     TAKES_REQUESTS = False: it yields nothing on purpose, so synthesis counts no request as unanswered
+    GUIDED = True: it can hold other labels against those of a request (`synthesis.guidance`)
     feasible(model_dir, requests, task) -> list[bool]: which label sets it can make at all; synthesis skips and counts the
         others and draws further requests in their place
     account(model_dir, requests, task, seed) -> dict: what the side-car is to say about its answers
 
-Files without `generate` (controls, examples, masking, prefix, latents, posterior, teacher_forcing; of LINDA bodies, interpolation, length_converter,
+Files without `generate` (controls, examples, guidance, masking, prefix, latents, posterior, teacher_forcing; of LINDA bodies, interpolation, length_converter,
 pairs, soft_labels) are what generators share.
 """
 
@@ -42,6 +43,7 @@ class Generator:
     roles: tuple[str, ...]
     copies: bool
     takes_requests: bool
+    guided: bool
     account: Callable[..., dict] | None
     feasible: Callable[..., list[bool]] | None
 
@@ -59,6 +61,7 @@ def load(name: str) -> Generator:
         getattr(module, "ROLES", ()),
         getattr(module, "COPIES", False),
         getattr(module, "TAKES_REQUESTS", True),
+        getattr(module, "GUIDED", False),
         getattr(module, "account", None),
         getattr(module, "feasible", None),
     )

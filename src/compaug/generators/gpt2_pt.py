@@ -15,6 +15,7 @@ from compaug.generators import prefix
 from compaug.records import Labels
 
 ROLES = ("decoder",)
+GUIDED = True
 
 
 class SharedPrefix(nn.Module):

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from compaug.decoders import PrefixDecoder
 from compaug.generators import prefix
 from compaug.generators.examples import one_each, training_examples
+from compaug.generators.guidance import others
 from compaug.generators.posterior import Posterior, slots
 from compaug.pretrained import load_decoder, load_encoder, mean_states, pad, read_texts
 from compaug.records import Draft, Example, InputError, digest, file_digest, sub_seed
@@ -389,8 +390,13 @@ def generate_per_label(
 ) -> Iterator[Draft]:
     """One text per request: latents from the priors, then the decoder. Neither the encoder nor any text is opened."""
     params, task, tensors = prefix.load(model_dir, task)
-    prompts = [task.source(label_set) for label_set in requests]
-    return one_each(requests, generate_texts(model_dir, params, tensors, requests, prompts, synthesis, backbones, seed))
+
+    def asked(requests: Sequence[LabelSet]) -> tuple[Sequence[LabelSet], list[str]]:
+        return requests, [task.source(label_set) for label_set in requests]
+
+    against = asked(others(requests, len(task.labels), seed)) if synthesis.guidance else None
+    texts = generate_texts(model_dir, params, tensors, *asked(requests), synthesis, backbones, seed, against)
+    return one_each(requests, texts)
 
 
 def generate_texts(
@@ -402,8 +408,9 @@ def generate_texts(
     synthesis,
     backbones: Mapping[str, Path],
     seed: int,
+    against: tuple[Sequence[LabelSet], Sequence[str]] | None = None,
 ) -> list[str]:
-    """One text per prompt, with latents of its parts drawn from the priors in `tensors`."""
+    """One text per prompt, with latents of its parts drawn from the priors in `tensors`; what guidance holds `against` it has the same z_c."""
     tokenizer, decoder = load_decoder(backbones["decoder"])
     nothing = torch.zeros(0, 0)
     network = LatentPrefix(
@@ -411,9 +418,9 @@ def generate_texts(
     )
     prefix.load_into(network, tensors, model_dir)
 
-    def rows_of(requests: list[int], index: Mapping[str, Tensor]) -> Tensor:
-        seeds = [sub_seed(seed, "latent", request) for request in requests]
-        z_label, z_content = network.sample([parts[request] for request in requests], seeds)
+    def rows_of(requests: list[int], parts: list[LabelSet], index: Mapping[str, Tensor]) -> Tensor:
+        z_label, z_content = network.sample(parts, [sub_seed(seed, "latent", request) for request in requests])
         return network(z_label, z_content[index["pair_row"]])
 
-    return prefix.generate_texts(decoder, tokenizer, rows_of, parts, prompts, params["prefix_length"], synthesis, seed)
+    length = params["prefix_length"]
+    return prefix.generate_texts(decoder, tokenizer, rows_of, parts, prompts, length, synthesis, seed, against)

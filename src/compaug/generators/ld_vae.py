@@ -9,5 +9,6 @@ from functools import partial
 from compaug.generators import latents
 
 ROLES = ("encoder", "decoder")
+GUIDED = True
 train = partial(latents.train_per_label, "ld_vae")
 generate = latents.generate_per_label

@@ -11,6 +11,7 @@ from compaug.generators import prefix
 from compaug.records import Labels
 
 ROLES = ("decoder",)
+GUIDED = True
 
 
 class LabelPrefix(nn.Module):

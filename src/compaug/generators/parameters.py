@@ -33,7 +33,7 @@ class LabelGenerator(Block):
 
 
 class Synthesis(Block):
-    """Decoding, spec section 5."""
+    """Decoding, spec section 5; `guidance` is ours."""
 
     max_length: Length
     batch_size: Positive
@@ -41,6 +41,7 @@ class Synthesis(Block):
     top_k: Count
     top_p: Probability
     no_repeat_ngram: Count
+    guidance: Annotated[Amount | None, LATER] = None  # w, weight of what other labels are held against; None: 0
 
 
 class Untrained(Block):

@@ -23,6 +23,7 @@ from compaug.decoders import PrefixDecoder
 from compaug.dynamics import Dynamics
 from compaug.generators import teacher_forcing
 from compaug.generators.examples import check_prompts, one_each, training_examples
+from compaug.generators.guidance import Guided, others
 from compaug.pretrained import PreTrainedModel, frozen, load_decoder, load_tensors, pad, say_cut
 from compaug.records import (
     Draft,
@@ -222,7 +223,7 @@ def dynamics_of(
         )
 
     def greedy(numbers: list[int]) -> list[tuple[str, str]]:
-        def rows_of(some: list[int], index: Mapping[str, Tensor]) -> Tensor:
+        def rows_of(some: list[int], _: object, index: Mapping[str, Tensor]) -> Tensor:
             return model.pair_rows(send_to_device(collate([rows[numbers[at]] for at in some]), device()))
 
         parts, prompts = zip(*((rows[n]["labels"], task.source(examples[n].labels)) for n in numbers), strict=True)
@@ -247,30 +248,43 @@ def dynamics_of(
 def generate_texts(
     decoder: PreTrainedModel,
     tokenizer,
-    rows_of: Callable[[list[int], Mapping[str, Tensor]], Tensor],
+    rows_of: Callable[[list[int], list[LabelSet], Mapping[str, Tensor]], Tensor],
     label_sets: Sequence[LabelSet],
     prompts: Sequence[str],
     prefix_length: int,
     synthesis,
     seed: int,
+    against: tuple[Sequence[LabelSet], Sequence[str]] | None = None,
 ) -> list[str]:
-    """One text per prompt and label set; `rows_of(requests, pairs)` gives the prefix rows [N, L, D] of the pairs of a batch of
-    request numbers."""
+    """One text per prompt and label set; `rows_of(requests, label sets, pairs)` gives the prefix rows [N, L, D] of the pairs of a batch of
+    request numbers. `against`: the label sets and prompts that guidance holds against them, one for each."""
     if not label_sets:
         return []
     where = device()
     decoder = frozen(decoder)
-    prompt_ids = tokenizer(list(prompts), add_special_tokens=False)["input_ids"]
-    check_prompts(prompt_ids, synthesis.max_length)
-    check_positions(decoder.config, label_sets, prefix_length, synthesis.max_length)
 
-    def begin(requests: list[int]) -> tuple[decoders.Step, list[list[int]]]:
-        index = pairs([label_sets[i] for i in requests], prefix_length)
-        index = {name: tensor.to(where) for name, tensor in index.items()}
-        rows = rows_of(requests, index)
+    def tokens_of(label_sets: Sequence[LabelSet], prompts: Sequence[str]) -> list[list[int]]:
+        prompt_ids = tokenizer(list(prompts), add_special_tokens=False)["input_ids"]
+        check_prompts(prompt_ids, synthesis.max_length)
+        check_positions(decoder.config, label_sets, prefix_length, synthesis.max_length)
+        return prompt_ids
+
+    def step_of(requests: list[int], label_sets: Sequence[LabelSet]) -> decoders.Step:
+        some = [label_sets[i] for i in requests]
+        index = {name: tensor.to(where) for name, tensor in pairs(some, prefix_length).items()}
+        rows = rows_of(requests, some, index)
         prefix = place(rows, index["pair_row"], index["pair_slot"], index["prefix_mask"])
-        read = decoders.prefix_cache(prefix, decoder)
-        return decoders.Step(decoder, read, index["prefix_mask"]), [prompt_ids[i] for i in requests]
+        return decoders.Step(decoder, decoders.prefix_cache(prefix, decoder), index["prefix_mask"])
+
+    prompt_ids = tokens_of(label_sets, prompts)
+    other_ids = tokens_of(*against) if against else []
+
+    def begin(requests: list[int]) -> tuple[sampling.Step, list[list[int]]]:
+        step = step_of(requests, label_sets)
+        if against:
+            other = step_of(requests, against[0])
+            step = Guided(step, other, [other_ids[i] for i in requests], synthesis.guidance)
+        return step, [prompt_ids[i] for i in requests]
 
     lengths = [len(labels) * prefix_length + len(ids) for labels, ids in zip(label_sets, prompt_ids, strict=True)]
     return sampling.sample_texts(begin, lengths, tokenizer, synthesis, seed)
@@ -290,15 +304,19 @@ def generate_prefix(
     params, task, tensors = load(model_dir, task)
     tokenizer, decoder = load_decoder(backbones["decoder"])
     network = load_into(network_of(SimpleNamespace(**params), task.labels, decoder.config), tensors, model_dir)
+
+    def asked(requests: Sequence[LabelSet]) -> tuple[list[LabelSet], list[str]]:
+        return [parts_of(label_set) for label_set in requests], [task.source(label_set) for label_set in requests]
+
     texts = generate_texts(
         decoder,
         tokenizer,
-        lambda numbers, index: network(index["pair_label"]),
-        [parts_of(label_set) for label_set in requests],
-        [task.source(label_set) for label_set in requests],
+        lambda numbers, label_sets, index: network(index["pair_label"]),
+        *asked(requests),
         params["prefix_length"],
         synthesis,
         seed,
+        asked(others(requests, len(task.labels), seed)) if synthesis.guidance else None,
     )
     return one_each(requests, texts)
 

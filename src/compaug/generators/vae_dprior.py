@@ -15,11 +15,13 @@ from torch import Tensor
 
 from compaug.generators import latents, prefix
 from compaug.generators.examples import one_each
+from compaug.generators.guidance import others
 from compaug.generators.parameters import LdVae
 from compaug.pretrained import load_encoder, mean_states
 from compaug.records import Draft, Example
 
 ROLES = ("encoder", "decoder")
+GUIDED = True
 
 
 class Whole(LdVae):
@@ -70,13 +72,17 @@ def generate(
 ) -> Iterator[Draft]:
     """One text per request; the encoder reads the phrases of the requested compositions, and no text."""
     params, task, tensors = prefix.load(model_dir, task)
-    compositions = sorted({tuple(label_set) for label_set in requests})
+    against = others(requests, len(task.labels), seed) if synthesis.guidance else []
+    compositions = sorted({tuple(label_set) for label_set in (*requests, *against)})
     number = {composition: at for at, composition in enumerate(compositions)}
     tokenizer, encoder = load_encoder(backbones["encoder"])
     phrases = [task.phrase(composition) for composition in compositions]
     vectors = mean_states(encoder, tokenizer, phrases, params["max_length"], latents.ENCODER_BATCH, False)
     tensors = dict(tensors) | {"label_vectors": vectors if compositions else torch.zeros(0, encoder.config.hidden_size)}
-    parts = [(number[tuple(label_set)],) for label_set in requests]
-    prompts = [task.source(label_set) for label_set in requests]
-    texts = latents.generate_texts(model_dir, params, tensors, parts, prompts, synthesis, backbones, seed)
+
+    def asked(requests: Sequence[Sequence[int]]) -> tuple[list[tuple[int]], list[str]]:
+        return [(number[tuple(one)],) for one in requests], [task.source(one) for one in requests]
+
+    more = asked(against) if against else None
+    texts = latents.generate_texts(model_dir, params, tensors, *asked(requests), synthesis, backbones, seed, more)
     return one_each(requests, texts)
