@@ -69,6 +69,7 @@ NAMES = {
     "diagnostic-iid-none-bert-13": {"split": "iid"},
     "diagnostic-ld_vae+kl_form=reference-bert-13": {"generator": "ld_vae", "options": "kl_form=reference"},
     "diagnostic-ld_vae+label_support=0-bert-13": {"generator": "ld_vae", "label_support": 0},
+    "diagnostic-ls_pt+guidance=2-bert-13": {"generator": "ls_pt", "sampling": "guidance=2"},
     "diagnostic-ls_pt-mode=random-bert-13": {"generator": "ls_pt", "selection": "mode=random"},
     "diagnostic-ls_pt-texts=200-bert-13": {"generator": "ls_pt", "texts": 200},
     "diagnostic-ls_pt-bert+support=0-13": {"generator": "ls_pt", "support": 0},
@@ -99,6 +100,7 @@ def test_a_cell_is_named_after_what_differs(name):
             options=st.sampled_from(["", "kl_form=reference"]),
             label_support=st.sampled_from([None, 0, 100]),
             text_support=st.sampled_from([None, 0, 100]),
+            sampling=st.sampled_from(["", "guidance=2"]),
             selection=st.sampled_from(["", "mode=random"]),
             texts=st.sampled_from([None, 0, 100]),
             classifier=st.sampled_from(["bert", "sgm"]),
@@ -169,6 +171,27 @@ def test_texts_for_the_iid_split_are_written_by_a_generator_of_its_own_and_all_a
     learned = planned["train_classifier"]["diagnostic-iid-ls_pt-bert-5"]
     assert learned["synthetic"] == "data/synthetic/diagnostic-iid-ls_pt-5.jsonl"
     assert learned["train"] == "data/splits/diagnostic/iid_train.jsonl"
+
+
+def test_what_is_sampled_otherwise_comes_from_the_same_generator(tmp_path):
+    made = one(tmp_path, cells=[{"seed": 13, "generator": "ls_pt", "sampling": ["", "guidance=2"]}])
+    planned = steps.plan([made])
+    assert list(planned["train_generator"]) == ["diagnostic-ls_pt-13"]
+    plain, guided = (planned["synthesize"][f"diagnostic-ls_pt{words}-13"] for words in ("", "+guidance=2"))
+    assert plain["model"] == guided["model"]
+    assert (plain["more"], guided["more"]) == ("", " --set synthesis.guidance=2")  # and no space is left without
+    assert made.cells[1].columns()["generator"] == "ls_pt+guidance=2"
+
+
+def test_guidance_is_refused_where_no_labels_can_be_held_against_others(tmp_path):
+    for generator in ("flan_t5", "coda"):
+        made = one(tmp_path, cells=[{"generator": generator, "sampling": "guidance=2"}])
+        with pytest.raises(InputError, match=f"sampling: {generator} cannot hold other labels against a request's"):
+            experiments.check([made], SETTINGS)
+    with pytest.raises(InputError, match=r"synthesis.guidance"):
+        experiments.check([one(tmp_path, cells=[{"generator": "ls_pt", "sampling": "guidance=-1"}])], SETTINGS)
+    with pytest.raises(InputError, match="writes no texts, so nothing of them can vary"):
+        one(tmp_path, cells=[{"generator": "none", "sampling": "guidance=2"}])
 
 
 def test_a_new_experiment_is_a_few_lines_of_one_file(tmp_path, capsys):

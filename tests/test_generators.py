@@ -223,6 +223,14 @@ def test_a_request_with_an_unknown_label_names_its_line(tmp_path):
         synthesize.read_label_sets(path, 4)
 
 
+def test_guidance_without_a_prefix_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    (tmp_path / "model").mkdir()
+    words = "--benchmark diagnostic --generator flan_t5 --set synthesis.guidance=2 --split a --compositions b --backbones c --seed 1"
+    with pytest.raises(InputError, match=r"synthesis.guidance: flan_t5 holds no labels against those of a request"):
+        synthesize.main([*words.split(), "--model", str(tmp_path / "model"), "--out", str(tmp_path / "texts.jsonl")])
+
+
 def test_the_model_of_another_generator_is_refused(tmp_path):
     (tmp_path / "model").mkdir()
     write_json(tmp_path / "model" / "config.json", {"generator": "vae"})
