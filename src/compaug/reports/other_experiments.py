@@ -20,6 +20,8 @@ ELSEWHERE = (
     "support",
     "ablations",
     "pretrained",
+    "guidance",
+    "guidance_pretrained",
     "cartography",
     "mixout",
     "metrics",

@@ -1,0 +1,65 @@
+"""Texts that other labels were held against while they were written: what they say, and what a classifier learns from them."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from compaug.evaluation.longtable import pick
+from compaug.reports.entries import Table
+from compaug.reports.queries import Results
+from compaug.reports.variations import Over, compared
+
+TITLE = "Guidance: other labels held against those of a text"
+EXPERIMENT = "guidance"
+EXPERIMENTS = (EXPERIMENT, "guidance_pretrained")
+INTRO = (
+    "Ours, not the paper's. While a text is written a token counts by how much likelier it is under the requested labels than under others: w is the weight "
+    "of that difference, and w = 0 the paper's decoding. Acc and the other measures are on new combinations, threshold 0.5, mean and 95 % t interval "
+    "over seeds; differences are paired by seed. Filter: texts with all requested labels and no other by the filter's reading, of those kept; fidelity: the same by the "
+    "oracle of a known grammar, of all written."
+)
+CONTROLS = ("none", "oversample")
+OFF, RANDOM = "w = 0", ", chosen at random"
+QUALITY = {"filter": "quality_filter_exact", "distinct-2": "quality_distinct_2", "fidelity": "fidelity_raw"}
+SHARES = ("quality_filter_exact", "quality_distinct_2")  # the others are in percent already
+
+
+def tables(results: Results) -> list[Table]:
+    made = []
+    for _, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert"):
+        rows = pick(rows, decoding=("threshold", "any"), split="unseen")
+        rows = rows.assign(value=rows["value"].where(~rows["metric"].isin(SHARES), 100 * rows["value"]))
+        guided = {word.partition("+")[0] for word in rows["generator"] if "guidance=" in word}
+        for generator in results.ordered(guided):
+            own = _named(rows, generator)
+            more = {shown: metric for shown, metric in QUALITY.items() if metric in set(own["metric"])}
+            made += compared(results, f"{benchmark}: {generator}", "texts", own, OFF, OVER, more, _order)
+    return made
+
+
+def _named(rows: pd.DataFrame, generator: str) -> pd.DataFrame:
+    """The controls under their names, and the generator's rows under the weight of its guidance, "" without."""
+    of_controls = pick(rows, generator=CONTROLS)
+    own = rows[rows["generator"].map(lambda word: word == generator or word.startswith(f"{generator}+guidance="))]
+    weight = own["generator"].str.partition("guidance=")[2]
+    random = own["selection"] == "mode=random"
+    name = ("w = " + weight.where(weight != "", "0")) + random.map({True: RANDOM, False: ""})
+    return pd.concat([of_controls.assign(name=of_controls["generator"]), own.assign(name=name)])
+
+
+def _unguided(name: str) -> str | None:
+    """What is chosen alike, written without guidance."""
+    if name in CONTROLS or name.startswith(OFF):
+        return None
+    return OFF + RANDOM if name.endswith(RANDOM) else OFF
+
+
+OVER: Over = {
+    **{f"over {control}": lambda name, control=control: control if name != control else None for control in CONTROLS},
+    "over w = 0": _unguided,
+}
+
+
+def _order(name: str) -> tuple:
+    """The controls first, what the filter chose before what chance did, by weight."""
+    return name not in CONTROLS, name.endswith(RANDOM), name
