@@ -223,12 +223,15 @@ def test_a_request_with_an_unknown_label_names_its_line(tmp_path):
         synthesize.read_label_sets(path, 4)
 
 
-def test_guidance_without_a_prefix_is_refused(tmp_path, monkeypatch):
+def test_guidance_is_refused_without_a_prefix_but_not_of_a_control_beside_it(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     (tmp_path / "model").mkdir()
-    words = "--benchmark diagnostic --generator flan_t5 --set synthesis.guidance=2 --split a --compositions b --backbones c --seed 1"
+    words = "--benchmark diagnostic --set synthesis.guidance=2 --split a --compositions b --backbones c --seed 1"
+    files = ["--model", str(tmp_path / "model"), "--out", str(tmp_path / "texts.jsonl")]
     with pytest.raises(InputError, match=r"synthesis.guidance: flan_t5 holds no labels against those of a request"):
-        synthesize.main([*words.split(), "--model", str(tmp_path / "model"), "--out", str(tmp_path / "texts.jsonl")])
+        synthesize.main([*words.split(), *files, "--generator", "flan_t5"])
+    with pytest.raises(InputError, match=r"a/labels.json"):  # the next thing that is missing
+        synthesize.main([*words.split(), *files, "--generator", "oversample"])
 
 
 def test_the_model_of_another_generator_is_refused(tmp_path):
