@@ -54,10 +54,7 @@ def _unguided(name: str) -> str | None:
     return OFF + RANDOM if name.endswith(RANDOM) else OFF
 
 
-OVER: Over = {
-    **{f"over {control}": lambda name, control=control: control if name != control else None for control in CONTROLS},
-    "over w = 0": _unguided,
-}
+OVER: Over = {"over w = 0": _unguided, "over oversample": lambda name: None if name == "oversample" else "oversample"}
 
 
 def _order(name: str) -> tuple:
