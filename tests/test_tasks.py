@@ -141,7 +141,7 @@ def toy_run(tmp_path, folders, monkeypatch):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "weights").write_text("none")
     monkeypatch.setattr(
-        generators, "load", lambda name: generators.Generator(None, drafts_of, (), False, True, None, None)
+        generators, "load", lambda name: generators.Generator(None, drafts_of, (), False, True, False, None, None)
     )
     common = ["--params", "params.yaml", "--benchmark", "diagnostic", "--seed", "13"]
     more = f"--generator toy --split split --model model --compositions wanted.jsonl --backbones {folders['encoder'].parent}"
