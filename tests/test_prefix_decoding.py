@@ -116,6 +116,20 @@ def test_greedy_decoding_without_room_for_a_text_names_the_parameter(decoder, ro
         texts_of(decoder, rows_of, REQUESTS, max_length=120)
 
 
+def test_labels_held_against_a_text_must_leave_it_room_behind_their_longer_prompt(decoder, rows_of):
+    tokenizer, model = decoder
+    own, other = [(0,)], [(1, 2, 3)]
+    sides = [(label_sets, [TASK.source(one) for one in label_sets]) for label_sets in (own, other)]
+    room = decoders.shape(model.config).positions - 3 * LENGTH  # what either side has without its prompt being longer
+    options = synthesis(max_length=room, guidance=2.0)
+    with pytest.raises(InputError, match="exceed the decoder's 128 positions"):
+        prefix.generate_texts(model, tokenizer, rows_of, *sides[0], LENGTH, options, 5, sides[1])
+    longer = len(tokenizer(sides[1][1][0])["input_ids"]) - len(tokenizer(sides[0][1][0])["input_ids"])
+    options = synthesis(max_length=room - longer, guidance=2.0)
+    (text,) = prefix.generate_texts(model, tokenizer, rows_of, *sides[0], LENGTH, options, 5, sides[1])
+    assert text
+
+
 def test_no_two_gram_occurs_twice_in_prompt_and_text(decoder, rows_of):
     tokenizer, model = decoder
     prompts = [tokenizer("the sun is out and the sun")["input_ids"]]

@@ -204,9 +204,8 @@ def _add_written(steps: Steps, cell: Cell) -> str:
     steps["train_generator"][cell.generator_name] = common | more
     asked = f"{split}/requests.jsonl" if iid else _add_requests(steps, cell)
     requests = {"requests": asked, "model": f"models/generator/{cell.generator_name}"}
-    more = (
-        f" {_set('synthesis', cell.sampling)}" if cell.sampling else ""
-    )  # begins with the space that nothing would leave behind
+    # It begins with the space that would else stand at the end of every command without.
+    more = f" {_set('synthesis', cell.sampling)}" if cell.sampling else ""
     steps["synthesize"][cell.synthetic_name] = common | {"split": split, "more": more} | requests
     return f"data/synthetic/{cell.synthetic_name}"
 

@@ -42,9 +42,8 @@ def main(argv: list[str] | None = None) -> None:
 
     generator = generators.load(args.generator)
     _check_made_by(args.generator, args.model)
-    if settings.guidance and not (
-        generator.guided or generator.copies
-    ):  # a control beside a guided generator has the same settings
+    can_be = generator.guided or generator.copies  # a control beside a guided generator has the same settings
+    if settings.guidance and not can_be:
         raise InputError(
             f"synthesis.guidance: {args.generator} holds no labels against those of a request; leave it out, or take a generator with a prefix"
         )

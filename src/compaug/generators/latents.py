@@ -390,12 +390,9 @@ def generate_per_label(
 ) -> Iterator[Draft]:
     """One text per request: latents from the priors, then the decoder. Neither the encoder nor any text is opened."""
     params, task, tensors = prefix.load(model_dir, task)
-
-    def asked(requests: Sequence[LabelSet]) -> tuple[Sequence[LabelSet], list[str]]:
-        return requests, [task.source(label_set) for label_set in requests]
-
-    against = asked(others(requests, len(task.labels), seed)) if synthesis.guidance else None
-    texts = generate_texts(model_dir, params, tensors, *asked(requests), synthesis, backbones, seed, against)
+    against = prefix.asked(others(requests, len(task.labels), seed), task) if synthesis.guidance else None
+    own = prefix.asked(requests, task)
+    texts = generate_texts(model_dir, params, tensors, *own, synthesis, backbones, seed, against)
     return one_each(requests, texts)
 
 

@@ -245,6 +245,13 @@ def dynamics_of(
 # ---------------------------------------------------------------- generation
 
 
+def asked(
+    requests: Sequence[LabelSet], task, parts_of: Callable[[LabelSet], LabelSet] = tuple
+) -> tuple[list[LabelSet], list[str]]:
+    """What `generate_texts` takes of every request: the parts that its prefix is put together from, and its prompt."""
+    return [parts_of(label_set) for label_set in requests], [task.source(label_set) for label_set in requests]
+
+
 def generate_texts(
     decoder: PreTrainedModel,
     tokenizer,
@@ -263,11 +270,8 @@ def generate_texts(
     where = device()
     decoder = frozen(decoder)
 
-    def tokens_of(label_sets: Sequence[LabelSet], prompts: Sequence[str]) -> list[list[int]]:
-        prompt_ids = tokenizer(list(prompts), add_special_tokens=False)["input_ids"]
-        check_prompts(prompt_ids, synthesis.max_length)
-        check_positions(decoder.config, label_sets, prefix_length, synthesis.max_length)
-        return prompt_ids
+    def tokens_of(prompts: Sequence[str]) -> list[list[int]]:
+        return tokenizer(list(prompts), add_special_tokens=False)["input_ids"]
 
     def step_of(requests: list[int], label_sets: Sequence[LabelSet]) -> decoders.Step:
         some = [label_sets[i] for i in requests]
@@ -276,8 +280,13 @@ def generate_texts(
         prefix = place(rows, index["pair_row"], index["pair_slot"], index["prefix_mask"])
         return decoders.Step(decoder, decoders.prefix_cache(prefix, decoder), index["prefix_mask"])
 
-    prompt_ids = tokens_of(label_sets, prompts)
-    other_ids = tokens_of(*against) if against else []
+    prompt_ids = tokens_of(prompts)
+    check_prompts(prompt_ids, synthesis.max_length)
+    check_positions(decoder.config, label_sets, prefix_length, synthesis.max_length)
+    if against:  # the same text stands there behind a prompt that may be longer
+        other_ids = tokens_of(against[1])
+        longer = max(len(other) - len(own) for own, other in zip(prompt_ids, other_ids, strict=True))
+        check_positions(decoder.config, against[0], prefix_length, synthesis.max_length + max(0, longer))
 
     def begin(requests: list[int]) -> tuple[sampling.Step, list[list[int]]]:
         step = step_of(requests, label_sets)
@@ -304,19 +313,16 @@ def generate_prefix(
     params, task, tensors = load(model_dir, task)
     tokenizer, decoder = load_decoder(backbones["decoder"])
     network = load_into(network_of(SimpleNamespace(**params), task.labels, decoder.config), tensors, model_dir)
-
-    def asked(requests: Sequence[LabelSet]) -> tuple[list[LabelSet], list[str]]:
-        return [parts_of(label_set) for label_set in requests], [task.source(label_set) for label_set in requests]
-
+    against = others(requests, len(task.labels), seed) if synthesis.guidance else None
     texts = generate_texts(
         decoder,
         tokenizer,
         lambda numbers, label_sets, index: network(index["pair_label"]),
-        *asked(requests),
+        *asked(requests, task, parts_of),
         params["prefix_length"],
         synthesis,
         seed,
-        asked(others(requests, len(task.labels), seed)) if synthesis.guidance else None,
+        asked(against, task, parts_of) if against else None,
     )
     return one_each(requests, texts)
 

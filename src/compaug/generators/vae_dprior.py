@@ -80,9 +80,10 @@ def generate(
     vectors = mean_states(encoder, tokenizer, phrases, params["max_length"], latents.ENCODER_BATCH, False)
     tensors = dict(tensors) | {"label_vectors": vectors if compositions else torch.zeros(0, encoder.config.hidden_size)}
 
-    def asked(requests: Sequence[Sequence[int]]) -> tuple[list[tuple[int]], list[str]]:
-        return [(number[tuple(one)],) for one in requests], [task.source(one) for one in requests]
+    def parts_of(label_set: Sequence[int]) -> tuple[int]:
+        return (number[tuple(label_set)],)
 
-    more = asked(against) if against else None
-    texts = latents.generate_texts(model_dir, params, tensors, *asked(requests), synthesis, backbones, seed, more)
+    own = prefix.asked(requests, task, parts_of)
+    more = prefix.asked(against, task, parts_of) if against else None
+    texts = latents.generate_texts(model_dir, params, tensors, *own, synthesis, backbones, seed, more)
     return one_each(requests, texts)

@@ -14,7 +14,7 @@ EXPERIMENT = "guidance"
 EXPERIMENTS = (EXPERIMENT, "guidance_pretrained")
 INTRO = (
     "Ours, not the paper's. While a text is written a token counts by how much likelier it is under the requested labels than under others: w is the weight "
-    "of that difference, and w = 0 the paper's decoding. Acc and the other measures are on new combinations, threshold 0.5, mean and 95 % t interval "
+    "of that difference, and w = 0 the paper's decoding. Tokens with less than a tenth of the best one's probability are no candidates. Acc and the other measures are on new combinations, threshold 0.5, mean and 95 % t interval "
     "over seeds; differences are paired by seed. Filter: texts with all requested labels and no other by the filter's reading, of those kept; fidelity: the same by the "
     "oracle of a known grammar, of all written."
 )
@@ -38,7 +38,7 @@ def tables(results: Results) -> list[Table]:
 
 
 def _named(rows: pd.DataFrame, generator: str) -> pd.DataFrame:
-    """The controls under their names, and the generator's rows under the weight of its guidance, "" without."""
+    """The controls under their names, and the generator's rows under the weight of its guidance."""
     of_controls = pick(rows, generator=CONTROLS)
     own = rows[rows["generator"].map(lambda word: word == generator or word.startswith(f"{generator}+guidance="))]
     weight = own["generator"].str.partition("guidance=")[2]
@@ -58,5 +58,5 @@ OVER: Over = {"over w = 0": _unguided, "over oversample": lambda name: None if n
 
 
 def _order(name: str) -> tuple:
-    """The controls first, what the filter chose before what chance did, by weight."""
+    """After w = 0 the controls, what the filter chose before what chance did, by weight."""
     return name not in CONTROLS, name.endswith(RANDOM), name
