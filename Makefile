@@ -73,8 +73,9 @@ lint: $(READY)         ## ruff, check and format; which package may import which
 faults: $(READY)       ## damage what the stages read and kill them while they work; writes reports/reliability.md
 	python -m stages.faults --out reports/reliability.md
 
-bench: $(READY)        ## compare fast and plain variants in one run; writes reports/bench.md
+bench: $(READY)        ## compare fast and plain variants in one run; writes reports/bench.md and bench_paper.md
 	python -m stages.bench --out reports/bench.md
+	COMPAUG_CPU=native python -m stages.bench --paper --out reports/bench_paper.md
 
 costs: $(READY)        ## seconds, memory, parameters trained and device of every stage that has run here
 	@python -m stages.costs

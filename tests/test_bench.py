@@ -5,13 +5,30 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
+from itertools import pairwise
 
 import pytest
 import torch
 from graph import ROOT
 
-from compaug.bench import OneByOne, in_turns, shown
+from compaug import portable, training
+from compaug.bench import (
+    BATCH,
+    PRODUCT,
+    REDUCED,
+    REFERENCE,
+    OneByOne,
+    Variant,
+    fill,
+    first,
+    in_turns,
+    own_instructions,
+    shown,
+)
 from compaug.generators.posterior import Posterior, slots
+
+ROWS = [{"length": 5, "group": at % 3} for at in range(32)]
 
 
 def test_one_encoder_after_the_other_computes_the_same_moments_and_gradients():
@@ -43,11 +60,30 @@ def test_a_rate_is_printed_as_median_and_range():
     assert shown([30.0, 10.0, 1250.0]) == "30 (10 .. 1,250)"
 
 
-@pytest.mark.slow
-def test_the_command_writes_a_report_with_every_comparison_and_no_path(tmp_path):
+def test_slow_rates_keep_their_decimals():
+    assert shown([0.874, 1.2, 16.4]) == "1.20 (0.87 .. 16)"
+
+
+def test_a_batch_of_the_reference_has_always_as_many_rows():
+    assert fill(list, [1, 2, 3]) == first(BATCH, [1, 2, 3])
+    variant = Variant(torch.nn.Identity(), ROWS, partial(fill, lambda rows: {"input_ids": torch.zeros(len(rows), 1)}))
+    assert variant.filled() == len(ROWS) / (3 * BATCH)  # compositions of 11, 11 and 10 texts
+
+
+def test_the_precision_is_that_of_the_variant_and_then_what_it_was(monkeypatch):
+    monkeypatch.setenv("COMPAUG_CPU", "native")
+    with own_instructions(False):
+        assert not portable.native()
+        with own_instructions(True):
+            assert portable.native()
+    assert os.environ["COMPAUG_CPU"] == "native"
+
+
+def written(tmp_path, *options: str) -> str:
+    """What the command reports, run at toy sizes."""
     report = tmp_path / "bench.md"
     done = subprocess.run(
-        [sys.executable, "-m", "stages.bench", "--out", str(report), "--quick"],
+        [sys.executable, "-m", "stages.bench", "--out", str(report), "--quick", *options],
         check=False,
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"},
@@ -56,8 +92,20 @@ def test_the_command_writes_a_report_with_every_comparison_and_no_path(tmp_path)
     )
     assert done.returncode == 0, done.stderr
     text = report.read_text(encoding="utf-8")
-    titles = [line for line in text.splitlines() if line.startswith("#")]
-    assert titles == [
+    assert f"{os.cpu_count()} CPU cores" in text and torch.__version__ in text
+    for path in (tmp_path, ROOT, "/tmp"):
+        assert str(path) not in text
+    lines = text.splitlines()
+    assert all(
+        not before for before, line in pairwise(lines) if line.startswith("#")
+    )  # Markdown wants an empty line before a title
+    return text
+
+
+@pytest.mark.slow
+def test_the_command_writes_a_report_with_every_comparison_and_no_path(tmp_path):
+    text = written(tmp_path)
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
         "# Fast against plain",
         "## 1. Training LD-VAE",
         "## 2. Synthesis",
@@ -66,14 +114,11 @@ def test_the_command_writes_a_report_with_every_comparison_and_no_path(tmp_path)
         "## 5. Reading, splitting, auditing",
         "## 6. Training LINDA",
         "## 7. Data maps",
-        "## 8. At the paper's sizes",
-        "### Training LD-VAE",
-        "### Synthesis",
-        "### Filtering",
     ]
     for variant in (
+        REFERENCE,
         "plain",
-        "+ joint encoders",
+        PRODUCT,
         "one at a time",
         "padded, one at a time",
         "batches by length",
@@ -86,6 +131,19 @@ def test_the_command_writes_a_report_with_every_comparison_and_no_path(tmp_path)
         "dynamics during",
     ):
         assert f"| {variant} | " in text
-    assert f"{os.cpu_count()} CPU cores" in text and torch.__version__ in text
-    for path in (tmp_path, ROOT, "/tmp"):
-        assert str(path) not in text
+    assert REDUCED not in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cpu", portable.CPU)
+def test_the_other_report_has_the_papers_sizes_and_bfloat16_where_there_is_that(tmp_path, monkeypatch, cpu):
+    monkeypatch.setenv("COMPAUG_CPU", cpu)
+    text = written(tmp_path, "--paper")
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# Fast against plain, at the paper's sizes",
+        "## 1. Training LD-VAE",
+        "## 2. Synthesis",
+        "## 3. Filtering",
+    ]
+    here = portable.CPU[1] == cpu and training.reduced(training.device())
+    assert text.count(f"| {REDUCED} |") == (2 if here else 0)

@@ -6,6 +6,7 @@ and nothing else. Ratios carry over to another machine, seconds do not.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import os
@@ -13,7 +14,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -23,11 +24,12 @@ from statistics import mean, median
 from types import SimpleNamespace
 
 import torch
+from accelerate.state import AcceleratorState
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.utils.flop_counter import FlopCounterMode
 
-from compaug import classifiers, decoders, params, training
+from compaug import classifiers, decoders, params, portable, training
 from compaug.backbones import prepare
 from compaug.benchmarks import diagnostic
 from compaug.classifiers import bert, body
@@ -43,6 +45,8 @@ BENCHMARK = "own"  # the corpus whose backbones and sizes are used
 WIDTH = 128  # tokens that the reference pads every text to
 BATCH = 16  # texts in a training batch, as in the paper
 TOGETHER = 5  # texts in a document
+
+REFERENCE, PRODUCT, REDUCED = "reference's batches, plain", "+ joint encoders", "+ bfloat16"  # ways to train
 
 # How much is measured. (few, many): the slow ways get fewer texts, for a rate hardly depends on how many.
 FULL = {
@@ -116,6 +120,7 @@ def setup(folder: Path, params_file: Path, sizes: Mapping) -> SimpleNamespace:
         backbones=backbones,
         generator=settings.generators["ld_vae"].model_copy(update=fixed),
         synthesis=settings.synthesis,
+        reduced=False,
         **sizes,
     )
 
@@ -130,15 +135,21 @@ def words_of(texts: Iterable[str]) -> float:
     return mean(len(text.split()) for text in texts)
 
 
-def facts(bench) -> str:
-    """Title, machine and data."""
+def machine() -> str:
+    """Hardware and versions."""
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "tokenizers", "numpy"))
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
+    return f"""Machine: {os.cpu_count()} CPU cores ({platform.machine()}), accelerator: {device},
+{torch.get_num_threads()} torch thread{"s" * (torch.get_num_threads() > 1)}; {platform.system()}, Python {platform.python_version()}, {versions}."""
+
+
+def facts(bench) -> str:
+    """Title, machine and data."""
     words, labels = words_of(e.text for e in bench.examples), mean(len(e.labels) for e in bench.examples)
     return f"""# Fast against plain
 
-Written by `python -m stages.bench` (`make bench`). Machine: {os.cpu_count()} CPU cores ({platform.machine()}), accelerator: {device},
-{torch.get_num_threads()} torch threads; {platform.system()}, Python {platform.python_version()}, {versions}.
+Written by `python -m stages.bench` (`make bench`). {machine()} The other half is
+[at the paper's sizes](bench_paper.md).
 
 Data: texts of the diagnostic grammar, {words:.1f} words and {labels:.1f} of {len(bench.task.labels)} labels on average; backbones and sizes of the
 benchmark `{BENCHMARK}` at the scale `tiny` (small models trained on these texts for one epoch). The variants of a comparison ran in turns,
@@ -193,30 +204,57 @@ class EveryLogit(decoders.PrefixDecoder):
         return super().token_nll(rows, predicts=everywhere, targets=wanted, **inputs)[predicts]
 
 
+@contextlib.contextmanager
+def own_instructions(wanted: bool) -> Iterator[None]:
+    """With bfloat16 where the CPU has it, or without, whatever COMPAUG_CPU was when the process began: `training.reduced` asks each time."""
+    before = os.environ.get("COMPAUG_CPU")
+    os.environ["COMPAUG_CPU"] = portable.CPU[wanted]
+    AcceleratorState._reset_state()  # else it refuses a precision that is not the first one's
+    try:
+        yield
+    finally:
+        AcceleratorState._reset_state()
+        os.environ.pop("COMPAUG_CPU")
+        if before is not None:
+            os.environ["COMPAUG_CPU"] = before
+
+
 @dataclass(frozen=True)
 class Variant:
-    """A way to train: a model, its rows, how they become a batch."""
+    """A way to train: a model, its rows, how they become a batch, and whether it computes in bfloat16."""
 
     model: nn.Module
     rows: list[dict]
     collate: Callable[[list], dict]
+    reduced: bool = False
 
     def epoch(self, work_dir: Path) -> int:
         options, more = training.FitOptions(epochs=1, batch_size=BATCH, lr=1e-4), {"seed": SEED, "description": "bench"}
-        training.fit(self.model, self.rows, [], self.collate, options, work_dir=work_dir, **more)
+        with own_instructions(self.reduced):
+            training.fit(self.model, self.rows, [], self.collate, options, work_dir=work_dir, **more)
         return len(self.rows)
 
     def loss(self) -> Tensor:
         """Of the first rows, with the noise of a fixed seed."""
         torch.manual_seed(SEED)
-        with torch.no_grad():
+        where = training.device()
+        with torch.no_grad(), torch.autocast(where.type, torch.bfloat16, enabled=self.reduced):
             return self.model(**on_device(self.collate(self.rows[:BATCH])))["loss"]
+
+    def filled(self) -> float:
+        """Share of a batch's rows that are texts."""
+        return len(self.rows) / sum(
+            self.collate([self.rows[at] for at in batch])["input_ids"].shape[0] for batch in self.batches()
+        )
+
+    def batches(self) -> list[list[int]]:
+        """Row numbers of every batch of an epoch."""
+        lengths, groups = ([row.get(key) for row in self.rows] for key in ("length", "group"))
+        return training.batches_by_length(lengths, BATCH, SEED, groups)
 
     def tokens(self) -> float:
         """Positions of both models' inputs per text, padding included."""
-        lengths, groups = ([row.get(key) for row in self.rows] for key in ("length", "group"))
-        batches = training.batches_by_length(lengths, BATCH, SEED, groups)
-        made = (self.collate([self.rows[at] for at in batch]) for batch in batches)
+        made = (self.collate([self.rows[at] for at in batch]) for batch in self.batches())
         inputs = ("input_ids", "encoder_ids", "states")
         return sum(batch[name].shape[:2].numel() for batch in made for name in inputs if name in batch) / len(self.rows)
 
@@ -235,8 +273,14 @@ def pad_to(collate: Callable[[list], dict], width: int, rows: list) -> dict[str,
     return batch
 
 
+def fill(collate: Callable[[list], dict], rows: list) -> dict[str, Tensor]:
+    """A batch of always as many rows, the first ones once more where they are too few: what the reference computes for its empty rows."""
+    return collate(first(BATCH, rows))
+
+
 def training_variants(bench) -> dict[str, Variant]:
-    """The same weights trained in several ways, each with one remedy more; the last is the product."""
+    """The same weights trained in several ways, each with one remedy more; the last that computes in float32 is the product's default. The
+    reference's own batches come first."""
     settings, examples, labels = bench.generator, bench.examples, bench.task.labels
     tokenizer, decoder = load_decoder(bench.backbones["decoder"])
     encoder_tokenizer, encoder = load_encoder(bench.backbones["encoder"])
@@ -259,7 +303,7 @@ def training_variants(bench) -> dict[str, Variant]:
     pads = {"pad_id": tokenizer.eos_token_id, "encoder_pad_id": encoder_tokenizer.pad_token_id}
     collate = partial(latents.collate, n_encoders=len(labels), prefix_length=settings.prefix_length, **pads)
 
-    def model(posterior: nn.Module, encoder: nn.Module | None, every_logit: bool = False) -> nn.Module:
+    def model(posterior: nn.Module, encoder: nn.Module | None, every_logit: bool = False, decoder=decoder) -> nn.Module:
         made = latents.LdVae(settings, network, posterior, decoder, encoder, 1)
         if every_logit:
             made.decoder = EveryLogit(decoder)
@@ -268,14 +312,19 @@ def training_variants(bench) -> dict[str, Variant]:
     plain, padded = model(one_by_one, encoder, every_logit=True), partial(pad_to, collate, WIDTH)
     all_as_long = [row | {"length": WIDTH} for row in with_ids]
     by_composition = [row | {"group": row["labels"]} for row in all_as_long]
-    return {
+    made = {
+        REFERENCE: Variant(plain, by_composition, partial(fill, padded)),
         "plain": Variant(plain, all_as_long, padded),
-        "plain, one composition a batch": Variant(plain, by_composition, padded),
         "+ dynamic padding": Variant(plain, with_ids, collate),
         "+ logits that count": Variant(model(one_by_one, encoder), with_ids, collate),
         "+ cached states": Variant(model(one_by_one, None), with_states, collate),
-        "+ joint encoders": Variant(model(joint, None), with_states, collate),
+        PRODUCT: Variant(model(joint, None), with_states, collate),
     }
+    if bench.reduced:
+        with own_instructions(True):
+            in_bfloat16 = model(copy.deepcopy(joint), None, decoder=copy.deepcopy(decoder))
+        made[REDUCED] = Variant(in_bfloat16, with_states, collate, reduced=True)
+    return made
 
 
 def training_in_turns(bench, variants: Mapping[str, Variant]) -> tuple[dict, dict, str]:
@@ -287,7 +336,7 @@ def training_in_turns(bench, variants: Mapping[str, Variant]) -> tuple[dict, dic
     rows = [
         [
             name,
-            *rated(rates[name], rates["plain"]),
+            *rated(rates[name], rates[REFERENCE]),
             f"{variant.tokens():.0f}",
             f"{operations[name] / 1e6:,.0f}",
             f"{operations[name] * median(rates[name]) / 1e9:.0f}",
@@ -298,8 +347,8 @@ def training_in_turns(bench, variants: Mapping[str, Variant]) -> tuple[dict, dic
 
 
 def losses_of(variants: Mapping[str, Variant]) -> Tensor:
-    """Of one batch, by every variant; RuntimeError where they differ by more than rounding."""
-    losses = torch.stack([variant.loss() for variant in variants.values()])
+    """Of one batch, by every variant in float32; RuntimeError where they differ by more than rounding."""
+    losses = torch.stack([variant.loss() for variant in variants.values() if not variant.reduced])
     if not torch.allclose(losses, losses[0].expand_as(losses), rtol=1e-4):
         raise RuntimeError(f"the variants do not compute the same loss: {losses.tolist()}")
     return losses
@@ -309,18 +358,18 @@ def training_step(bench) -> str:
     variants = training_variants(bench)
     losses = losses_of(variants)
     _, operations, rates = training_in_turns(bench, variants)
-    plain, product = variants["plain"], variants["+ joint encoders"]
+    plain, product = variants["plain"], variants[PRODUCT]
     real = mean(len(row["input_ids"]) + len(row["states"]) for row in product.rows)
-    fewer = operations["plain"] / operations["+ joint encoders"]
+    fewer = operations[REFERENCE] / operations[PRODUCT]
     return f"""## 1. Training LD-VAE
 
 {rates}
 
 `plain` does what the reference code does: every text padded to {WIDTH} tokens in encoder and decoder, the vocabulary scored at every
 position, the frozen encoder run at every step, one packed `torch.nn.GRU` per label after the other, one head after the
-other. The reference's batches hold one composition each (second line), which spares label encoders and fills fewer batches. From the
-third line on, each adds one remedy; the last is the product's own path. All run `training.fit` on batches of {BATCH} from the same
-weights, and their losses on one batch agree ({losses[0]:.5f}, largest difference {float((losses - losses[0]).abs().max()):.0e}).
+other. The reference's batches hold one composition each and always {BATCH} rows (first line): of those {BATCH * variants[REFERENCE].filled():.1f} are texts here, the
+others nothing; the second line has its batches full. From the third line on, each adds one remedy; the last is the product's own path. All run
+`training.fit` on batches of {BATCH} from the same weights, and their losses on one batch agree ({losses[0]:.5f}, largest difference {float((losses - losses[0]).abs().max()):.0e}).
 
 A text has {real:.0f} real tokens (encoder and decoder), so leaving out the padding alone would give a factor of {plain.tokens() / real:.1f} if time were
 proportional to tokens. It is not: prefix network and label encoders cost the same with and without padding, and weigh more in small models.
@@ -338,14 +387,18 @@ def synthesis_in_turns(bench) -> tuple[str, str]:
     label_sets = first(many, (e.labels for e in bench.examples))
     texts: dict[int, list[str]] = {}
 
-    def generate(batch_size: int, count: int) -> int:
+    def generate(batch_size: int, count: int, reduced: bool = False) -> int:
         settings, model = bench.synthesis.model_copy(update={"batch_size": batch_size}), bench.folder / "ld_vae"
-        drafts = ld_vae.generate(model, label_sets[:count], bench.task, settings, bench.backbones, SEED)
-        texts[batch_size] = [draft.text for draft in drafts]
+        with own_instructions(reduced):
+            drafts = ld_vae.generate(model, label_sets[:count], bench.task, settings, bench.backbones, SEED)
+        if not reduced:
+            texts[batch_size] = [draft.text for draft in drafts]
         return count
 
     some = min(4 * few, many)
     variants = {"one at a time": (1, few), "batches of 10": (10, some), f"mixed batches of {large}": (large, many)}
+    if bench.reduced:
+        variants[REDUCED] = (large, many, True)
     rates = in_turns({name: partial(generate, *sizes) for name, sizes in variants.items()}, bench.rounds)
     same = sum(a == b for a, b in zip(texts[1], texts[large], strict=False))
     facts = f"""{words_of(texts[large]):.0f} words a text; {few}, {some} and {many} texts, loading the models included. A text depends on its request
@@ -481,7 +534,8 @@ def reading(bench) -> str:
 {table(["stage", "seconds", "CPU seconds", "peak memory, GiB"], rows)}
 
 {bench.documents:,} documents of {TOGETHER * words_of(texts):.0f} words ({megabytes:.0f} MB of JSONL) through the stages as they are, each in a process
-of its own, once; start-up of Python included. Meant: less than 60 seconds and 2 GiB for 120,000 documents."""
+of its own, once; start-up of Python included. Meant: less than 60 seconds and 2 GiB for 120,000 documents.
+"""
 
 
 def measure(bench, stage: str, options: str) -> tuple[float, float, float]:
@@ -558,8 +612,12 @@ on {len(bench.examples)} texts in batches of {BATCH}, masking, noise and norm pe
 RATED = ("variant", "texts/s", "factor")
 
 
+def number(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2f}"
+
+
 def shown(rates: Sequence[float]) -> str:
-    return f"{median(rates):,.0f} ({min(rates):,.0f} .. {max(rates):,.0f})"
+    return f"{number(median(rates))} ({number(min(rates))} .. {number(max(rates))})"
 
 
 def rated(rates: Sequence[float], base: Sequence[float]) -> tuple[str, str]:
