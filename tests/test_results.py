@@ -309,6 +309,18 @@ def test_no_text_of_a_corpus_is_in_any_result(world):
     assert (ROOT / "reports" / "archive" / "results.csv.gz").exists() and texts_in(ROOT / "reports") == []
 
 
+def test_guided_texts_are_compared_with_the_controls_and_with_the_same_generator_without(world):
+    cells = "[{generator: [none, ld_vae]}, {generator: ld_vae, sampling: guidance=2}]"
+    (world / "toy.yaml").write_text(
+        f"toy: {{title: T, axes: {{benchmark: diagnostic, seed: [13, 21]}}, cells: {cells}}}"
+    )
+    for seed in (13, 21):
+        worlds.write_cell(world, cell("ld_vae", seed, sampling="guidance=2"), answers("1", TEST))
+    run(world)
+    gained = table(world / "gains.csv", generator="ld_vae+guidance=2", decoding="threshold")
+    assert {row["over"] for row in gained} == {"none", "ld_vae"}
+
+
 # ---------------------------------------------------------------- test rows in common
 
 

@@ -158,6 +158,24 @@ def test_table_5_pairs_the_filter_with_random_selection(reports):
     assert rows_of("table_5", reports)["ld_vae"]["gain"] == "+1.00 [-1.48, +3.48]"
 
 
+def test_the_other_systems_stand_below_with_what_they_are_compared_with_and_harm_is_called_harm(tmp_path):
+    dull, strong = {"generator": "ld_vae", "experiment": "mixout"}, {"classifier": "bert+mixout=0.3"}
+    coda = {"generator": "coda+max_tokens=40", "experiment": "coda"}
+    rows = lines("acc", (50.0, 52.0, 54.0), **dull) + lines("acc", (46.0, 48.0, 50.0), **dull, **strong)
+    rows += lines("acc", (25.0,), experiment="coda") + lines("acc", (30.0,), **coda)
+    gained = [
+        longtables.gain(-4.0, p_rows=0.001, p_seeds=0.01, over="bert", **dull, **strong),
+        longtables.gain(5.0, p_rows=0.001, p_seeds="", seeds=1, **coda),
+    ]
+    folder = longtables.reports(tmp_path / "reports", rows, gained)
+    (table,) = contents.tables("verdicts", longtables.load(folder))
+    shown = {row[1]: [str(value) for value in row[2:]] for row in table.rows}
+    tests = "by the tests over test rows and over seeds"
+    assert shown["mixout beside `ld_vae`"] == ["52.00", "48.00", "-4.00 [-5.00, -3.00]", f"it harms, {tests}"]
+    one = "yes, by the test over test rows; one seed, so no test over seeds"
+    assert shown["texts of `coda`"] == ["25.00", "30.00", "+5.00 [+4.00, +6.00] over rows", one]
+
+
 def test_pretrained_models_stand_in_the_papers_tables_and_give_its_verdict(tmp_path):
     """In the place of the archived grid of small models on the same corpus, and of the paper's numbers alone."""
     own = {"experiment": "pretrained", "benchmark": "semeval+pretrained", "scale": "pretrained"}
@@ -640,6 +658,19 @@ def test_each_way_to_label_texts_between_texts_stands_beside_the_requested_label
     assert soft["over the request's labels"] == "+1.00 [+1.00, +1.00]" and hard["over the request's labels"] == "–"
     assert hard["Acc over none"].startswith("+20.00") and soft["over oversample"].startswith("+11.00")
     assert hard["fidelity"] == "60.00 [60.00, 60.00]" and shown["none", "the request's"]["Acc over none"] == "–"
+
+
+def test_a_gain_of_one_seed_has_the_interval_over_test_rows_and_says_so(tmp_path):
+    rows, at = [], {"experiment": "linda_pretrained"}
+    for metric in longtables.METRICS:
+        rows += lines(metric, (20.0,), **at) + lines(metric, (24.0,), "linda_prefix", **at)
+    folder = longtables.reports(
+        tmp_path / "reports", rows, [longtables.gain(4.0, "linda_prefix", seeds=1, ci95="", **at)]
+    )
+    (table,) = contents.tables("linda", longtables.load(folder))
+    shown = {row[0]: dict(zip(table.header, map(str, row), strict=True)) for row in table.rows}
+    assert shown["linda_prefix"]["Acc over none"] == "+4.00 [+3.00, +5.00] over rows"
+    assert shown["none"]["Acc over none"] == shown["linda_prefix"]["over oversample"] == "–"
 
 
 def test_what_is_between_two_texts_has_a_line_for_every_weight_and_a_curve(tmp_path):

@@ -96,6 +96,13 @@ def gain(row: pd.Series | None) -> list[Entry]:
     return [Entry(row["mean"], ci95, sign=True), over_rows, *(Entry(p, words=p_value(p)) for p in tests)]
 
 
+def of_rows(row: pd.Series) -> Entry:
+    """The gain of one seed, which has no interval over seeds, with that over test rows."""
+    return Entry(
+        row["mean"], words=f"{number(row['mean'], True)} {bounds(row['low_rows'], row['high_rows'], True)} over rows"
+    )
+
+
 def quantity(value: float | None, sign: bool = False) -> str:
     """A count as it is, any other number with two decimals; zero has no sign."""
     return f"{value:{'+' if sign and value else ''},}" if isinstance(value, int) else number(value, sign)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from compaug.evaluation.longtable import difference, pick, summaries
+from compaug.evaluation.longtable import difference, pick, rows_by, summaries
 from compaug.evaluation.statistics import Summary
 from compaug.reports import METRICS, figures
-from compaug.reports.entries import Entry, Figure, Table, entry
+from compaug.reports.entries import Entry, Figure, Table, entry, of_rows
 from compaug.reports.queries import UNSEEN, Results
 
 TITLE = "LINDA: texts between two texts"
@@ -53,7 +53,8 @@ WAYS = {  # values of `selection`: whose labels the classifier learns
 LABELLED = (
     "Percent, classifier `bert`, on new combinations. Labels of a text: the requested ones; those of the two real texts that it lies between, in their "
     "proportion (sharpened: moved from the middle); or the probabilities of a classifier that was trained on real texts alone. Fidelity: kept "
-    "texts with all requested labels and no other, where the grammar is known. Gains are paired by seed."
+    "texts with all requested labels and no other, where the grammar is known. Gains are paired by seed, with the interval over seeds; of one seed "
+    "it is that over test rows, which says so."
 )
 IID, BY = "iid", ("generator", "classifier")
 CURVES = ("precision_a", "precision_b", "similarity_a", "similarity_b")
@@ -69,16 +70,21 @@ def labelled(results: Results) -> list[Table]:
     for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert", split="unseen", selection=[*WAYS]):
         rows = pick(rows, decoding=("threshold", "any"), metric=("fidelity_kept", *METRICS))
         acc, lines = pick(rows, metric="acc"), []
+        own = {"experiment": experiment, "benchmark": benchmark, "classifier": "bert", "decoding": "threshold"}
+        over_rows = rows_by(pick(results.gains, **own, metric="acc"), "generator", "selection", "over")
         found = results.entries(rows, ["generator", "selection"], columns)
         for (generator, selection), entries in sorted(
             found.items(), key=lambda item: (results.rank(item[0][0]), [*WAYS].index(item[0][1]))
         ):
             own = pick(acc, generator=generator, selection=selection)
-            others = [pick(acc, generator=name, selection="top_k") for name in ("none", "oversample", generator)]
-            gains = [
-                Entry() if other.equals(own) or other.empty else entry(difference(own, other), sign=True)
-                for other in others
-            ]
+            gains = []
+            for over, name in {"none": "none", "oversample": "oversample", "top_k": generator}.items():
+                other = pick(acc, generator=name, selection="top_k")
+                if other.equals(own) or other.empty:
+                    gains.append(Entry())
+                else:
+                    by_rows = over_rows.get((generator, selection, over)) if len(own) == 1 else None
+                    gains.append(entry(difference(own, other), sign=True) if by_rows is None else of_rows(by_rows))
             lines.append([generator, WAYS[selection], *entries, *gains])
         header = ["generator", "labels", *columns, "Acc over none", "over oversample", "over the request's labels"]
         made.append(Table(f"{experiment}: {benchmark}", f"{results.setting(rows)} {LABELLED}", header, lines))

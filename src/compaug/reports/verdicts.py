@@ -6,7 +6,7 @@ import pandas as pd
 
 from compaug.evaluation.longtable import pick, rows_by, summaries
 from compaug.reports import number
-from compaug.reports.entries import LEVEL, Entry, Table, gain
+from compaug.reports.entries import LEVEL, Entry, Table, gain, of_rows
 from compaug.reports.queries import FIRST, Results
 
 TITLE = "Does it help?"
@@ -15,7 +15,23 @@ EXPERIMENT = "paper"
 COMPARISONS = ("paper", "fidelity", "pretrained", "pretrained_open", "small")
 INTRO = (
     "Accuracy on new combinations in percent, mean over seeds; gain with its 95 % interval over seeds. The best generator is the best of all, and the "
-    "tests are corrected for that. The composition prior adds no text: it tells the decoding which combinations the target has."
+    "tests are corrected for that. The composition prior adds no text: it tells the decoding which combinations the target has. The last lines are "
+    "the systems that join the paper's, each at one setting: half of D_train, CoDa without overgeneration, guidance 2, mixout 0.3."
+)
+# What is added, experiment, the cell that has it, and the value of the column `over` that it is compared with.
+SYSTEMS = (
+    (
+        "the hard half alone (cartography)",
+        "cartography",
+        {"generator": "none", "classifier": "bert+region=hard+epochs=4"},
+        "bert",
+    ),
+    ("texts of `coda`", "coda", {"generator": "coda+max_tokens=40"}, "none"),
+    ("texts of `linda`", "linda", {"generator": "linda"}, "none"),
+    ("texts of `linda_prefix`", "linda_pretrained", {"generator": "linda_prefix"}, "none"),
+    ("texts of `masked_joint`", "joint", {"generator": "masked_joint"}, "none"),
+    ("guidance beside `ls_pt`", "guidance", {"generator": "ls_pt+guidance=2"}, "ls_pt"),
+    ("mixout beside `ld_vae`", "mixout", {"generator": "ld_vae", "classifier": "bert+mixout=0.3"}, "bert"),
 )
 
 
@@ -47,6 +63,7 @@ def tables(results: Results) -> list[Table]:
         unseen = [Entry(float(value)) for value in one["unseen"].split(" to ")]
         words = f"the gain is of H, the harmonic mean with known combinations: {one['harmonic']}"
         lines.append([one["benchmark"], "composition prior, no text", *unseen, one["gain"][0], words])
+    lines += of_systems(results)
     commits = sorted({one["commit"] for one in (*augmented, *decoded)} - {""})
     note = (
         f"Numbers of the first grids ([archive](../archive/README.md)), made at {', '.join(commits)}."
@@ -103,6 +120,24 @@ def of_decoding(results: Results) -> list[dict]:
             }
             made.append(pairs | {"benchmark": benchmark, "gain": gain(row), "commit": row["commit"]})
     return made
+
+
+def of_systems(results: Results) -> list[list]:
+    """A line for each of the other systems that has results."""
+    made, usual = [], {"selection": "top_k", "classifier": "bert", "decoding": "threshold", "metric": "acc"}
+    for words, experiment, cell, over in SYSTEMS:
+        where = usual | {"experiment": experiment} | cell
+        for _, row in pick(results.gains, **where, over=over).iterrows():
+            acc = pick(results.frame, **where, split="unseen", benchmark=row["benchmark"])["value"].mean()
+            harm = sure(row.copy().mask(row.index == "mean", -row["mean"])) if row["mean"] < 0 else ""
+            said = harm.replace("yes", "it harms", 1) if harm.startswith("yes") else sure(row)
+            made.append([row["benchmark"], words, Entry(acc - row["mean"]), Entry(acc), interval_of(row), said])
+    return made
+
+
+def interval_of(row: pd.Series) -> Entry:
+    """A gain with its interval over seeds, or, of one seed, over test rows."""
+    return of_rows(row) if row["seeds"] == 1 else gain(row)[0]
 
 
 def sure(row: pd.Series) -> str:
