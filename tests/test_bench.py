@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from functools import partial
 from itertools import pairwise
 
@@ -23,10 +24,12 @@ from compaug.bench import (
     fill,
     first,
     in_turns,
+    of_few_compositions,
     own_instructions,
     shown,
 )
 from compaug.generators.posterior import Posterior, slots
+from compaug.records import Example
 
 ROWS = [{"length": 5, "group": at % 3} for at in range(32)]
 
@@ -68,6 +71,12 @@ def test_a_batch_of_the_reference_has_always_as_many_rows():
     assert fill(list, [1, 2, 3]) == first(BATCH, [1, 2, 3])
     variant = Variant(torch.nn.Identity(), ROWS, partial(fill, lambda rows: {"input_ids": torch.zeros(len(rows), 1)}))
     assert variant.filled() == len(ROWS) / (3 * BATCH)  # compositions of 11, 11 and 10 texts
+
+
+def test_some_eleven_texts_have_each_composition_so_that_a_batch_is_as_full_as_the_references():
+    examples = [Example(str(at), "a text", (at // 4 % 8, 8 + at % 3)) for at in range(96)]
+    sizes = Counter(e.labels for e in of_few_compositions(examples)).values()
+    assert len(sizes) == 9 and set(sizes) == {10, 11}
 
 
 def test_the_precision_is_that_of_the_variant_and_then_what_it_was(monkeypatch):

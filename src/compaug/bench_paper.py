@@ -8,9 +8,7 @@ instructions too, as the reference code has, and the product's last variant comp
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from types import SimpleNamespace
@@ -27,8 +25,6 @@ BENCHMARK = "semeval"  # whose settings at the scale `paper` are taken
 WRITTEN = 48  # tokens of a text that is generated, its prompt included
 BASE = {"layers": 12, "hidden": 768, "heads": 12, "words": 30522, "tokens": 50257}
 
-# On SemEval 10.7 of the 16 rows of a batch of the reference are texts, as they are of 32 texts that have one of three compositions.
-COMPOSITIONS = 3
 FULL = {"n": 32, "asked": (8, 128), "filtered": (16, 512), "rounds": 2, "shape": BASE, "side": 4096}
 QUICK = {
     "n": 16,
@@ -63,12 +59,11 @@ def setup(small: SimpleNamespace, sizes: Mapping) -> SimpleNamespace:
     _save(backbones["decoder"], tokenizer, AutoModelForCausalLM.from_config(decoder))
     fixed = {"epochs": 1, "patience": None, "batch_order": "shuffled"}
     many, examples = max(sizes["asked"]), small.examples[: sizes["n"]]
-    frequent = [labels for labels, _ in Counter(e.labels for e in small.examples).most_common(COMPOSITIONS)]
     return SimpleNamespace(
         folder=folder,
         settings=settings,
         task=small.task,
-        examples=[replace(e, labels=frequent[at % COMPOSITIONS]) for at, e in enumerate(examples)],
+        examples=bench.of_few_compositions(examples),
         backbones=backbones,
         generator=settings.generators["ld_vae"].model_copy(update=fixed),
         synthesis=settings.synthesis.model_copy(update={"max_length": WRITTEN, "batch_size": many}),
