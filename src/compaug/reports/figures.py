@@ -186,6 +186,7 @@ def between(curves: Mapping[str, Mapping[str, Sequence[tuple[float, Summary]]]],
                     panel.fill_between(alphas, means - half, means + half, color=colour, alpha=0.2, linewidth=0)
                     panel.plot(alphas, means, line, color=colour, marker=".", label=label)
                 panel.set_ylabel("" if column else words)
+                panel.set_ylim(0, 1.02)  # a model that does not read its sources must not look as if it did
             grid[0, column].set_title(generator, fontsize=9)
             grid[1, column].set_xlabel("alpha, weight of the first text")
         grid[0, 0].legend(frameon=False, fontsize=7)
