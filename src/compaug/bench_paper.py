@@ -78,9 +78,9 @@ def _save(folder: Path, tokenizer, model: nn.Module) -> None:
 
 
 def speed_of_products(side: int, dtype: torch.dtype) -> float:
-    """Operations a second of one large matrix product, the best of a few."""
+    """Operations a second of one large matrix product, the best of some."""
     left, right, taken = torch.randn(side, side, dtype=dtype), torch.randn(side, side, dtype=dtype), []
-    for _ in range(5):
+    for _ in range(10):
         start = time.perf_counter()
         left @ right
         taken.append(time.perf_counter() - start)
@@ -109,7 +109,7 @@ round{"s" * (made.rounds > 1)} after a warm-up; rates are texts per second: medi
 
 {training}
 
-The variants are those of the other half. {len(made.examples)} texts; of the {bench.BATCH} rows of a batch of the reference {bench.BATCH * variants[REFERENCE].filled():.1f} are texts, as on SemEval, where 10.7 are. Losses on one batch agree ({losses[0]:.5f},
+The variants are those of the other half. {len(made.examples)} texts; of the {bench.BATCH} rows of a batch of the reference {bench.BATCH * variants[REFERENCE].filled():.1f} are texts, as on SemEval. Losses on one batch agree ({losses[0]:.5f},
 largest difference {float((losses - losses[0]).abs().max()):.0e}).
 {limits(made, rates, operations)}
 
