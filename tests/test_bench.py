@@ -21,11 +21,11 @@ from compaug.bench import (
     REFERENCE,
     OneByOne,
     Variant,
+    bfloat16,
     fill,
     first,
     in_turns,
     of_few_compositions,
-    own_instructions,
     shown,
 )
 from compaug.generators.posterior import Posterior, slots
@@ -81,9 +81,9 @@ def test_some_eleven_texts_have_each_composition_so_that_a_batch_is_as_full_as_t
 
 def test_the_precision_is_that_of_the_variant_and_then_what_it_was(monkeypatch):
     monkeypatch.setenv("COMPAUG_CPU", "native")
-    with own_instructions(False):
+    with bfloat16(False):
         assert not portable.native()
-        with own_instructions(True):
+        with bfloat16(True):
             assert portable.native()
     assert os.environ["COMPAUG_CPU"] == "native"
 

@@ -215,7 +215,7 @@ class EveryLogit(decoders.PrefixDecoder):
 
 
 @contextlib.contextmanager
-def own_instructions(wanted: bool) -> Iterator[None]:
+def bfloat16(wanted: bool) -> Iterator[None]:
     """With bfloat16 where the CPU has it, or without, whatever COMPAUG_CPU was when the process began: `training.reduced` asks each time."""
     before = os.environ.get("COMPAUG_CPU")
     os.environ["COMPAUG_CPU"] = portable.CPU[wanted]
@@ -240,7 +240,7 @@ class Variant:
 
     def epoch(self, work_dir: Path) -> int:
         options, more = training.FitOptions(epochs=1, batch_size=BATCH, lr=1e-4), {"seed": SEED, "description": "bench"}
-        with own_instructions(self.reduced):
+        with bfloat16(self.reduced):
             training.fit(self.model, self.rows, [], self.collate, options, work_dir=work_dir, **more)
         return len(self.rows)
 
@@ -331,7 +331,7 @@ def training_variants(bench) -> dict[str, Variant]:
         PRODUCT: Variant(model(joint, None), with_states, collate),
     }
     if bench.reduced:
-        with own_instructions(True):
+        with bfloat16(True):
             in_bfloat16 = model(copy.deepcopy(joint), None, decoder=copy.deepcopy(decoder))
         made[REDUCED] = Variant(in_bfloat16, with_states, collate, reduced=True)
     return made
@@ -399,7 +399,7 @@ def synthesis_in_turns(bench) -> tuple[str, str]:
 
     def generate(batch_size: int, count: int, reduced: bool = False) -> int:
         settings, model = bench.synthesis.model_copy(update={"batch_size": batch_size}), bench.folder / "ld_vae"
-        with own_instructions(reduced):
+        with bfloat16(reduced):
             drafts = ld_vae.generate(model, label_sets[:count], bench.task, settings, bench.backbones, SEED)
         if not reduced:
             texts[batch_size] = [draft.text for draft in drafts]

@@ -96,11 +96,12 @@ def gain(row: pd.Series | None) -> list[Entry]:
     return [Entry(row["mean"], ci95, sign=True), over_rows, *(Entry(p, words=p_value(p)) for p in tests)]
 
 
-def of_rows(row: pd.Series) -> Entry:
-    """The gain of one seed, which has no interval over seeds, with that over test rows."""
-    return Entry(
-        row["mean"], words=f"{number(row['mean'], True)} {bounds(row['low_rows'], row['high_rows'], True)} over rows"
-    )
+def gained(row: pd.Series) -> Entry:
+    """The gain alone, with its interval over seeds; of one seed, which has none, with that over test rows."""
+    if row["seeds"] > 1:
+        return gain(row)[0]
+    over_rows = bounds(row["low_rows"], row["high_rows"], sign=True)
+    return Entry(row["mean"], words=f"{number(row['mean'], sign=True)} {over_rows} over rows")
 
 
 def quantity(value: float | None, sign: bool = False) -> str:

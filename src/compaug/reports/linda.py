@@ -7,7 +7,7 @@ from functools import partial
 from compaug.evaluation.longtable import difference, pick, rows_by, summaries
 from compaug.evaluation.statistics import Summary
 from compaug.reports import METRICS, figures
-from compaug.reports.entries import Entry, Figure, Table, entry, of_rows
+from compaug.reports.entries import Entry, Figure, Table, entry, gained
 from compaug.reports.queries import UNSEEN, Results
 
 TITLE = "LINDA: texts between two texts"
@@ -70,8 +70,8 @@ def labelled(results: Results) -> list[Table]:
     for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert", split="unseen", selection=[*WAYS]):
         rows = pick(rows, decoding=("threshold", "any"), metric=("fidelity_kept", *METRICS))
         acc, lines = pick(rows, metric="acc"), []
-        own = {"experiment": experiment, "benchmark": benchmark, "classifier": "bert", "decoding": "threshold"}
-        over_rows = rows_by(pick(results.gains, **own, metric="acc"), "generator", "selection", "over")
+        where = {"experiment": experiment, "benchmark": benchmark, "classifier": "bert", "decoding": "threshold"}
+        tested = rows_by(pick(results.gains, **where, metric="acc"), "generator", "selection", "over")
         found = results.entries(rows, ["generator", "selection"], columns)
         for (generator, selection), entries in sorted(
             found.items(), key=lambda item: (results.rank(item[0][0]), [*WAYS].index(item[0][1]))
@@ -83,8 +83,8 @@ def labelled(results: Results) -> list[Table]:
                 if other.equals(own) or other.empty:
                     gains.append(Entry())
                 else:
-                    by_rows = over_rows.get((generator, selection, over)) if len(own) == 1 else None
-                    gains.append(entry(difference(own, other), sign=True) if by_rows is None else of_rows(by_rows))
+                    row = tested.get((generator, selection, over)) if len(own) == 1 else None
+                    gains.append(entry(difference(own, other), sign=True) if row is None else gained(row))
             lines.append([generator, WAYS[selection], *entries, *gains])
         header = ["generator", "labels", *columns, "Acc over none", "over oversample", "over the request's labels"]
         made.append(Table(f"{experiment}: {benchmark}", f"{results.setting(rows)} {LABELLED}", header, lines))

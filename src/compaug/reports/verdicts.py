@@ -6,7 +6,7 @@ import pandas as pd
 
 from compaug.evaluation.longtable import pick, rows_by, summaries
 from compaug.reports import number
-from compaug.reports.entries import LEVEL, Entry, Table, gain, of_rows
+from compaug.reports.entries import LEVEL, Entry, Table, gain, gained
 from compaug.reports.queries import FIRST, Results
 
 TITLE = "Does it help?"
@@ -129,21 +129,15 @@ def of_systems(results: Results) -> list[list]:
         where = usual | {"experiment": experiment} | cell
         for _, row in pick(results.gains, **where, over=over).iterrows():
             acc = pick(results.frame, **where, split="unseen", benchmark=row["benchmark"])["value"].mean()
-            harm = sure(row.copy().mask(row.index == "mean", -row["mean"])) if row["mean"] < 0 else ""
-            said = harm.replace("yes", "it harms", 1) if harm.startswith("yes") else sure(row)
-            made.append([row["benchmark"], words, Entry(acc - row["mean"]), Entry(acc), interval_of(row), said])
+            said = sure(row) if row["mean"] > 0 else sure(row, -1).replace("yes", "it harms", 1)
+            made.append([row["benchmark"], words, Entry(acc - row["mean"]), Entry(acc), gained(row), said])
     return made
 
 
-def interval_of(row: pd.Series) -> Entry:
-    """A gain with its interval over seeds, or, of one seed, over test rows."""
-    return of_rows(row) if row["seeds"] == 1 else gain(row)[0]
-
-
-def sure(row: pd.Series) -> str:
-    """In words, what the two tests allow. Their p values are Holm-corrected over the generators: the best of many was picked."""
+def sure(row: pd.Series, way: int = 1) -> str:
+    """In words, what the two tests allow of a gain, or with `way` -1 of a loss. Their p values are Holm-corrected over the generators: the best of many was picked."""
     by_rows, by_seeds = (
-        row["mean"] > 0 and row[name] < LEVEL for name in ("p_rows", "p_seeds")
+        way * row["mean"] > 0 and row[name] < LEVEL for name in ("p_rows", "p_seeds")
     )  # a missing test is not passed
     if pd.isna(row["p_seeds"]):
         return f"{'yes, by the test over test rows' if by_rows else 'not shown'}; one seed, so no test over seeds"
