@@ -13,7 +13,7 @@ import pytest
 import torch
 from graph import ROOT
 
-from compaug import portable, training
+from compaug import bench, bench_paper, portable, training
 from compaug.bench import (
     BATCH,
     PRODUCT,
@@ -86,6 +86,18 @@ def test_the_precision_is_that_of_the_variant_and_then_what_it_was(monkeypatch):
         with bfloat16(True):
             assert portable.native()
     assert os.environ["COMPAUG_CPU"] == "native"
+
+
+@pytest.mark.slow
+def test_only_the_last_variant_is_in_bfloat16(tmp_path, monkeypatch):
+    monkeypatch.setenv("COMPAUG_CPU", "native")
+    if not training.reduced(training.device()):
+        pytest.skip("no bfloat16 here")
+    small = bench.setup(tmp_path, ROOT / "params.yaml", bench.QUICK)
+    variants = bench.training_variants(bench_paper.setup(small, bench_paper.QUICK))
+    precisions = {name: variant.model.decoder.model.dtype for name, variant in variants.items()}
+    assert precisions.pop(REDUCED) == torch.bfloat16
+    assert set(precisions.values()) == {torch.float32} and PRODUCT in precisions
 
 
 def written(tmp_path, *options: str) -> str:

@@ -17,6 +17,7 @@ from transformers import GPT2Config
 
 from compaug import pretrained
 from compaug.generators import latents, ld_vae, prefix
+from compaug.generators import posterior as posterior_module
 from compaug.generators.posterior import Posterior, slots
 from compaug.pretrained import load_decoder, load_encoder
 from compaug.records import Example, InputError, file_digest
@@ -101,8 +102,14 @@ def reference_gru(posterior: Posterior, encoder: int) -> torch.nn.GRU:
     return gru
 
 
+@pytest.fixture(params=["joint", "in turn"])
+def ways(request, monkeypatch):
+    """Both ways to run the encoders, whatever their width."""
+    monkeypatch.setattr(posterior_module, "WIDE", 0 if request.param == "in turn" else 10**6)
+
+
 @pytest.mark.parametrize("pool", ["mean", "last"])
-def test_joint_encoders_equal_torch_gru_on_packed_sequences(pool):
+def test_encoders_equal_torch_gru_on_packed_sequences(pool, ways):
     torch.manual_seed(0)
     posterior = Posterior(n_labels=4, width=10, latent=3, pool=pool)
     states = torch.randn(5, 7, 10)
@@ -119,7 +126,7 @@ def test_joint_encoders_equal_torch_gru_on_packed_sequences(pool):
         torch.testing.assert_close(torch.cat([mean[item], log_variance[item]]), moments, atol=1e-5, rtol=1e-5)
 
 
-def test_only_the_encoders_of_the_gold_labels_and_of_the_content_are_used():
+def test_only_the_encoders_of_the_gold_labels_and_of_the_content_are_used(ways):
     torch.manual_seed(0)
     posterior = Posterior(n_labels=4, width=10, latent=3)
     index = slots(LABEL_SETS, 4)  # label 3 does not occur
@@ -130,7 +137,7 @@ def test_only_the_encoders_of_the_gold_labels_and_of_the_content_are_used():
         assert used.tolist() == [True, True, True, False, True]
 
 
-def test_changing_an_unused_encoder_changes_nothing_and_a_used_one_only_its_labels():
+def test_changing_an_unused_encoder_changes_nothing_and_a_used_one_only_its_labels(ways):
     torch.manual_seed(0)
     posterior, states = Posterior(n_labels=4, width=10, latent=3), torch.randn(5, 7, 10)
     index = slots(LABEL_SETS, 4)
@@ -142,6 +149,19 @@ def test_changing_an_unused_encoder_changes_nothing_and_a_used_one_only_its_labe
     changed = (posterior(states, LENGTHS, **index)[0] - before).abs().sum(1) > 0
     assert changed[:8].tolist() == [label == 2 for label_set in LABEL_SETS for label in label_set]
     assert not changed[8:].any()
+
+
+def test_wide_encoders_run_in_turn_with_the_gradients_of_joint_ones(monkeypatch):
+    torch.manual_seed(0)
+    posterior, states = Posterior(n_labels=4, width=10, latent=3), torch.randn(5, 7, 10)
+    ran, in_turn, gradients = [], posterior.pooled_in_turn, []
+    monkeypatch.setattr(posterior, "pooled_in_turn", lambda *batch: ran.append(1) or in_turn(*batch))
+    for wide in (11, 10):
+        monkeypatch.setattr(posterior_module, "WIDE", wide)
+        mean, log_variance = posterior(states, LENGTHS, **slots(LABEL_SETS, 4))
+        gradients.append(torch.autograd.grad((mean * log_variance).sum(), list(posterior.parameters())))
+    assert ran == [1]
+    torch.testing.assert_close(*gradients)
 
 
 def test_slots_hold_every_pair_and_every_row_once():

@@ -288,6 +288,7 @@ def fill(collate: Callable[[list], dict], rows: list) -> dict[str, Tensor]:
     return collate(first(BATCH, rows))
 
 
+@bfloat16(False)  # a frozen decoder takes its precision where a model is made
 def training_variants(bench) -> dict[str, Variant]:
     """The same weights trained in several ways, each with one remedy more; the last that computes in float32 is the product's default. The
     reference's own batches come first."""
@@ -391,8 +392,8 @@ MFLOP counts the matrix products of both passes, those of the attention where it
 # ---------------------------------------------------------------- 2. synthesis, 3. filtering, 4. classifiers
 
 
-def synthesis_in_turns(bench) -> tuple[str, str]:
-    """Table of the rates, and what to know about it."""
+def synthesis_in_turns(bench) -> tuple[str, float, str]:
+    """Table of the rates, words of a text, and what to know about it."""
     (few, many), large = bench.asked, bench.synthesis.batch_size
     label_sets = first(many, (e.labels for e in bench.examples))
     texts: dict[int, list[str]] = {}
@@ -411,19 +412,19 @@ def synthesis_in_turns(bench) -> tuple[str, str]:
         variants[REDUCED] = (large, many, True)
     rates = in_turns({name: partial(generate, *sizes) for name, sizes in variants.items()}, bench.rounds)
     same = sum(a == b for a, b in zip(texts[1], texts[large], strict=False))
-    facts = f"""{words_of(texts[large]):.0f} words a text; {few}, {some} and {many} texts, loading the models included. A text depends on its request
+    facts = f"""{few}, {some} and {many} texts, loading the models included. A text depends on its request
 alone: of the first {few}, {same} are the same one at a time and in large batches (rounding may part the others)."""
-    return rates_table(rates), facts
+    return rates_table(rates), words_of(texts[large]), facts
 
 
 def synthesis(bench) -> str:
-    rates, facts = synthesis_in_turns(bench)
+    rates, words, facts = synthesis_in_turns(bench)
     return f"""## 2. Synthesis
 
 {rates}
 
 LD-VAE's own `generate` (prefix, decoding with a cache of keys and values, top-k, top-p, no repeated 2-grams). Requests of all compositions
-share a batch and finished rows leave it. The reference decodes batches of ten of one composition. {facts}
+share a batch and finished rows leave it. The reference decodes batches of ten of one composition. {words:.0f} words a text; {facts}
 """
 
 

@@ -93,7 +93,7 @@ def report(small: SimpleNamespace, sizes: Mapping) -> str:
     variants = bench.training_variants(made)
     losses = bench.losses_of(variants)
     rates, operations, training = bench.training_in_turns(made, variants)
-    synthesis, written = bench.synthesis_in_turns(made)
+    synthesis, _, written = bench.synthesis_in_turns(made)
     filtering, filtered = bench.filtering_in_turns(made)
     shape = sizes["shape"]
     return f"""# Fast against plain, at the paper's sizes
@@ -109,7 +109,7 @@ round{"s" * (made.rounds > 1)} after a warm-up; rates are texts per second: medi
 
 {training}
 
-The variants are those of the other half. {len(made.examples)} texts; of the {bench.BATCH} rows of a batch of the reference {bench.BATCH * variants[REFERENCE].filled():.1f} are texts, as on SemEval. Losses on one batch agree ({losses[0]:.5f},
+The variants are those of the other half, but that encoders as wide as these run one after the other in the product as well. {len(made.examples)} texts; of the {bench.BATCH} rows of a batch of the reference {bench.BATCH * variants[REFERENCE].filled():.1f} are texts, as on SemEval. Losses on one batch agree ({losses[0]:.5f},
 largest difference {float((losses - losses[0]).abs().max()):.0e}).
 {limits(made, rates, operations)}
 

@@ -3,7 +3,8 @@
 A batch needs one encoder per label that occurs in it, on the rows that have the label, and the content encoder on every
 row. Their sequences are sorted into slots of equal size, each slot with the weights of its encoder, so that one loop over
 time with one batched matrix product per step serves all encoders and both directions. Padding never enters: a state
-stands still from the end of its own sequence on.
+stands still from the end of its own sequence on. What that spares is calls, at the price of places and steps that are empty; where
+encoders are so wide that a CPU's time goes into the products themselves, they run one after the other.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+WIDE = 512  # of the states, from which on products cost a CPU more than calls; measured at 128, 384 and 768
 
 
 def slots(label_sets: Sequence[Sequence[int]], n_labels: int) -> dict[str, Tensor]:
@@ -80,8 +84,10 @@ class Posterior(nn.Module):
 
         states: [B, T, H], right-padded; lengths: [B]. In float32 also under mixed precision: the recurrence is long and small.
         """
+        wide = states.device.type == "cpu" and states.shape[-1] >= WIDE
+        of_places = self.pooled_in_turn if wide else self.pooled
         with torch.autocast(states.device.type, enabled=False):
-            pooled = self.pooled(states.float(), lengths, slot_encoder, slot_row, slot_filled)  # [S, g, 2 h]
+            pooled = of_places(states.float(), lengths, slot_encoder, slot_row, slot_filled)  # [S, g, 2 h]
             head = self.head_of[slot_encoder]
             moments = torch.baddbmm(self.head_bias[head][:, None], pooled, self.head[head].transpose(1, 2))
         mean, log_variance = moments.flatten(0, 1)[slot_of].chunk(2, dim=-1)
@@ -112,6 +118,31 @@ class Posterior(nn.Module):
             is_label = (slot_encoder < self.n_labels).repeat_interleave(2)[:, None, None]
             pooled = torch.where(is_label, outputs[-1], pooled)
         return pooled.view(n_slots, 2, size, -1).transpose(1, 2).flatten(2)  # forward half, backward half
+
+    def pooled_in_turn(
+        self, states: Tensor, lengths: Tensor, slot_encoder: Tensor, slot_row: Tensor, slot_filled: Tensor
+    ) -> Tensor:
+        """`pooled` with torch's GRU, one encoder after the other; 0 where a place is empty."""
+        encoder_of = slot_encoder[:, None].expand_as(slot_row)[slot_filled]  # [N + B], of the filled places in order
+        row_of = slot_row[slot_filled]
+        parameters = [parameter.flatten(0, 1).unbind() for parameter in (self.w_ih, self.w_hh, self.b_ih, self.b_hh)]
+        order, found = [], []
+        for encoder in slot_encoder.unique().tolist():
+            places = (encoder_of == encoder).nonzero().squeeze(1)
+            own = lengths[row_of[places]]
+            packed = pack_padded_sequence(states[row_of[places]], own.cpu(), batch_first=True, enforce_sorted=False)
+            weights = [values[2 * encoder + direction] for direction in (0, 1) for values in parameters]
+            start = states.new_zeros(2, len(places), self.hidden)
+            outputs, last = torch.gru(packed.data, packed.batch_sizes, start, weights, True, 1, 0.0, False, True)
+            if self.pool == "last" and encoder < self.n_labels:
+                pooled = last[:, packed.unsorted_indices].transpose(0, 1).flatten(1)
+            else:
+                outputs, _ = pad_packed_sequence(PackedSequence(outputs, *packed[1:]), batch_first=True)
+                pooled = outputs.sum(dim=1) / own[:, None]  # [n, 2 h]
+            order.append(places)
+            found.append(pooled)
+        pooled = torch.cat(found)[torch.cat(order).argsort()]
+        return pooled.new_zeros(*slot_row.shape, 2 * self.hidden).masked_scatter(slot_filled[..., None], pooled)
 
 
 def gru(projected: Tensor, w_hh: Tensor, b_hh: Tensor, alive: Tensor) -> list[Tensor]:
