@@ -116,7 +116,7 @@ def test_every_query_has_its_section_and_what_is_missing_names_its_command(repor
     assert (
         shown.count("<code>make grid EXPERIMENT=classifiers</code> makes them.") == 3
     )  # Tables 1 and 3, kinds of errors
-    cell = 'class="n inside" data-sort="8.0">8.00<small>[5.52, 10.48]</small><small class="paper">paper 8.44 (-0.44)'
+    cell = 'class="n inside" data-sort="8">8.00<small>[5.52, 10.48]</small><small class="paper">paper 8.44 (-0.44)'
     assert cell in squeezed(shown)
     printed = longtables.load(reports).paper["tables"]["table_2"]["rows"]
     for row in printed.values():  # every number of Table 2, with or without ours
