@@ -450,6 +450,15 @@ def test_an_experiment_of_ones_own_has_its_table(tmp_path):
     assert shown["unseen, nearest, tuned_thresholds"]["Acc"] == "9.00 [6.52, 11.48]"
 
 
+def test_trainings_of_a_classifier_are_compared_with_the_plain_one(tmp_path):
+    at = {"experiment": "mine", "classifier": "bert+freeze_layers=3"}
+    rows = lines("acc", (1.0, 2.0, 3.0), experiment="mine") + lines("acc", (2.0, 3.0, 4.0), **at)
+    folder = longtables.reports(tmp_path / "reports", rows, [gain(1.5, "none", over="bert", **at)])
+    shown = rows_of("other_experiments", folder, "mine: diagnostic")
+    assert shown["unseen, none, bert+freeze_layers=3"]["Acc over bert"] == "+1.50 [+0.50, +2.50]"
+    assert shown["unseen, none, bert"]["Acc over bert"] == NOT_REPORTED
+
+
 # ---------------------------------------------------------------- current and archived
 
 
