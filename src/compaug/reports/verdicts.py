@@ -98,12 +98,12 @@ def of_augmentation(results: Results) -> list[dict]:
         none, acc = found["unseen", "none"].mean, found["unseen", best].mean
         iid = found["iid", "none"].mean if ("iid", "none") in found else None
         verdict = {"benchmark": benchmark, "best": best, "none": none, "acc": acc, "iid": iid, "rows": rows}
-        verdict |= {"gained": gained(over_none)}  # in one entry
-        verdict |= {"gain": gain(over_none), "helped": sure(over_none), "commit": over_none["commit"], "over": None}
+        verdict |= {"gain": gain(over_none), "gained": gained(over_none), "helped": sure(over_none)}
+        verdict |= {"commit": over_none["commit"], "over": None}
         if over_repeating is not None:
             verdict |= {
                 "over": gain(over_repeating),
-                "beats": sure(over_repeating),
+                "beats": either_way(over_repeating, "it is worse"),
                 "over_gained": gained(over_repeating),
             }
         made.append(verdict)
@@ -134,9 +134,14 @@ def of_systems(results: Results) -> list[list]:
         where = usual | {"experiment": experiment} | cell
         for _, row in pick(results.gains, **where, over=over).iterrows():
             acc = pick(results.frame, **where, split="unseen", benchmark=row["benchmark"])["value"].mean()
-            said = sure(row) if row["mean"] > 0 else sure(row, -1).replace("yes", "it harms", 1)
+            said = either_way(row, "it harms")
             made.append([row["benchmark"], words, Entry(acc - row["mean"]), Entry(acc), gained(row), said])
     return made
+
+
+def either_way(row: pd.Series, loss: str) -> str:
+    """`sure` of a gain, or of a loss, with these words in the place of yes."""
+    return sure(row) if row["mean"] > 0 else sure(row, -1).replace("yes", loss, 1)
 
 
 def sure(row: pd.Series, way: int = 1) -> str:
