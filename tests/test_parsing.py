@@ -398,12 +398,12 @@ def test_an_unknown_corpus_or_scale_is_named_with_those_that_there_are():
 
 def test_the_grid_runs_what_the_experiment_asks_for():
     planned = cells.plan(CONFIG)
-    asked = parameters.load(CONFIG).experiment
-    assert len(planned["train_parser"]) == len(asked.choices) * len(asked.seeds)
+    runs = parameters.load(CONFIG).experiment.runs
+    assert len(planned["train_parser"]) == sum(len(asked.choices) * len(asked.seeds) for asked in runs)
     hard, plain = (planned["train_parser"][f"cogs-tiny-{name}-42"] for name in ("region=hard", "all"))
     assert hard["map"] == "data/maps/parser-cogs-tiny-42" and hard["more"].endswith(f"--map {hard['map']}")
     assert plain["more"] == "" and plain["map"] == "data/parsing/cogs"  # a dependency that it has anyway
-    assert set(planned["map_parser"]) == {f"parser-cogs-tiny-{seed}" for seed in asked.seeds}
+    assert set(planned["map_parser"]) == {f"parser-cogs-tiny-{seed}" for seed in runs[0].seeds}
 
 
 @pytest.fixture()

@@ -22,13 +22,12 @@ def on_request(source: Path) -> bool:
 def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
     """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks. InputError for a choice that the schema does not know."""
     parsing = parameters.load(source)
-    asked = parsing.experiment
-    parsing.size(asked.scale, asked.corpus)
-    name, data = f"{asked.corpus}-{asked.scale}", f"data/parsing/{asked.corpus}"
-    common = {"corpus": asked.corpus, "scale": asked.scale, "data": data}
     made: dict[str, dict] = {kind: {} for kind in KINDS}
-    made["parsing_corpus"][asked.corpus] = {"corpus": asked.corpus}
-    for words in asked.choices:
+    for asked, words in ((asked, words) for asked in parsing.experiment.runs for words in asked.choices):
+        parsing.size(asked.scale, asked.corpus)
+        name, data = f"{asked.corpus}-{asked.scale}", f"data/parsing/{asked.corpus}"
+        common = {"corpus": asked.corpus, "scale": asked.scale, "data": data}
+        made["parsing_corpus"][asked.corpus] = {"corpus": asked.corpus}
         options = (f"choice.{words}",) if words else ()
         choice = parameters.load(Edited(source, options)).choice
         for seed in asked.seeds:

@@ -21,7 +21,7 @@ from compaug.parsing.vocabulary import BEGIN, END, PAD, UNKNOWN, Vocabulary
 from compaug.records import InputError, digest, sub_seed
 from compaug.training import FitOptions, batches_by_length, checkpoints_kept, device, fit, seed_everything, work_dir_for
 
-DECODED = 256  # rows that are decoded together
+DECODED = {"cpu": 256, "cuda": 2048}  # rows that are decoded together: a GPU waits for each word, however few the rows
 
 
 def rows_of(pairs: Sequence[Pair], vocabulary: Vocabulary) -> list[dict]:
@@ -133,7 +133,7 @@ def decode(model: Parser, rows: Sequence[Mapping]) -> list[list[int]]:
     """Greedy logical forms, which may be twice as long as the longest right one of their batch: without such an end a model that has learned
     little writes on and on."""
     found: dict[int, list[int]] = {}
-    for numbers in batches_by_length([row["length"] for row in rows], DECODED):
+    for numbers in batches_by_length([row["length"] for row in rows], DECODED[device().type]):
         batch = [rows[number] for number in numbers]
         longest = max(row["length"] for row in batch)
         found |= zip(numbers, model.greedy(collate(batch)["source"].to(device()), 2 * longest), strict=True)

@@ -59,12 +59,18 @@ class Choice(Paced):
         return self.region not in ("all", "random") or self.first is not None
 
 
-class Experiment(Block):
-    on_request: bool
+class Runs(Block):
+    """Every choice with every seed, at one size."""
+
     corpus: str
     scale: str
     seeds: Annotated[list[Seed], Field(min_length=1)]
     choices: Annotated[list[str], Field(min_length=1)]  # "region=hard,measure=bleu": what differs from `choice`
+
+
+class Experiment(Block):
+    on_request: bool
+    runs: Annotated[list[Runs], Field(min_length=1)]
 
 
 class Parsing(Block):
