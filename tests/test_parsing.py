@@ -19,6 +19,7 @@ from graph import ROOT
 
 from compaug import cartography, dynamics, training
 from compaug.cartography import DataMap, write_map
+from compaug.generators.teacher_forcing import VALUES
 from compaug.params import Edited
 from compaug.parsing import cells, corpora, learning, parameters
 from compaug.parsing.corpora import Pair
@@ -183,11 +184,12 @@ def test_padding_changes_no_logit():
 def test_decoding_with_a_cache_gives_what_full_passes_give():
     model, _, rows = untrained(layers=2)
     batch = learning.collate(rows)
-    found = model.greedy(batch["source"], limit=12)
+    limits = [12 - number % 9 for number in range(len(rows))]  # rows leave the batch one after the other
+    found = model.greedy(batch["source"], limits)
     assert len({tuple(row) for row in found}) > 1  # the sentence is read
-    for source, row in zip(batch["source"][:, None], found, strict=True):
+    for source, row, limit in zip(batch["source"][:, None], found, limits, strict=True):
         written = torch.tensor([[BEGIN]])
-        while written.shape[1] <= 12:
+        while written.shape[1] <= limit:
             best = model.output(model.states(source, written)[:, -1]).argmax(-1, keepdim=True)
             if best.item() == END:
                 break
@@ -299,9 +301,24 @@ def test_dynamics_are_the_measures_of_the_rows_own_words():
     batch = learning.collate(rows[5:6])
     states = model.states(batch["source"], batch["written"][:, :-1])[0]
     log_p = model.output(states).log_softmax(-1)[range(len(states)), rows[5]["input_ids"][1:]].detach().double()
-    text = vocabulary.decode(model.greedy(batch["source"], 2 * max(row["length"] for row in rows))[0])
+    text = vocabulary.decode(model.greedy(batch["source"], [2 * rows[5]["length"]])[0])
     expected = [log_p.exp().mean().item(), log_p.mean().exp().item(), cartography.bleu(text, toys()[5].target)]
     assert values[5, :3].tolist() == pytest.approx(expected, abs=1e-5) and values[5, 3] == 0
+
+
+def test_a_row_that_is_right_is_not_decoded(trained, monkeypatch):
+    """Because its BLEU is known: decoding says the same."""
+    rows = learning.rows_of(toys(), trained.vocabulary)
+    rows[3] |= {"input_ids": rows[4]["input_ids"], "length": rows[4]["length"]}  # the logical form of another sentence
+    decode, decoded = learning.decode, []
+    monkeypatch.setattr(learning, "decode", lambda model, some: decoded.extend(some) or decode(model, some))
+    values = learning.dynamics(trained.model, rows, trained.vocabulary, SIZE, 1)
+    right = values[:, VALUES.index("right")] == 1
+    assert 0 < len(decoded) == np.sum(~right) < len(rows) and not right[3]
+    words = [trained.vocabulary.decode(found) for found in decode(trained.model, rows)]
+    own = [trained.vocabulary.decode(row["input_ids"][1:-1]) for row in rows]
+    expected = [cartography.bleu(text, gold) for text, gold in zip(words, own, strict=True)]
+    assert values[:, VALUES.index("bleu")].tolist() == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_training_leaves_a_map_that_cartography_reads(trained):

@@ -26,12 +26,14 @@ def values(
     greedy: Callable[[list[int]], list[tuple[str, str]]],
     bleu_share: float | None,
     seed: int,
+    decode_right: bool = True,
 ) -> np.ndarray:
     """VALUES of every row: the measures, and whether greedy decoding gives the text itself, which it does where every token of the text is the
     most likely one after those before it.  # float32 [n, 4]
 
     `logits_of(batch)` [tokens, vocabulary] are those of the batch's "targets". BLEU is of a random share of the rows, the same in every
-    epoch, and NaN of the others; `greedy(rows)` gives the decoded and the own text of some row numbers.
+    epoch, and NaN of the others; `greedy(rows)` gives the decoded and the own text of some row numbers. Without `decode_right` a text that is
+    right is not decoded: its BLEU is 1.
     """
     found = np.full((len(rows), len(VALUES)), np.nan, dtype=np.float32)
     with torch.no_grad():
@@ -46,6 +48,8 @@ def values(
                 found[number, -1] = right.all()
     if bleu_share:
         count = max(1, round(bleu_share * len(rows)))
-        sample = np.random.default_rng(sub_seed(seed, "bleu")).permutation(len(rows))[:count].tolist()
-        found[sample, VALUES.index("bleu")] = [cartography.bleu(text, own) for text, own in greedy(sample)]
+        sample, at = np.random.default_rng(sub_seed(seed, "bleu")).permutation(len(rows))[:count], VALUES.index("bleu")
+        found[sample, at] = 1
+        asked = [row for row in sample.tolist() if decode_right or not found[row, -1]]
+        found[asked, at] = [cartography.bleu(text, own) for text, own in greedy(asked)]
     return found

@@ -23,7 +23,7 @@ def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
     """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks. InputError for a choice that the schema does not know."""
     parsing = parameters.load(source)
     made: dict[str, dict] = {kind: {} for kind in KINDS}
-    for asked, words in ((asked, words) for asked in parsing.experiment.runs for words in asked.choices):
+    for asked, words in ((runs, words) for runs in parsing.experiment.runs for words in runs.choices):
         parsing.size(asked.scale, asked.corpus)
         name, data = f"{asked.corpus}-{asked.scale}", f"data/parsing/{asked.corpus}"
         common = {"corpus": asked.corpus, "scale": asked.scale, "data": data}

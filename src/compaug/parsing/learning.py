@@ -126,17 +126,18 @@ def dynamics(model: Parser, rows: Sequence[Mapping], vocabulary: Vocabulary, siz
         ]
 
     logits_of = partial(_logits, model)
-    return teacher_forcing.values(rows, collate, size.batch_size, logits_of, greedy, size.bleu or None, seed)
+    share = size.bleu or None
+    return teacher_forcing.values(rows, collate, size.batch_size, logits_of, greedy, share, seed, decode_right=False)
 
 
 def decode(model: Parser, rows: Sequence[Mapping]) -> list[list[int]]:
-    """Greedy logical forms, which may be twice as long as the longest right one of their batch: without such an end a model that has learned
-    little writes on and on."""
+    """Greedy logical forms, which may be twice as long as the right ones: without such an end a model that has learned little writes on and
+    on."""
     found: dict[int, list[int]] = {}
     for numbers in batches_by_length([row["length"] for row in rows], DECODED[device().type]):
         batch = [rows[number] for number in numbers]
-        longest = max(row["length"] for row in batch)
-        found |= zip(numbers, model.greedy(collate(batch)["source"].to(device()), 2 * longest), strict=True)
+        source, limits = collate(batch)["source"].to(device()), [2 * row["length"] for row in batch]
+        found |= zip(numbers, model.greedy(source, limits), strict=True)
     return [found[number] for number in range(len(rows))]
 
 

@@ -7,6 +7,7 @@ sides and an output layer of its own. Shapes: B rows, S source words, T target w
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -108,25 +109,35 @@ class Parser(nn.Module):
         return {"loss": functional.cross_entropy(self.logits(source, written).float(), targets)}
 
     @torch.no_grad()
-    def greedy(self, source: Tensor, limit: int) -> list[list[int]]:
-        """The most likely word after those before it, until END or `limit` words; keys and values of earlier words are kept."""
-        sentences = self.read(source)
-        before: list[Memory | None] = [None] * len(self.decoder)
-        written = source.new_full((len(source), 1), BEGIN)
-        ended = torch.zeros(len(source), dtype=torch.bool, device=source.device)
-        while written.shape[1] <= limit and not ended.all():
-            states = self._embedded(written[:, -1:], start=written.shape[1] - 1)
-            for at, (layer, sentence) in enumerate(zip(self.decoder, sentences, strict=True)):
-                own = layer.attentions[0].memory(states)
-                if before[at] is not None:
-                    own = tuple(torch.cat(parts, dim=2) for parts in zip(before[at], own, strict=True))
-                before[at] = own
-                states = layer(states, [(own, None, False), (sentence, source != PAD, False)])
-            best = self.output(states[:, 0]).argmax(-1)
-            ended |= best == END
-            written = torch.cat([written, best[:, None]], dim=1)
-        rows = written[:, 1:].tolist()
-        return [row[: row.index(END)] if END in row else row for row in rows]
+    def greedy(self, source: Tensor, limits: Sequence[int]) -> list[list[int]]:
+        """The most likely word after those before it, until END or the row's own number of words. Keys and values of earlier words are kept in
+        place; rows that have ended leave the batch once they are a quarter of it."""
+        sentences, seen = self.read(source), source != PAD
+        limit, most = torch.tensor(limits, device=source.device), max(limits)
+        before = [tuple(part.new_empty(*part.shape[:2], most, part.shape[3]) for part in both) for both in sentences]
+        found = source.new_full((len(source), most), END)
+        rows = torch.arange(len(source), device=source.device)  # of `found`, that are still written
+        last = source.new_full((len(source), 1), BEGIN)
+        ended = limit < 1
+        for at in range(most):
+            states = self._embedded(last, start=at)
+            for layer, kept, sentence in zip(self.decoder, before, sentences, strict=True):
+                for part, new in zip(kept, layer.attentions[0].memory(states), strict=True):
+                    part[:, :, at] = new[:, :, 0]
+                own = tuple(part[:, :, : at + 1] for part in kept)
+                states = layer(states, [(own, None, False), (sentence, seen, False)])
+            last = self.output(states).argmax(-1)  # [B, 1]
+            found[rows, at] = last[:, 0].masked_fill(ended, END)
+            ended |= (last[:, 0] == END) | (limit[rows] <= at + 1)
+            if 4 * (count := int(ended.sum())) >= len(rows):
+                if count == len(rows):
+                    break
+                on = ~ended
+                rows, seen, last, ended = rows[on], seen[on], last[on], ended[on]
+                before, sentences = (
+                    [tuple(part[on] for part in both) for both in every] for every in (before, sentences)
+                )
+        return [row[: row.index(END)] if END in row else row for row in found.tolist()]
 
 
 def positions(start: int, length: int, width: int) -> Tensor:
