@@ -228,13 +228,17 @@ def test_what_is_on_request_is_planned_when_it_is_asked_for_and_stays(tmp_path, 
         found = read_yaml(tmp_path / "controls/cells.yaml")["train_classifier"]
         return {name.rpartition("-")[2] for name in found}
 
-    def parsers() -> int:
-        return len(read_yaml(tmp_path / "parsing/cells.yaml")["train_parser"])
+    def others() -> tuple[int, int]:
+        """Stages of a file some of whose runs have results, and of one that has none."""
+        kinds = {"parsing": "train_parser", "slu": "train_slu"}
+        return tuple(len(read_yaml(tmp_path / name / "cells.yaml")[kind]) for name, kind in kinds.items())
 
-    assert seeds() == {"1"} and parsers() == 0
-    assert seeds("two", "parsing") == {"1", "2"} and parsers() > 0
-    assert seeds("one", keep=True) == {"1", "2"} and parsers() > 0
-    assert seeds(keep=False) == {"1"} and parsers() == 0
+    assert seeds() == {"1"}
+    some, none = others()
+    assert some > none == 0
+    assert seeds("two", "parsing", "slu") == {"1", "2"} and min(more := others()) > 0 and more[0] > some
+    assert seeds("one", keep=True) == {"1", "2"} and others() == more
+    assert seeds(keep=False) == {"1"} and others() == (some, none)
     assert seeds("one", keep=True) == {"1"}
     with pytest.raises(InputError, match="tow: no experiment of .*; did you mean two?"):
         seeds("tow")

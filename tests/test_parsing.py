@@ -415,7 +415,7 @@ def test_an_unknown_corpus_or_scale_is_named_with_those_that_there_are():
 
 def test_the_grid_runs_what_the_experiment_asks_for():
     planned = cells.plan(CONFIG)
-    runs = parameters.load(CONFIG).experiment.runs
+    runs = parameters.load(CONFIG).runs
     assert len(planned["train_parser"]) == sum(len(asked.choices) * len(asked.seeds) for asked in runs)
     hard, plain = (planned["train_parser"][f"cogs-tiny-{name}-42"] for name in ("region=hard", "all"))
     assert hard["map"] == "data/maps/parser-cogs-tiny-42" and hard["more"].endswith(f"--map {hard['map']}")

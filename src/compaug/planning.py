@@ -20,7 +20,7 @@ from compaug.slu import cells as slu
 GRID = Path("grid")
 OTHERS = {
     other.FOLDER: other for other in (parsing, low_resource, slu)
-}  # experiments that are not made of cells: FILE, KINDS, `plan`, `on_request`
+}  # experiments that are not made of cells: FILE, KINDS, `plan`
 HEAD = "# Made by `python -m stages.plan` from {}; do not edit.\n"
 Kinds = Mapping[str, Mapping[str, Mapping]]  # kind of stage -> name -> what dvc.yaml fills in
 
@@ -54,8 +54,8 @@ def write(
     planned = {at: (kinds, source) for at, kinds in _by_folder(steps.plan(chosen)).items()}
     for name, other in OTHERS.items():
         kinds = other.plan(other.FILE)
-        wanted = not other.on_request(other.FILE) or name in names or _holds(present, {name: kinds})
-        planned[name] = (kinds if wanted else {kind: {} for kind in kinds}, other.FILE)
+        wanted = name in names or _holds(present, {name: kinds})
+        planned[name] = (kinds if wanted else other.plan(other.FILE, asked_for=False), other.FILE)
     return [*_changed(folder, planned)]
 
 

@@ -14,18 +14,14 @@ KINDS = (
     *("raw", "settings", "low_resource", "backbones"),
     *("train_generator", "synthesize", "train_classifier", "one_label"),
 )
-__all__ = ["FILE", "FOLDER", "KINDS", "on_request", "plan"]
+__all__ = ["FILE", "FOLDER", "KINDS", "plan"]
 NONE = "none"  # real texts alone
 ROLES = ("encoder", "decoder")
 
 
-def on_request(source: Path) -> bool:
-    """Whether it is planned only when it is asked for (`compaug.planning`)."""
-    return parameters.load(source).on_request
-
-
-def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
-    """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks. InputError as of `parameters.load`.
+def plan(source: Path, asked_for: bool = True) -> dict[str, dict[str, dict[str, object]]]:
+    """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks; nothing of what is on request unless it is asked for
+    (`compaug.planning`). InputError as of `parameters.load`.
 
     Backbones of a scale that trains them learn from the first seed's largest task: they see no test text, and no more texts than a task has.
     """
@@ -33,6 +29,8 @@ def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
     models = f"{asked.benchmark}-{asked.scale}"
     common = {"benchmark": asked.benchmark, "scale": asked.scale, "models": models}
     made: dict[str, dict] = {kind: {} for kind in KINDS}
+    if asked.on_request and not asked_for:
+        return made
     made["raw"][asked.benchmark] = {"benchmark": asked.benchmark}
     made["settings"][models] = common
     tasks = {

@@ -62,22 +62,18 @@ class Choice(Paced):
 class Runs(Block):
     """Every choice with every seed, at one size."""
 
+    on_request: bool  # planned when it is asked for: it has no results yet
     corpus: str
     scale: str
     seeds: Annotated[list[Seed], Field(min_length=1)]
     choices: Annotated[list[str], Field(min_length=1)]  # "region=hard,measure=bleu": what differs from `choice`
 
 
-class Experiment(Block):
-    on_request: bool
-    runs: Annotated[list[Runs], Field(min_length=1)]
-
-
 class Parsing(Block):
     corpora: dict[str, Corpus]
     scales: dict[str, dict[str, Size]]
     choice: Choice
-    experiment: Experiment
+    runs: Annotated[list[Runs], Field(min_length=1)]
 
     def corpus_of(self, name: str) -> Corpus:
         """InputError where there is no such corpus."""

@@ -9,22 +9,20 @@ from compaug.slu.parameters import FACTORISED, FILE
 
 FOLDER = "slu"  # of grid/
 KINDS = ("slu_corpus", "slu_backbone", "slu_texts", "train_slu")
-__all__ = ["FILE", "FOLDER", "KINDS", "on_request", "plan"]
+__all__ = ["FILE", "FOLDER", "KINDS", "plan"]
 NONE = "none"  # real utterances alone
 ROLES = ("encoder", "decoder")
 
 
-def on_request(source: Path) -> bool:
-    """Whether it is planned only when it is asked for (`compaug.planning`)."""
-    return parameters.load(source).experiment.on_request
-
-
-def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
-    """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks. InputError as of `parameters.load`."""
+def plan(source: Path, asked_for: bool = True) -> dict[str, dict[str, dict[str, object]]]:
+    """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks; nothing of what is on request unless it is asked for
+    (`compaug.planning`). InputError as of `parameters.load`."""
     settings = parameters.load(source)
     asked = settings.experiment
     settings.corpus_of(asked.corpus)
     made: dict[str, dict] = {kind: {} for kind in KINDS}
+    if asked.on_request and not asked_for:
+        return made
     made["slu_backbone"] = {f"{asked.scale}-{role}": {"scale": asked.scale, "role": role} for role in ROLES}
     encoder, decoder = (f"models/slu/{asked.scale}-{role}" for role in ROLES)
     for share in asked.shares:
