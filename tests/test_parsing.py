@@ -319,6 +319,7 @@ def test_a_row_that_is_right_is_not_decoded(trained, monkeypatch):
     own = [trained.vocabulary.decode(row["input_ids"][1:-1]) for row in rows]
     expected = [cartography.bleu(text, gold) for text, gold in zip(words, own, strict=True)]
     assert values[:, VALUES.index("bleu")].tolist() == pytest.approx(expected, abs=1e-6)
+    assert decode(trained.model, []) == []  # what is decoded where every row is right
 
 
 def test_a_training_leaves_a_map_that_cartography_reads(trained):
