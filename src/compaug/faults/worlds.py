@@ -211,7 +211,7 @@ def _write_utterances() -> None:
     slu = {"joint": joint, "writer": writer, "experiment": asked | {"shares": [0.5], "modes": ["none"]}}
     write_json(folder / "slu.yaml", {"corpora": {"toy": utterances}} | slu)
     parsing = {"corpora": {"toy": pairs}, "scales": {"small": {"toy": size}}, "choice": choice}
-    parsing |= {"experiment": asked | {"choices": [""]}}
+    parsing |= {"runs": [asked | {"choices": [""]}]}
     write_json(folder / "parsing.yaml", parsing)
     os.environ["COMPAUG_MIRROR"] = UTTERANCES
 
