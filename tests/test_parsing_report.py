@@ -75,6 +75,7 @@ def test_categories_stand_in_the_order_of_cogs_paper_beside_table_10(results):
     first = found["3.1.1 subj_to_obj_common"]
     assert first["all pairs"].ours == 62.0 and first["all pairs"].paper == 61
     assert first["hard, 33 %, by inverse_perplexity"].paper == 45 and first["random, 50 %"].paper is None
+    assert str(first["all pairs"]) == "62.00 [60.00, 64.00]"  # the lowest and the highest seed
     assert len(contents.tables("parsing", results)) == 2  # test has one category
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 
-from compaug.evaluation.statistics import Summary, summarise
-from compaug.reports import NOT_REPORTED, by_seed
-from compaug.reports.entries import Table, entry
+from compaug.evaluation.statistics import Summary
+from compaug.reports import NOT_REPORTED, by_seed, number
+from compaug.reports.entries import Entry, Table, bounds, entry
 from compaug.reports.queries import Results
 
 TITLE = "Parsing: which sentences to learn from"
@@ -134,17 +135,25 @@ def _categories(corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed
                     found.setdefault(name, {}).setdefault(choice, []).append(value)
         lines = []
         for name in [*(name for name in printed if name in found), *sorted(set(found) - set(printed))]:
-            summaries = [summarise(found[name][choice]) if choice in found[name] else None for choice in runs]
             known = printed.get(name, {})
-            paper = [known.get(_in_table_10(choice)) for choice in runs]
-            more = {"other_corpus": scale != PAPER}
-            entries = [entry(ours, theirs, **more) for ours, theirs in zip(summaries, paper, strict=True)]
+            entries = [_ranged(found[name].get(choice), known.get(_in_table_10(choice)), scale) for choice in runs]
             lines.append([f"{known.get('section', '')} {name}".strip(), *entries])
         if len(lines) > 1:
-            note = "Before each name the section of COGS' paper; paper: Table 10." if part == "gen" else ""
+            note = "Mean over seeds, in brackets the lowest and the highest of them."
+            note += " Before each name the section of COGS' paper; paper: Table 10." if part == "gen" else ""
             header = ["category", *map(_words, runs)]
             made.append(Table(f"{corpus}, {scale}: {part} by category", note, header, lines))
     return made
+
+
+def _ranged(values: list[float] | None, paper: float | None, scale: str) -> Entry:
+    """A category's mean with its lowest and highest seed: a seed learns some categories whole and others not at all, so that a t interval would
+    leave 0 to 100."""
+    if not values:
+        return entry(None, paper)
+    mean = statistics.fmean(values)
+    spread = f"{number(mean)} {bounds(min(values), max(values))}" if len(values) > 1 else ""
+    return Entry(mean, paper=paper, words=spread, other_corpus=scale != PAPER)
 
 
 def _in_table_10(choice: Choice) -> str | None:
