@@ -67,20 +67,20 @@ def test_a_subset_stands_beside_all_texts_and_random_ones_of_its_size(results):
     found = table(results, "subsets of D_train")
     assert [*found] == [
         "all of D_train",
-        "`region=hard,ratio=0.5+epochs=4`",
-        "`region=random,ratio=0.5+epochs=4`",
-        "`region=easy,ratio=0.33+epochs=6`",
-        "`region=random,ratio=0.33+epochs=6`",
+        "hard, 50 %, 4 epochs",
+        "random, 50 %, 4 epochs",
+        "easy, 33 %, 6 epochs",
+        "random, 33 %, 6 epochs",
     ]
-    hard, easy = found["`region=hard,ratio=0.5+epochs=4`"], found["`region=easy,ratio=0.33+epochs=6`"]
+    hard, easy = found["hard, 50 %, 4 epochs"], found["easy, 33 %, 6 epochs"]
     assert (hard["Acc"].ours, hard["over all"].ours, hard["over random"].ours) == (9.0, -2.0, 4.0)
     assert easy["over random"].ours == 2.0  # the third, not the half
-    assert found["`region=random,ratio=0.5+epochs=4`"]["over random"].ours is None
+    assert found["random, 50 %, 4 epochs"]["over random"].ours is None
 
 
 def test_a_curriculum_is_compared_with_as_many_steps_without_one(results):
     found = table(results, "curricula of the classifier, no synthetic texts")
-    assert found["`pacing=linear,first=hard`"]["over pacing=all"].ours == 3.0
+    assert found["linear pacing, hard first"]["over all epochs"].ours == 3.0
     assert found["no curriculum, early stopping"]["Acc"].ours == 11.0
 
 
@@ -92,7 +92,7 @@ def test_a_map_as_a_filter_is_compared_with_the_filter_and_with_chance(results):
 
 def test_what_a_generator_learns_from_is_compared_with_as_many_random_texts(results):
     found = table(results, "what ls_pt learns from")
-    assert found["`region=hard,ratio=0.5`"]["over random or pacing=all"].ours == 1.0
+    assert found["hard, 50 %"]["over random or all epochs"].ours == 1.0
 
 
 def test_regions_are_means_over_the_seeds_maps(results):

@@ -89,6 +89,9 @@ def test_provenance_adds_up_an_experiments_stages_and_names_the_commit_of_its_nu
     assert later["small"] == made and later["mine"]["commit"] == "" and "seconds" not in later["mine"]
     longtables.reports(tmp_path / "reports", [row | {"value": 9.0} for row in rows])
     changed = provenance_of(tmp_path)["small"]
+    for command in (["add", "reports"], ["commit", "-qm", "other numbers"]):
+        subprocess.run([*git, *command], check=True)
+    assert provenance_of(tmp_path)["small"]["commit"] not in ("", made["commit"])
     asked = longtables.lines("acc", (1.0, 2.0, 3.0), experiment="metrics")  # on request: its cells are another's
     longtables.reports(tmp_path / "reports", [*rows, *asked])
     assert set(provenance_of(tmp_path)) == {"small"}

@@ -186,6 +186,19 @@ def test_the_scale_follows_what_the_encoders_can_read():
     assert (found["scale"].value, found["cased"].value) == ("tiny", True) and "no accents (ü)" in found["scale"].why
 
 
+@pytest.mark.parametrize(
+    ("lengths", "limit", "why"),
+    [
+        ([20] * 90 + [43] * 10, 48, "cuts no text"),
+        ([20] * 99 + [120], 32, "cuts 1.0% of the texts; 95 % have at most 32"),
+        ([200] * 100, 128, "cuts 100.0% of the texts; 95 % have at most 208"),  # more than the model takes
+    ],
+)
+def test_room_for_the_longest_text_is_given_where_it_is_no_outlier(lengths, limit, why):
+    proposed = inspection._lengths({"pretrained": reading(lengths)})["max_length_pretrained"]
+    assert proposed.value == limit and why in proposed.why
+
+
 def test_what_a_tokenizer_loses_is_counted(tmp_path):
     from compaug.backbones import TOKENIZERS
     from compaug.benchmarks.parameters import Backbone

@@ -5,7 +5,8 @@ python -m stages.provenance --out reports/provenance.json
 An experiment's stages are those that `stages.plan` gives it; their outputs stand in the lock files of grid/, their seconds in .costs/. No
 machine has built all of them, so what is kept, in seconds.json beside, is the mean of every sort of stage, that is of a stage with any seed;
 an experiment costs what its stages' sorts do, and a sort that was never timed as much as the one most like it. An experiment whose numbers
-are the same as before keeps its commit. Not a stage: seconds differ at every run, so its files are committed as they are.
+are the same as before keeps its commit; numbers that were not committed yet get the first one that is seen to have them. Not a stage: seconds
+differ at every run, so its files are committed as they are.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def main(argv: list[str] | None = None) -> None:
         if name in every and every[name].on_request:  # some of its cells are another's
             continue
         before, digest = kept.get(name, {}), longtable.digest_of(rows)
-        commit = before["commit"] if before.get("digest") == digest else commit_of(args.reports / longtable.LONG)
+        known = before.get("commit") if before.get("digest") == digest else ""
+        commit = known or commit_of(args.reports / longtable.LONG)
         made_by = steps.plan([every[name]]) if name in every else {}
         stages_of[name] = [f"{kind}@{key}" for kind, keys in made_by.items() for key in keys]
         made[name] = before | cost_of_stages(stages_of[name], sorts) | {"commit": commit, "digest": digest}

@@ -302,12 +302,16 @@ def _some(letters: Iterable[str], kind: Callable[[str], bool] = bool, most: int 
 def _lengths(encoders: Mapping[str, Reading]) -> dict[str, Value]:
     found = {}
     for name, reading in encoders.items():
-        wanted = 16 * math.ceil(float(np.percentile(reading.lengths, 95)) / 16)
+        most, longest = (16 * math.ceil(float(np.percentile(reading.lengths, at)) / 16) for at in (95, 100))
+        wanted = (
+            longest if longest <= 2 * most else most
+        )  # a batch is as long as its longest text, so room costs nothing; outliers do
         limit = max(32, min(wanted, 128 if name == "tiny" else 256, reading.room))
         cut = reading.share_above(limit)
-        found[f"max_length_{name}"] = Value(
-            limit, f"cuts {cut:.1%} of the texts; 95 % have at most {wanted} tokens, rounded up to 16"
+        why = (
+            f"cuts {cut:.1%} of the texts; 95 % have at most {most} tokens, rounded up to 16" if cut else "cuts no text"
         )
+        found[f"max_length_{name}"] = Value(limit, why)
     return found
 
 

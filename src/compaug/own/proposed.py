@@ -69,7 +69,7 @@ def inspected(file: Path, options: Mapping[str, Any], target: Path) -> Proposed:
     }
     columns = ", ".join(f"{key} {value}" for key, value in options.items() if key != "path")
     said = [f"{file}: read with {columns}", *inspection.lines(found, readings, values, corpus.notes)]
-    return Proposed(said, render("benchmark.yaml", **facts), command)
+    return Proposed(said, render("benchmark.yaml", **facts) + "\n", command)
 
 
 def write(target: Path, file: Path, text: str) -> None:

@@ -27,7 +27,8 @@ INTRO = (
     "curriculum that begins with hard texts does not hurt; of texts with several labels nobody had published a map. The page shows maps of classifiers point by point; all of them are drawn in reports/tables/figures."
 )
 REGIONS, NUMBERS = ("hard", "ambiguous", "easy"), ("confidence", "variability", "correctness")  # of a map
-RANDOM, ALL_STEPS = "region=random", "pacing=all"
+RANDOM, ALL, ALL_STEPS = "region=random", "all", "pacing=all"
+UNPACED, OVER_UNPACED = "no curriculum, all epochs", "over all epochs"  # without early stopping, as curricula are
 OF_TEXTS = ("chia", "inverse_perplexity", "bleu")  # scores of generators' maps
 SHOWN = 100  # points of a map on the page, which may have 1 MB in all
 REGION = re.compile("region=[a-z_]+")
@@ -52,7 +53,7 @@ def tables(results: Results) -> list[Table]:
         subsets = named(real, "classifier", "bert", lambda word: "region=" in word)
         over: Over = {"over all": plain("all of D_train"), "over random": _random_twin}
         made += table(results, f"{benchmark}: subsets of D_train", "texts", subsets, "all of D_train", over)
-        over = {f"over {ALL_STEPS}": lambda name: None if ALL_STEPS in name or "early" in name else ALL_STEPS}
+        over = {OVER_UNPACED: lambda name: None if ALL_STEPS in name or "early" in name else ALL_STEPS}
         for generator, own in _by_generator(rows):
             paced = named(own, "classifier", "bert", lambda word: "pacing=" in word)
             title = f"{benchmark}: curricula of the classifier, {_texts_of(generator)}"
@@ -71,7 +72,7 @@ def tables(results: Results) -> list[Table]:
         varied = pick(rows, classifier="bert", selection="top_k")
         for generator in sorted({name.partition("+")[0] for name in varied["generator"] if "+" in name}):
             own = named(varied, "generator", generator, lambda word: "region=" in word or "pacing=" in word)
-            over = {"over all": plain("all of D_cg, early stopping"), "over random or pacing=all": _generator_twin}
+            over = {"over all": plain("all of D_cg, early stopping"), "over random or all epochs": _generator_twin}
             title = f"{benchmark}: what {generator} learns from, and in which order"
             made += table(
                 results, title, "texts", own, "all of D_cg, early stopping", over, {"fidelity": "fidelity_kept"}
@@ -106,11 +107,17 @@ def _order(name: str) -> tuple:
 
 
 def _words(name: str) -> str:
-    """`region=hard` is half of D_train, which its cell leaves to params.yaml."""
-    if not name.startswith("region="):
-        return f"`{name}`" if "=" in name else name
-    region, plus, more = name.partition("+")
-    return f"`{region if 'ratio=' in region else f'{region},ratio={HALF}'}{plus}{more}`"
+    """The keys of a subset or a curriculum in words, `ratio` from params.yaml where its cell has none; keys without words stay."""
+    keys = dict(key.split("=") for key in re.split("[,+]", name) if "=" in key)
+    words = []
+    if region := keys.pop("region", ""):
+        words.append(f"{region}, {100 * float(keys.pop('ratio', HALF)):.0f} %")
+    if pacing := keys.pop("pacing", ""):
+        words.append(UNPACED if pacing == ALL else f"{pacing} pacing, {keys.pop('first')} first")
+    if not words:
+        return f"`{name}`" if keys else name
+    words += [f"{keys.pop('epochs')} epochs"] if "epochs" in keys else []
+    return ", ".join(words + [f"`{key}={value}`" for key, value in keys.items()])
 
 
 # ---------------------------------------------------------------- maps
