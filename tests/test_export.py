@@ -279,7 +279,7 @@ def test_requests_are_for_what_is_rare_or_listed_and_come_in_turns(run, capsys):
     assert "4 texts for 2 combinations, 2 each" in capsys.readouterr().out
     for repair, said in (
         ({"combinations": "[love+hate]"}, "repair.combinations: 'love[+]hate': unknown label 'hate'"),
-        ({"rare": 0}, "repair.rare: no combination of two labels or more has fewer than 0 rows"),
+        ({"rare": 1}, "fewer than 1 rows; love[+]fear has 1, the fewest: `dvc .*-S repair.rare=2`, or list some"),
         ({"rare": 0, "combinations": "['<none>']"}, "repair.combinations: '<none>' names no label"),
         ({"each": 0}, "repair.each"),
     ):

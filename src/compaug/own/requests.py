@@ -24,8 +24,13 @@ def combinations(
             raise InputError(f"repair.combinations: {key!r} names no label")
         found.add(wanted)
     if not found:
+        several = [(n, labels.key(labels_of)) for labels_of, n in times.items() if len(labels_of) >= 2]
+        if not several:
+            raise InputError("repair.combinations: no row has two labels or more; list the combinations to write for")
+        fewest, rarest = min(several)
         raise InputError(
-            f"repair.rare: no combination of two labels or more has fewer than {rare} rows; raise it, or list some in repair.combinations"
+            f"repair.rare: no combination of two labels or more has fewer than {rare} rows; {rarest} has {fewest}, the fewest: "
+            f"`dvc exp run repair/dvc.yaml -S repair.rare={fewest + 1}`, or list some in repair.combinations"
         )
     return sorted(found)
 
