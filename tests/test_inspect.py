@@ -84,6 +84,7 @@ def test_every_value_has_a_reason_and_nothing_is_written_unless_asked(desk):
         "test_share",
         "max_length",
         "epoch_share",
+        "batch_size",
     ):
         (line, *_) = [line for line in text.splitlines() if line.strip().startswith(f"{key}:")]
         assert len(line.partition("#")[2]) > 15, key

@@ -210,6 +210,9 @@ def _budgets(n_train: int, written: int, encoder: Reading | None) -> dict[str, V
             share,
             f"of the texts for each of the decoder's {DECODER['epochs']} epochs: half an hour on one core, whatever the number of texts",
         ),
+        "steps": Value(
+            4, "texts of a step: a prefix needs many steps; 16 take a quarter less time for half the progress"
+        ),
         "passes": Value(
             passes,
             f"over {n_train:,} texts of {mean:.0f} tokens, so that five trainings of MiniLM keep within an hour on two cores",
