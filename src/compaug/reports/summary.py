@@ -50,7 +50,7 @@ def page(cell: Mapping) -> str:
         **cell,
         augments=augments,
         verdict=_verdict(details["acc_gain"], details.get("acc_gain_over_oversample")),
-        no_verdict=_no_verdict(metrics, details, cell["own"]),
+        no_verdict=_no_verdict(metrics, details, cell["own"] and "tiny" in cell["backbones"].get("encoder", "")),
         too_few=_too_few(details["acc_gain"]),
         decoding=_decoding(details.get("decoding")),
         arms=arms,
@@ -76,11 +76,11 @@ def _verdict(over_none: Mapping, over_repetition: Mapping | None) -> str:
     return f"helped, {'and more' if over_repetition['mean'] > 0 else 'but less'} than repeating the support texts"
 
 
-def _no_verdict(metrics: Mapping, details: Mapping, own: bool) -> str | None:
+def _no_verdict(metrics: Mapping, details: Mapping, own_tiny: bool) -> str | None:
     """Why nothing can be said of the texts, and what to do; None where something can. A classifier that has not learned the corpus fails on new
     combinations as on all others."""
     iid, trivial = metrics.get("iid"), details.get("trivial")
-    stronger = "take `run.scale: pretrained`, more rows or more epochs" if own else "take a larger scale or more epochs"
+    stronger = f"take {'`run.scale: pretrained`' if own_tiny else 'a larger model'}, more rows or more epochs"
     if iid and trivial and iid["acc"] < trivial["iid_acc"] + LEARNED:
         return (
             f"on the iid split the classifier is right on {number(iid['acc'])} % of the rows, and always answering {trivial['answer']} would be on "
