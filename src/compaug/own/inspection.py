@@ -208,7 +208,7 @@ def _budgets(n_train: int, written: int, encoder: Reading | None) -> dict[str, V
     return {
         "epoch_share": Value(
             share,
-            f"of the texts for each of the decoder's {DECODER['epochs']} epochs: half an hour on one core, whatever the number of texts",
+            f"of the texts for each of the decoder's {DECODER['epochs']} epochs: half an hour to an hour on one core, whatever the number of texts",
         ),
         "steps": Value(
             4, "texts of a step: a prefix needs many steps; 16 take a quarter less time for half the progress"

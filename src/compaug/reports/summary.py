@@ -50,7 +50,7 @@ def page(cell: Mapping) -> str:
         **cell,
         augments=augments,
         verdict=_verdict(details["acc_gain"], details.get("acc_gain_over_oversample")),
-        no_verdict=_no_verdict(metrics, details, cell["own"] and "tiny" in cell["backbones"].get("encoder", "")),
+        no_verdict=_no_verdict(metrics, details, cell["own"] and cell["backbones"]["encoder"].startswith("tiny, ")),
         too_few=_too_few(details["acc_gain"]),
         decoding=_decoding(details.get("decoding")),
         arms=arms,
