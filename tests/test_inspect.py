@@ -200,6 +200,17 @@ def test_room_for_the_longest_text_is_given_where_it_is_no_outlier(lengths, limi
     assert proposed.value == limit and why in proposed.why
 
 
+@pytest.mark.parametrize(
+    ("n_train", "tokens", "epochs", "batch_size"),
+    [(910, 208, 5, 8), (700, 12, 20, 16), (5000, 20, 10, 32), (50_000, 30, 1, 32)],
+)
+def test_a_small_corpus_is_read_often_in_small_steps_within_one_budget(n_train, tokens, epochs, batch_size):
+    reading = inspection.Reading("MiniLM", 512, np.full(n_train, tokens))
+    found = inspection._budgets(n_train, 64, reading)
+    assert (found["passes"].value, found["batch"].value) == (epochs, batch_size)
+    assert epochs * n_train * tokens <= max(inspection.ENCODER["tokens"], n_train * tokens)
+
+
 def test_what_a_tokenizer_loses_is_counted(tmp_path):
     from compaug.backbones import TOKENIZERS
     from compaug.benchmarks.parameters import Backbone
