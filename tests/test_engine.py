@@ -10,13 +10,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 import yaml
 
 from compaug import engine
-from compaug.engine import clones, clusters
+from compaug.engine import clones, clusters, progress
 from compaug.records import InputError
 from stages import grid, verify
 
@@ -203,6 +204,35 @@ def test_two_workers_make_what_dvc_repro_makes_and_in_the_order_of_the_graph(tmp
     ]
 
 
+def test_no_worker_is_idle_while_a_stage_could_run(tmp_path, monkeypatch):
+    """Whatever output a stage reads, and however long another one takes where that output is."""
+    from distributed import Client, LocalCluster
+
+    short = [f"short@{number}" for number in range(6)]
+
+    def make(address, place, ancestors, forgotten):
+        """The long stage waits for the short ones, so these have to run on the other worker."""
+        deadline = time.monotonic() + 60
+        while address == "long" and not all((tmp_path / name).exists() for name in short):
+            assert time.monotonic() < deadline, "a stage that could run did not"
+            time.sleep(0.02)
+        if address == "broken":
+            raise engine.StageFailed(address, "no")
+        (tmp_path / address).touch()
+        return 0.0, True
+
+    monkeypatch.setattr(engine, "make", make)
+    stale = {"first": ()} | {name: ("first",) for name in ("long", "broken", *short)}
+    stale |= {"behind": ("broken",), "further": ("behind",), "last": ("long",)}
+    nothing = frozenset()
+    plan = engine.Plan(dict.fromkeys(stale, ()), stale, (), (), frozenset(stale), nothing, (), nothing)
+    follow = progress.Progress(plan)
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        engine.build(client, plan, SimpleNamespace(clones=None), follow)
+    assert follow.which(progress.FAILED) == ["broken"] and follow.which(progress.SKIPPED) == ["behind", "further"]
+    assert follow.which(progress.COMPUTED) == ["first", "long", *short, "last"]
+
+
 def test_a_clone_builds_only_what_has_no_result_in_git_and_what_that_needs(tmp_path, expected):
     toy = Toy(tmp_path)
     toy.grid("--serial")
@@ -321,7 +351,7 @@ def test_a_lock_that_another_process_holds_is_waited_for(tmp_path, monkeypatch):
     toy = Toy(tmp_path)
     # Not a child of this process: as one it would stay in the table of processes, where DVC looks, until this process asks for it.
     holder = subprocess.run(
-        ["sh", "-c", "sleep 4 >/dev/null & echo $!"], capture_output=True, text=True, check=True
+        ["sh", "-c", f"sleep {PATIENCE} >/dev/null & echo $!"], capture_output=True, text=True, check=True
     ).stdout
     held = {str(toy.folder / "data" / "corpus"): {"pid": int(holder), "cmd": "dvc repro"}}
     (toy.folder / ".dvc/tmp").mkdir(exist_ok=True)
@@ -329,7 +359,15 @@ def test_a_lock_that_another_process_holds_is_waited_for(tmp_path, monkeypatch):
     for name, value in toy.environment.items():
         monkeypatch.setenv(name, value)
     said = []
-    monkeypatch.setattr(engine.time, "sleep", lambda seconds: said.append(locked(toy)) or time_sleep(0.5))
+
+    def waited(seconds):
+        """The first wait is long enough for the other process."""
+        said.append(locked(toy))
+        if len(said) == 1:
+            os.kill(int(holder), signal.SIGKILL)
+        time_sleep(0.5)
+
+    monkeypatch.setattr(engine.time, "sleep", waited)
     assert engine.make("corpus", clones.Place(toy.folder), (), False)[1], "its command did not run"
     assert said and all("is busy, it is being blocked by" in text for text in said)
     assert toy.notes() == ["begin corpus", "end corpus"]

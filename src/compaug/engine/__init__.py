@@ -1,12 +1,13 @@
 """Many stages of the graph at once: what is stale, in which order, how far it is. DVC builds each stage, Dask says where and when.
 
-DVC owns the graph and says what has changed; `dvc repro` alone would build the same, one stage after the other. A stage is one Dask task that
-depends on the tasks of the stages before it and runs `dvc repro --single-item` as a process of its own (guard.py), so a stage that
+DVC owns the graph and says what has changed; `dvc repro` alone would build the same, one stage after the other. A stage is one Dask task, given away
+when a worker is free and all stages before it are done. It runs `dvc repro --single-item` as a process of its own (guard.py), so a stage that
 fails takes nothing else with it, and a worker that is killed takes its stage with it, which Dask then gives to another one.
 """
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import itertools
 import os
@@ -23,6 +24,7 @@ from compaug.records import InputError
 
 GRID = Path(".grid")  # logs, locks and clones; ignored by Git
 LOGS = GRID / "logs"  # what the stages print
+LOOK = 5  # seconds between looks at how many workers there are
 TAIL = 12  # lines of a failed stage's output that are shown
 
 # What DVC says when another process has its locks for longer than it waits (treeverse/dvc#10465), and how long this waits, in seconds.
@@ -37,7 +39,7 @@ NO_ROOM = (
 
 
 class StageFailed(Exception):
-    """StageFailed(address, last lines of its log): the tasks of the stages behind it end with the same exception, which still names it."""
+    """StageFailed(address, last lines of its log)."""
 
 
 def kind(address: str) -> str:
@@ -173,10 +175,8 @@ _running: set[subprocess.Popen] = set()
 _present: set[str] = set()  # stages whose outputs this worker's clone has
 
 
-def make(
-    address: str, place: Place, ancestors: tuple[str, ...], forgotten: bool, *before: object
-) -> tuple[float, bool]:
-    """Build one stage; `before` are the results of the tasks that it had to wait for.  # seconds, whether its command ran
+def make(address: str, place: Place, ancestors: tuple[str, ...], forgotten: bool) -> tuple[float, bool]:
+    """Build one stage.  # seconds, whether its command ran
 
     In a working tree of its own, a worker first brings those stages up to date that were built elsewhere: the run cache has them. It keeps
     there the run of a `forgotten` one, which DVC would not.
@@ -226,35 +226,48 @@ def stop() -> None:
 
 
 def build(client, plan: Plan, place: Place, progress) -> None:
-    """Give every stale stage to the cluster and follow what becomes of it."""
-    from distributed import as_completed
+    """Have the workers build every stale stage and follow what becomes of it, those with the longest chain behind them first.
 
-    heights, futures = plan.heights(), {}
-    for address, waits in plan.stale.items():
-        futures[address] = client.submit(
-            make,
-            address,
-            place,
-            plan.ancestors[address] if place.clones else (),
-            address in plan.forgotten,
-            *[futures[earlier] for earlier in waits],
-            key=(kind(address), address),
-            priority=heights[address],
-            pure=False,
-        )
+    A stage goes to the cluster when a worker is free for it. Dask, which has all of them at once otherwise, puts a stage where the output is that it
+    reads, behind whatever runs there, while another worker has nothing to do.
+    """
+    from distributed import wait
+
+    heights, running = plan.heights(), {}
+    waits = {address: set(earlier) for address, earlier in plan.stale.items()}
     try:
-        for future in as_completed(futures.values()):
-            _, address = future.key
+        while waits or running:
             progress.workers = sum(client.nthreads().values()) or 1
-            error = future.exception()
-            if error is None:
-                progress.done(address, *future.result())
-            elif error.args[:1] in ((address,), (future.key,)):  # Dask's KilledWorker has the key first
-                progress.failed(address, error)
-            else:
-                progress.skipped(address)
-            futures.pop(address).release()  # or the loss of a worker would build again what it has finished
+            ready = sorted((address for address in waits if not waits[address]), key=heights.get, reverse=True)
+            for address in ready[: max(0, progress.workers - len(running))]:
+                del waits[address]
+                before = plan.ancestors[address] if place.clones else ()
+                key = (kind(address), address)
+                running[address] = client.submit(
+                    make, address, place, before, address in plan.forgotten, key=key, pure=False
+                )
+            with contextlib.suppress(TimeoutError):
+                wait(list(running.values()), timeout=LOOK, return_when="FIRST_COMPLETED")
+            for address in [address for address, future in running.items() if future.done()]:
+                _ended(address, running.pop(address), waits, progress)
     except BaseException:
-        client.cancel(list(futures.values()))
+        client.cancel(list(running.values()))
         client.run(stop)
         raise
+
+
+def _ended(address: str, future, waits: dict[str, set[str]], progress) -> None:
+    """Tell what became of a stage, and take it, or all that comes behind it, from those that wait."""
+    if (error := future.exception()) is None:
+        progress.done(address, *future.result())
+        for earlier in waits.values():
+            earlier.discard(address)
+    else:
+        progress.failed(address, error)
+        lost = {address}
+        for later in list(waits):  # in the order of the graph
+            if not lost.isdisjoint(waits[later]):
+                lost.add(later)
+                del waits[later]
+                progress.skipped(later)
+    future.release()
