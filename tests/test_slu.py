@@ -333,7 +333,11 @@ def test_the_stages_run_from_files_to_measures(desk, folders):
     train_slu.main([*trained, "--out", "real.json"])
     slu_texts.main([*config, "--corpus", "few", "--decoder", str(folders["decoder"]), "--out", "made.jsonl"])
     facts = json.loads(Path("made.json").read_text())
-    assert facts["requested"] == 8 == facts["written"] + sum(facts["refused"].values())
+    assert (
+        facts["requested"]
+        == 8
+        == facts["written"] + facts["copied"] + facts["repeated"] + sum(facts["refused"].values())
+    )
     made = corpus.read(Path("made.jsonl"), NAMES, may_be_empty=True)
     assert len(made) == facts["written"]
     corpus.write(Path(), {"more": utterances()[:2]}, NAMES)
@@ -344,15 +348,23 @@ def test_the_stages_run_from_files_to_measures(desk, folders):
     real, both = (json.loads(Path(name).read_text()) for name in ("real.json", "both.json"))
     assert (real["n_train"], real["n_synthetic"], real["n_test"]) == (16, 0, 3) and both["n_synthetic"] == 2
     assert [real[name] for name in ("corpus", "scale", "share", "seed", "mode")] == ["toy", "small", 0.5, 1, "none"]
-    assert both["mode"] == facts["mode"] and both["validity"] == facts["validity"]
+    assert both["mode"] == facts["mode"] and both["validity"] == facts["validity"] and both["fresh"] == facts["fresh"]
     assert set(facts["for_instance"]) == set(facts["refused"])
     assert all(0 <= real[name] <= 100 for name in ("slot_f1", "intent_acc", "whole"))
+
+
+def test_copies_of_real_utterances_and_of_each_other_are_left_out_and_counted():
+    real = utterances()
+    new = replace(real[0], id="n", words=("say", *real[0].words), tags=("O", *real[0].tags))
+    again = replace(new, id="again", intent=real[-1].intent)  # the words count
+    assert writer.fresh([real[3], new, again, real[5]], real) == ([new], {"copied": 2, "repeated": 1})
+    assert writer.fresh([], real) == ([], {"copied": 0, "repeated": 0})
 
 
 def test_factorised_texts_are_tagged_by_the_classifier(desk, folders, monkeypatch):
     config = ["--params", "slu.yaml", "--seed", "1"]
     slu_corpus.main([*config, "--corpus", "toy", "--out", "all"])
-    plain = [replace(row, tags=("O",) * len(row.words)) for row in utterances()[:3]]
+    plain = [replace(row, words=(*row.words, "now"), tags=("O",) * (len(row.words) + 1)) for row in utterances()[:3]]
     monkeypatch.setattr(writer, "write", lambda *of: (plain, {}))
     words = [
         *config,
@@ -434,7 +446,7 @@ def test_the_tables_compare_with_few_utterances_alone_and_show_what_could_be_rea
                 "n_test": 700,
                 "n_synthetic": 0,
             }
-            facts |= {"validity": 90.0 + seed, "n_synthetic": 450} if mode == "span" else {}
+            facts |= {"validity": 90.0 + seed, "fresh": 60.0, "n_synthetic": 450} if mode == "span" else {}
             write_json(folder / "slu" / f"{mode}-{seed}.json", facts)
     f1, intents, written = contents.tables("slu", longtables.load(folder))
     rows = {row[0]: dict(zip(f1.header, row, strict=True)) for row in f1.rows}
@@ -443,4 +455,4 @@ def test_the_tables_compare_with_few_utterances_alone_and_show_what_could_be_rea
     assert rows["span"]["over none, 0.25 %"].ours == pytest.approx(4.0) and "34 real utterances" in f1.note
     assert intents.rows[0][1].paper == 87.11
     (row,) = written.rows
-    assert [row[0], row[1].ours, row[2].ours] == ["span", 91.0, 450] and "minilm" in f1.note.lower()
+    assert [row[0], row[1].ours, row[2].ours, row[3].ours] == ["span", 91.0, 60.0, 450] and "minilm" in f1.note.lower()

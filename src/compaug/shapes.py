@@ -298,9 +298,12 @@ class SluTexts(TypedDict):
     loss: Number  # of the decoder's last epoch
     requested: int
     written: int
+    copied: int  # left out: words of a real utterance
+    repeated: int  # left out: words of an earlier one
     refused: dict[str, int]
     for_instance: NotRequired[dict[str, str]]  # a text that was refused, by reason
-    validity: Number  # percent
+    validity: Number  # percent of the requests that could be read
+    fresh: Number  # ... that are written
 
 
 class SluFacts(TypedDict):
@@ -312,6 +315,7 @@ class SluFacts(TypedDict):
     seed: int
     mode: str  # of the writer; none: real utterances alone
     validity: NotRequired[Number]
+    fresh: NotRequired[Number]
     slot_f1: Number
     intent_acc: Number
     whole: Number

@@ -3,7 +3,8 @@
 python -m stages.slu_texts --corpus data/slu/snips-0.01-42 --decoder models/backbones/semeval+pretrained/decoder --set writer.mode=span --seed 42 \
     --out data/slu/snips-0.01-42-span.jsonl
 
-What it writes is read strictly; the side-car says how many could be read, and why the others could not, with one of each kind.
+What it writes is read strictly, and kept where it is new; the side-car says how many could be read, and why the others could not, with one of each
+kind, and how many were copies of a real utterance or of another.
 """
 
 from __future__ import annotations
@@ -31,24 +32,28 @@ def main(argv: list[str] | None = None) -> None:
         raise InputError("--encoder: the mode factorised tags its texts with a classifier; give an encoder backbone")
     with cost_of(args.out):
         tokenizer, model, loss = writer.train(real, names, wanted, args.decoder, args.seed)
-        made, refused = writer.write(tokenizer, model, real, names, wanted, args.seed)
+        read, refused = writer.write(tokenizer, model, real, names, wanted, args.seed)
+        made, others = writer.fresh(read, real)
         if wanted.mode == writer.FACTORISED and made:
             *tagger, _ = joint.train(real, names, settings.joint, args.encoder, args.seed)
             _, tags = joint.predict(*tagger, made, names, settings.joint.max_length)
             made = [replace(row, tags=tuple(found)) for row, found in zip(made, tags, strict=True)]
         reasons = {why: len(texts) for why, texts in sorted(refused.items(), key=lambda item: (-len(item[1]), item[0]))}
-        asked = len(made) + sum(reasons.values())
+        asked = len(read) + sum(reasons.values())
         facts = {
             "mode": wanted.mode,
             "loss": rounded(loss),
             "requested": asked,
             "written": len(made),
+            **others,
             "refused": reasons,
             "for_instance": {why: refused[why][0] for why in reasons},
         }
         write_rows(args.out, map(asdict, made))
-        write_json(args.out.with_suffix(".json"), facts | {"validity": round(100 * len(made) / asked, 2)})
-    print(f"{args.out}: {len(made)} of {asked} could be read" + "".join(f"; {n} {why}" for why, n in reasons.items()))
+        shares = {name: round(100 * len(some) / asked, 2) for name, some in (("validity", read), ("fresh", made))}
+        write_json(args.out.with_suffix(".json"), facts | shares)
+    why = "".join(f"; {n} {what}" for what, n in (others | reasons).items() if n)
+    print(f"{args.out}: {len(made)} of {asked} are new utterances{why}")
 
 
 def _parser():

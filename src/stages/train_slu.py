@@ -31,7 +31,7 @@ def main(argv: list[str] | None = None) -> None:
     cell = read_json(args.corpus / corpus.FACTS, shapes.SluCorpusFacts) | {"scale": args.scale, "mode": NONE}
     if args.synthetic:
         written = read_json(args.synthetic.with_suffix(".json"), shapes.SluTexts)
-        cell |= {"mode": written["mode"], "validity": written["validity"]}
+        cell |= {name: written[name] for name in ("mode", "validity", "fresh")}
     from compaug.slu import joint  # after the cheap checks: torch is slow to import
 
     with cost_of(args.out):

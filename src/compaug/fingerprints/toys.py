@@ -134,8 +134,11 @@ def utterances(folder: Path) -> None:
         "loss": 0.5,
         "requested": 4,
         "written": 2,
+        "copied": 0,
+        "repeated": 0,
         "refused": {"not a sentence": 2},
         "validity": 50.0,
+        "fresh": 50.0,
     }
     write_json(folder / "texts.json", facts)
 

@@ -58,17 +58,19 @@ def _written(title: str, runs: Runs) -> Table:
         if mode != NONE:
             of = {
                 key: [by_seed.values(runs[mode].get(share), key) for share in shares]
-                for key in ("validity", "n_synthetic")
+                for key in ("validity", "fresh", "n_synthetic")
             }
-            readable = (entry(by_seed.summary(own)) for own in of["validity"])
-            lines.append([mode, *readable, *map(by_seed.count, of["n_synthetic"])])
+            percents = (entry(by_seed.summary(own)) for key in ("validity", "fresh") for own in of[key])
+            lines.append([mode, *percents, *map(by_seed.count, of["n_synthetic"])])
     header = [
         *(f"readable, {_percent(share)}" for share in shares),
+        *(f"new, {_percent(share)}" for share in shares),
         *(f"utterances, {_percent(share)}" for share in shares),
     ]
     return Table(
         title,
-        "Percent of the requests that became a sentence of the augmented language.",
+        "Percent of the requests that became a sentence of the augmented language, and of those that became one that is no copy of a real utterance or of "
+        "another; the new ones are learned from.",
         ["written from", *header],
         lines,
     )

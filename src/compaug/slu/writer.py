@@ -109,3 +109,19 @@ def write(
         except Unreadable as error:
             refused.setdefault(error.reason, []).append(text)
     return made, refused
+
+
+def fresh(made: Sequence[Utterance], real: Sequence[Utterance]) -> tuple[list[Utterance], dict[str, int]]:
+    """Those whose words neither a real utterance has nor an earlier one, and how many others there are: `copied`, `repeated`. A decoder that knows a
+    few dozen utterances by heart writes them again, which teaches a classifier nothing."""
+    known, seen = {row.words for row in real}, set()
+    kept, others = [], {"copied": 0, "repeated": 0}
+    for row in made:
+        if row.words in known:
+            others["copied"] += 1
+        elif row.words in seen:
+            others["repeated"] += 1
+        else:
+            seen.add(row.words)
+            kept.append(row)
+    return kept, others
