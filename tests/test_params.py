@@ -162,6 +162,22 @@ def test_a_value_of_the_wrong_type_or_size_names_the_file_that_has_it(tmp_path, 
     assert message.startswith(f"{tmp_path / file}: classifiers.bert.epochs: ") and repr(value) in message
 
 
+def test_a_value_of_all_methods_is_blamed_on_shared_and_not_on_the_first_method(tmp_path):
+    path = written(
+        tmp_path,
+        {"scales:tiny.generators.shared.batch_size": 0, "diagnostic:scales.tiny.generators.ls_pt.batch_size": -1},
+    )
+    message = refusal(params.load, path, GENERATOR, **TINY, generator="ls_pt")
+    assert (
+        message.startswith(f"{tmp_path / 'configs/scales.yaml'}: generators.shared.batch_size: ")
+        and "(got 0)" in message
+    )
+    path = written(tmp_path, {"diagnostic:scales.tiny.generators.ls_pt.batch_size": -1})
+    assert "diagnostic.yaml: generators.ls_pt.batch_size: " in refusal(
+        params.load, path, GENERATOR, **TINY, generator="ls_pt"
+    )
+
+
 def test_a_misspelt_key_is_refused_with_a_suggestion_in_every_file(tmp_path):
     for where in ("scales:tiny.", "diagnostic:scales.tiny.", ""):
         for block in ("ls_pt", params.SHARED):

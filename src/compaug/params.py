@@ -369,7 +369,14 @@ def _methods(kind: str, blocks: Any) -> dict[str, Block]:
             raise _Wrong((kind, name), f"unknown {kind[:-1]}{_near(name, schemas)} ({where})")
         schema = schemas.get(name, custom)
         taken = {key: value for key, value in shared.items() if schema is custom or key in schema.model_fields}
-        made[name] = _checked(schema, merged(taken, blocks[name] or {}), (kind, name))
+        own = blocks[name] or {}
+        try:
+            made[name] = _checked(schema, merged(taken, own), (kind, name))
+        except _Wrong as wrong:  # the value of all is to blame where the method has none of its own
+            field = wrong.key[2] if len(wrong.key) > 2 else None
+            if taken.get(field) is None or (isinstance(own, dict) and own.get(field) is not None):
+                raise
+            raise _Wrong((kind, SHARED, *wrong.key[2:]), wrong.what) from None
     return made
 
 
