@@ -349,11 +349,8 @@ def test_a_failed_stage_is_named_at_the_end_and_stops_only_what_comes_behind_it(
 
 def test_a_lock_that_another_process_holds_is_waited_for(tmp_path, monkeypatch):
     toy = Toy(tmp_path)
-    # Not a child of this process: as one it would stay in the table of processes, where DVC looks, until this process asks for it.
-    holder = subprocess.run(
-        ["sh", "-c", f"sleep {PATIENCE} >/dev/null & echo $!"], capture_output=True, text=True, check=True
-    ).stdout
-    held = {str(toy.folder / "data" / "corpus"): {"pid": int(holder), "cmd": "dvc repro"}}
+    holder = subprocess.Popen(["sleep", str(PATIENCE)])
+    held = {str(toy.folder / "data" / "corpus"): {"pid": holder.pid, "cmd": "dvc repro"}}
     (toy.folder / ".dvc/tmp").mkdir(exist_ok=True)
     (toy.folder / ".dvc/tmp/rwlock").write_text(json.dumps({"write": held}))
     for name, value in toy.environment.items():
@@ -363,17 +360,13 @@ def test_a_lock_that_another_process_holds_is_waited_for(tmp_path, monkeypatch):
     def waited(seconds):
         """The first wait is long enough for the other process."""
         said.append(locked(toy))
-        if len(said) == 1:
-            os.kill(int(holder), signal.SIGKILL)
-        time_sleep(0.5)
+        holder.kill()
+        holder.wait()  # or it would stay in the table of processes, where DVC looks
 
     monkeypatch.setattr(engine.time, "sleep", waited)
     assert engine.make("corpus", clones.Place(toy.folder), (), False)[1], "its command did not run"
     assert said and all("is busy, it is being blocked by" in text for text in said)
     assert toy.notes() == ["begin corpus", "end corpus"]
-
-
-time_sleep = time.sleep
 
 
 def locked(toy: Toy) -> str:
