@@ -205,6 +205,11 @@ def test_exported_texts_load_as_a_data_set_with_names_request_and_score(run, for
     assert len(train) == 23 and train[20]["text"] == 'a, "b"\nc' and train[20]["score"] is None
     card = (run / "home/texts/README.md").read_text()
     assert "| `train` | 23 | 2 | ls_pt, support, train |" in card
+    selected = run / "data/selected/run/augmented.jsonl"
+    selected.write_text(selected.read_text().replace("shiver", "tremble"))
+    compaug("export", "later", "--what", "texts", "--format", format)
+    again = datasets.load_dataset("later/texts", "synthetic", split="train", cache_dir=str(run / "cache"))
+    assert again["text"][-1] == "tremble"  # and not what the cache has of a folder of that name
 
 
 def test_exported_texts_can_be_somebodys_own_corpus_again(run):
@@ -212,7 +217,8 @@ def test_exported_texts_can_be_somebodys_own_corpus_again(run):
 
     for format in export.FORMATS:
         compaug("export", format, "--what", "texts", "--format", format)
-        read = tabular.read({}, {"path": f"{format}/texts/train.{format}", "label_column": "labels", "id_column": "id"})
+        (rows,) = Path(format, "texts").glob("train-*")
+        read = tabular.read({}, {"path": str(rows), "label_column": "labels", "id_column": "id"})
         assert len(read.examples) == 23 and set(read.labels.names) == set(NAMES.names)
 
 
@@ -308,7 +314,8 @@ def test_what_was_repaired_goes_home_with_all_rows_and_what_the_audit_measured(r
     shutil.move(run / "reports/run/augmented.jsonl.gz", run / "data/repair/predictions.jsonl.gz")
     write_jsonl(run / "data/raw/run/examples.jsonl", examples(30))
     compaug("export", "home", "--repaired", "--format", "csv")
-    with (run / "home/texts/train.csv").open(encoding="utf-8", newline="") as stream:
+    (rows,) = (run / "home/texts").glob("train-*.csv")
+    with rows.open(encoding="utf-8", newline="") as stream:
         assert len(list(csv.DictReader(stream))) == 32  # every row, and two texts
     assert "`train` are all rows of the corpus" in (run / "home/texts/README.md").read_text()
     card = (run / "home/classifier/README.md").read_text()

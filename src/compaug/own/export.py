@@ -21,7 +21,7 @@ from types import MappingProxyType
 
 from compaug import shapes
 from compaug.own.names import facts_of
-from compaug.records import Example, InputError, Labels, read_json, write_csv, write_json, write_text
+from compaug.records import Example, InputError, Labels, file_digest, read_json, write_csv, write_json, write_text
 from compaug.reports.rendering import render
 
 COLUMNS = ("id", "text", "labels", "requested", "source", "score")
@@ -35,11 +35,18 @@ def texts(
     parts: Mapping[str, Sequence[Example]], labels: Labels, format: str, folder: Path, repaired: bool = False
 ) -> None:
     """One file for each part, with label names, and a card (README.md) by which datasets.load_dataset finds them. `folder` is empty; `repaired`:
-    the real texts are all that the corpus has."""
+    the real texts are all that the corpus has.
+
+    Content is part of a file's name: of a folder with a card `load_dataset` keeps what it has read by the folder's and the files' names, wherever the
+    folder is, so that the texts of another run, or of another corpus, would be given in their place.
+    """
+    files = {name: folder / f"{name}.{format}" for name in parts}
     for name, examples in parts.items():
-        _write(folder / f"{name}.{format}", [_row(example, labels) for example in examples])
+        _write(files[name], [_row(example, labels) for example in examples])
+        files[name] = files[name].rename(folder / f"{name}-{file_digest(files[name])[:8]}.{format}")
     facts = {
         name: {
+            "file": files[name].name,
             "rows": len(examples),
             "synthetic": sum(e.requested_labels is not None for e in examples),
             "sources": sorted({e.source for e in examples}),
