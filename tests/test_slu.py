@@ -336,7 +336,7 @@ def test_the_stages_run_from_files_to_measures(desk, folders):
     assert (
         facts["requested"]
         == 8
-        == facts["written"] + facts["copied"] + facts["repeated"] + sum(facts["refused"].values())
+        == facts["written"] + facts["copied"] + facts["duplicate"] + sum(facts["refused"].values())
     )
     made = corpus.read(Path("made.jsonl"), NAMES, may_be_empty=True)
     assert len(made) == facts["written"]
@@ -357,8 +357,8 @@ def test_copies_of_real_utterances_and_of_each_other_are_left_out_and_counted():
     real = utterances()
     new = replace(real[0], id="n", words=("say", *real[0].words), tags=("O", *real[0].tags))
     again = replace(new, id="again", intent=real[-1].intent)  # the words count
-    assert writer.fresh([real[3], new, again, real[5]], real) == ([new], {"copied": 2, "repeated": 1})
-    assert writer.fresh([], real) == ([], {"copied": 0, "repeated": 0})
+    assert writer.fresh([real[3], new, again, real[5]], real) == ([new], {"copied": 2, "duplicate": 1})
+    assert writer.fresh([], real) == ([], {"copied": 0, "duplicate": 0})
 
 
 def test_factorised_texts_are_tagged_by_the_classifier(desk, folders, monkeypatch):

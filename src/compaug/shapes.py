@@ -299,7 +299,7 @@ class SluTexts(TypedDict):
     requested: int
     written: int
     copied: int  # left out: words of a real utterance
-    repeated: int  # left out: words of an earlier one
+    duplicate: int  # left out: words of an earlier one
     refused: dict[str, int]
     for_instance: NotRequired[dict[str, str]]  # a text that was refused, by reason
     validity: Number  # percent of the requests that could be read

@@ -135,7 +135,7 @@ def utterances(folder: Path) -> None:
         "requested": 4,
         "written": 2,
         "copied": 0,
-        "repeated": 0,
+        "duplicate": 0,
         "refused": {"not a sentence": 2},
         "validity": 50.0,
         "fresh": 50.0,

@@ -51,7 +51,7 @@ ENCODER = {
     "tokens": 1_000_000,
     "epochs": 20,
     "steps": 600,
-}  # ... MiniLM, half frozen: 2,000 tokens a second; the pipeline trains five of them. With fewer steps it learns the commonest labels alone
+}  # ... MiniLM, half frozen: 2,000 tokens a second; the pipeline trains five of them. Of 112 steps for 54 labels it learned little more than the commonest
 
 
 # ---------------------------------------------------------------- which columns
@@ -217,7 +217,7 @@ def _budgets(n_train: int, written: int, encoder: Reading | None) -> dict[str, V
         ),
         "passes": Value(
             passes,
-            f"over {n_train:,} texts of {mean:.0f} tokens at most, so that five trainings of MiniLM keep within an hour on two cores",
+            f"at most, over {n_train:,} texts of {mean:.0f} tokens, so that five trainings of MiniLM keep within an hour on two cores",
         ),
         "batch": Value(
             batch,
