@@ -357,8 +357,8 @@ def test_copies_of_real_utterances_and_of_each_other_are_left_out_and_counted():
     real = utterances()
     new = replace(real[0], id="n", words=("say", *real[0].words), tags=("O", *real[0].tags))
     again = replace(new, id="again", intent=real[-1].intent)  # the words count
-    assert writer.fresh([real[3], new, again, real[5]], real) == ([new], {"copied": 2, "duplicate": 1})
-    assert writer.fresh([], real) == ([], {"copied": 0, "duplicate": 0})
+    assert slu_texts.fresh([real[3], new, again, real[5]], real) == ([new], {"copied": 2, "duplicate": 1})
+    assert slu_texts.fresh([], real) == ([], {"copied": 0, "duplicate": 0})
 
 
 def test_factorised_texts_are_tagged_by_the_classifier(desk, folders, monkeypatch):

@@ -9,12 +9,15 @@ kind, and how many were copies of a real utterance or of another.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from compaug.evaluation.metrics import rounded
-from compaug.records import InputError, write_json, write_rows
+from compaug.records import Draft, InputError, text_key, write_json, write_rows
+from compaug.selection import judge
 from compaug.slu import corpus, parameters
+from compaug.slu.corpus import Utterance
 from stages import cost_of, parser, run
 
 PARAMS = [f"{parameters.FILE}:writer", f"{parameters.FILE}:joint"]
@@ -33,7 +36,7 @@ def main(argv: list[str] | None = None) -> None:
     with cost_of(args.out):
         tokenizer, model, loss = writer.train(real, names, wanted, args.decoder, args.seed)
         read, refused = writer.write(tokenizer, model, real, names, wanted, args.seed)
-        made, others = writer.fresh(read, real)
+        made, others = fresh(read, real)
         if wanted.mode == writer.FACTORISED and made:
             *tagger, _ = joint.train(real, names, settings.joint, args.encoder, args.seed)
             _, tags = joint.predict(*tagger, made, names, settings.joint.max_length)
@@ -54,6 +57,16 @@ def main(argv: list[str] | None = None) -> None:
         write_json(args.out.with_suffix(".json"), facts | shares)
     why = "".join(f"; {n} {what}" for what, n in (others | reasons).items() if n)
     print(f"{args.out}: {len(made)} of {asked} are new utterances{why}")
+
+
+def fresh(made: Sequence[Utterance], real: Sequence[Utterance]) -> tuple[list[Utterance], dict[str, int]]:
+    """Those whose words neither a real utterance has nor an earlier one, and how many others there are: `copied`, `duplicate`. A decoder that knows
+    a few dozen utterances by heart writes them again, which teaches a classifier nothing."""
+    drafts = (Draft(number, " ".join(row.words), ()) for number, row in enumerate(made))
+    known = {text_key(" ".join(row.words)) for row in real}
+    fates = [fate for _, fate in judge(drafts, known, copies=False)]
+    kept = [row for row, fate in zip(made, fates, strict=True) if fate == "kept"]
+    return kept, {fate: fates.count(fate) for fate in ("copied", "duplicate")}
 
 
 def _parser():

@@ -21,8 +21,7 @@ from compaug.augmented_language import Language, Sentence, Unreadable, in_words,
 from compaug.generators import lora
 from compaug.generators.masked_joint import LABELS, source
 from compaug.pretrained import LanguageModelLoss, load_decoder
-from compaug.records import Draft, InputError, digest, file_digest, sub_seed, text_key
-from compaug.selection import judge
+from compaug.records import InputError, digest, file_digest, sub_seed
 from compaug.shapes import Inventory
 from compaug.slu.corpus import Utterance
 from compaug.slu.parameters import FACTORISED, Writer
@@ -110,13 +109,3 @@ def write(
         except Unreadable as error:
             refused.setdefault(error.reason, []).append(text)
     return made, refused
-
-
-def fresh(made: Sequence[Utterance], real: Sequence[Utterance]) -> tuple[list[Utterance], dict[str, int]]:
-    """Those whose words neither a real utterance has nor an earlier one, and how many others there are: `copied`, `duplicate`. A decoder that knows
-    a few dozen utterances by heart writes them again, which teaches a classifier nothing."""
-    drafts = (Draft(number, " ".join(row.words), ()) for number, row in enumerate(made))
-    known = {text_key(" ".join(row.words)) for row in real}
-    fates = [fate for _, fate in judge(drafts, known, copies=False)]
-    kept = [row for row, fate in zip(made, fates, strict=True) if fate == "kept"]
-    return kept, {fate: fates.count(fate) for fate in ("copied", "duplicate")}
