@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toys import LABELS, PHRASES, pretrain
 
+from compaug import training
 from compaug.augmented_language import Unreadable, spans_of
 from compaug.generators import lora
 from compaug.pretrained import IGNORED, load_decoder, load_encoder
@@ -211,7 +212,7 @@ def test_the_real_corpora_have_the_published_counts(mirror):
 # ---------------------------------------------------------------- joint classifier
 
 
-JOINT = parameters.Joint(epochs=60, batch_size=8, lr=0.01, lr_head=0.01, warmup=0.0, dropout=0.0, max_length=40)
+JOINT = parameters.Joint(steps=240, batch_size=8, lr=0.01, lr_head=0.01, warmup=0.0, dropout=0.0, max_length=40)
 
 
 def test_a_word_is_tagged_at_its_first_sub_word(folders):
@@ -223,6 +224,15 @@ def test_a_word_is_tagged_at_its_first_sub_word(folders):
     assert made["tags"] == [IGNORED, tags.index("B-joy"), IGNORED, IGNORED, tags.index("O"), IGNORED]
     (cut,) = joint.rows_of([row], tokenizer, NAMES, 4)
     assert cut["first"] == {0: 1}
+
+
+def test_the_joint_classifier_takes_as_many_steps_whatever_it_learns_from(folders, in_a_temporary_folder, monkeypatch):
+    taken = []
+    monkeypatch.setattr(training, "fit", lambda *of, **more: taken.append(of) or [{"train": {"loss": 0.0}}])
+    for rows in (utterances(), utterances()[:5]):
+        joint.train(rows, NAMES, JOINT, folders["encoder"], seed=1)
+    many, few = (of[4].epochs * -(-len(of[1]) // of[4].batch_size) for of in taken)
+    assert many == JOINT.steps == few
 
 
 def test_the_joint_classifier_learns_32_utterances(folders, in_a_temporary_folder):
@@ -308,7 +318,11 @@ def desk(tmp_path, in_a_temporary_folder, monkeypatch) -> Path:
     """A mirror with a toy corpus, and its configuration."""
     text = "".join(f"{row.intent}\t{' '.join(row.words)}\t{' '.join(row.tags)}\n" for row in utterances())
     other = "joy\twe laughed all night\tO O O O\nfear\tmy hands\tO O\n"
-    for part, content in (("train", text), ("validation", other), ("test", text.splitlines(keepends=True)[0] + other)):
+    for part, content in (
+        ("train", text),
+        ("validation", f"{other}joy\tgood news\tO O\n"),
+        ("test", text.splitlines(keepends=True)[0] + other),
+    ):
         (tmp_path / f"{part}.tsv").write_text(content)
     file = lambda part: {"url": None, "sha256": None, "mirror": f"{part}.tsv"}
     small = {"epochs": 1, "batch_size": 8}
@@ -316,7 +330,7 @@ def desk(tmp_path, in_a_temporary_folder, monkeypatch) -> Path:
     values = {
         "experiment": asked | {"modes": ["none", "span", "factorised"]},
         "corpora": {"toy": {"reader": "snips", "files": {part: file(part) for part in corpus.PARTS}}},
-        "joint": JOINT.model_dump() | small,
+        "joint": JOINT.model_dump() | {"steps": 4},
         "writer": WRITER.model_dump() | small,
     }
     (tmp_path / "slu.yaml").write_text(json.dumps(values))
@@ -348,6 +362,9 @@ def test_the_stages_run_from_files_to_measures(desk, folders):
     real, both = (json.loads(Path(name).read_text()) for name in ("real.json", "both.json"))
     assert (real["n_train"], real["n_synthetic"], real["n_test"]) == (16, 0, 3) and both["n_synthetic"] == 2
     assert [real[name] for name in ("corpus", "scale", "share", "seed", "mode")] == ["toy", "small", 0.5, 1, "none"]
+    train_slu.main([*trained, "--on", "validation", "--out", "trial.json"])
+    trial = json.loads(Path("trial.json").read_text())
+    assert (trial["on"], trial["n_test"], real["on"]) == ("validation", 1, "test")
     assert both["mode"] == facts["mode"] and both["validity"] == facts["validity"] and both["fresh"] == facts["fresh"]
     assert set(facts["for_instance"]) == set(facts["refused"])
     assert all(0 <= real[name] <= 100 for name in ("slot_f1", "intent_acc", "whole"))
@@ -438,6 +455,7 @@ def test_the_tables_compare_with_few_utterances_alone_and_show_what_could_be_rea
     for mode, values in numbers.items():
         for seed, value in enumerate(values):
             facts = {"corpus": "snips", "scale": "pretrained", "mode": mode, "share": 0.0025, "seed": seed, "loss": 0.1}
+            facts["on"] = "test"
             facts |= {
                 "slot_f1": value,
                 "intent_acc": 80.0,
@@ -448,6 +466,7 @@ def test_the_tables_compare_with_few_utterances_alone_and_show_what_could_be_rea
             }
             facts |= {"validity": 90.0 + seed, "fresh": 60.0, "n_synthetic": 450} if mode == "span" else {}
             write_json(folder / "slu" / f"{mode}-{seed}.json", facts)
+            write_json(folder / "slu" / f"trial-{mode}-{seed}.json", facts | {"on": "validation", "slot_f1": 99.0})
     f1, intents, written = contents.tables("slu", longtables.load(folder))
     rows = {row[0]: dict(zip(f1.header, row, strict=True)) for row in f1.rows}
     assert list(rows) == ["none", "span"] and rows["span"]["0.25 %"].ours == 54.0

@@ -316,6 +316,7 @@ class SluFacts(TypedDict):
     mode: str  # of the writer; none: real utterances alone
     validity: NotRequired[Number]
     fresh: NotRequired[Number]
+    on: str  # what the measures are of: test, or validation, to choose settings by
     slot_f1: Number
     intent_acc: Number
     whole: Number

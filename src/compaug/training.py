@@ -396,7 +396,7 @@ class _Progress:
     `BETWEEN` times as long, so that an interruption costs a few epochs and a training at most a fifth more.
     """
 
-    BETWEEN, LONG = 4, 1.0  # seconds
+    BETWEEN, LONG = 4, 0.25  # seconds
 
     def __init__(self, work_dir: Path, trained, optimizer, schedule, is_main: bool) -> None:
         self.file, self.trained, self.is_main = work_dir / "checkpoint.pt", trained, is_main

@@ -1,9 +1,10 @@
-"""Intents and slots: train the joint classifier and say how good it is on the test set.
+"""Intents and slots: train the joint classifier and say how good it is.
 
 python -m stages.train_slu --corpus data/slu/snips-0.01-42 --scale pretrained --encoder models/slu/encoder --seed 42 \
     --out data/slu/snips-0.01-42.json
 
-Numbers alone are written: slot F1 by conlleval's rule, intent accuracy, the share of utterances that are right as a whole.
+Numbers alone are written: slot F1 by conlleval's rule, intent accuracy, the share of utterances that are right as a whole. Values of
+configs/slu.yaml are chosen with `--on validation`, and reported on the test set.
 """
 
 from __future__ import annotations
@@ -26,9 +27,13 @@ def main(argv: list[str] | None = None) -> None:
     if args.synthetic and args.out == args.synthetic.with_suffix(".json"):
         raise InputError(f"--out {args.out}: is the side-car of --synthetic, which is read; give another path")
     names = corpus.read_inventory(args.corpus)
-    real, test = (corpus.read(args.corpus / f"{part}.jsonl", names) for part in ("train", "test"))
+    real, test = (corpus.read(args.corpus / f"{part}.jsonl", names) for part in ("train", args.on))
     made = corpus.read(args.synthetic, names, may_be_empty=True) if args.synthetic else []
-    cell = read_json(args.corpus / corpus.FACTS, shapes.SluCorpusFacts) | {"scale": args.scale, "mode": NONE}
+    cell = read_json(args.corpus / corpus.FACTS, shapes.SluCorpusFacts) | {
+        "scale": args.scale,
+        "mode": NONE,
+        "on": args.on,
+    }
     if args.synthetic:
         written = read_json(args.synthetic.with_suffix(".json"), shapes.SluTexts)
         cell |= {name: written[name] for name in ("mode", "validity", "fresh")}
@@ -39,7 +44,9 @@ def main(argv: list[str] | None = None) -> None:
         intents, tags = joint.predict(tokenizer, model, test, names, settings.max_length)
         facts = rounded(judged(test, intents, tags) | {"loss": loss})
         write_json(args.out, cell | facts | {"n_train": len(real), "n_synthetic": len(made), "n_test": len(test)})
-    print(f"slot F1 {facts['slot_f1']:.2f}, intents {facts['intent_acc']:.2f} % right, on {len(test)} utterances")
+    print(
+        f"slot F1 {facts['slot_f1']:.2f}, intents {facts['intent_acc']:.2f} % right, on {len(test)} {args.on} utterances"
+    )
 
 
 def judged(gold, intents, tags) -> dict[str, float]:
@@ -56,6 +63,9 @@ def _parser():
     made.set_defaults(params=parameters.FILE)
     made.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
     made.add_argument("--synthetic", type=Path, help="further utterances to train on (.jsonl)")
+    made.add_argument(
+        "--on", choices=("validation", "test"), default="test", help="utterances to measure on (default: test)"
+    )
     made.add_argument("--encoder", type=Path, required=True, help="encoder backbone")
     return made
 

@@ -16,7 +16,7 @@ INTRO = (
     "saw a sentence with that much hidden: all but the intent (`labels`), words, one span, several spans; `factorised` is the baseline, plain texts of an "
     "intent, tagged by the classifier. The article's numbers are of T5-large, BERT-large and 500 sentences for each intent, so levels cannot be compared."
 )
-NONE = "none"
+NONE, TESTED = "none", "test"
 ORDER = (NONE, "factorised", "labels", "words", "span", "multi_spans")
 MEASURES = {"slot_f1": "slot F1", "intent_acc": "intents right"}
 Runs = Mapping[str, Mapping[float, by_seed.Runs]]  # mode -> share
@@ -25,6 +25,8 @@ Runs = Mapping[str, Mapping[float, by_seed.Runs]]  # mode -> share
 def tables(results: Results) -> list[Table]:
     made: dict[tuple[str, str], dict] = {}
     for facts in results.slu.values():
+        if facts["on"] != TESTED:
+            continue  # a trial of settings
         runs = made.setdefault((facts["corpus"], facts["scale"]), {})
         runs.setdefault(facts["mode"], {}).setdefault(facts["share"], {})[facts["seed"]] = facts
     found = []

@@ -5,6 +5,7 @@ The loss is the sum of both cross-entropies. A word is tagged at its first sub-w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -92,7 +93,7 @@ def collate(rows: Sequence[dict], pad_id: int) -> dict[str, Tensor]:
 def train(
     utterances: Sequence[Utterance], names: Inventory, settings: Joint, encoder: Path, seed: int
 ) -> tuple[object, JointClassifier, float]:
-    """(tokenizer, model, mean training loss of the last epoch) after it. InputError without utterances, or for a tokenizer that does not know words."""
+    """(tokenizer, model, mean training loss of the last epoch) after `settings.steps`, to a whole epoch. InputError without utterances, or for a tokenizer that does not know words."""
     if not utterances:
         raise InputError("there is no utterance to learn from")
     tokenizer, loaded = load_encoder(encoder)
@@ -102,7 +103,8 @@ def train(
         )
     training.seed_everything(sub_seed(seed, "joint"))
     model = JointClassifier(loaded, len(names["intents"]), len(tags_of(names)), settings.dropout)
-    options = training.FitOptions(settings.epochs, settings.batch_size, settings.lr, warmup=settings.warmup)
+    epochs = math.ceil(settings.steps / math.ceil(len(utterances) / settings.batch_size))
+    options = training.FitOptions(epochs, settings.batch_size, settings.lr, warmup=settings.warmup)
     identity = (settings, seed, file_digest(encoder), digest([repr(row) for row in utterances]))
     history = training.fit(
         model,

@@ -23,9 +23,9 @@ class SluCorpus(Block):
 
 
 class Joint(Block):
-    """Two heads on an encoder; the last epoch counts, because few utterances leave none for validation."""
+    """Two heads on an encoder; the last step counts, because few utterances leave none for validation."""
 
-    epochs: Positive
+    steps: Positive  # as many with written utterances as without: what is compared is the utterances
     batch_size: Positive
     lr: Rate
     lr_head: Rate
