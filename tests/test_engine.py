@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -347,9 +348,16 @@ def test_a_failed_stage_is_named_at_the_end_and_stops_only_what_comes_behind_it(
     assert toy.notes().count("end generator@b") == 1
 
 
-def test_a_lock_that_another_process_holds_is_waited_for(tmp_path, monkeypatch):
+@pytest.fixture
+def holder() -> Iterator[subprocess.Popen]:
+    """A process that does nothing, until the test ends it or is over."""
+    with subprocess.Popen(["sleep", str(PATIENCE)]) as process:
+        yield process
+        process.kill()
+
+
+def test_a_lock_that_another_process_holds_is_waited_for(tmp_path, monkeypatch, holder):
     toy = Toy(tmp_path)
-    holder = subprocess.Popen(["sleep", str(PATIENCE)])
     held = {str(toy.folder / "data" / "corpus"): {"pid": holder.pid, "cmd": "dvc repro"}}
     (toy.folder / ".dvc/tmp").mkdir(exist_ok=True)
     (toy.folder / ".dvc/tmp/rwlock").write_text(json.dumps({"write": held}))

@@ -208,7 +208,7 @@ def test_a_small_corpus_is_read_often_in_small_steps_within_one_budget(n_train, 
     reading = inspection.Reading("MiniLM", 512, np.full(n_train, tokens))
     found = inspection._budgets(n_train, 64, reading)
     assert (found["passes"].value, found["batch"].value) == (epochs, batch_size)
-    assert epochs * n_train * tokens <= max(inspection.ENCODER["tokens"], n_train * tokens)
+    assert epochs * n_train * tokens <= max(inspection.ENCODER.tokens, n_train * tokens)
 
 
 def test_what_a_tokenizer_loses_is_counted(tmp_path):

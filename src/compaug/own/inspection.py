@@ -46,12 +46,20 @@ BEARABLE = {
 RARE = 10  # rows; a combination with fewer is rare
 PAPER = {"compositions": 20, "support": 50, "k": 5000}
 SMALLEST_TEST = 100  # rows of D_test under which an interval of accuracy is some 20 points wide
-DECODER = {"tokens": 160_000, "epochs": 8}  # what SmolLM2 learns from in all: 120 tokens a second on one core
-ENCODER = {
-    "tokens": 1_000_000,
-    "epochs": 20,
-    "steps": 600,
-}  # ... MiniLM, half frozen: 2,000 tokens a second; the pipeline trains five of them. Of 112 steps for 54 labels it learned little more than the commonest
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the training of a pretrained model may take, on one core."""
+
+    tokens: int  # in all, read again in every epoch
+    epochs: int  # at most
+    steps: int = 1  # that it needs
+
+
+DECODER = Budget(tokens=160_000, epochs=8)  # SmolLM2 learns from 120 tokens a second
+# MiniLM, half frozen, from 2,000, and the pipeline trains five of them. Of 112 steps for 54 labels it learned little more than the commonest.
+ENCODER = Budget(tokens=1_000_000, epochs=20, steps=600)
 
 
 # ---------------------------------------------------------------- which columns
@@ -202,15 +210,15 @@ def proposal(corpus: Corpus, encoders: Mapping[str, Reading]) -> dict[str, Value
 
 def _budgets(n_train: int, written: int, encoder: Reading | None) -> dict[str, Value]:
     """What keeps a run on two cores within an hour."""
-    share = round(min(1.0, max(0.01, DECODER["tokens"] / DECODER["epochs"] / n_train / written)), 2)
+    share = round(min(1.0, max(0.01, DECODER.tokens / DECODER.epochs / n_train / written)), 2)
     mean = float(encoder.lengths.clip(max=256).mean()) if encoder else 30.0
-    passes = int(min(ENCODER["epochs"], max(1, ENCODER["tokens"] // (n_train * mean))))
-    batch = next((size for size in (32, 16) if passes * n_train >= ENCODER["steps"] * size), 8)
+    passes = int(min(ENCODER.epochs, max(1, ENCODER.tokens // (n_train * mean))))
+    batch = next((size for size in (32, 16) if passes * n_train >= ENCODER.steps * size), 8)
     epochs = int(min(12, max(3, 40_000 // n_train)))
     return {
         "epoch_share": Value(
             share,
-            f"of the texts for each of the decoder's {DECODER['epochs']} epochs: half an hour to an hour on one core, whatever the number of texts",
+            f"of the texts for each of the decoder's {DECODER.epochs} epochs: half an hour to an hour on one core, whatever the number of texts",
         ),
         "steps": Value(
             4, "texts of a step: a prefix needs many steps; 16 take a quarter less time for half the progress"
@@ -221,7 +229,7 @@ def _budgets(n_train: int, written: int, encoder: Reading | None) -> dict[str, V
         ),
         "batch": Value(
             batch,
-            f"texts of a step: {passes * n_train // batch:,} steps in all; below some {ENCODER['steps']} it learns little",
+            f"texts of a step: {passes * n_train // batch:,} steps in all; below some {ENCODER.steps} it learns little",
         ),
         "freeze_layers": Value(
             3, "of 6: the lower half of MiniLM stays as it is and is read once, at about half the time"
