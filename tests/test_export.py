@@ -236,14 +236,15 @@ def test_both_are_exported_whole_and_what_a_user_has_is_not_replaced(run):
         compaug("export", "home")
 
 
-def test_new_texts_get_names_and_probabilities(run):
+def test_new_texts_get_names_and_probabilities(run, capsys):
     with (run / "new.csv").open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream).writerows([["body", "n"], ["sunny today", 1], ["darling, shiver", 2], ["again", 3]])
     expected = classifiers.load("bert").predict(
         Path("models/run/augmented"), ["sunny today", "darling, shiver", "again"]
     )
     for out in ("out.csv", "out.jsonl"):
-        compaug("predict", "models/run/augmented", "new.csv", "--out", out, "--text-column", "body")
+        compaug("predict", "models/run/augmented", "new.csv", "--out", out)
+    assert "3 texts of the column body, " in capsys.readouterr().out
     rows = [json.loads(line) for line in (run / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     for row, found in zip(rows, expected, strict=True):
         np.testing.assert_allclose([row["probabilities"][name] for name in NAMES.names], found, atol=1e-6)
@@ -262,7 +263,9 @@ def test_new_texts_get_names_and_probabilities(run):
 def test_the_command_says_what_was_cut_and_ends_with_one_line_where_it_cannot(run, monkeypatch, capsys):
     (run / "long.csv").write_text("text\nsunny\n" + "darling " * 60 + "\n")
     compaug("predict", "models/run/augmented", "long.csv", "--out", "o.csv")
-    assert "o.csv: 2 texts, " in (said := capsys.readouterr().out) and "1 cut after 32 tokens" in said
+    assert (
+        "o.csv: 2 texts of the column text, " in (said := capsys.readouterr().out) and "1 cut after 32 tokens" in said
+    )
     monkeypatch.setattr(sys, "argv", ["compaug", "predict", "models/none", "long.csv", "--out", "p.csv"])
     with pytest.raises(SystemExit) as end:
         cli.main()
@@ -331,7 +334,7 @@ def test_what_was_repaired_goes_home_with_all_rows_and_what_the_audit_measured(r
         (("models/run/augmented", "new.csv", "--out", "o.txt"), "the name must end in .csv or .jsonl"),
         (("models/run/augmented", "new.csv", "--out", "new.csv"), "is the file that is read"),
         (
-            ("models/run/augmented", "new.csv", "--out", "o.csv"),
+            ("models/run/augmented", "new.csv", "--out", "o.csv", "--text-column", "text"),
             "new.csv:1: no column 'text'; there are: body; name it with --text-column",
         ),
         (

@@ -97,24 +97,25 @@ def predict(
     ],
     file: Annotated[Path, typer.Argument(help="texts: .csv, .tsv, .jsonl, .json, .parquet or .arrow")],
     out: Annotated[Path, typer.Option(help=".csv or .jsonl to write")],
-    text_column: Annotated[str, typer.Option(help="its column of texts")] = "text",
+    text_column: Annotated[str, typer.Option(help="default: guessed from names and contents")] = "",
     labels: Annotated[Path, typer.Option(help="labels.json of the classifier's split")] = SPLIT / "labels.json",
     threshold: Annotated[float, typer.Option(help="a label is given above this probability", min=0, max=1)] = 0.5,
     thresholds: Annotated[Path | None, typer.Option(help="thresholds.json of `compaug export`: one a label")] = None,
 ) -> None:
     """Label names and probabilities for every text of a file."""
-    from compaug.own import names, predict, samples
+    from compaug.own import inspection, names, predict, samples
 
     _check_out(out, (".csv", ".jsonl"), file)
     known = names.names_of(model, labels)
     least = predict.read_thresholds(thresholds, known) if thresholds else [threshold] * len(known)
-    numbers, texts = predict.read_texts(file, text_column)
+    column = text_column or inspection.text_column(file)
+    numbers, texts = predict.read_texts(file, column)
     rows = list(predict.predictions(model, known, numbers, texts, least))
     predict.write(out, known, rows)
     empty, limit = sum(not row["labels"] for row in rows), samples.max_length_of(model)
     cut = sum(n > limit for n in samples.lengths_of(model, texts))
     print(
-        f"{out}: {len(rows):,} texts, {empty:,} without a label above the threshold, {cut:,} cut after {limit} tokens"
+        f"{out}: {len(rows):,} texts of the column {column}, {empty:,} without a label above the threshold, {cut:,} cut after {limit} tokens"
     )
 
 

@@ -68,13 +68,11 @@ ENCODER = Budget(tokens=1_000_000, epochs=20, steps=600)
 def guess(path: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     """Options of the tabular reader: what is `given`, and columns and delimiter from their names and first rows. InputError where they cannot
     be told, naming the columns that there are."""
-    rows = [row.values for row in islice(rows_of(path, ()), LOOKED_AT) if row.values]
-    if not rows:
-        raise InputError(f"{path}: no rows; give the file at least one text")
+    rows = _first(path)
     columns = list(rows[0])
     found = {"path": str(path)} | {key: value for key, value in given.items() if value}
     if "text_column" not in found:
-        found["text_column"] = _named(columns, TEXTS) or _longest(rows, columns, path)
+        found["text_column"] = _texts(rows, columns, path)
     if not {"label_column", "label_columns"} & found.keys():
         left = [
             c for c in columns if c not in (found["text_column"], found.get("id_column"), found.get("split_column"))
@@ -94,6 +92,23 @@ def guess(path: Path, given: Mapping[str, Any]) -> dict[str, Any]:
         if any(isinstance(cell, str) for cell in cells):
             found["label_delimiter"] = max(DELIMITERS, key=lambda mark: times[mark])
     return found
+
+
+def text_column(path: Path) -> str:
+    """The column that `guess` takes for the texts. InputError where it cannot be told."""
+    rows = _first(path)
+    return _texts(rows, list(rows[0]), path)
+
+
+def _first(path: Path) -> list[Mapping]:
+    rows = [row.values for row in islice(rows_of(path, ()), LOOKED_AT) if row.values]
+    if not rows:
+        raise InputError(f"{path}: no rows; give the file at least one text")
+    return rows
+
+
+def _texts(rows: Sequence[Mapping], columns: Sequence[str], path: Path) -> str:
+    return _named(columns, TEXTS) or _longest(rows, columns, path)
 
 
 def _named(columns: Sequence[str], names: Sequence[str]) -> str | None:
