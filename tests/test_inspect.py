@@ -119,6 +119,16 @@ def test_columns_and_delimiter_are_found_by_their_names_and_contents(tmp_path):
     }  # fmt: skip
     path = table(tmp_path / "b.csv", [("a text", "True", "0"), ("more", "False", "1")], ("text", "joy", "love"))
     assert inspection.guess(path, {})["label_columns"] == ["joy", "love"]
+    rows = [(f"p{n}", f"the text of package {n}", "viewing, editing" if n % 3 else "playing", n % 4) for n in range(30)]
+    path = table(tmp_path / "e.csv", rows, ("package", "description", "use", "size"))  # neither a key nor a number
+    assert inspection.guess(path, {}) == {
+        "path": str(path), "text_column": "description", "label_column": "use", "label_delimiter": ",",
+    }  # fmt: skip
+    two = table(
+        tmp_path / "f.csv", [(*row, "en" if row[3] else "de") for row in rows], ("n", "what", "use", "m", "language")
+    )
+    with pytest.raises(InputError, match="which column has the labels"):
+        inspection.guess(two, {})
     path = table(tmp_path / "c.csv", [("a text", "x")], ("text", "what"))
     with pytest.raises(
         InputError, match="c.csv: which column has the labels. There are text, what; give --label-column"

@@ -38,6 +38,7 @@ TEXTS = (
 LABELS = ("labels", "label", "tags", "topics", "genres", "intents", "emotions", "categories", "classes", "codes")
 DELIMITERS = (";", "|", ",")
 LOOKED_AT = 500  # rows, for a guess
+OFTEN = 5  # times that a label stands in them, on average
 
 BEARABLE = {
     "lacking": 0.02,
@@ -81,6 +82,8 @@ def guess(path: Path, given: Mapping[str, Any]) -> dict[str, Any]:
             found["label_column"] = name
         elif truth := [c for c in left if all(_is_truth(row.get(c)) for row in rows)]:
             found["label_columns"] = truth
+        elif len(alike := [c for c in left if _are_labels([row.get(c) for row in rows])]) == 1:
+            (found["label_column"],) = alike
         else:
             raise InputError(
                 f"{path}: which column has the labels? There are {', '.join(columns)}; give --label-column, or --label-columns with one "
@@ -88,9 +91,8 @@ def guess(path: Path, given: Mapping[str, Any]) -> dict[str, Any]:
             )
     if "label_column" in found and "label_delimiter" not in found:
         cells = [row.get(found["label_column"]) for row in rows]
-        times = {mark: sum(isinstance(cell, str) and mark in cell for cell in cells) for mark in DELIMITERS}
         if any(isinstance(cell, str) for cell in cells):
-            found["label_delimiter"] = max(DELIMITERS, key=lambda mark: times[mark])
+            found["label_delimiter"] = _delimiter(cells)
     return found
 
 
@@ -123,6 +125,21 @@ def _longest(rows: Sequence[Mapping], columns: Sequence[str], path: Path) -> str
             f"{path}: which column has the texts? There are {', '.join(columns) or 'none'}; give --text-column"
         )
     return max(columns, key=size.get)
+
+
+def _delimiter(cells: Sequence) -> str:
+    """That which most of them have."""
+    times = {mark: sum(isinstance(cell, str) and mark in cell for cell in cells) for mark in DELIMITERS}
+    return max(DELIMITERS, key=lambda mark: times[mark])
+
+
+def _are_labels(cells: Sequence) -> bool:
+    """Whether they hold a few names that come again and again, as no key, number or text does."""
+    mark = _delimiter(cells)
+    listed = [cell.split(mark) if isinstance(cell, str) else cell for cell in cells]
+    names = Counter(str(name).strip() for some in listed if isinstance(some, list) for name in some)
+    times = names.total() / max(1, len(names))
+    return len(names) > 1 and times >= OFTEN and not all(name.isdecimal() for name in names)
 
 
 def _is_truth(value: object) -> bool:
