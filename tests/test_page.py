@@ -154,6 +154,9 @@ def test_the_page_needs_nothing_from_elsewhere_and_text_cannot_break_out(reports
     assert links == ["https://arxiv.org/abs/2312.11276"]
     assert "</script><i>" not in shown and "<b>mine" not in shown
     assert "text \\u003c/script\\u003e\\u003ci\\u003e2" in shown and "&lt;b&gt;mine&lt;/b&gt;" in shown
+    assert rendering.breakable(rendering.code("`a` obj_omitted_transitive_to_transitive")).endswith(
+        "obj_<wbr>omitted_<wbr>transitive_<wbr>to_<wbr>transitive"
+    )
     assert rendering.code("`a<b` & `c`") == "<code>a&lt;b</code> &amp; <code>c</code>"
 
 

@@ -9,6 +9,8 @@ from markupsafe import Markup, escape
 
 from compaug.reports import markdown_table, number
 
+LONG_NAME = 30  # characters
+
 
 def render(template: str, **values: object) -> str:
     """A value that the template needs and nobody gave is an error."""
@@ -19,7 +21,7 @@ def render(template: str, **values: object) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"code": code}
+    environment.filters |= {"code": code, "breakable": breakable}
     environment.globals |= {"number": number, "table": markdown_table}
     return environment.get_template(template).render(values)
 
@@ -27,3 +29,8 @@ def render(template: str, **values: object) -> str:
 def code(text: str) -> Markup:
     """What stands between backticks, as code; everything escaped."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def breakable(shown: Markup) -> Markup:
+    """With a place for a new line behind each underscore of a very long name, which is else broken in the middle of a word."""
+    return Markup(re.sub(rf"\w{{{LONG_NAME},}}", lambda name: name[0].replace("_", "_<wbr>"), shown))
