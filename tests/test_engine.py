@@ -227,11 +227,13 @@ def test_no_worker_is_idle_while_a_stage_could_run(tmp_path, monkeypatch):
     stale |= {"behind": ("broken",), "further": ("behind",), "last": ("long",)}
     nothing = frozenset()
     plan = engine.Plan(dict.fromkeys(stale, ()), stale, (), (), frozenset(stale), nothing, (), nothing)
-    follow = progress.Progress(plan)
+    follow, shown = progress.Progress(plan), []
+    follow.bar.set_postfix_str = lambda text, **_: shown.append(text)
     with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         engine.build(client, plan, SimpleNamespace(clones=None), follow)
     assert follow.which(progress.FAILED) == ["broken"] and follow.which(progress.SKIPPED) == ["behind", "further"]
     assert follow.which(progress.COMPUTED) == ["first", "long", *short, "last"]
+    assert any(text.endswith(f"now long, {short[0]}") for text in shown) and not follow.running
 
 
 def test_a_clone_builds_only_what_has_no_result_in_git_and_what_that_needs(tmp_path, expected):

@@ -246,6 +246,7 @@ def build(client, plan: Plan, place: Place, progress) -> None:
                 running[address] = client.submit(
                     make, address, place, before, address in plan.forgotten, key=key, pure=False
                 )
+                progress.begun(address)
             with contextlib.suppress(TimeoutError):
                 wait(list(running.values()), timeout=LOOK, return_when="FIRST_COMPLETED")
             for address in [address for address, future in running.items() if future.done()]:

@@ -20,12 +20,17 @@ class Progress:
 
     plan: Plan
     workers: int = 1  # at work now
+    running: list[str] = field(default_factory=list)  # addresses
     ended: dict[str, str] = field(default_factory=dict)  # address -> what became of it, one of the four above
     seconds: dict[str, list[float]] = field(default_factory=dict)  # of the stages done, by kind
 
     def __post_init__(self) -> None:
         self.bar = tqdm(total=len(self.plan.stale), unit="stage", disable=not sys.stderr.isatty(), dynamic_ncols=True)
         self.bar.bar_format = "{n_fmt}/{total_fmt} stages |{bar}| {elapsed}{postfix}"
+        self.bar.set_postfix_str(self.standing())
+
+    def begun(self, address: str) -> None:
+        self.running.append(address)
         self.bar.set_postfix_str(self.standing())
 
     def done(self, address: str, seconds: float, computed: bool) -> None:
@@ -42,6 +47,7 @@ class Progress:
 
     def _over(self, address: str, what: str, more: str = "") -> None:
         self.ended[address] = what
+        self.running = [other for other in self.running if other != address]
         self.bar.set_postfix_str(self.standing(), refresh=False)
         self.bar.update()
         if self.bar.disable:
@@ -70,6 +76,7 @@ class Progress:
         failed, left = len(self.which(FAILED)), self.seconds_left()
         parts = [self.cells(), f"{failed} failed" if failed else ""]
         parts += [f"about {tqdm.format_interval(left)} left"] if left is not None else []
+        parts += [f"now {', '.join(self.running)}"] if self.running else []
         return ", ".join(filter(None, parts))
 
     def summary(self) -> str:
