@@ -247,7 +247,7 @@ def test_the_joint_classifier_learns_32_utterances(folders, in_a_temporary_folde
 # ---------------------------------------------------------------- the writer
 
 WRITER = parameters.Writer(
-    mode="span", masked=0.3, lora=8, epochs=1, batch_size=8, lr=0.01, warmup=0.0, max_length=100, each=2, temperature=1.0, top_p=0.9
+    mode="span", strict=False, masked=0.3, lora=8, epochs=1, batch_size=8, lr=0.01, warmup=0.0, max_length=100, each=2, temperature=1.0, top_p=0.9
 )  # fmt: skip
 
 
@@ -352,6 +352,10 @@ def test_the_stages_run_from_files_to_measures(desk, folders):
         == 8
         == facts["written"] + facts["copied"] + facts["duplicate"] + sum(facts["refused"].values())
     )
+    writes = ["--corpus", "few", "--decoder", str(folders["decoder"]), "--set", "writer.strict=true"]
+    slu_texts.main([*config, *writes, "--out", "strict.jsonl"])
+    strict = json.loads(Path("strict.json").read_text())
+    assert set(strict["refused"]) <= {"unbalanced brackets"}  # cut within a span
     made = corpus.read(Path("made.jsonl"), NAMES, may_be_empty=True)
     assert len(made) == facts["written"]
     corpus.write(Path(), {"more": utterances()[:2]}, NAMES)

@@ -12,7 +12,7 @@ written by a model: a string that is not of this form is refused with one of `RE
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from compaug.records import InputError
@@ -45,6 +45,16 @@ class Unreadable(ValueError):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+@dataclass(frozen=True)
+class Follows:
+    """What may stand behind the beginning of a sentence: the beginning of one of `phrases`, or, where there are none, words, and `mark` as a word of
+    its own; `end`: nothing, for it is a whole sentence."""
+
+    phrases: tuple[str, ...] = ()
+    mark: str = ""
+    end: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,7 +117,7 @@ class Language:
 
     def marker(self, names: Iterable[str]) -> str:
         """What stands before a text with these names."""
-        phrases = [" ".join(map(_escaped, self.phrase_of[name].split())) for name in sorted(names, key=self.rank.get)]
+        phrases = [_said(self.phrase_of[name]) for name in sorted(names, key=self.rank.get)]
         return f"{OPEN} {f' {NEXT} '.join(phrases) or NOTHING} {CLOSE}"
 
     def write(self, sentence: Sentence) -> str:
@@ -115,8 +125,7 @@ class Language:
         words = [*map(_escaped, sentence.words)]
         for first, behind, slot in sentence.spans:
             words[first] = f"{BEGIN} {words[first]}"
-            phrase = " ".join(map(_escaped, self.slot_phrase_of[slot].split()))
-            words[behind - 1] = f"{words[behind - 1]} {BAR} {phrase} {END}"
+            words[behind - 1] = f"{words[behind - 1]} {BAR} {_said(self.slot_phrase_of[slot])} {END}"
         return " ".join([self.marker(sentence.names), *words])
 
     def read(self, text: str) -> Sentence:
@@ -150,6 +159,44 @@ class Language:
         if not words:
             raise Unreadable("no words")
         return Sentence(names, tuple(words), tuple(spans))
+
+    def follows(self, text: str) -> Follows:
+        """Behind the beginning of a sentence, whose last word may be unfinished. What is written by it alone can be read."""
+        _, closed, rest = text.partition(f" {CLOSE}")
+        if not closed:
+            return Follows(tuple(whole[len(text) :] for whole in self._markers(text) if whole.startswith(text)))
+        first, slot, words = False, False, 0  # words of the span, where one is open
+        for token in rest.split():
+            if token in (BEGIN, END):
+                first, slot, words = token == BEGIN, False, 0 if token == BEGIN else 1
+            elif token == BAR:
+                slot = True
+            else:
+                words += 1
+        if slot:
+            typed = rest[rest.rindex(f" {BAR}") + len(BAR) + 1 :]
+            ends = (f" {_said(phrase)} {END}" for phrase in self.slot_phrase_of.values())
+            return Follows(tuple(end[len(typed) :] for end in ends if end.startswith(typed)))
+        if first:
+            return Follows(mark=BAR if words else "")
+        return Follows(mark=BEGIN if self.slot_of else "", end=words > 0)
+
+    def alphabet(self) -> str:
+        """The letters of its phrases as they are written."""
+        return "".join(map(_said, (*self.phrase_of.values(), *self.slot_phrase_of.values())))
+
+    def _markers(self, text: str) -> Iterator[str]:
+        """The markers that begin as `text`, as far as their next phrase."""
+        said, _, _ = text.rpartition(f" {NEXT} ")
+        before = [part.strip() for part in said.removeprefix(OPEN).split(f" {NEXT} ")] if said else []
+        for phrase in map(_said, self.phrase_of.values()):
+            if phrase not in before:
+                whole = f"{OPEN} {f' {NEXT} '.join([*before, phrase])}"
+                yield f"{whole} {CLOSE}"
+                if not self.one and len(before) + 1 < len(self.phrase_of):
+                    yield f"{whole} {NEXT} "
+        if not self.one:
+            yield f"{OPEN} {NOTHING} {CLOSE}"
 
     def _names(self, tokens: Sequence[str]) -> tuple[str, ...]:
         phrases: list[list[str]] = [[]]
@@ -187,6 +234,10 @@ def _both_ways(what: str, pairs: Iterable[tuple[str, str]]) -> tuple[dict[str, s
             raise InputError(f"the {what}s {name_of[key]!r} and {name!r} are the same in words, {phrase!r}; rename one")
         phrase_of[name], name_of[key] = " ".join(phrase.split()), name
     return phrase_of, name_of
+
+
+def _said(phrase: str) -> str:
+    return " ".join(map(_escaped, phrase.split()))
 
 
 def _key(phrase: str) -> str:

@@ -202,7 +202,15 @@ def _write_utterances() -> None:
     pairs = {"reader": "cogs", "files": {part: file(f"pairs_{part}") for part in ("train", "test")}}
     steps = {"batch_size": 8, "lr": 0.01, "warmup": 0.0}
     joint = steps | {"steps": 2, "max_length": 60, "lr_head": 0.01, "dropout": 0.0}
-    writer = steps | {"epochs": 1, "max_length": 60, "mode": "span", "masked": 0.3, "lora": 4, "each": 2}
+    writer = steps | {
+        "epochs": 1,
+        "max_length": 60,
+        "mode": "span",
+        "strict": True,
+        "masked": 0.3,
+        "lora": 4,
+        "each": 2,
+    }
     writer |= {"temperature": 1.0, "top_p": 0.9}
     size = steps | {"sample": 1.0, "width": 16, "inner": 16, "heads": 2, "layers": 1, "dropout": 0.0, "steps": 8}
     size |= {"schedule": "decay", "map_epochs": 2, "min_epoch": 0, "convergence_epoch": None, "bleu": 1.0}

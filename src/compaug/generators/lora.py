@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,8 @@ from transformers import DynamicCache
 from transformers.pytorch_utils import Conv1D
 
 from compaug import decoders, sampling
+from compaug.augmented_language import Language
+from compaug.generators.strict_decoding import StrictStep, Vocabulary
 from compaug.pretrained import IGNORED, pad, say_cut
 from compaug.training import device
 
@@ -66,12 +69,19 @@ def _encoded(tokenizer, shown: Sequence[str], max_length: int) -> list[list[int]
     return [ids if len(ids) <= half else [*ids[: half - 1], ids[-1]] for ids in found]
 
 
-def written(tokenizer, model, shown: Sequence[str], decoding, seed: int) -> list[str]:
-    """What the decoder writes behind each string; `decoding.max_length` is of both together, in tokens."""
+def written(tokenizer, model, shown: Sequence[str], decoding, seed: int, language: Language | None = None) -> list[str]:
+    """What the decoder writes behind each string; `decoding.max_length` is of both together, in tokens. With a language only sentences of it, where
+    its phrases can be spelled token by token."""
+    vocabulary = Vocabulary(tokenizer) if language else None
+    strict = (
+        partial(StrictStep, language=language, vocabulary=vocabulary)
+        if language and vocabulary.spells(language)
+        else lambda step: step
+    )
     ids = _encoded(tokenizer, shown, decoding.max_length)
 
     def begin(numbers: list[int]) -> tuple[decoders.Step, list[list[int]]]:
         nothing = torch.zeros(len(numbers), 0, dtype=torch.long, device=device())
-        return decoders.Step(model, DynamicCache(), nothing), [ids[at] for at in numbers]
+        return strict(decoders.Step(model, DynamicCache(), nothing)), [ids[at] for at in numbers]
 
     return sampling.sample_texts(begin, [len(row) for row in ids], tokenizer, decoding, seed)

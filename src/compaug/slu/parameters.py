@@ -36,6 +36,7 @@ class Joint(Block):
 
 class Writer(Block):
     mode: Mode
+    strict: bool
     masked: Share
     lora: Positive
     epochs: Positive

@@ -27,9 +27,10 @@ from compaug.slu.corpus import Utterance
 from compaug.slu.parameters import FACTORISED, Writer
 
 
-def language_of(names: Inventory) -> Language:
+def language_of(names: Inventory, slots: bool = True) -> Language:
     """Intents and slots in natural words."""
-    return Language(*([(name, in_words(name)) for name in names[kind]] for kind in ("intents", "slots")), one=True)
+    kinds = ("intents", "slots") if slots else ("intents",)
+    return Language(*([(name, in_words(name)) for name in names[kind]] for kind in kinds), one=True)
 
 
 def sentence_of(utterance: Utterance, mode: str) -> Sentence:
@@ -103,7 +104,8 @@ def write(
     )
     made: list[Utterance] = []
     refused: dict[str, list[str]] = {}
-    for number, text in enumerate(lora.written(tokenizer, model, prompts, decoding, seed)):
+    only = language_of(names, settings.mode != FACTORISED) if settings.strict else None
+    for number, text in enumerate(lora.written(tokenizer, model, prompts, decoding, seed, only)):
         try:
             made.append(read(text, language, f"written-{number}"))
         except Unreadable as error:
