@@ -165,10 +165,10 @@ class Language:
         _, closed, rest = text.partition(f" {CLOSE}")
         if not closed:
             return Follows(tuple(whole[len(text) :] for whole in self._markers(text) if whole.startswith(text)))
-        first, slot, words = False, False, 0  # words of the span, where one is open
+        span, slot, words = False, False, 0  # within a span, behind its bar; words of the span, or outside
         for token in rest.split():
             if token in (BEGIN, END):
-                first, slot, words = token == BEGIN, False, 0 if token == BEGIN else 1
+                span, slot, words = token == BEGIN, False, 0 if token == BEGIN else 1
             elif token == BAR:
                 slot = True
             else:
@@ -177,7 +177,7 @@ class Language:
             typed = rest[rest.rindex(f" {BAR}") + len(BAR) + 1 :]
             ends = (f" {_said(phrase)} {END}" for phrase in self.slot_phrase_of.values())
             return Follows(tuple(end[len(typed) :] for end in ends if end.startswith(typed)))
-        if first:
+        if span:
             return Follows(mark=BAR if words else "")
         return Follows(mark=BEGIN if self.slot_of else "", end=words > 0)
 

@@ -21,7 +21,7 @@ class Vocabulary:
     """What each token of a tokenizer adds to a text, by the part that it can play in augmented language."""
 
     def __init__(self, tokenizer) -> None:
-        self.tokenizer, self.eos = tokenizer, tokenizer.eos_token_id
+        self.eos = tokenizer.eos_token_id
         ((before, *_),) = tokenizer([INSIDE], add_special_tokens=False)["input_ids"]
         skip = len(tokenizer.decode([before]))
         texts = [text[skip:] for text in tokenizer.batch_decode([[before, at] for at in range(len(tokenizer))])]
