@@ -267,8 +267,8 @@ def composition_counts(rows: Sequence[Mapping], path: Path) -> None:
                 axes.plot(shares, range(len(some)), marker, label=words, **style)
         axes.set_yticks(range(len(some)), [row["composition"] for row in some])
         in_train = int(sum(row["train"] for row in some))
-        title = f"Compositions wanted, written and tested ({in_train} training texts have one of them)"
-        axes.set_title(title, loc="left", fontsize=9)
+        who = "1 training text has" if in_train == 1 else f"{in_train} training texts have"
+        axes.set_title(f"Compositions wanted, written and tested ({who} one of them)", loc="left", fontsize=9)
         axes.legend(frameon=False)
 
 
