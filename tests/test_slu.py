@@ -212,7 +212,9 @@ def test_the_real_corpora_have_the_published_counts(mirror):
 # ---------------------------------------------------------------- joint classifier
 
 
-JOINT = parameters.Joint(steps=240, batch_size=8, lr=0.01, lr_head=0.01, warmup=0.0, dropout=0.0, max_length=40)
+JOINT = parameters.Joint(
+    balanced=True, steps=240, batch_size=8, lr=0.01, lr_head=0.01, warmup=0.0, dropout=0.0, max_length=40
+)
 
 
 def test_a_word_is_tagged_at_its_first_sub_word(folders):
@@ -244,10 +246,31 @@ def test_the_joint_classifier_learns_32_utterances(folders, in_a_temporary_folde
     assert alone == (intents[3:4], tags[3:4])  # a batch changes nothing
 
 
+@pytest.mark.parametrize(("few", "many", "copies"), [(3, 0, 1), (3, 2, 1), (3, 8, 3), (3, 12, 4), (2, 1, 1)])
+def test_real_utterances_are_repeated_until_they_are_as_many_as_the_written_ones(few, many, copies):
+    real, made = utterances()[:few], utterances()[few : few + many]
+    rows = joint.balanced(real, made)
+    assert rows == real * copies + made and abs(few * copies - many) <= max(few / 2, few - many)
+
+
+def test_the_stage_balances_or_does_not(desk, folders, monkeypatch):
+    taken = []
+    train = joint.train
+    monkeypatch.setattr(joint, "train", lambda rows, *more: taken.append(len(rows)) or train(rows[:4], *more))
+    corpus.write(Path("few"), {"train": utterances()[:4], "test": utterances()[:3]}, NAMES)
+    corpus.write(Path(), {"more": utterances()[4:16]}, NAMES)
+    write_json(Path("few/corpus.json"), {"corpus": "toy", "share": 0.5, "seed": 1})
+    write_json(Path("more.json"), {"mode": "span", "validity": 100.0, "fresh": 100.0, "loss": 1.0, "requested": 12, "written": 12, "copied": 0, "duplicate": 0, "refused": {}})  # fmt: skip
+    words = "--params slu.yaml --seed 1 --corpus few --scale small --synthetic more.jsonl --out both.json"
+    for value in ("true", "false"):
+        train_slu.main([*words.split(), "--encoder", str(folders["encoder"]), "--set", f"joint.balanced={value}"])
+    assert taken == [24, 16]
+
+
 # ---------------------------------------------------------------- the writer
 
 WRITER = parameters.Writer(
-    mode="span", strict=False, masked=0.3, lora=8, epochs=1, batch_size=8, lr=0.01, warmup=0.0, max_length=100, each=2, temperature=1.0, top_p=0.9
+    mode="span", strict=False, masked=0.3, lora=8, steps=1, batch_size=8, lr=0.01, warmup=0.0, max_length=100, each=2, temperature=1.0, top_p=0.9
 )  # fmt: skip
 
 
@@ -294,7 +317,7 @@ def test_lora_begins_as_the_decoder_and_merges_into_it(folders):
 def test_the_writer_learns_to_write_what_can_be_read(folders, in_a_temporary_folder):
     """From a decoder that has seen the marks: LoRA cannot teach it tokens."""
     settings = WRITER.model_copy(
-        update={"epochs": 200, "lr": 0.01, "lora": 16, "each": 4, "mode": "words", "temperature": 0.3}
+        update={"steps": 800, "lr": 0.01, "lora": 16, "each": 4, "mode": "words", "temperature": 0.3}
     )
     rows, language = utterances(), writer.language_of(NAMES)
     tokenizer, model = load_decoder(folders["decoder"])
@@ -325,7 +348,7 @@ def desk(tmp_path, in_a_temporary_folder, monkeypatch) -> Path:
     ):
         (tmp_path / f"{part}.tsv").write_text(content)
     file = lambda part: {"url": None, "sha256": None, "mirror": f"{part}.tsv"}
-    small = {"epochs": 1, "batch_size": 8}
+    small = {"steps": 4, "batch_size": 8}
     asked = {"on_request": True, "corpus": "toy", "scale": "pretrained", "shares": [0.5, 1.0], "seeds": [1, 2]}
     values = {
         "experiment": asked | {"modes": ["none", "span", "factorised"]},

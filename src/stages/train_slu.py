@@ -40,7 +40,8 @@ def main(argv: list[str] | None = None) -> None:
     from compaug.slu import joint  # after the cheap checks: torch is slow to import
 
     with cost_of(args.out):
-        tokenizer, model, loss = joint.train(real + made, names, settings, args.encoder, args.seed)
+        all_of_them = joint.balanced(real, made) if settings.balanced else real + made
+        tokenizer, model, loss = joint.train(all_of_them, names, settings, args.encoder, args.seed)
         intents, tags = joint.predict(tokenizer, model, test, names, settings.max_length)
         facts = rounded(judged(test, intents, tags) | {"loss": loss})
         write_json(args.out, cell | facts | {"n_train": len(real), "n_synthetic": len(made), "n_test": len(test)})

@@ -201,9 +201,9 @@ def _write_utterances() -> None:
     utterances = {"reader": "snips", "files": {part: file(part) for part in PARTS}}
     pairs = {"reader": "cogs", "files": {part: file(f"pairs_{part}") for part in ("train", "test")}}
     steps = {"batch_size": 8, "lr": 0.01, "warmup": 0.0}
-    joint = steps | {"steps": 2, "max_length": 60, "lr_head": 0.01, "dropout": 0.0}
+    joint = steps | {"steps": 2, "balanced": True, "max_length": 60, "lr_head": 0.01, "dropout": 0.0}
     writer = steps | {
-        "epochs": 1,
+        "steps": 1,
         "max_length": 60,
         "mode": "span",
         "strict": True,

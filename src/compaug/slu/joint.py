@@ -5,7 +5,6 @@ The loss is the sum of both cross-entropies. A word is tagged at its first sub-w
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -103,7 +102,7 @@ def train(
         )
     training.seed_everything(sub_seed(seed, "joint"))
     model = JointClassifier(loaded, len(names["intents"]), len(tags_of(names)), settings.dropout)
-    epochs = math.ceil(settings.steps / math.ceil(len(utterances) / settings.batch_size))
+    epochs = settings.epochs(len(utterances))
     options = training.FitOptions(epochs, settings.batch_size, settings.lr, warmup=settings.warmup)
     identity = (settings, seed, file_digest(encoder), digest([repr(row) for row in utterances]))
     history = training.fit(
@@ -118,6 +117,12 @@ def train(
         lr_of=lambda parameter: settings.lr if parameter.startswith("backbone.") else settings.lr_head,
     )
     return tokenizer, model.eval().to(training.device()), history[-1]["train"]["loss"]
+
+
+def balanced(real: Sequence[Utterance], made: Sequence[Utterance]) -> list[Utterance]:
+    """Both, the real ones as often as makes them as many as those that were written, once at least. Hundreds of written utterances, whose
+    tags are half wrong, would else teach a classifier more than the few dozen that people have tagged."""
+    return [*real] * max(1, round(len(made) / len(real))) + [*made]
 
 
 @torch.inference_mode()

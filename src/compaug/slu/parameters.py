@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -22,11 +23,22 @@ class SluCorpus(Block):
     files: dict[Words, File]
 
 
-class Joint(Block):
-    """Two heads on an encoder; the last step counts, because few utterances leave none for validation."""
+class Training(Block):
+    """By steps: as many whatever is learned from, so that what is compared is the utterances. The last one counts, because few utterances
+    leave none for validation."""
 
-    steps: Positive  # as many with written utterances as without: what is compared is the utterances
+    steps: Positive
     batch_size: Positive
+
+    def epochs(self, rows: int) -> int:
+        """How many whole epochs over so many rows take the steps."""
+        return math.ceil(self.steps / math.ceil(rows / self.batch_size))
+
+
+class Joint(Training):
+    """Two heads on an encoder."""
+
+    balanced: bool
     lr: Rate
     lr_head: Rate
     warmup: Share
@@ -34,13 +46,11 @@ class Joint(Block):
     max_length: Length
 
 
-class Writer(Block):
+class Writer(Training):
     mode: Mode
     strict: bool
     masked: Share
     lora: Positive
-    epochs: Positive
-    batch_size: Positive
     lr: Rate
     warmup: Share
     max_length: Length
