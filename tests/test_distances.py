@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU
 from scipy.linalg import sqrtm
 
 from compaug.evaluation import distances
@@ -62,32 +63,35 @@ def test_pr_of_equal_sets_is_whole_and_of_disjoint_ones_nothing():
     rng = np.random.default_rng(0)
     centres = 50 * rng.normal(size=(6, 4))
     real = np.repeat(centres, 20, axis=0) + rng.normal(size=(120, 4))
-    assert distances.precision_recall(real, real[::-1]) == pytest.approx((100, 100))
+    assert distances.precision_recall((real, real[::-1])) == pytest.approx((100, 100))
     far = real + 1000
-    assert max(distances.precision_recall(real, far)) < 1
+    assert max(distances.precision_recall((real, far))) < 1
 
 
 def test_texts_of_half_of_the_kinds_are_precise_and_recall_half():
     rng = np.random.default_rng(1)
     real = np.repeat(50 * rng.normal(size=(4, 4)), 30, axis=0) + 0.1 * rng.normal(size=(120, 4))
     half = np.concatenate([real[:60], real[:60]])
-    precision, recall = distances.precision_recall(real, half)
+    precision, recall = distances.precision_recall((real, half))
     assert precision > 95 and 45 < recall < 55
-    back = distances.precision_recall(half, real)
+    back = distances.precision_recall((half, real))
     assert back == pytest.approx((recall, precision), abs=1.0)  # the sides change places
 
 
 def test_pr_wants_as_many_of_both_and_takes_few():
     with pytest.raises(ValueError, match="as many"):
-        distances.precision_recall(np.zeros((4, 2)), np.zeros((5, 2)))
+        distances.precision_recall((np.zeros((4, 2)), np.zeros((5, 2))))
     same = np.zeros((4, 2))  # one cluster alone
-    assert distances.precision_recall(same, same) == pytest.approx((100, 100))
+    assert distances.precision_recall((same, same)) == pytest.approx((100, 100))
 
 
 def test_bleu_is_of_each_text_against_all_real_ones():
     real = ["the sun is out today", "rain again"]
     assert distances.bleu(["the sun is out today"], real) == pytest.approx(100)
     assert distances.bleu(["the sun is out today", "x y z w"], real) == pytest.approx(50, abs=5)
+    judge = BLEU(effective_order=True, lowercase=True)
+    texts = ["The sun came out , and rain again", "rain", "today it is out"]
+    assert distances.bleu(texts, real) == pytest.approx(np.mean([judge.sentence_score(t, real).score for t in texts]))
 
 
 def test_the_labels_stand_before_the_text_in_what_fda_reads():

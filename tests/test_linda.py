@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from parameters import written
-from toys import LABELS, TASK, backbones, bart, examples, linda_params, synthesis
+from toys import LABELS, TASK, backbones, bart, examples, linda_params, llama, synthesis
 
 from compaug import classifiers, generators, training
 from compaug.classifiers import body
-from compaug.generators import interpolation, linda, linda_prefix, soft_labels
+from compaug.generators import bodies, interpolation, linda, linda_prefix, soft_labels
 from compaug.generators.interpolation import Interpolation, collate, mask_words, text_rows
-from compaug.pretrained import IGNORED, pad
+from compaug.pretrained import IGNORED, load_decoder, pad
 from compaug.records import (
     Example,
     InputError,
@@ -33,7 +33,8 @@ pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 
 ROWS = examples()
 TEXTS = [e.text for e in ROWS]
-NAMES = {"t5": "linda", "bart": "linda", "prefix": "linda_prefix"}
+NAMES = {"t5": "linda", "bart": "linda", "prefix": "linda_prefix", "reading": "linda_prefix"}
+MODULES = {"linda": linda, "linda_prefix": linda_prefix}
 every_body = pytest.mark.parametrize("kind", NAMES)
 
 
@@ -41,14 +42,35 @@ every_body = pytest.mark.parametrize("kind", NAMES)
 def folders(tmp_path_factory):
     made = backbones(tmp_path_factory.mktemp("backbones"))
     with_bart = made | {"seq2seq": bart(tmp_path_factory.mktemp("bart"), made["seq2seq"])}
-    return {"t5": made, "prefix": made, "bart": with_bart}
+    repeats = made | {"decoder": repeating(tmp_path_factory.mktemp("repeating") / "decoder", made["decoder"])}
+    return {"t5": made, "prefix": made, "reading": repeats, "bart": with_bart}
+
+
+def repeating(folder, decoder):
+    """The toys' decoder after it has read texts that stand there twice, as larger ones have in what they were trained on."""
+    tokenizer, model = load_decoder(decoder)
+    optimizer = torch.optim.AdamW(model.train().parameters(), lr=0.003)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        texts = [tokenizer(f" {TEXTS[at]}")["input_ids"] for at in rng.integers(len(TEXTS), size=16)]
+        rows = [[0, *ids, 0, *ids, 0] for ids in texts]
+        ids, mask = pad(rows, 0)
+        model(ids, labels=ids.masked_fill(mask == 0, IGNORED)).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def params_of(kind, **changes):
+    return linda_params(**({"reads": "decoder"} if kind == "reading" else {}) | changes)
 
 
 def model_of(kind, folders, **changes) -> Interpolation:
-    params = linda_params(**changes)
-    module = linda_prefix if kind == "prefix" else linda
+    params = params_of(kind, **changes)
     torch.manual_seed(0)
-    return Interpolation(module.body_of(folders[kind], params.told()), params).eval()
+    return Interpolation(MODULES[NAMES[kind]].body_of(folders[kind], params.told()), params).eval()
 
 
 def batch_of(model, texts):
@@ -141,9 +163,9 @@ def test_a_word_of_several_tokens_has_one_number(kind, folders):
         word for word in words if word >= 0
     )
     assert len(set(words) - {-1}) == 4
-    assert -1 in words  # its end
+    assert (-1 in words) == (kind != "reading")  # its end; a decoder that reads has marks of its own around a text
     cut = reads.sources([" ".join(TEXTS)], 9)[0]
-    assert len(cut[0]) == 9 and cut[1][-1] == -1
+    assert len(cut[0]) == 9 and (cut[1][-1] == -1) == (kind != "reading")
 
 
 # ---------------------------------------------------------------- decoding
@@ -185,16 +207,35 @@ def test_a_text_depends_neither_on_its_batch_nor_on_which_of_the_two_comes_first
 @every_body
 def test_it_learns_a_few_texts_by_heart_and_alpha_says_which_is_written(kind, folders, tmp_path):
     rows = [Example(f"r{at}", text, (at,)) for at, text in enumerate(TEXTS[:8:2])]
-    params = linda_params(epochs=250, lr=0.01, p_mask=0.0, mid_dim=64, batch_size=4)
+    params = params_of(kind, epochs=250, lr=0.01, p_mask=0.0, mid_dim=64, batch_size=4)
     module = generators.load(NAMES[kind])
     module.train(rows, TASK, params, folders[kind], tmp_path / "m", 13)
     history = read_json(tmp_path / "m" / "history.json")["epochs"]
     assert history[-1]["train"]["nll"] < 0.5 * history[0]["train"]["nll"]
-    model = (linda_prefix if kind == "prefix" else linda).opened(tmp_path / "m", params, folders[kind])
+    model = MODULES[NAMES[kind]].opened(tmp_path / "m", params, folders[kind])
     texts = [row.text for row in rows]
     for alpha, expected in ((1.0, texts), (0.0, texts[1:] + texts[:1])):
         made = interpolation.write_between(model, texts, texts[1:] + texts[:1], [alpha] * 4, synthesis(), 1)
         assert made == expected
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_what_a_decoder_reads_at_alpha_1_is_the_text_between_two_ends(family, folders, tmp_path):
+    folder = folders["reading"]["decoder"]
+    tokenizer, decoder = load_decoder(llama(tmp_path / "llama", folder) if family == "llama" else folder)
+    body = bodies.ReadingBody(tokenizer, decoder, 40)
+    model = Interpolation(body, params_of("reading", sigma=0.011)).eval()
+    texts, others, end = TEXTS[:3], TEXTS[5:8], tokenizer.eos_token_id
+    mixed, mask = model.between(body.sources(texts, 40), body.sources(others, 40), [1.0] * 3)
+    targets = body.targets(texts, 40)
+    labels, _ = pad(targets, IGNORED)
+    with torch.no_grad():
+        made = body.nll(mixed, mask, labels)
+        for row, target in enumerate(targets):
+            ids = torch.tensor([[end, *target[:-1], end, end, *target]])
+            losses = torch.nn.functional.cross_entropy(decoder(ids).logits[0, :-1], ids[0, 1:], reduction="none")
+            torch.testing.assert_close(made[row, : len(target)], losses[-len(target) :], rtol=1e-4, atol=1e-4)
+            assert not made[row, len(target) :].any()
 
 
 # ---------------------------------------------------------------- the generator
@@ -209,7 +250,7 @@ def trained(folders, tmp_path_factory):
         key = (kind, *sorted(changes.items()))
         if key not in made:
             made[key] = tmp_path_factory.mktemp(kind) / "m"
-            params = linda_params(epochs=1, validation=0.2, **changes)
+            params = params_of(kind, epochs=1, validation=0.2, **changes)
             generators.load(NAMES[kind]).train(ROWS, TASK, params, folders[kind], made[key], 13)
         return made[key]
 
@@ -289,7 +330,7 @@ def test_three_texts_are_written_between_two_and_then_between_that_and_the_third
 
 @every_body
 def test_training_twice_writes_the_same_bytes_also_after_a_kill(kind, folders, tmp_path, monkeypatch):
-    train, params = generators.load(NAMES[kind]).train, linda_params(epochs=3, validation=0.1)
+    train, params = generators.load(NAMES[kind]).train, params_of(kind, epochs=3, validation=0.1)
     train(ROWS, TASK, params, folders[kind], tmp_path / "straight", 13)
     save = training._Progress.save
 
@@ -386,7 +427,7 @@ def test_a_model_of_other_labels_or_sizes_is_refused(kind, trained, folders):
         module.generate(trained(kind), [(0,)], other, synthesis(), folders[kind], 1)
     if kind == "prefix":
         with pytest.raises(InputError, match="give those that it was trained with"):
-            linda_prefix.opened(trained(kind), linda_params(mid_dim=8), folders[kind])
+            linda_prefix.opened(trained(kind), params_of(kind, mid_dim=8), folders[kind])
 
 
 def test_one_text_alone_is_refused_before_anything_is_written(folders, tmp_path):
@@ -395,7 +436,7 @@ def test_one_text_alone_is_refused_before_anything_is_written(folders, tmp_path)
     assert not (tmp_path / "m").exists()
 
 
-@pytest.mark.parametrize("kind", ["bart", "prefix"])
+@pytest.mark.parametrize("kind", ["bart", "prefix", "reading"])
 def test_a_text_longer_than_the_decoder_has_room_for_is_refused(kind, trained, folders):
     with pytest.raises(
         InputError, match=r"synthesis\.max_length: 4000 tokens exceed the \d+ that the decoder has room for"
@@ -403,10 +444,12 @@ def test_a_text_longer_than_the_decoder_has_room_for_is_refused(kind, trained, f
         drafts_of(kind, trained(kind), folders, REQUESTS, max_length=4000)
 
 
-@pytest.mark.parametrize("kind", ["bart", "prefix"])
+@pytest.mark.parametrize("kind", ["bart", "prefix", "reading"])
 def test_training_on_texts_longer_than_the_decoder_has_room_for_is_refused(kind, folders, tmp_path):
     with pytest.raises(InputError, match=rf"generators\.{NAMES[kind]}\.max_length: 500 tokens exceed the \d+"):
-        generators.load(NAMES[kind]).train(ROWS, TASK, linda_params(max_length=500), folders[kind], tmp_path / "m", 13)
+        generators.load(NAMES[kind]).train(
+            ROWS, TASK, params_of(kind, max_length=500), folders[kind], tmp_path / "m", 13
+        )
 
 
 def test_words_cannot_be_masked_without_a_token_for_them(folders):

@@ -60,11 +60,7 @@ def test_keys_and_values_of_real_tokens_as_prefix_equal_reading_the_tokens(decod
     ids = torch.tensor([tokenizer(" the sun is out and my hands shake")["input_ids"]])
     with torch.no_grad():
         whole = model(ids, use_cache=True)
-        head = [
-            torch.stack([layer.keys, layer.values])
-            for layer in model(ids[:, :4], use_cache=True).past_key_values.layers
-        ]
-        rows = torch.stack(head).permute(2, 4, 0, 1, 3, 5).flatten(2)  # [B, P, Shape.row]
+        rows = decoders.rows_of(model(ids[:, :4], use_cache=True).past_key_values)
         rest = model(ids[:, 4:], past_key_values=decoders.prefix_cache(rows, model)).logits
     torch.testing.assert_close(rest, whole.logits[:, 4:])
 

@@ -83,7 +83,7 @@ def world(tmp_path):
         "alphas": {"0.5": {"copies": 0.125, "perplexity": None}},
     }
     write_json(tmp_path / "interpolation" / "diagnostic-ld_vae-13.json", between)
-    distances = {of: {"support": {"fd": 0.5, "bleu": None, "n": 3}} for of in ("raw", "kept")}
+    distances = {of: {"fd": 0.5, "bleu": None, "n": 3} for of in ("support", "train")}
     write_json(tmp_path / "distances" / "diagnostic-ld_vae-13.json", distances)
     return tmp_path
 
@@ -148,9 +148,7 @@ def test_facts_of_a_cell_stand_under_any_decoding(world):
     }
     more = {"judged_oracle_acc": 50, "reader_acc": 60, "reader_n": 5, "silhouette_latent": 0.5}
     more |= {"between_spearman_precision_a": 1, "between_pair_precision": 0.25, "between_copies_0.5": 0.125}
-    more |= {
-        f"distance_{of}_support_{name}": value for of in ("raw", "kept") for name, value in (("fd", 0.5), ("n", 3))
-    }
+    more |= {f"distance_{of}_{name}": value for of in ("support", "train") for name, value in (("fd", 0.5), ("n", 3))}
     assert whole == plain | more
     # what was measured of all kept texts does not hold for the first two of them
     assert metrics(world, **(where | {"selection": "top_k+texts=2"}), seed=13) == {"n_train": 100, "n_aug": 2}

@@ -636,7 +636,7 @@ def test_a_measure_is_ranked_against_accuracy_seed_by_seed(tmp_path):
     for rank, name in enumerate(names):
         rows += lines("acc", (rank, rank, rank), name, **at)
         facts = {"decoding": "any", **at}
-        rows += lines("distance_kept_support_fd", (-rank, -rank, rank), name, **facts)  # wrong in one seed of three
+        rows += lines("distance_support_fd", (-rank, -rank, rank), name, **facts)  # wrong in one seed of three
         rows += lines("quality_perplexity", (7.0, 7.0, 7.0), name, **facts)  # says nothing
         if name != "oversample":
             rows += lines("fidelity_kept", (rank, rank, rank), name, **facts)

@@ -48,6 +48,12 @@ def prefix_cache(prefix: Tensor, model: PreTrainedModel) -> DynamicCache:
     return DynamicCache((keys, values) for keys, values in keys_values)  # each [B, heads, P, head]
 
 
+def rows_of(cache: DynamicCache) -> Tensor:
+    """The prefix [B, P, Shape.row] whose `prefix_cache` has these keys and values: what a decoder has read, as a prefix."""
+    keys_values = torch.stack([torch.stack([layer.keys, layer.values]) for layer in cache.layers])
+    return keys_values.permute(2, 4, 0, 1, 3, 5).flatten(2)  # from [layers, 2, B, heads, P, head]
+
+
 def positions(mask: Tensor) -> Tensor:
     """Position ids that count the unmasked positions only.  # [B, T]"""
     return (mask.cumsum(dim=1) - 1).clamp(min=0)

@@ -224,14 +224,11 @@ class Interpolation(TypedDict):
     alphas: dict[str, dict[str, Number | None]]
 
 
-DistancesTo = dict[str, dict[str, Number | None]]  # {"support" | "train": {measure: value}}
-
-
 class Distances(TypedDict):
-    """reports/distances/<name>.json"""
+    """reports/distances/<name>.json: {measure: value} of the kept texts to real ones"""
 
-    raw: DistancesTo
-    kept: DistancesTo
+    support: dict[str, Number | None]
+    train: dict[str, Number | None]
 
 
 class RatedItem(TypedDict):

@@ -314,8 +314,7 @@ def _add_interpolation(steps: Steps, cell: Cell) -> None:
 def _add_distances(steps: Steps, cell: Cell) -> None:
     kept = _add_texts(steps, cell)
     _add_backbones(steps, cell, "encoder")
-    files = {"selected": kept, "synthetic": f"data/synthetic/{cell.synthetic_name}.jsonl"}
-    steps["distances"][cell.selected_name] = _common(cell) | {"generator": cell.generator} | files
+    steps["distances"][cell.selected_name] = _common(cell) | {"generator": cell.generator, "selected": kept}
 
 
 _MEASURE = {

@@ -298,7 +298,7 @@ def _interpolated(measured: Mapping) -> dict[str, float]:
 
 
 def _distances(measured: Mapping) -> dict[str, float]:
-    """{"distance_kept_support_fd": ...}: of all texts and of the kept ones, to the support texts and to those of D_train."""
+    """{"distance_support_fd": ...}: of the kept texts, to the support texts and to those of D_train."""
     return _flat("distance", measured)
 
 

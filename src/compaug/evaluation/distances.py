@@ -1,7 +1,7 @@
 """How far written texts are from real ones, without training a classifier (spec slu, section 6): FD, PR, BLEU; FDa and PRa with the labels.
 
 Features are mean states of a frozen encoder; the suffix `a` (augmented language) reads `(( labels )) text` in the place of the text. Both
-sets always have the same number of texts, because all of these depend on it; where more were written, the mean over several draws counts.
+sets always have the same number of texts, because all of these depend on it; where there are more, several draws count.
 Never with test texts: a measure that has seen them could not choose a generator.
 """
 
@@ -18,7 +18,8 @@ from compaug.augmented_language import Language, Sentence
 from compaug.records import Example, Labels, sub_seed
 
 SAMPLE = 500  # texts of each side, at most
-REPEATS = 10  # draws of the larger side; clusterings of PR
+DRAWS = 3  # of them, where there are more
+REPEATS = 10  # clusterings of PR, of the draws in turn
 CLUSTERS, RESTARTS = 20, 10
 ANGLES = 1001
 TILT = 8.0  # F_8 weighs recall, F_1/8 precision
@@ -54,24 +55,27 @@ def f_beta(alpha: np.ndarray, beta: np.ndarray, weight: float) -> float:
     return float(scores.max())
 
 
-def precision_recall(real: np.ndarray, made: np.ndarray, seed: int = 0) -> tuple[float, float]:
-    """(F_1/8, F_8) in percent: precision and recall of the made features against the real ones, over clusters of both.  # [n, d] each
+def precision_recall(*draws: tuple[np.ndarray, np.ndarray]) -> tuple[float, float]:
+    """(F_1/8, F_8) in percent: precision and recall of made features against real ones, over clusters of both. A draw is (real, made).  # [n, d] each
 
-    Curves are means over `REPEATS` clusterings; fewer than 5 texts a cluster make fewer clusters. ValueError for sets of different size,
-    which the measure cannot compare.
+    Curves are means over `REPEATS` clusterings, of the draws in turn; fewer than 5 texts a cluster make fewer clusters. ValueError for
+    sets of different size, which the measure cannot compare.
     """
     from sklearn.cluster import MiniBatchKMeans
 
-    if len(real) != len(made):
-        raise ValueError(f"{len(real)} real and {len(made)} written texts; the measure needs as many of both")
-    both = np.concatenate([real, made]).astype(np.float64)
-    clusters = min(CLUSTERS, max(2, len(real) // 5), len(np.unique(both, axis=0)))
+    pools, kinds = [], []
+    for real, made in draws:
+        if len(real) != len(made):
+            raise ValueError(f"{len(real)} real and {len(made)} written texts; the measure needs as many of both")
+        pools.append(np.concatenate([real, made]).astype(np.float64))
+        kinds.append(min(CLUSTERS, max(2, len(real) // 5), len(np.unique(pools[-1], axis=0))))
     curves = []
     with threadpool_limits(1, user_api="openmp"):  # threads add up their parts in any order: not the same digits twice
         for number in range(REPEATS):
-            state = sub_seed(seed, "precision and recall", number)
+            both, clusters = (of[number % len(draws)] for of in (pools, kinds))
+            state = sub_seed(0, "precision and recall", number)
             found = MiniBatchKMeans(clusters, n_init=RESTARTS, random_state=state, batch_size=1024).fit_predict(both)
-            sides = [np.bincount(side, minlength=clusters) / len(real) for side in np.split(found, 2)]
+            sides = [2 * np.bincount(side, minlength=clusters) / len(both) for side in np.split(found, 2)]
             curves.append(precision_recall_curve(*sides))
     alpha, beta = np.mean(curves, axis=0)
     return 100 * f_beta(alpha, beta, 1 / TILT), 100 * f_beta(alpha, beta, TILT)
@@ -81,8 +85,9 @@ def bleu(texts: Sequence[str], real: Sequence[str]) -> float:
     """Mean sentence BLEU-4 of the texts, each against all real ones, 0 to 100: how much they are made of what real ones say."""
     from sacrebleu.metrics import BLEU
 
-    judge = BLEU(effective_order=True, lowercase=True)
-    return float(np.mean([judge.sentence_score(text, list(real)).score for text in texts]))
+    # of a corpus of one sentence; the real texts are read once, where `sentence_score` reads them again for each
+    judge = BLEU(effective_order=True, lowercase=True, references=[[text] for text in real])
+    return float(np.mean([judge.corpus_score([text], None).score for text in texts]))
 
 
 def augmented(examples: Sequence[Example], labels: Labels) -> list[str]:
@@ -116,24 +121,25 @@ def measure(
     names = ("fd", "fd_unit", "precision", "recall", "fda", "fda_unit", "precision_a", "recall_a", "bleu")
     if n < MIN_TEXTS:
         return {"n": n} | dict.fromkeys(names)
+    numbers = range(DRAWS if max(len(real), len(made)) > n else 1)
+    draws = [[[rows[at] for at in _draw(len(rows), n, number)] for rows in (real, made)] for number in numbers]
     found: dict[str, float] = {}
     for suffix, texts_of in (
         ("", lambda rows: [row.text for row in rows]),
         ("a", lambda rows: augmented(rows, labels)),
     ):
-        sides = [read(texts_of(rows)) for rows in (real, made)]
-        units = [side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-12) for side in sides]
+        texts = [[texts_of(side) for side in draw] for draw in draws]
+        every = list(dict.fromkeys(text for draw in texts for side in draw for text in side))  # each is read once
+        states = dict(zip(every, read(every), strict=True))
+        raw = [[np.stack([states[text] for text in side]) for side in draw] for draw in texts]
+        unit = [[side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-12) for side in d] for d in raw]
         behind = f"_{suffix}" if suffix else ""
-        drawn: list[dict[str, float]] = []
-        for number in range(REPEATS if max(len(real), len(made)) > n else 1):
-            rows = [_draw(len(side), n, number) for side in sides]
-            raw, unit = ([side[of] for side, of in zip(kind, rows, strict=True)] for kind in (sides, units))
-            precision, recall = precision_recall(*raw, seed=number)
-            of_draw = {f"fd{suffix}": frechet(*raw), f"fd{suffix}_unit": frechet(*unit)}
-            drawn.append(of_draw | {f"precision{behind}": precision, f"recall{behind}": recall})
-        found |= {name: float(np.mean([one[name] for one in drawn])) for name in drawn[0]}
-    texts = [made[row].text for row in _draw(len(made), n, 0)]
-    found["bleu"] = bleu(texts, [real[row].text for row in _draw(len(real), n, 0)])
+        found[f"fd{suffix}"], found[f"fd{suffix}_unit"] = (
+            float(np.mean([frechet(*d) for d in of])) for of in (raw, unit)
+        )
+        found[f"precision{behind}"], found[f"recall{behind}"] = precision_recall(*raw)
+    real_texts, made_texts = ([row.text for row in side] for side in draws[0])
+    found["bleu"] = bleu(made_texts, real_texts)
     return {"n": n} | {name: found[name] for name in names}
 
 

@@ -37,8 +37,8 @@ Facts about a cell (decoding any):
     between_<measure>_<alpha>: of texts that LINDA writes between two held-out texts with this weight of the first; between_pair_<measure>: of
     the two texts against each other; between_spearman_<measure>: rank correlation with alpha (evaluation/interpolation.py has the measures)
 
-    distance_<raw|kept>_<support|train>_<measure>: of all texts or the kept ones to the support texts or those of D_train: fd, fd_unit, precision,
-    recall, with the labels fda, fda_unit, precision_a, recall_a; bleu; n, texts of each side (evaluation/distances.py)
+    distance_<support|train>_<measure>: of the kept texts to the support texts or those of D_train: fd, fd_unit, precision, recall, with the
+    labels fda, fda_unit, precision_a, recall_a; bleu; n, texts of each side (evaluation/distances.py)
 
 Values have at most four decimals; lines are sorted; the same inputs give the same bytes. `gains` documents reports/gains.csv.
 

@@ -173,7 +173,7 @@ def quality(out: str) -> Step:
 
 
 def distances(out: str) -> Step:
-    argv = f"--split {SPLIT} --synthetic {SPLIT}/synthetic.jsonl --selected {SPLIT}/synthetic.jsonl --encoder {BACKBONES}/encoder"
+    argv = f"--split {SPLIT} --selected {SPLIT}/synthetic.jsonl --encoder {BACKBONES}/encoder"
     return _step("distances", out, argv)
 
 

@@ -1,4 +1,5 @@
-"""LINDA between a frozen encoder and a frozen decoder: the mixed states become the decoder's prefix (spec/linda.md; the body is ours)."""
+"""LINDA before a frozen decoder: a frozen encoder reads both texts and their mixed states become the decoder's prefix, or the decoder reads the
+mixed text itself (spec/linda.md; both bodies are ours)."""
 
 from __future__ import annotations
 
@@ -10,19 +11,22 @@ from compaug.generators import interpolation, linda
 from compaug.generators.linda import account, feasible  # noqa: F401 - of the contract
 
 ROLES = ("encoder", "decoder")
+READER = "decoder"  # of `reads`
 
 
 def body_of(backbones: Mapping[str, Path], params: Mapping):
-    """Encoder and decoder of these folders with a new network between them."""
-    from compaug.generators.bodies import PrefixBody
+    """The decoder of these folders with what is new before it."""
+    from compaug.generators import bodies
     from compaug.pretrained import load_decoder, load_encoder
 
-    encoder, decoder = load_encoder(backbones["encoder"]), load_decoder(backbones["decoder"])
-    return PrefixBody(*encoder, *decoder, params["mid_dim"], params["max_length"])
+    decoder = load_decoder(backbones["decoder"])
+    if params.get("reads") == READER:
+        return bodies.ReadingBody(*decoder, params["max_length"])
+    return bodies.PrefixBody(*load_encoder(backbones["encoder"]), *decoder, params["mid_dim"], params["max_length"])
 
 
 def opened(model_dir: Path, params, backbones: Mapping[str, Path]) -> interpolation.Interpolation:
-    """The trained network between its two frozen models."""
+    """What was trained, before its frozen decoder."""
     return interpolation.load(model_dir, params, body_of, backbones)
 
 

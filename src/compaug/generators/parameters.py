@@ -141,9 +141,10 @@ class Linda(TrainedGenerator):
 
 
 class LindaPrefix(Linda):
-    """The body of ours: a network of this width between a frozen encoder and a frozen decoder."""
+    """The bodies of ours: a network of this width between a frozen encoder and a frozen decoder, or a frozen decoder that reads by itself."""
 
     mid_dim: Positive
+    reads: Annotated[Literal["encoder", "decoder"] | None, LATER] = None  # None: encoder
 
 
 class LanguageModel(Block):

@@ -35,7 +35,7 @@ DISTANCES = {
 }
 REAL = {"support": "support texts", "train": "D_train"}
 MEASURES = {
-    f"{words}, to {texts}": (f"distance_kept_{real}_{name}", better)
+    f"{words}, to {texts}": (f"distance_{real}_{name}", better)
     for real, texts in REAL.items()
     for words, (name, better) in DISTANCES.items()
 } | {
