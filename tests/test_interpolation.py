@@ -122,6 +122,14 @@ def test_on_held_out_pairs_it_goes_from_the_second_text_to_the_first_as_alpha_gr
     assert at["1"]["prefers_a"] > 0.95 and at["0"]["prefers_a"] < 0.05 and at["0.5"]["mass"] < 0.2
 
 
+def test_a_text_without_a_word_has_no_perplexity_and_stops_nothing(model_of, folders, monkeypatch):
+    write = interpolation.interpolation.write_between
+    monkeypatch.setattr(interpolation, "ALPHAS", (0, 1))
+    monkeypatch.setattr(interpolation.interpolation, "write_between", lambda *of: ["", *write(*of)[1:]])
+    found = interpolation.behaviour("linda", model_of("linda"), TASK, synthesis(max_length=16), folders, 3)
+    assert all(found["alphas"][at]["perplexity"] > 0 for at in ("0", "1"))
+
+
 def test_the_stage_writes_numbers_for_every_alpha_and_no_text(model_of, folders, tmp_path):
     (tmp_path / "split").mkdir()
     LABELS.write(tmp_path / "split" / "labels.json")

@@ -52,7 +52,8 @@ def behaviour(generator: str, model_dir: Path, task, synthesis, backbones: Mappi
     measured = {}
     for alpha in ALPHAS:
         made = interpolation.write_between(model, a, b, [alpha] * len(a), synthesis, sub_seed(seed, "between"))
-        fluency = perplexity([""] * len(made), [text for text in made if text], backbones["decoder"])
+        fluent = [text for text in made if text]
+        fluency = perplexity([""] * len(fluent), fluent, backbones["decoder"])
         found = measures(made, a, b, known, similarity) | {"perplexity": fluency}
         measured[f"{alpha:g}"] = found | preferences(model, a, b, alpha)
     between = {"precision": mean(precision(x, y) for x, y in zip(a, b, strict=True)), "similarity": similarity(a, b)}
