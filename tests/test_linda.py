@@ -50,10 +50,11 @@ def repeating(folder, decoder):
     """The toys' decoder after it has read texts that stand there twice, as larger ones have in what they were trained on."""
     tokenizer, model = load_decoder(decoder)
     optimizer = torch.optim.AdamW(model.train().parameters(), lr=0.003)
+    before, behind = (tokenizer(words)["input_ids"] for words in (bodies.ASKED, bodies.AGAIN))
     rng = np.random.default_rng(0)
     for _ in range(200):
         texts = [tokenizer(f" {TEXTS[at]}")["input_ids"] for at in rng.integers(len(TEXTS), size=16)]
-        rows = [[0, *ids, 0, *ids, 0] for ids in texts]
+        rows = [[*before, *ids, *behind, *ids, 0] for ids in texts]
         ids, mask = pad(rows, 0)
         model(ids, labels=ids.masked_fill(mask == 0, IGNORED)).loss.backward()
         optimizer.step()
@@ -220,19 +221,20 @@ def test_it_learns_a_few_texts_by_heart_and_alpha_says_which_is_written(kind, fo
 
 
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
-def test_what_a_decoder_reads_at_alpha_1_is_the_text_between_two_ends(family, folders, tmp_path):
+def test_what_a_decoder_reads_at_alpha_1_is_the_text_and_that_it_is_to_repeat_it(family, folders, tmp_path):
     folder = folders["reading"]["decoder"]
     tokenizer, decoder = load_decoder(llama(tmp_path / "llama", folder) if family == "llama" else folder)
     body = bodies.ReadingBody(tokenizer, decoder, 40)
     model = Interpolation(body, params_of("reading", sigma=0.011)).eval()
-    texts, others, end = TEXTS[:3], TEXTS[5:8], tokenizer.eos_token_id
+    texts, others = TEXTS[:3], TEXTS[5:8]
+    before, behind = (tokenizer(words, add_special_tokens=False)["input_ids"] for words in (bodies.ASKED, bodies.AGAIN))
     mixed, mask = model.between(body.sources(texts, 40), body.sources(others, 40), [1.0] * 3)
     targets = body.targets(texts, 40)
     labels, _ = pad(targets, IGNORED)
     with torch.no_grad():
         made = body.nll(mixed, mask, labels)
         for row, target in enumerate(targets):
-            ids = torch.tensor([[end, *target[:-1], end, end, *target]])
+            ids = torch.tensor([[*before, *target[:-1], *behind, *target]])
             losses = torch.nn.functional.cross_entropy(decoder(ids).logits[0, :-1], ids[0, 1:], reduction="none")
             torch.testing.assert_close(made[row, : len(target)], losses[-len(target) :], rtol=1e-4, atol=1e-4)
             assert not made[row, len(target) :].any()
