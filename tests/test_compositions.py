@@ -252,17 +252,20 @@ def test_on_the_semeval_support_set_lists_parse_and_follow_its_frequencies(mirro
     decoder.mkdir()
     texts = [example.text for example in by_split["train"][:2000]]
     prepare("decoder", Backbone(kind="tiny", lr=0.005, **values), texts, decoder, 0, tmp_path / "work")
-    _, side_car = sample_label_sets(
-        options(lr=0.003, epochs=120),
-        Listing(benchmark.label_prompt, benchmark.label_separator),
-        corpus.labels,
-        **{split: [example.labels for example in examples] for split, examples in by_split.items()},
-        decoder=decoder,
-        seed=1,
-        work_dir=tmp_path / "work",
-    )
-    assert side_car["rejection_rate"] <= 0.05
-    assert side_car["spearman"] > 0.5
+    of_seeds = [
+        sample_label_sets(
+            options(lr=0.003, epochs=120),
+            Listing(benchmark.label_prompt, benchmark.label_separator),
+            corpus.labels,
+            **{split: [example.labels for example in examples] for split, examples in by_split.items()},
+            decoder=decoder,
+            seed=seed,
+            work_dir=tmp_path / "work",
+        )[1]
+        for seed in (1, 2, 3)
+    ]
+    assert max(one["rejection_rate"] for one in of_seeds) <= 0.05
+    assert sorted(one["spearman"] for one in of_seeds)[1] > 0.5  # with 50 support texts one seed in five is below
 
 
 # ---------------------------------------------------------------- the stage
