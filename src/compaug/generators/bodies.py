@@ -89,7 +89,7 @@ class EncoderDecoder(nn.Module):
         return decoders.Seq2SeqStep(self.model, mixed, mask), [self.model.config.decoder_start_token_id]
 
 
-class Behind(nn.Module):
+class DecoderBody(nn.Module):
     """A frozen decoder that writes behind what `prefix(mixed, mask)` makes of mixed states, its rows [B, P, decoders.Shape.row] and their
     mask [B, P], and the token `start`."""
 
@@ -123,7 +123,7 @@ class Behind(nn.Module):
         return decoders.Step(model, decoders.prefix_cache(rows, model), mask), [self.start]
 
 
-class PrefixBody(Behind):
+class PrefixBody(DecoderBody):
     """A frozen encoder, a frozen decoder, and a position-wise network between them: prefix row j = W2 tanh(W1 h~_j + p_j + b) + c.
 
     W1 stands before the mixing, which is the same for a mean of states and gives norm penalty and noise something that is trained:
@@ -160,7 +160,7 @@ class PrefixBody(Behind):
         return self.outer(torch.tanh(mixed + self.places.weight[: mixed.shape[1]])), mask
 
 
-class ReadingBody(Behind):
+class ReadingBody(DecoderBody):
     """A frozen decoder that reads the mixed text itself, where it is asked to repeat one: its tokens are h = A e of embeddings e. A, which
     begins as the identity, and the embeddings of the words around the text are all that is trained.
 

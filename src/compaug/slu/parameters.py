@@ -38,7 +38,7 @@ class Training(Block):
 class Joint(Training):
     """Two heads on an encoder."""
 
-    balanced: bool
+    balanced: bool  # real utterances as often as makes them as many as the written ones
     lr: Rate
     lr_head: Rate
     warmup: Share
