@@ -18,7 +18,7 @@ from toys import LABELS, PHRASES, pretrain
 from compaug import training
 from compaug.augmented_language import Unreadable, spans_of
 from compaug.generators import lora
-from compaug.pretrained import IGNORED, load_decoder, load_encoder
+from compaug.pretrained import IGNORED, LanguageModelLoss, load_decoder, load_encoder
 from compaug.records import Example, InputError, write_json
 from compaug.reports import contents
 from compaug.slu import cells, corpus, joint, measures, parameters, writer
@@ -312,6 +312,23 @@ def test_lora_begins_as_the_decoder_and_merges_into_it(folders):
     before = model(input_ids=ids).logits
     assert (before - plain(ids).logits).abs().max() > 0.01
     torch.testing.assert_close(model.merge_and_unload()(ids).logits, before, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ("gpt2", "llama"))
+def test_the_loss_of_the_labelled_tokens_is_that_of_all_logits(folders, llama, kind):
+    tokenizer, loaded = load_decoder({"gpt2": folders["decoder"], "llama": llama}[kind])
+    model = lora.with_lora(loaded, 4).eval()
+    sentences = [writer.language_of(NAMES).write(writer.sentence_of(row, "span")) for row in utterances()[:5]]
+    rows = [{"sentence": s, "target": [*tokenizer(s)["input_ids"], tokenizer.eos_token_id]} for s in sentences]
+    batch = writer.collate(rows, tokenizer, WRITER)
+    found = []
+    for loss in (lora.TargetLoss(model), LanguageModelLoss(model)):
+        value = loss(**batch)["loss"]
+        value.backward()
+        gradients = [p.grad.clone() for p in model.parameters() if p.requires_grad]
+        model.zero_grad()
+        found.append([value, *gradients])
+    torch.testing.assert_close(found[0], found[1])
 
 
 def test_the_writer_learns_to_write_what_can_be_read(folders, in_a_temporary_folder):

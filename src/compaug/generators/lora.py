@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import DynamicCache
 from transformers.pytorch_utils import Conv1D
@@ -38,6 +39,22 @@ def with_lora(decoder: nn.Module, rank: int) -> nn.Module:
         action="ignore", category=FutureWarning
     ):  # peft asks transformers by a name that it has changed
         return get_peft_model(decoder, config)
+
+
+class TargetLoss(nn.Module):
+    """The mean cross-entropy of the labelled next tokens, as `training.fit` wants it. Only their logits are computed: those of what is shown and of
+    padding, each as many numbers as the vocabulary has tokens, would be a third of the time of a step."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, labels: Tensor, **inputs: Tensor) -> dict[str, Tensor]:
+        """`labels` [B, T] are the ids themselves, IGNORED where nothing is to be learned; the shift happens here."""
+        decoder, labels = self.model.get_base_model(), labels[:, 1:]
+        states, known = decoder.base_model(**inputs).last_hidden_state[:, :-1], labels != IGNORED
+        logits = decoder.get_output_embeddings()(states[known]).float()  # [n, V]
+        return {"loss": F.cross_entropy(logits, labels[known])}
 
 
 def target_rows(

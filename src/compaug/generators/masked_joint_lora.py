@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 
 from compaug import decoders
 from compaug.generators import lora, masked_joint
-from compaug.pretrained import LanguageModelLoss, load_decoder, load_tensors
+from compaug.pretrained import load_decoder, load_tensors
 from compaug.records import Draft, Example, InputError, atomic_dir, digest, file_digest, sub_seed
 from compaug.training import device, fit_and_validate, seed_everything
 
@@ -36,7 +36,7 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
     )
     batch = partial(lora.collate, tokenizer=tokenizer, show=show, max_length=longest)
     data = (task, file_digest(backbones["decoder"]), digest(examples))
-    history = fit_and_validate("masked_joint_lora", LanguageModelLoss(model), rows, batch, params, out_dir, seed, *data)
+    history = fit_and_validate("masked_joint_lora", lora.TargetLoss(model), rows, batch, params, out_dir, seed, *data)
     if not PartialState().is_main_process:
         return
     with atomic_dir(out_dir) as folder:

@@ -20,7 +20,7 @@ from compaug import training
 from compaug.augmented_language import Language, Sentence, Unreadable, in_words, spans_of, tags_of
 from compaug.generators import lora
 from compaug.generators.masked_joint import LABELS, source
-from compaug.pretrained import LanguageModelLoss, load_decoder
+from compaug.pretrained import load_decoder
 from compaug.records import InputError, digest, file_digest, sub_seed
 from compaug.shapes import Inventory
 from compaug.slu.corpus import Utterance
@@ -69,7 +69,7 @@ def train(
     rows = lora.target_rows([row.id for row in utterances], sentences, tokenizer, settings.max_length, "writer")
     identity = (settings, seed, file_digest(decoder), digest([repr(row) for row in utterances]))
     history = training.fit(
-        LanguageModelLoss(model),
+        lora.TargetLoss(model),
         rows,
         [],
         partial(collate, tokenizer=tokenizer, settings=settings),
