@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from sacrebleu.metrics import BLEU
 from scipy.linalg import sqrtm
 
 from compaug.evaluation import distances
-from compaug.records import Example, Labels
+from compaug.records import Example, InputError, Labels, read_json, write_rows
+from stages import distances as stage
 
 LABELS = Labels(("joy", "anger"), ("joy", "anger"))
 
@@ -127,3 +129,57 @@ def test_as_many_texts_of_both_count_and_too_few_give_none():
     assert found == distances.measure(rows(10, "x", 0), rows(40, "y", 1), LABELS, read)
     few = distances.measure(rows(3, "x", 0), rows(40, "y", 1), LABELS, read)
     assert few["n"] == 3 and set(few.values()) == {3, None} and sorted(few) == sorted(found)
+
+
+# ---------------------------------------------------------------- the stage
+
+
+@pytest.fixture
+def desk(tmp_path, in_a_temporary_folder, folders):
+    """Three files of kept rows in selected/, and the arguments that all runs share."""
+    (tmp_path / "split").mkdir()
+    LABELS.write(tmp_path / "split" / "labels.json")
+    files = {"split/support": rows(8, "sun", 0), "split/train": rows(30, "rain", 1)}
+    files |= {f"selected/{name}": rows(9 + at, name, at % 2) for at, name in enumerate(("sun", "snow", "wind"))}
+    for name, of in files.items():
+        write_rows(tmp_path / f"{name}.jsonl", map(asdict, of))
+    return ["--split", "split", "--encoder", str(folders["encoder"])]
+
+
+def test_several_files_side_by_side_have_the_numbers_of_each_alone(desk, capsys):
+    names = ("sun", "snow", "wind")
+    for name in names:
+        stage.main([*desk, "--selected", f"selected/{name}.jsonl", "--out", f"alone-{name}.json"])
+    assert not capsys.readouterr().out
+    stage.main([*desk, "--selected", *(f"selected/{name}.jsonl" for name in names), "--out", "together"])
+    for name in names:
+        found = read_json(f"together/{name}.json")
+        assert found == read_json(f"alone-{name}.json") and found["support"]["n"] == 8 < found["train"]["n"]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    (
+        (["selected/sun.jsonl", "--out", "made"], "--out made: this stage writes a .json file"),
+        (["selected/sun.jsonl", "selected/snow.jsonl", "--out", "made.json"], "2 files are measured; give a folder"),
+        (["selected/sun.jsonl", "selected/snow.jsonl", "--out", "selected"], "holds the kept rows"),
+        (["selected/sun.jsonl", "split/../selected/sun.jsonl", "--out", "made"], "two files would be written to made"),
+        (["selected/sun.jsonl", "selected/gone.jsonl", "--out", "made"], "selected/gone.jsonl"),
+    ),
+)
+def test_what_cannot_be_written_or_read_is_said_before_a_model_is_opened(more, words, desk, monkeypatch, tmp_path):
+    monkeypatch.setattr(distances, "reader", lambda *_: pytest.fail("a model was opened"))
+    with pytest.raises(InputError, match=words):
+        stage.main([*desk, "--selected", *more])
+    assert not (tmp_path / "made").exists()
+
+
+def test_the_same_texts_are_read_once(folders, monkeypatch):
+    from compaug import pretrained
+
+    calls, means = [], pretrained.mean_states
+    monkeypatch.setattr(pretrained, "mean_states", lambda *args: calls.append(args[2]) or means(*args))
+    read = distances.reader(folders["encoder"])
+    assert (read(["a b", "c"]) == read(["a b", "c"])).all() and len(calls) == 1
+    read(["c"])
+    assert len(calls) == 2

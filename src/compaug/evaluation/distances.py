@@ -7,6 +7,7 @@ Never with test texts: a measure that has seen them could not choose a generator
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -100,14 +101,15 @@ def augmented(examples: Sequence[Example], labels: Labels) -> list[str]:
 
 
 def reader(folder: Path) -> Callable[[Sequence[str]], np.ndarray]:
-    """texts -> mean states [n, H] of the encoder in this folder."""
+    """texts -> mean states [n, H] of the encoder in this folder. The same texts are read once: real ones are those of every generator."""
     from compaug.pretrained import load_encoder, mean_states
     from compaug.training import device
 
     tokenizer, model = load_encoder(folder)
     model.to(device()).eval()
     longest = model.config.max_position_embeddings
-    return lambda texts: mean_states(model, tokenizer, texts, longest, BATCH).numpy()
+    states = functools.cache(lambda texts: mean_states(model, tokenizer, texts, longest, BATCH).numpy())
+    return lambda texts: states(tuple(texts))
 
 
 def measure(
@@ -129,9 +131,7 @@ def measure(
         ("a", lambda rows: augmented(rows, labels)),
     ):
         texts = [[texts_of(side) for side in draw] for draw in draws]
-        every = list(dict.fromkeys(text for draw in texts for side in draw for text in side))  # each is read once
-        states = dict(zip(every, read(every), strict=True))
-        raw = [[np.stack([states[text] for text in side]) for side in draw] for draw in texts]
+        raw = list(zip(*(_states(side, read) for side in zip(*texts, strict=True)), strict=True))
         unit = [[side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-12) for side in d] for d in raw]
         behind = f"_{suffix}" if suffix else ""
         found[f"fd{suffix}"], found[f"fd{suffix}_unit"] = (
@@ -141,6 +141,13 @@ def measure(
     real_texts, made_texts = ([row.text for row in side] for side in draws[0])
     found["bleu"] = bleu(made_texts, real_texts)
     return {"n": n} | {name: found[name] for name in names}
+
+
+def _states(draws: Sequence[Sequence[str]], read: Callable[[Sequence[str]], np.ndarray]) -> list[np.ndarray]:
+    """Of the texts of each draw; each text is read once.  # [n, H] each"""
+    every = list(dict.fromkeys(text for texts in draws for text in texts))
+    states = dict(zip(every, read(every), strict=True))
+    return [np.stack([states[text] for text in texts]) for texts in draws]
 
 
 def _draw(size: int, n: int, number: int) -> np.ndarray:
