@@ -12,7 +12,7 @@ from compaug.reports.queries import UNSEEN, Results
 
 TITLE = "LINDA: texts between two texts"
 EXPERIMENT = "linda"
-EXPERIMENTS = (EXPERIMENT, "linda_pretrained")
+EXPERIMENTS = (EXPERIMENT, "linda_pretrained", "linda_reading")
 OF = {
     "decoding": "any",
     "split": "unseen",
