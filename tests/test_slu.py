@@ -270,7 +270,7 @@ def test_the_stage_balances_or_does_not(desk, folders, monkeypatch):
 # ---------------------------------------------------------------- the writer
 
 WRITER = parameters.Writer(
-    mode="span", strict=False, masked=0.3, lora=8, steps=1, batch_size=8, lr=0.01, warmup=0.0, max_length=100, each=2, temperature=1.0, top_p=0.9
+    mode="span", strict=False, masked=0.3, lora=8, epochs=1, batch_size=8, lr=0.01, warmup=0.0, max_length=100, each=2, temperature=1.0, top_p=0.9
 )  # fmt: skip
 
 
@@ -334,7 +334,7 @@ def test_the_loss_of_the_labelled_tokens_is_that_of_all_logits(folders, llama, k
 def test_the_writer_learns_to_write_what_can_be_read(folders, in_a_temporary_folder):
     """From a decoder that has seen the marks: LoRA cannot teach it tokens."""
     settings = WRITER.model_copy(
-        update={"steps": 800, "lr": 0.01, "lora": 16, "each": 4, "mode": "words", "temperature": 0.3}
+        update={"epochs": 200, "lr": 0.01, "lora": 16, "each": 4, "mode": "words", "temperature": 0.3}
     )
     rows, language = utterances(), writer.language_of(NAMES)
     tokenizer, model = load_decoder(folders["decoder"])
@@ -365,13 +365,12 @@ def desk(tmp_path, in_a_temporary_folder, monkeypatch) -> Path:
     ):
         (tmp_path / f"{part}.tsv").write_text(content)
     file = lambda part: {"url": None, "sha256": None, "mirror": f"{part}.tsv"}
-    small = {"steps": 4, "batch_size": 8}
     asked = {"on_request": True, "corpus": "toy", "scale": "pretrained", "shares": [0.5, 1.0], "seeds": [1, 2]}
     values = {
         "experiment": asked | {"modes": ["none", "span", "factorised"]},
         "corpora": {"toy": {"reader": "snips", "files": {part: file(part) for part in corpus.PARTS}}},
         "joint": JOINT.model_dump() | {"steps": 4},
-        "writer": WRITER.model_dump() | small,
+        "writer": WRITER.model_dump() | {"epochs": 2, "batch_size": 8},
     }
     (tmp_path / "slu.yaml").write_text(json.dumps(values))
     monkeypatch.setenv("COMPAUG_MIRROR", str(tmp_path))

@@ -200,10 +200,10 @@ def _write_utterances() -> None:
     file = lambda name: {"url": None, "sha256": None, "mirror": f"{name}.tsv"}
     utterances = {"reader": "snips", "files": {part: file(part) for part in PARTS}}
     pairs = {"reader": "cogs", "files": {part: file(f"pairs_{part}") for part in ("train", "test")}}
-    steps = {"batch_size": 8, "lr": 0.01, "warmup": 0.0}
-    joint = steps | {"steps": 2, "balanced": True, "max_length": 60, "lr_head": 0.01, "dropout": 0.0}
-    writer = steps | {
-        "steps": 1,
+    small = {"batch_size": 8, "lr": 0.01, "warmup": 0.0}
+    joint = small | {"steps": 2, "balanced": True, "max_length": 60, "lr_head": 0.01, "dropout": 0.0}
+    writer = small | {
+        "epochs": 1,
         "max_length": 60,
         "mode": "span",
         "strict": True,
@@ -212,7 +212,7 @@ def _write_utterances() -> None:
         "each": 2,
     }
     writer |= {"temperature": 1.0, "top_p": 0.9}
-    size = steps | {"sample": 1.0, "width": 16, "inner": 16, "heads": 2, "layers": 1, "dropout": 0.0, "steps": 8}
+    size = small | {"sample": 1.0, "width": 16, "inner": 16, "heads": 2, "layers": 1, "dropout": 0.0, "steps": 8}
     size |= {"schedule": "decay", "map_epochs": 2, "min_epoch": 0, "convergence_epoch": None, "bleu": 1.0}
     choice = {"region": "all", "ratio": 0.5, "keep": 1, "measure": "inverse_perplexity"}
     asked = {"on_request": True, "corpus": "toy", "scale": "small", "seeds": [1]}

@@ -23,21 +23,12 @@ class SluCorpus(Block):
     files: dict[Words, File]
 
 
-class Training(Block):
-    """By steps: as many whatever is learned from, so that what is compared is the utterances. The last one counts, because few utterances
-    leave none for validation."""
+class Joint(Block):
+    """Two heads on an encoder. As many steps whatever it learns from, so that what is compared is the utterances. The last one counts, here and
+    for the writer, because few utterances leave none for validation."""
 
     steps: Positive
     batch_size: Positive
-
-    def epochs(self, rows: int) -> int:
-        """How many whole epochs over so many rows take the steps."""
-        return math.ceil(self.steps / math.ceil(rows / self.batch_size))
-
-
-class Joint(Training):
-    """Two heads on an encoder."""
-
     balanced: bool  # real utterances as often as makes them as many as the written ones
     lr: Rate
     lr_head: Rate
@@ -45,8 +36,14 @@ class Joint(Training):
     dropout: Share
     max_length: Length
 
+    def epochs(self, rows: int) -> int:
+        """How many whole epochs over so many rows take the steps."""
+        return math.ceil(self.steps / math.ceil(rows / self.batch_size))
 
-class Writer(Training):
+
+class Writer(Block):
+    epochs: Positive
+    batch_size: Positive
     mode: Mode
     strict: bool
     masked: Share

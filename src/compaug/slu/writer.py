@@ -73,7 +73,7 @@ def train(
         rows,
         [],
         partial(collate, tokenizer=tokenizer, settings=settings),
-        training.FitOptions(settings.epochs(len(rows)), settings.batch_size, settings.lr, warmup=settings.warmup),
+        training.FitOptions(settings.epochs, settings.batch_size, settings.lr, warmup=settings.warmup),
         seed=sub_seed(seed, "writer"),
         work_dir=training.work_dir_for("slu-writer", *identity),
         description="writer",
