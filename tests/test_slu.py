@@ -53,7 +53,18 @@ def test_spans_are_found_by_the_rule_of_conlleval():
     assert measures.chunks([]) == measures.chunks(["O"]) == set()
 
 
+def test_what_a_tagger_found_is_written_as_a_corpus_writes_it():
+    assert measures.begun(["I-a", "I-a", "I-b", "O", "I-b", "B-b"]) == ("B-a", "I-a", "B-b", "O", "B-b", "B-b")
+
+
 TAGS = st.lists(st.sampled_from(["O", "B-a", "I-a", "B-b", "I-b"]), max_size=9)
+
+
+@given(TAGS)
+def test_tags_with_beginnings_have_the_same_spans_and_can_be_read(tags):
+    mended = measures.begun(tags)
+    assert measures.chunks(mended) == measures.chunks(tags) and measures.begun(mended) == mended
+    assert set(spans_of(mended)) == measures.chunks(tags)
 
 
 @given(TAGS)
@@ -439,13 +450,13 @@ def test_factorised_texts_are_tagged_by_the_classifier(desk, folders, monkeypatc
     ]
     with pytest.raises(InputError, match="--encoder"):
         slu_texts.main(words)
-    tagged = [["B-joy"] * len(row.words) for row in plain]
+    tagged = [["I-joy", *["B-joy"] * len(row.words)][: len(row.words)] for row in plain]  # what no corpus has
     monkeypatch.setattr(joint, "predict", lambda tokenizer, model, rows, *of: (["joy"] * len(rows), tagged))
     slu_texts.main([*words, "--encoder", str(folders["encoder"])])
     found = corpus.read(Path("f.jsonl"))
-    assert [list(row.tags) for row in found] == tagged and [row.intent for row in found] == [
-        row.intent for row in plain
-    ]
+    assert [list(row.tags) for row in found] == [["B-joy"] * len(row.words) for row in plain] and [
+        row.intent for row in found
+    ] == [row.intent for row in plain]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from pathlib import Path
 from compaug.evaluation.metrics import rounded
 from compaug.records import Draft, InputError, text_key, write_json, write_rows
 from compaug.selection import judge
-from compaug.slu import corpus, parameters
+from compaug.slu import corpus, measures, parameters
 from compaug.slu.corpus import Utterance
 from stages import cost_of, parser, run
 
@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> None:
         if wanted.mode == writer.FACTORISED and made:
             *tagger, _ = joint.train(real, names, settings.joint, args.encoder, args.seed)
             _, tags = joint.predict(*tagger, made, names, settings.joint.max_length)
-            made = [replace(row, tags=tuple(found)) for row, found in zip(made, tags, strict=True)]
+            made = [replace(row, tags=measures.begun(found)) for row, found in zip(made, tags, strict=True)]
         reasons = {why: len(texts) for why, texts in sorted(refused.items(), key=lambda item: (-len(item[1]), item[0]))}
         asked = len(read) + sum(reasons.values())
         facts = {
