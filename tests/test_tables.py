@@ -27,7 +27,6 @@ RUN_LATER = (
     "cartography",
     "parsing",
     "low_resource",
-    "slu",
     "metric_study",
     "other_experiments",
 )  # no committed result needs to have them
