@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -183,3 +189,34 @@ def test_the_same_texts_are_read_once(folders, monkeypatch):
     assert (read(["a b", "c"]) == read(["a b", "c"])).all() and len(calls) == 1
     read(["c"])
     assert len(calls) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("what", "code", "words"), (("stop", 130, "interrupted"), ("kill", 2, "a process was killed")))
+def test_a_stop_ends_every_process_and_a_killed_one_is_told(what, code, words, desk, tmp_path):
+    write_rows(tmp_path / "split" / "train.jsonl", map(asdict, rows(20_000, "rain", 1)))  # so that it takes a while
+    for name in ("sun", "snow"):
+        write_rows(tmp_path / "selected" / f"{name}.jsonl", map(asdict, rows(20_000, name, 0)))
+    command = [sys.executable, "-m", "stages.distances", *desk, "--out", "made"]
+    command += ["--selected", "selected/sun.jsonl", "selected/snow.jsonl"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        workers = wait_for(lambda: children_of(process.pid, "spawn_main"), 2)
+        os.kill(*{"stop": (process.pid, signal.SIGTERM), "kill": (workers[0], signal.SIGKILL)}[what])
+        said = process.communicate(timeout=60)[1]
+    assert process.returncode == code and words in said and len(said.splitlines()) == 1, said
+    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+
+
+def children_of(pid: int, word: str) -> list[int]:
+    """Those that were started with this word."""
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in found if word in Path(f"/proc/{child}/cmdline").read_text()]
+
+
+def wait_for(look, n: int) -> list[int]:
+    end = time.monotonic() + 60
+    while len(found := look()) < n:
+        assert time.monotonic() < end, "the processes did not start"
+        time.sleep(0.1)
+    time.sleep(1)
+    return found

@@ -54,7 +54,7 @@ def test_spans_are_found_by_the_rule_of_conlleval():
 
 
 def test_what_a_tagger_found_is_written_as_a_corpus_writes_it():
-    assert measures.begun(["I-a", "I-a", "I-b", "O", "I-b", "B-b"]) == ("B-a", "I-a", "B-b", "O", "B-b", "B-b")
+    assert measures.as_bio(["I-a", "I-a", "I-b", "O", "I-b", "B-b"]) == ("B-a", "I-a", "B-b", "O", "B-b", "B-b")
 
 
 TAGS = st.lists(st.sampled_from(["O", "B-a", "I-a", "B-b", "I-b"]), max_size=9)
@@ -62,8 +62,8 @@ TAGS = st.lists(st.sampled_from(["O", "B-a", "I-a", "B-b", "I-b"]), max_size=9)
 
 @given(TAGS)
 def test_tags_with_beginnings_have_the_same_spans_and_can_be_read(tags):
-    mended = measures.begun(tags)
-    assert measures.chunks(mended) == measures.chunks(tags) and measures.begun(mended) == mended
+    mended = measures.as_bio(tags)
+    assert measures.chunks(mended) == measures.chunks(tags) and measures.as_bio(mended) == mended
     assert set(spans_of(mended)) == measures.chunks(tags)
 
 

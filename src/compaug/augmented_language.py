@@ -86,8 +86,13 @@ def spans_of(tags: Sequence[str]) -> tuple[tuple[int, int, str], ...]:
 
 def tags_of(sentence: Sentence) -> list[str]:
     """BIO tags of the words; inverse of `spans_of`."""
-    tags = ["O"] * len(sentence.words)
-    for first, behind, slot in sentence.spans:
+    return bio_tags(len(sentence.words), sentence.spans)
+
+
+def bio_tags(n: int, spans: Iterable[tuple[int, int, str]]) -> list[str]:
+    """Of n words, of which these spans (first, behind the last, slot) have one."""
+    tags = ["O"] * n
+    for first, behind, slot in spans:
         tags[first:behind] = [f"B-{slot}", *[f"I-{slot}"] * (behind - first - 1)]
     return tags
 

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from pathlib import Path
 
 from compaug.evaluation import distances
@@ -34,9 +37,28 @@ def main(argv: list[str] | None = None) -> None:
     if len(todo) == 1:
         return measure_all(real, labels, args.encoder, todo)
     n = min(len(todo), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    with ProcessPoolExecutor(n, multiprocessing.get_context("spawn")) as pool:
-        for part in [pool.submit(measure_all, real, labels, args.encoder, todo[at::n], say=True) for at in range(n)]:
-            part.result()
+    side_by_side([partial(measure_all, real, labels, args.encoder, todo[at::n], say=True) for at in range(n)])
+
+
+def side_by_side(parts: Sequence[Callable[[], None]]) -> None:
+    """Each in a process of its own; all end when one fails or when this process is stopped. InputError where one was killed."""
+    with ProcessPoolExecutor(len(parts), multiprocessing.get_context("spawn")) as pool:
+        own = signal.signal(
+            signal.SIGINT, signal.SIG_IGN
+        )  # inherited: Ctrl-C is for this process, which ends the others
+        running = [pool.submit(part) for part in parts]
+        signal.signal(signal.SIGINT, own)
+        try:
+            for done in as_completed(running):
+                done.result()
+        except BaseException as error:
+            for process in multiprocessing.active_children():
+                process.terminate()
+            if isinstance(error, BrokenProcessPool):
+                raise InputError(
+                    "a process was killed, perhaps for want of memory; give fewer files at a time"
+                ) from error
+            raise
 
 
 def measure_all(

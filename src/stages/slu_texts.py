@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> None:
         if wanted.mode == writer.FACTORISED and made:
             *tagger, _ = joint.train(real, names, settings.joint, args.encoder, args.seed)
             _, tags = joint.predict(*tagger, made, names, settings.joint.max_length)
-            made = [replace(row, tags=measures.begun(found)) for row, found in zip(made, tags, strict=True)]
+            made = [replace(row, tags=measures.as_bio(found)) for row, found in zip(made, tags, strict=True)]
         reasons = {why: len(texts) for why, texts in sorted(refused.items(), key=lambda item: (-len(item[1]), item[0]))}
         asked = len(read) + sum(reasons.values())
         facts = {

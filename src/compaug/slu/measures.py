@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compaug.augmented_language import bio_tags
+
 Chunk = tuple[int, int, str]  # first word, behind the last, slot
 
 
@@ -22,12 +24,9 @@ def chunks(tags: Sequence[str]) -> set[Chunk]:
     return found
 
 
-def begun(tags: Sequence[str]) -> tuple[str, ...]:
+def as_bio(tags: Sequence[str]) -> tuple[str, ...]:
     """The same spans, each with a B- at its beginning: what a tagger found, as a corpus writes it."""
-    made = ["O"] * len(tags)
-    for first, behind, slot in chunks(tags):
-        made[first:behind] = [f"B-{slot}", *[f"I-{slot}"] * (behind - first - 1)]
-    return tuple(made)
+    return tuple(bio_tags(len(tags), chunks(tags)))
 
 
 def slot_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
