@@ -230,13 +230,13 @@ def test_what_is_on_request_is_planned_when_it_is_asked_for_and_stays(tmp_path, 
 
     def others() -> tuple[int, int]:
         """Stages of a file some of whose runs have results, and of one that has none."""
-        kinds = {"parsing": "train_parser", "slu": "train_slu"}
+        kinds = {"parsing": "train_parser", "low_resource": "low_resource"}
         return tuple(len(read_yaml(tmp_path / name / "cells.yaml")[kind]) for name, kind in kinds.items())
 
     assert seeds() == {"1"}
     some, none = others()
     assert some > none == 0
-    assert seeds("two", "parsing", "slu") == {"1", "2"} and min(more := others()) > 0 and more[0] > some
+    assert seeds("two", "parsing", "low_resource") == {"1", "2"} and min(more := others()) > 0 and more[0] > some
     assert seeds("one", keep=True) == {"1", "2"} and others() == more
     assert seeds(keep=False) == {"1"} and others() == (some, none)
     assert seeds("one", keep=True) == {"1"}
