@@ -204,6 +204,7 @@ def test_every_heavy_stage_records_what_it_costs_to_write_its_output(script):
     timed = [
         node
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.With) and ast.unparse(node.items[0].context_expr) in ("cost_of(args.out)", "cost_of(out)")
+        if isinstance(node, ast.With)
+        and ast.unparse(node.items[0].context_expr) in ("cost_of(args.out)", "cost_of(out)")
     ]
     assert len(timed) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -187,7 +188,8 @@ def between(curves: Mapping[str, Mapping[str, Sequence[tuple[float, Summary]]]],
                     panel.plot(alphas, means, line, color=colour, marker=".", label=label)
                 panel.set_ylabel("" if column else words)
                 panel.set_ylim(0, 1.02)  # a model that does not read its sources must not look as if it did
-            grid[0, column].set_title(generator, fontsize=9)
+            words = generator.replace(",", ", ").replace("+", " ")  # options have no blanks, at which a line could end
+            grid[0, column].set_title("\n".join(textwrap.wrap(words, 40)), fontsize=9)
             grid[1, column].set_xlabel("alpha, weight of the first text")
         grid[0, 0].legend(frameon=False, fontsize=7)
         figure.tight_layout()
