@@ -46,3 +46,16 @@ def test_mixout_is_compared_with_dropout_and_with_neither_seed_by_seed(results):
 def test_without_mixout_there_is_no_table(tmp_path):
     rows = every((10.0, 11.0, 12.0)) + every((20.0, 21.0, 22.0), "ld_vae")
     assert mixout.tables(longtables.load(longtables.reports(tmp_path / "reports", rows))) == []
+
+
+def test_one_seed_has_its_interval_over_test_rows(tmp_path):
+    """10 % without mixout, 12 % with it, one seed; gains.csv has +2 [1, 3] over test rows."""
+    cells = {"bert": 10.0, "bert+dropout=0.0": 11.0, "bert+mixout=0.3": 12.0}
+    at = {"experiment": "mixout_pretrained", "benchmark": "semeval"}
+    rows = [row | at for name, value in cells.items() for row in every((value,), classifier=name)]
+    tested = longtables.gain(2.0, "none", p_seeds="", over="bert", classifier="bert+mixout=0.3") | at
+    tested |= {"seeds": 1, "std": "", "ci95": ""}
+    (table,) = mixout.tables(longtables.load(longtables.reports(tmp_path / "reports", rows, [tested])))
+    over_dropout, over_neither = {row[0]: row[-2:] for row in table.rows}["`mixout=0.3`"]
+    assert table.title == "semeval: no synthetic texts"
+    assert over_dropout.words == "+2.00 [+1.00, +3.00] over rows" and over_neither.ours == 1.0

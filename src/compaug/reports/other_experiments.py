@@ -26,9 +26,11 @@ ELSEWHERE = (
     "guidance_pretrained",
     "cartography",
     "mixout",
+    "mixout_pretrained",
     "metrics",
     "linda",
     "linda_pretrained",
+    "linda_reading",
 )  # and all that choose a prior
 VARIED = ("split", "generator", "selection", "classifier", "decoding")
 

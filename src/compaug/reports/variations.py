@@ -8,7 +8,7 @@ import pandas as pd
 
 from compaug.evaluation.longtable import difference, pick
 from compaug.reports import METRICS
-from compaug.reports.entries import Table, entry
+from compaug.reports.entries import Table, entry, gained
 from compaug.reports.queries import UNSEEN, Results
 
 Over = Mapping[str, Callable[[str], str | None]]  # column -> of a variation's name the name of what it is compared with
@@ -36,8 +36,12 @@ def compared(
     more: Mapping[str, str] | None = None,
     order: Callable[[str], tuple] = lambda name: (name,),
     words: Callable[[str], str] = str,
+    tested: Mapping[str, pd.Series] | None = None,
 ) -> list[Table]:
-    """A row for every name, the default first, then in their `order`; its metrics, `more` of them by column, and its Acc over what `over` says."""
+    """A row for every name, the default first, then in their `order`; its metrics, `more` of them by column, and its Acc over what `over` says.
+
+    tested: by name the row of gains.csv over the default. With one seed its interval over test rows is shown, since there is none over seeds.
+    """
     rows = rows.assign(name=rows["name"].replace("", default))
     if rows.empty:
         return []
@@ -50,6 +54,10 @@ def compared(
         gains = []
         for twin in over.values():
             other = twin(name)
+            row = (tested or {}).get(name) if other == default else None
+            if row is not None and row["seeds"] == 1:
+                gains.append(gained(row))
+                continue
             pair = [pick(acc, name=one) for one in (name, other)] if other else []
             gains.append(entry(difference(*pair) if pair and len(pair[1]) else None, sign=True))
         lines.append([words(name), *entries, *gains])
