@@ -210,6 +210,13 @@ def test_git_never_sees_what_is_cached_or_brought():
     assert sorted(done.stdout.splitlines()) == paths
 
 
+def test_every_lock_in_git_can_be_read():
+    """A merge by hand can leave an entry without its command."""
+    for lock in [ROOT / "dvc.lock", *ROOT.glob("*/dvc.lock"), *ROOT.glob("grid/*/dvc.lock")]:
+        of = yaml.load(lock.read_text(encoding="utf-8"), yaml.CSafeLoader)["stages"]
+        assert of and all(isinstance(entry, dict) and entry.get("cmd") for entry in of.values()), lock
+
+
 def test_what_git_keeps_is_numbers_and_figures():
     kept = {out for stage in stages() for out in stage.outs if out not in stage.cached}
     assert all(out.startswith("reports/") for out in kept)
