@@ -403,8 +403,10 @@ def _checked(schema: type[Block], values: Any, at: tuple = ()) -> Any:
     try:
         return schema.model_validate(values)
     except ValidationError as error:
-        problem = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")  # a typo explains a missing key
-    key, given = at + problem["loc"], problem["input"]
+        problems = error.errors()
+    problem = min(problems, key=lambda e: e["type"] != "extra_forbidden")  # a typo explains a missing key
+    place = _place(values, problem["loc"])
+    key, given = at + place, problem["input"]
     if problem["type"] == "extra_forbidden":
         known = _known_keys()
         elsewhere = "; another block has it, this one does not: remove it" if key[-1] in known else ""
@@ -413,7 +415,18 @@ def _checked(schema: type[Block], values: Any, at: tuple = ()) -> Any:
         what = "required key is missing" if problem["type"] == "missing" else "no value"
         raise _Wrong(key, f"{what}; give it one in params.yaml, the corpus's file or {SCALES}")
     shown = "" if isinstance(given, dict | Block) else f" (got {given!r})"
-    raise _Wrong(key, problem["msg"].removeprefix("Value error, ") + shown)
+    wrong = [other["msg"].removeprefix("Value error, ") for other in problems if _place(values, other["loc"]) == place]
+    raise _Wrong(key, ", or: ".join(dict.fromkeys(wrong)) + shown)
+
+
+def _place(values: Any, loc: tuple) -> tuple:
+    """Where a problem is, without what pydantic adds to it where a value may be of several kinds."""
+    place: tuple = ()
+    for word in loc:
+        if not isinstance(values, dict):
+            break
+        place, values = (*place, word), values.get(word)
+    return place
 
 
 def _says(layers: Mapping[str, dict], key: tuple) -> str | None:
