@@ -614,7 +614,17 @@ def test_settings_that_cannot_be_read_back_are_refused(encoder):
         clp(encoder, template="it says")
 
 
-# ---------------------------------------------------------------- curricula
+# ---------------------------------------------------------------- curricula and steps
+
+
+@pytest.mark.parametrize(("rows", "epochs"), [(32, 3), (16, 5), (8, 10)])
+def test_it_takes_as_many_steps_whatever_it_learns_from(rows, epochs, encoder, tmp_path):
+    settings = OWN["bert"].model_copy(update={"epochs": 1, "steps": 10, "batch_size": 8})
+    made = classifiers.load("bert").train(
+        examples(rows), LABELS, settings, backbone_of("bert", encoder), tmp_path / "a", 13, "toy", examples(4)
+    )
+    assert len(made) == epochs  # whole ones, of 4, 2 and 1 steps
+    assert "steps" not in OWN["bert"].told() and settings.told()["steps"] == 10
 
 
 @pytest.mark.parametrize("pacing", ["exponential", "linear"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -17,6 +18,11 @@ Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Words = Annotated[str, Field(min_length=1)]
 
 LATER = "later"  # in an annotation: an option that came when there were models already; None is as it was before
+
+
+def whole_epochs(steps: int, rows: int, batch_size: int) -> int:
+    """How many whole epochs over so many rows take at least the steps."""
+    return math.ceil(steps / math.ceil(rows / batch_size))
 
 
 class Block(BaseModel):

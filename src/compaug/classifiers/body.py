@@ -96,8 +96,9 @@ def train(
         model.read_labels(tokenizer, labels)
     if mixed := getattr(settings, "mixout", None):
         mixout.mix(model, MIXOUT.get(mixed, mixed), settings.mixout_mask or "entry")
+    epochs = settings.epochs_over(len(examples))
     options = training.FitOptions(
-        settings.epochs,
+        epochs,
         settings.batch_size,
         settings.lr,
         warmup=getattr(settings, "warmup", 0.0),
@@ -118,7 +119,7 @@ def train(
     order = None
     if settings.pacing:
         lengths = [row["length"] for row in rows]
-        order = curricula.batches(settings.pacing, lengths, settings.batch_size, settings.epochs)
+        order = curricula.batches(settings.pacing, lengths, settings.batch_size, epochs)
     if frozen:
         model.to(training.device()).backbone.keep([row["input_ids"] for row in rows + held], tokenizer.pad_token_id)
     with training.checkpoints_kept():

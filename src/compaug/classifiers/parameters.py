@@ -6,7 +6,20 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from compaug.blocks import LATER, Amount, Block, Count, Length, Paced, Positive, Probability, Rate, Share, Words
+from compaug.blocks import (
+    LATER,
+    Amount,
+    Block,
+    Count,
+    Length,
+    Paced,
+    Positive,
+    Probability,
+    Rate,
+    Share,
+    Words,
+    whole_epochs,
+)
 
 
 class Selection(Block):
@@ -38,6 +51,9 @@ class Classifier(Paced):
     """What all classifiers have, spec section 10."""
 
     epochs: Positive
+    steps: Annotated[Positive | None, LATER] = (
+        None  # in place of epochs: as many, to a whole one, whatever it learns from
+    )
     lr: Rate
     lr_head: Rate
     batch_size: Positive
@@ -51,6 +67,10 @@ class Classifier(Paced):
         None  # mu: the share of a weight matrix that a step trains
     )
     mixout_mask: Annotated[Literal["entry", "column"] | None, LATER] = None  # what a draw is for; None: entry
+
+    def epochs_over(self, rows: int) -> int:
+        """How many epochs over so many rows."""
+        return whole_epochs(self.steps, rows, self.batch_size) if self.steps else self.epochs
 
 
 class Tuned(Classifier):

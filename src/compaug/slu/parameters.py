@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from compaug.benchmarks.parameters import File
-from compaug.blocks import Block, Length, Positive, Probability, Rate, Seed, Share, Words
+from compaug.blocks import Block, Length, Positive, Probability, Rate, Seed, Share, Words, whole_epochs
 from compaug.params import of_file
 from compaug.records import InputError
 
@@ -38,7 +37,7 @@ class Joint(Block):
 
     def epochs(self, rows: int) -> int:
         """How many whole epochs over so many rows take the steps."""
-        return math.ceil(self.steps / math.ceil(rows / self.batch_size))
+        return whole_epochs(self.steps, rows, self.batch_size)
 
 
 class Writer(Block):
