@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from compaug import experiments, planning, steps
 from compaug.experiments import Cell
-from compaug.records import InputError, read_yaml
+from compaug.records import InputError, read_yaml, write_json
 from stages import plan as plan_stage
 
 ROOT = Path(__file__).parents[1]
@@ -218,7 +219,11 @@ def test_a_new_experiment_is_a_few_lines_of_one_file(tmp_path, capsys):
 
 
 def test_what_is_on_request_is_planned_when_it_is_asked_for_and_stays(tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
+    shutil.copytree(ROOT / "configs", tmp_path / "configs")
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    few = tmp_path / "configs/low_resource.yaml"
+    write_json(few, read_yaml(few) | {"on_request": True})  # JSON is YAML
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "experiments.yaml"
     block = "{}:\n  title: T\n  axes: {{benchmark: diagnostic, seed: {}}}\n  cells:\n  - generator: none\n{}"
     path.write_text(block.format("one", 1, "") + block.format("two", 2, "  on_request: true\n"))
@@ -229,7 +234,7 @@ def test_what_is_on_request_is_planned_when_it_is_asked_for_and_stays(tmp_path, 
         return {name.rpartition("-")[2] for name in found}
 
     def others() -> tuple[int, int]:
-        """Stages of a file some of whose runs have results, and of one that has none."""
+        """Stages of a file some of whose runs are not on request, and of one that is."""
         kinds = {"parsing": "train_parser", "low_resource": "low_resource"}
         return tuple(len(read_yaml(tmp_path / name / "cells.yaml")[kind]) for name, kind in kinds.items())
 
