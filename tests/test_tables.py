@@ -173,6 +173,9 @@ def test_the_other_systems_stand_below_with_what_they_are_compared_with_and_harm
     assert shown["mixout beside `ld_vae`"] == ["52.00", "48.00", "-4.00 [-5.00, -3.00]", f"it harms, {tests}"]
     one = "yes, by the test over test rows; one seed, so no test over seeds"
     assert shown["texts of `coda`"] == ["25.00", "30.00", "+5.00 [+4.00, +6.00] over rows", one]
+    (table,) = contents.tables("coda", longtables.load(folder))
+    over_none = {row[0]: str(row[table.header.index("Acc over none")]) for row in table.rows}
+    assert over_none == {"none": "–", "coda+max_tokens=40": "+5.00 [+4.00, +6.00] over rows"}
 
 
 def test_pretrained_models_stand_in_the_papers_tables_and_give_its_verdict(tmp_path):
