@@ -60,7 +60,7 @@ def write(
 
 
 def _by_folder(planned: Kinds) -> dict[str, Kinds]:
-    made: dict[str, dict] = {steps.CONTROLS: {"train_classifier": {}}}
+    made: dict[str, dict] = {part: {"train_classifier": {}} for part in steps.PARTS}
     for kind, at in steps.FOLDER.items():
         made.setdefault(at, {})[kind] = {}
         for name, entry in planned[kind].items():

@@ -51,13 +51,19 @@ FOLDER = {  # step of grid/ that holds each kind of stage
 }
 
 
-# Cells whose texts, if they have any, no generator wrote: half of all classifiers, in a folder of their own, for a lock of them all is over 1 MB.
-CONTROLS, WITHOUT_GENERATOR = "controls", re.compile(rf"-({NONE}|oversample|shuffled|{ORACLE}|{REAL_TEXTS})[-+]")
+# Classifiers stand in three folders, for a lock of them all would be over 1 MB: cells whose texts, if they have any, no generator wrote; those of
+# a generator that differs from its block in params.yaml; and, in FOLDER, those of a generator as it is.
+CONTROLS, VARIANTS = "controls", "variants"
+PARTS = {
+    CONTROLS: re.compile(rf"-({NONE}|oversample|shuffled|{ORACLE}|{REAL_TEXTS})[-+]"),
+    VARIANTS: re.compile(rf"^[^-]+-({IID}-)?\w+\+"),
+}
 
 
 def folder(kind: str, name: str) -> str:
     """The step of grid/ that has that stage."""
-    return CONTROLS if kind == "train_classifier" and WITHOUT_GENERATOR.search(name) else FOLDER[kind]
+    parts = PARTS if kind == "train_classifier" else {}
+    return next((part for part, names in parts.items() if names.search(name)), FOLDER[kind])
 
 
 def address(kind: str, name: str) -> str:
