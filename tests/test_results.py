@@ -40,6 +40,7 @@ RIGHT = {  # generator -> seed -> test rows that are right; the others are read 
     "oversample": {13: "01", 21: "01"},
     "ld_vae": {13: "012", 21: "012"},
 }
+DROPPED = {"blank": 1, "copied": 0, "duplicate": 0, "no marker": 2, "other labels": 3}  # of twelve
 SYNTHETIC = [Example(f"y{i}", "made up", (0,), "ld_vae", (0,)) for i in range(3)]
 
 
@@ -71,7 +72,15 @@ def world(tmp_path):
         write_json(
             tmp_path / "quality" / f"diagnostic-ld_vae-{seed}.json",
             quality
-            | {"selection": {"requested": 12, "produced": 9, "kept": 3, "per_composition": {"joy": {"kept": 3}}}},
+            | {
+                "selection": {
+                    "requested": 12,
+                    "produced": 6,
+                    "kept": 3,
+                    "dropped": DROPPED,
+                    "per_composition": {"joy": {"kept": 3}},
+                }
+            },
         )
     judged = {"judged": {"oracle": {"acc": 50.0}}, "reader": {"acc": 60.0, "n": 5}}
     write_json(tmp_path / "judged" / "diagnostic-ld_vae-13.json", judged)
@@ -138,7 +147,9 @@ def test_facts_of_a_cell_stand_under_any_decoding(world):
         "n_train": 100,
         "n_aug": 3,
         "n_requested": 12,
-        "n_produced": 9,
+        "n_produced": 6,
+        "written_readable": 75,
+        "written_other": 25,
         "n_kept": 3,
         "fidelity_raw": 10,
         "fidelity_kept": 20,

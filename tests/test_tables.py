@@ -23,6 +23,7 @@ from stages import tables as tables_stage
 BEFORE = "Numbers of commit 0ld5ha1, from before the arithmetic was made the same on every CPU"
 RUN_LATER = (
     "coda",
+    "joint",
     "linda",
     "cartography",
     "parsing",
@@ -410,6 +411,25 @@ def test_coda_says_how_well_constraints_are_kept_and_what_that_is_worth(tmp_path
         lines["coda"]["all"].startswith("100.00") and lines["coda+none"]["all"] == NOT_REPORTED
     )  # it was asked for none
     assert lines["coda+lexical=false"]["Acc"].startswith("5.00") and lines["coda"]["fidelity"] == NOT_REPORTED
+
+
+def test_joint_generation_says_how_much_could_be_read_and_what_it_is_worth(tmp_path):
+    more, joint = {"experiment": "joint"}, "masked_joint+mode=labels"
+    rows = longtables.lines("acc", (20.0, 21.0, 22.0), **more)
+    for metric, values in {"acc": (30.0, 31.0, 32.0), "written_readable": (90.0, 92.0, 94.0)}.items():
+        rows += longtables.lines(metric, values, joint, decoding="threshold" if metric == "acc" else "any", **more)
+    rows += longtables.lines("quality_filter_exact", (0.5, 0.5, 0.5), joint, decoding="any", **more)
+    gains = [longtables.gain(10.0, generator=joint, **more)]
+    folder = longtables.reports(tmp_path / "reports", rows, gains)
+    (table,) = contents.tables("joint", longtables.load(folder))
+    assert list(table.header) == ["generator", "readable", "filter", "Jacc", "Acc", "Corr", "Comp", "Acc over none"]
+    lines = {name: dict(zip(table.header[1:], map(str, entries), strict=True)) for name, *entries in table.rows}
+    assert lines["none"]["readable"] == lines["none"]["Acc over none"] == NOT_REPORTED
+    assert lines[joint]["readable"].startswith("92.00 [") and lines[joint]["filter"].startswith("50.00")
+    assert lines[joint]["Acc over none"].startswith("+10.00 [")
+    assert not [
+        table for table in contents.tables("other_experiments", longtables.load(folder)) if "joint" in table.title
+    ]
 
 
 def test_plain_augmentation_is_compared_with_no_texts_on_the_same_split(tmp_path):

@@ -37,6 +37,7 @@ REASONS = (
     "unknown slot",
     "no words",
 )
+OTHER = "other labels"  # a fate beside these: it can be read, and says other labels than were asked for
 
 
 class Unreadable(ValueError):

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from compaug import shapes
+from compaug.augmented_language import OTHER, REASONS
 from compaug.evaluation import errors
 from compaug.evaluation import gold as golds
 from compaug.evaluation import predictions as predicted
@@ -262,7 +263,15 @@ def _quality(measured: Mapping) -> dict[str, float]:
     apart = ("fidelity", "selection", "label_generator", "samples")
     made = _flat("quality", {name: value for name, value in measured.items() if name not in apart})
     made |= _flat("fidelity", {name: (measured.get("fidelity") or {}).get(name) for name in ("raw", "kept")})
-    return made | _flat("n", {name: measured["selection"].get(name) for name in ("requested", "produced", "kept")})
+    counts = measured["selection"]
+    made |= _flat("n", {name: counts.get(name) for name in ("requested", "produced", "kept")})
+    if (asked := counts.get("requested")) and (dropped := counts.get("dropped")) is not None:
+        lost = {
+            "readable": asked - sum(dropped.get(why, 0) for why in ("blank", *REASONS)),
+            "other": dropped.get(OTHER),
+        }
+        made |= _flat("written", {name: 100 * n / asked for name, n in lost.items() if n is not None})
+    return made
 
 
 def _flat(prefix: str, values: Mapping) -> dict[str, float]:

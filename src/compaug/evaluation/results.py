@@ -25,6 +25,7 @@ Metrics of a decoding on a split, in percent as in metrics.json unless named:
     weight strength held_out: of the composition prior, chosen on the folds, and the harmonic mean there; weight of crm, constant of stacking
 Facts about a cell (decoding any):
     n_train n_aug: real and synthetic rows that it was trained on; n_requested n_produced n_kept: texts asked for, written, selected
+    written_readable written_other: percent of the requests that were answered by what can be read; by other labels than were asked for
     fidelity_raw fidelity_kept: percent of all and of the kept texts with all requested labels and no other (known grammars)
     known: percent of the unseen rows whose composition is a candidate of the composition prior
     unparsed_rows unparsed_pieces: of a classifier that writes its answers

@@ -19,7 +19,7 @@ import torch
 from accelerate import PartialState
 
 from compaug import shapes
-from compaug.augmented_language import CLOSE, Language, Sentence, Unreadable
+from compaug.augmented_language import CLOSE, OTHER, Language, Sentence, Unreadable
 from compaug.constraints.concepts import association
 from compaug.constraints.lexical import words_of
 from compaug.generators import masking
@@ -42,7 +42,6 @@ from compaug.records import (
 from compaug.training import device, fit_and_validate, seed_everything
 
 ROLES = ("seq2seq",)
-OTHER = "other labels"  # than were asked for: a fate beside the reasons of the augmented language
 LABELS = "labels"  # the mode that shows no text
 EVIDENCE = 20  # words that speak most for a label
 

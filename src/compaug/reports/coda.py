@@ -31,15 +31,12 @@ def tables(results: Results) -> list[Table]:
         for line in lines:
             asked = [entry for entry in line[1 : len(KEPT)] if entry.ours is not None]
             line[len(KEPT)] = line[len(KEPT)] if asked else Entry()  # nothing was asked for, so nothing was kept
-        header, over = ["generator", *columns], _over_none(results, experiment, benchmark)
-        if over:
-            header, lines = [*header, "Acc over none"], [[*line, over.get(line[0], Entry())] for line in lines]
+        header, over = (
+            ["generator", *columns],
+            results.tested(experiment, benchmark, "generator", classifier="bert", over=NONE),
+        )
+        if over:  # else the experiment has no cell without texts
+            gains = {name: gained(row) for name, row in over.items()}
+            header, lines = [*header, "Acc over none"], [[*line, gains.get(line[0], Entry())] for line in lines]
         made.append(Table(f"{experiment}: {benchmark}", results.setting(rows), header, lines))
     return made
-
-
-def _over_none(results: Results, experiment: str, benchmark: str) -> dict[str, Entry]:
-    """By generator its gain in Acc; {} where the experiment has no cell without texts."""
-    gains = pick(results.gains, experiment=experiment, benchmark=benchmark, classifier="bert", over=NONE)
-    gains = pick(gains, decoding="threshold", split="unseen", metric="acc")
-    return {row["generator"]: gained(row) for _, row in gains.iterrows()}

@@ -36,6 +36,7 @@ NAMES += (
     "cartography",
     "parsing",
     "slu",
+    "joint",
     "mixout",
     "metric_study",
     "departures",

@@ -30,9 +30,9 @@ def tables(results: Results) -> list[Table]:
             own = pick(rows, generator=generator)
             varied = named(own, "classifier", "bert", lambda word: "mixout=" in word or OFF in word)
             texts = "no synthetic texts" if generator == NONE else f"kept texts of {generator}"
-            gains = pick(results.gains, experiment=experiment, benchmark=benchmark, generator=generator)
-            gains = pick(gains, decoding="threshold", split="unseen", metric="acc", over="bert", selection="top_k")
-            tested = {row["classifier"].removeprefix("bert+"): row for _, row in gains.iterrows()}
+            where = {"generator": generator, "over": "bert", "selection": "top_k"}
+            tested = results.tested(experiment, benchmark, "classifier", **where)
+            tested = {name.removeprefix("bert+"): row for name, row in tested.items()}
             if varied["name"].nunique() > 1:
                 made += compared(
                     results, f"{benchmark}: {texts}", "training", varied, DROPOUT, over, None, _order, _words, tested

@@ -31,6 +31,8 @@ ELSEWHERE = (
     "linda",
     "linda_pretrained",
     "linda_reading",
+    "joint",
+    "joint_pretrained",
 )  # and all that choose a prior
 VARIED = ("split", "generator", "selection", "classifier", "decoding")
 

@@ -75,6 +75,19 @@ class Results:
         note = "Not run here: BERT-base and GPT-2 need a GPU and a model hub."
         return [Table(corpus, note, header, lines_of(corpus)) for corpus in corpora]
 
+    def tested(self, experiment: str, benchmark: str, by: str, **wanted: str) -> dict[str, pd.Series]:
+        """Rows of gains.csv in Acc on new combinations with the threshold, by the column `by`; of other columns the wanted values."""
+        gains = pick(
+            self.gains,
+            experiment=experiment,
+            benchmark=benchmark,
+            decoding="threshold",
+            split="unseen",
+            metric="acc",
+            **wanted,
+        )
+        return {row[by]: row for _, row in gains.iterrows()}
+
     def setting(self, rows: pd.DataFrame) -> str:
         """Of rows of one benchmark: seeds, sizes of the backbones, and the commit of numbers from the archive."""
         if rows.empty:
