@@ -221,6 +221,11 @@ def test_training_twice_writes_the_same_bytes(body, folders, tmp_path, monkeypat
         body.train(KNOWN, TASK, settings(body, epochs=2, spans="mi"), folders, tmp_path / name, seed)
     digests = [file_digest(tmp_path / name) for name in "abc"]
     assert digests[0] == digests[1] != digests[2]
+    other = settings(body, epochs=2, spans="mi", relabel="generated")  # concerns what was written alone
+    body.train(KNOWN, TASK, other, folders, tmp_path / "d", 1)
+    facts = tmp_path / "d" / "generator.json"
+    facts.write_text(facts.read_text().replace('"relabel": "generated"', '"relabel": "drop"'))
+    assert file_digest(tmp_path / "d") == digests[0]
 
 
 @every_body
