@@ -188,8 +188,8 @@ def between(curves: Mapping[str, Mapping[str, Sequence[tuple[float, Summary]]]],
                     panel.plot(alphas, means, line, color=colour, marker=".", label=label)
                 panel.set_ylabel("" if column else words)
                 panel.set_ylim(0, 1.02)  # a model that does not read its sources must not look as if it did
-            words = generator.replace(",", ", ").replace("+", " ")  # options have no blanks, at which a line could end
-            grid[0, column].set_title("\n".join(textwrap.wrap(words, 40)), fontsize=9)
+            title = generator.replace(",", ", ").replace("+", " ")  # options have no blanks, at which a line could end
+            grid[0, column].set_title("\n".join(textwrap.wrap(title, 40)), fontsize=9)
             grid[1, column].set_xlabel("alpha, weight of the first text")
         grid[0, 0].legend(frameon=False, fontsize=7)
         figure.tight_layout()
