@@ -46,6 +46,15 @@ def squeezed(html: str) -> str:
     return re.sub(r">\s+<", "><", " ".join(html.split()))
 
 
+def test_of_a_variant_the_first_seed_has_sample_texts():
+    text = {"text": "a", "requested": "joy", "faithful": True}
+    names = ["ld_vae-13", "ld_vae-21", "ld_vae+guidance=2-21", "ld_vae+guidance=2-13", "ld_vae-mode=random-13"]
+    quality = {f"diagnostic-{name}": {"samples": [text]} for name in names} | {"semeval-ld_vae-13": {"samples": []}}
+    found = page.samples(quality)
+    assert sorted(found["files"]) == sorted(f"diagnostic-{name}" for name in names if name != "ld_vae+guidance=2-21")
+    assert len(found["texts"]) == 4 and page.samples({}) is None
+
+
 # ---------------------------------------------------------------- the first screen
 
 

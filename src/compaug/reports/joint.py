@@ -16,7 +16,7 @@ INTRO = (
     "(`mode=multi_spans`) or all of it (`mode=labels`), and in any case the words that speak most for other labels. `spans=mi`: words that speak for a label are marked in the text. "
     "Readable: of the requests, those answered by a sentence of the augmented language; other labels: those answered by one under labels that "
     "were not asked for, which is dropped, or keeps what it says (`relabel=generated`). Fidelity: of all texts that were written, and of those that the label filter kept, those "
-    "with all requested labels and no other, where the grammar is known; filter: kept texts in which the label filter finds just those."
+    "with all requested labels and no other, where the grammar is known; filter: kept texts in which the label filter finds just those; reader: those in which a classifier does that learned from the iid split."
 )
 WRITTEN = {
     "readable": "written_readable",
@@ -24,6 +24,7 @@ WRITTEN = {
     "fidelity": "fidelity_raw",
     "fidelity, kept": "fidelity_kept",
     "filter": "quality_filter_exact",
+    "reader": "judged_classifier_acc",
 }
 OVER = "Acc over none"
 

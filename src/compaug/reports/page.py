@@ -17,8 +17,16 @@ from compaug.reports.rendering import render
 
 
 def samples(quality: Mapping[str, Mapping]) -> dict | None:
-    """{"files", "texts": [[file number, composition, text, whether the oracle finds it faithful]]} for the search."""
-    found = {name: one["samples"] for name, one in quality.items() if one.get("samples")}
+    """{"files", "texts": [[file number, composition, text, whether the oracle finds it faithful]]} for the search. Of a generator or selection that
+    differs from params.yaml there is the first seed alone, for the page has no room for all."""
+    found: dict[str, list] = {}
+    varied = set()
+    for name in sorted(name for name, one in quality.items() if one.get("samples")):
+        words = name.rpartition("-")[0]  # the seed stands last
+        if words not in varied:
+            found[name] = quality[name]["samples"]
+        if "=" in words:
+            varied.add(words)
     texts = [
         [at, row["requested"], row["text"], row["faithful"]] for at, rows in enumerate(found.values()) for row in rows
     ]
