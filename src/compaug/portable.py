@@ -18,9 +18,7 @@ import platform
 import sys
 from collections.abc import Mapping
 
-THREADS = (
-    1  # of one process; a second core is worth more to a second stage (README, "Grids") than to these small matrices
-)
+THREADS = 1  # of one process; a second core is worth more to a second stage than to these small matrices
 MKL = ("AVX2", "COMPATIBLE")  # MKL_CBWR: the fast way, and the one that is the same for all makers of CPUs
 CPU = ("PORTABLE", "NATIVE")  # COMPAUG_CPU: the same digits everywhere, or as fast as this CPU can
 LIBRARIES = ("numpy", "torch")  # they read the environment once, when they are loaded
@@ -52,9 +50,7 @@ UNSET = ("NPY_ENABLE_CPU_FEATURES", "MKL_ENABLE_INSTRUCTIONS", "MKL_DEBUG_CPU_TY
 def fix(environment=os.environ) -> None:
     """Set all of it; for this process, which must not have loaded numpy or torch yet, and for those that it starts."""
     if platform.machine() not in ("x86_64", "AMD64"):
-        environment["OMP_NUM_THREADS"] = str(
-            THREADS
-        )  # the other names are those of x86-64; README says where the digits hold
+        environment["OMP_NUM_THREADS"] = str(THREADS)  # the other names are those of x86-64
         return
     for name, known in (("COMPAUG_MKL", MKL), ("COMPAUG_CPU", CPU)):
         if (given := environment.get(name, known[0]).upper()) not in known:

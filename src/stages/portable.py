@@ -1,4 +1,4 @@
-"""Train every kind of model in small, here and on an emulated CPU, and compare bit for bit (README, "Any CPU").
+"""Train every kind of model in small, here and on an emulated CPU, and compare bit for bit (docs/departures.md, "The same digits everywhere").
 
 python -m stages.portable [--cpu EPYC-Milan --cpu Haswell] [train_generator-ld_vae ...]
 
