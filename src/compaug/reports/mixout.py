@@ -1,4 +1,4 @@
-"""Mixout in place of dropout, with and without synthetic texts, whose labels are noisy."""
+"""Mixout in place of dropout, with and without synthetic texts, not all of which say what their labels do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from compaug.reports.entries import Table
 from compaug.reports.queries import Results
 from compaug.reports.variations import Over, compared, named, plain
 
-TITLE = "Mixout against noisy labels"
+TITLE = "Mixout in place of dropout"
 EXPERIMENT = "mixout"
 EXPERIMENTS = (EXPERIMENT, "mixout_pretrained")
 INTRO = (

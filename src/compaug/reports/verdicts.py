@@ -30,6 +30,7 @@ SYSTEMS = (
     ("texts of `linda`", "linda", {"generator": "linda"}, "none"),
     ("texts of `linda_prefix`", "linda_pretrained", {"generator": "linda_prefix"}, "none"),
     ("texts of `masked_joint`", "joint", {"generator": "masked_joint"}, "none"),
+    ("texts of `masked_joint_lora`", "joint_pretrained", {"generator": "masked_joint_lora"}, "none"),
     ("guidance beside `ls_pt`", "guidance", {"generator": "ls_pt+guidance=2"}, "ls_pt"),
     ("mixout beside `ld_vae`", "mixout", {"generator": "ld_vae", "classifier": "bert+mixout=0.3"}, "bert"),
 )
