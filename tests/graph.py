@@ -17,9 +17,8 @@ from compaug import experiments, planning
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src"
-SETTINGS = re.compile(
-    r"data/settings/[^/]+/(generators|classifiers)-(\w+)\.json"
-)  # what the stage `settings` joined, for one method
+# what the stage `settings` joined, for one method
+SETTINGS = re.compile(r"data/settings/[^/]+/(generators|classifiers)-(\w+)\.json")
 
 
 def module_file(name: str) -> Path | None:

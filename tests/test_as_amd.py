@@ -22,12 +22,8 @@ def product(n, k, m):
     return hashlib.sha256((one @ other).numpy().tobytes()).hexdigest()[:16]
 print(json.dumps([product(560, 336, 128), product(32, 128, 128), product(300, 300, 300), product(16, 128, 1500)]))
 """
-COMMITTED = [
-    "24bad6b4593e2dfc",
-    "a02a6eb47b747906",
-    "85f91b3e5a7c19f7",
-    "61dc21344fd4a34c",
-]  # of the CPUs that made the results
+# of the CPUs that made the results
+COMMITTED = ["24bad6b4593e2dfc", "a02a6eb47b747906", "85f91b3e5a7c19f7", "61dc21344fd4a34c"]
 
 
 def pretended(*command: str) -> subprocess.CompletedProcess:
@@ -38,9 +34,8 @@ def pretended(*command: str) -> subprocess.CompletedProcess:
 
 @can_pretend
 def test_products_of_matrices_have_the_committed_digits():
-    done = pretended(
-        sys.executable, "-X", "faulthandler", "-c", PRODUCTS
-    )  # which wants the signal that the library needs
+    # which wants the signal that the library needs
+    done = pretended(sys.executable, "-X", "faulthandler", "-c", PRODUCTS)
     assert json.loads(done.stdout) == COMMITTED, done.stderr
 
 

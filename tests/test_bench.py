@@ -117,9 +117,8 @@ def written(tmp_path, *options: str) -> str:
     for path in (tmp_path, ROOT, "/tmp"):
         assert str(path) not in text
     lines = text.splitlines()
-    assert all(
-        not before for before, line in pairwise(lines) if line.startswith("#")
-    )  # Markdown wants an empty line before a title
+    # Markdown wants an empty line before a title
+    assert all(not before for before, line in pairwise(lines) if line.startswith("#"))
     return text
 
 

@@ -396,13 +396,8 @@ def kept(split, *more: str) -> list[str]:
 
 
 def test_the_stage_keeps_the_region_and_all_support_texts(split):
-    assert kept(split, "--set", "subset.coverage=none") == [
-        "t0",
-        "t1",
-        "t2",
-        "t3",
-        "t4",
-    ]  # hard, half, in the order of D_train
+    # hard, half, in the order of D_train
+    assert kept(split, "--set", "subset.coverage=none") == ["t0", "t1", "t2", "t3", "t4"]
     assert [e.id for e in read_jsonl(split / "out" / "support.jsonl", 2)] == ["s0", "s1"]
     assert read_json(split / "out" / "subset.json")["rows"] == 5
     assert Labels.read(split / "out" / "labels.json") == LABELS_OF

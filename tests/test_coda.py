@@ -340,9 +340,8 @@ def test_a_draft_says_what_it_was_asked_and_what_it_kept(folders, endpoint):
     assert set(made_of["keywords"]) == {"0", "1"} and all(
         part in BY_ID for part in made_of["sources"] + made_of["exemplars"]
     )
-    assert not any(
-        example.text in str(made_of) for example in examples() if len(example.text.split()) > 4
-    )  # ids, no texts
+    # ids, no texts
+    assert not any(example.text in str(made_of) for example in examples() if len(example.text.split()) > 4)
 
 
 def test_of_several_answers_the_one_that_keeps_most_is_taken_and_the_report_says_what_that_gains(folders, endpoint):

@@ -200,13 +200,8 @@ def test_the_question_shows_three_pairs_in_which_the_sentence_holds_the_phrase()
 
 
 def test_labels_are_tied_by_how_often_they_occur_with_the_wanted_ones():
-    compositions = {
-        (0, 1, 2): 6,
-        (0,): 4,
-        (0, 3): 2,
-        (1, 3): 3,
-        (3,): 9,
-    }  # P(2|0) = 6/12, P(3|0) = 2/12; P(2|1) = 6/9, P(3|1) = 3/9
+    # P(2|0) = 6/12, P(3|0) = 2/12; P(2|1) = 6/9, P(3|1) = 3/9
+    compositions = {(0, 1, 2): 6, (0,): 4, (0, 3): 2, (1, 3): 3, (3,): 9}
     assert concepts.tied(compositions, (0, 1), 5) == [2, 3]
     assert concepts.tied(compositions, (3,), 5) == [1, 0]
     assert concepts.tied(compositions, (4,), 5) == []
@@ -219,11 +214,8 @@ def test_concepts_to_avoid_are_those_of_tied_labels_in_turn_and_three_at_most():
     of[2][0] = Concept("c00", ())  # what a wanted label has too is no sign of the other one
     assert [one.name for one in concepts.to_avoid(of, several, (0, 1))] == ["c30", "c21", "c31"]
     assert [one.name for one in concepts.to_avoid(of, several, (2, 3, 0, 1))] == []
-    assert [one.name for one in concepts.to_avoid(of, {(0,): 3, (1,): 4}, (1,))] == [
-        "c10",
-        "c11",
-        "c12",
-    ]  # no ties: its own
+    # no ties: its own
+    assert [one.name for one in concepts.to_avoid(of, {(0,): 3, (1,): 4}, (1,))] == ["c10", "c11", "c12"]
 
 
 # ---------------------------------------------------------------- in words

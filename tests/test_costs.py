@@ -129,9 +129,8 @@ def test_core_hours_are_of_the_cpu_where_it_was_measured():
     cost = {"device": "cpu", "seconds": 90.0}
     assert provenance.core_seconds(cost) == 90.0
     assert provenance.core_seconds(cost | {"cpu_seconds": 60.0}) == 60.0
-    assert (
-        provenance.core_seconds(cost | {"cpu_seconds": 60.0, "device": "NVIDIA H100"}) == 90.0
-    )  # it waits for the card
+    # it waits for the card
+    assert provenance.core_seconds(cost | {"cpu_seconds": 60.0, "device": "NVIDIA H100"}) == 90.0
 
 
 def test_provenance_without_any_result_names_the_remedy(tmp_path):

@@ -57,10 +57,8 @@ def test_a_cell_of_two_products_or_experiments_exists_once(tmp_path):
 
 def test_only_the_backbones_that_something_opens_are_made(tmp_path):
     planned = steps.plan([one(tmp_path, cells=[{"generator": "ls_pt"}])])
-    assert set(planned["backbones"]) == {
-        "diagnostic-encoder",
-        "diagnostic-decoder",
-    }  # the filter's, the label generator's
+    # the filter's, the label generator's
+    assert set(planned["backbones"]) == {"diagnostic-encoder", "diagnostic-decoder"}
     planned = steps.plan([one(tmp_path, cells=[{"generator": "flan_t5"}])])
     assert "diagnostic-seq2seq" in planned["backbones"]
 

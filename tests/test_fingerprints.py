@@ -20,12 +20,8 @@ from stages import as_amd, fingerprint
 
 COMMITTED = ROOT / "fingerprints"
 QUICK = "train_generator-concat"
-READERS_OF_ALL_THREE = (
-    "classifier-bert",
-    "classifier-sgm",
-    "train_generator-ld_vae",
-    "label_generator",
-)  # of the files edited below
+# of the files edited below
+READERS_OF_ALL_THREE = ("classifier-bert", "classifier-sgm", "train_generator-ld_vae", "label_generator")
 
 
 def compute(*names: str, source: Path = ROOT / "src", out: Path = COMMITTED, params: Path = ROOT / "params.yaml"):

@@ -265,9 +265,8 @@ AFTER_SELECTION = of_arms("train_classifier") | AFTER_TEXTS
 AFTER_SYNTHESIS = of_arms("select") | AFTER_SELECTION
 TRAINED = of_arms("train_classifier", "augmented", "oversample", "baseline", "iid")
 AFTER_LABELS = of_arms("synthesize") | AFTER_SYNTHESIS | TRAINED  # predictions carry what the label generator drew
-OWN_TEXTS = (
-    of_arms("synthesize", "augmented") | of_arms("select", "augmented") | AFTER_TEXTS
-)  # the control repeats what it repeated
+# the control repeats what it repeated
+OWN_TEXTS = of_arms("synthesize", "augmented") | of_arms("select", "augmented") | AFTER_TEXTS
 KNOBS = {  # key of params.yaml: the root's stages that a change of it may run again
     "sizes.k": AFTER_SYNTHESIS,
     "selection.score": AFTER_SYNTHESIS,
@@ -393,9 +392,8 @@ def test_no_file_or_text_is_ever_run_as_code():
 def test_only_stages_read_argv():
     """And guard.py and keep.py, which are processes of their own between the engine and DVC."""
     for file, node in nodes(ast.Attribute):
-        assert ast.unparse(node) != "sys.argv" or file.name in ("guard.py", "keep.py"), (
-            f"{short(file)}:{node.lineno}"
-        )  # argparse reads it for the stages
+        # argparse reads it for the stages
+        assert ast.unparse(node) != "sys.argv" or file.name in ("guard.py", "keep.py"), f"{short(file)}:{node.lineno}"
     for file, node in nodes(ast.Import | ast.ImportFrom):
         assert "argparse" not in ast.unparse(node) or room_of(file) == "stages", short(file)
 

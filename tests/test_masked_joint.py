@@ -193,9 +193,8 @@ def test_it_overfits_and_four_fifths_of_what_it_writes_is_valid(mode, body, mode
     drafts = list(body.generate(model_of(mode, body), requests, TASK, synthesis(max_length=60), folders, 3))
     assert [draft.request for draft in drafts] == list(range(len(requests)))
     fates = Counter(draft.fate for draft in drafts)
-    valid = (
-        0.8 if body is masked_joint or mode == "labels" else 0.4
-    )  # so small a decoder takes the template's labels too
+    # so small a decoder takes the template's labels too
+    valid = 0.8 if body is masked_joint or mode == "labels" else 0.4
     assert fates[None] >= valid * len(requests) and set(fates) <= {None, "other labels", *REASONS}
     assert all(bool(draft.text) == (draft.fate is None) and draft.labels == requests[draft.request] for draft in drafts)
     if mode == "labels":

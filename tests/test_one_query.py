@@ -31,9 +31,8 @@ def test_it_is_the_attention_of_torch(batch, key_heads, groups, length, mask, sc
     readable[..., -1] = True  # a token reads itself
     masks = {None: None, "bool": readable, "added": torch.zeros(readable.shape).masked_fill(~readable, -torch.inf)}
     found, _ = one_query.attention(None, query, key, value, masks[mask], scaling=scaling, dropout=0.0)
-    wanted = scaled_dot_product_attention(
-        query, key, value, attn_mask=masks[mask], scale=scaling, enable_gqa=True
-    )  # [B, H, 1, d]
+    # [B, H, 1, d]
+    wanted = scaled_dot_product_attention(query, key, value, attn_mask=masks[mask], scale=scaling, enable_gqa=True)
     torch.testing.assert_close(found, wanted.transpose(1, 2))
 
 

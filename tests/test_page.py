@@ -29,9 +29,8 @@ def reports(tmp_path):
         for at, key in enumerate(asked)
     ]
     write_json(folder / "quality" / "diagnostic-ld_vae-13.json", {"selection": {"requested": 3}, "samples": texts})
-    write_json(
-        folder / "quality" / "semeval-ld_vae-13.json", {"selection": {"requested": 3}, "self_bleu": 1.0}
-    )  # whose texts may not be published
+    # whose texts may not be published
+    write_json(folder / "quality" / "semeval-ld_vae-13.json", {"selection": {"requested": 3}, "self_bleu": 1.0})
     return folder
 
 
@@ -61,11 +60,8 @@ def test_of_a_variant_the_first_seed_has_sample_texts():
 def test_the_verdict_says_no_more_than_the_corrected_tests_allow(reports):
     found = {v["benchmark"]: v for v in verdicts.of_augmentation(longtables.load(reports))}
     own = found["diagnostic"]
-    assert own["best"] == "ld_vae" and (own["none"], own["acc"], own["iid"]) == (
-        3.0,
-        8.0,
-        27.0,
-    )  # a control is no generator
+    # a control is no generator
+    assert own["best"] == "ld_vae" and (own["none"], own["acc"], own["iid"]) == (3.0, 8.0, 27.0)
     assert own["helped"] == "yes by the test over test rows, not by that over seeds" and own["beats"] == "not shown"
     gains = longtables.load(reports).gains
     (row,) = [row for _, row in pick(gains, benchmark="diagnostic", generator="ld_vae", over="none").iterrows()]
@@ -122,9 +118,8 @@ def test_every_query_has_its_section_and_what_is_missing_names_its_command(repor
         if query is verdicts:
             continue  # the page begins with them
         assert f'<section id="{name}">' in shown and f"<h2>{query.TITLE}" in shown
-    assert (
-        shown.count("<code>make grid EXPERIMENT=classifiers</code> makes them.") == 3
-    )  # Tables 1 and 3, kinds of errors
+    # Tables 1 and 3, kinds of errors
+    assert shown.count("<code>make grid EXPERIMENT=classifiers</code> makes them.") == 3
     cell = 'class="n inside">8.00<small>[5.52, 10.48]</small><small class="paper">paper 8.44 (-0.44)'
     assert cell in squeezed(shown)
     printed = longtables.load(reports).paper["tables"]["table_2"]["rows"]

@@ -116,6 +116,7 @@ def test_an_edit_that_computes_the_same_trains_nothing_again(project):
     for name in ("classifiers/bert.py", "training.py", "records.py"):
         file = project / "src/compaug" / name
         file.write_text(file.read_text() + "# a comment\n")
+    # those of seconds, for records.py
     cheap = {
         "raw",
         "split",
@@ -125,7 +126,7 @@ def test_an_edit_that_computes_the_same_trains_nothing_again(project):
         "evaluate",
         "report",
         "samples",
-    }  # those of seconds, for records.py
+    }
     assert "raw" in stale() - before <= cheap
 
 

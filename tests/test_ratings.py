@@ -123,10 +123,8 @@ def test_a_rater_who_adds_a_label_is_complete_but_not_correct(exported):
 def test_generators_with_the_same_scores_in_another_order_share_a_rank():
     """Their means differ by a rounding error."""
     ticked = {"a": ((0,), (0, 1), (0,)), "b": ((0,), (0,), (0, 1))}
-    requested = {
-        "a": ((0, 1, 2), (0, 1, 2), (0, 2)),
-        "b": ((0, 2), (0, 1, 2), (0, 1, 2)),
-    }  # Jaccard 1/3, 2/3, 1/2 in some order
+    # Jaccard 1/3, 2/3, 1/2 in some order
+    requested = {"a": ((0, 1, 2), (0, 1, 2), (0, 2)), "b": ((0, 2), (0, 1, 2), (0, 1, 2))}
     items = [ratings.Item(f"{g}{i}", "text", g, asked) for g, sets in requested.items() for i, asked in enumerate(sets)]
     sheet = {f"{g}{i}": labels for g, sets in ticked.items() for i, labels in enumerate(sets)}
     found = ratings.summary(items, [sheet], LABELS)["generators"]

@@ -32,9 +32,8 @@ def test_noise_lowers_the_silhouette_of_labels_that_the_probe_tells_apart(seed):
     rng = np.random.default_rng(seed)
     labels = np.tile(np.arange(8), 40)
     within = np.repeat(np.arange(80), 4)
-    vectors = 4 * np.eye(8, 64)[labels] + rng.normal(
-        0, 1, (len(labels), 64)
-    )  # each label's own direction, and as much noise
+    # each label's own direction, and as much noise
+    vectors = 4 * np.eye(8, 64)[labels] + rng.normal(0, 1, (len(labels), 64))
     assert probe(vectors, labels.tolist(), within.tolist()) > 0.9 and silhouette(vectors, labels.tolist()) < 0.3
 
 

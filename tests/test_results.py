@@ -191,9 +191,8 @@ def test_p_values_are_corrected_over_a_family(world):
     alone = table(world / "gains.csv", over="none", selection="top_k+texts=2")
     by_generator = {row["generator"]: row for row in family}
     assert len(family) == 2 and len(alone) == 1
-    assert float(by_generator["ld_vae"]["p_seeds"]) == pytest.approx(
-        2 * 0.2048, abs=1e-4
-    )  # t = 3 with 1 degree of freedom
+    # t = 3 with 1 degree of freedom
+    assert float(by_generator["ld_vae"]["p_seeds"]) == pytest.approx(2 * 0.2048, abs=1e-4)
     assert float(by_generator["ld_vae"]["p_rows"]) == float(by_generator["oversample"]["p_rows"]) == 1
 
 

@@ -211,9 +211,8 @@ def test_the_joint_probability_of_a_requested_set_of_hand_worked_numbers():
     probabilities = np.array([[0.9, 0.8, 0.1], [0.9, 0.8, 0.1], [1.0, 0.0, 1.0]], dtype=np.float32)
     made = log_joint(probabilities, [(0, 1), (0,), (0, 2)])
     assert np.exp(made) == pytest.approx([0.9 * 0.8 * 0.9, 0.9 * 0.2 * 0.9, 1.0], abs=1e-5)
-    worst = log_joint(
-        np.zeros((1, 3)), [(0, 1, 2)]
-    )  # a label that the filter excludes does not make all texts equally hopeless
+    # a label that the filter excludes does not make all texts equally hopeless
+    worst = log_joint(np.zeros((1, 3)), [(0, 1, 2)])
     assert np.isfinite(worst).all() and worst < log_joint(np.zeros((1, 3)), [(0, 1)])
 
 

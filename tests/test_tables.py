@@ -21,6 +21,7 @@ from stages import seeds
 from stages import tables as tables_stage
 
 BEFORE = "Numbers of commit 0ld5ha1, from before the arithmetic was made the same on every CPU"
+# no committed result needs to have them
 RUN_LATER = (
     "coda",
     "joint",
@@ -30,7 +31,7 @@ RUN_LATER = (
     "low_resource",
     "metric_study",
     "other_experiments",
-)  # no committed result needs to have them
+)
 toy_world = test_results.world  # predictions of ten cells
 
 
@@ -204,9 +205,8 @@ def test_tables_1_and_3_compare_the_classifiers(tmp_path):
             rows += lines(metric, (at + 2, at + 3, at + 4), "ld_vae", **where)
             rows += lines(metric, (at + 1, at + 1, at + 1), **where, decoding="tuned_thresholds")
             rows += lines(metric, (60.0, 61.0, 62.0), **where, split="iid")
-    rows += lines(
-        "acc", (60.0, 61.0, 62.0), experiment="classifiers", classifier="sgm", split="iid"
-    )  # of one split alone
+    # of one split alone
+    rows += lines("acc", (60.0, 61.0, 62.0), experiment="classifiers", classifier="sgm", split="iid")
     gained = [
         gain(2.0, "ld_vae", experiment="classifiers"),
         gain(1.5, "ld_vae", experiment="classifiers", over="oversample"),
@@ -381,9 +381,8 @@ def test_kinds_of_errors_add_up_and_the_commonest_confusions_are_named(tmp_path)
         "2 labels (77 rows)"
     ]
     title = "diagnostic: the most frequent confusions, without augmentation"
-    assert list(rows_of("kinds_of_errors", folder, title)) == [
-        f"bert, {name}, joy" for name in "bdc"
-    ]  # CONFUSIONS of them
+    # CONFUSIONS of them
+    assert list(rows_of("kinds_of_errors", folder, title)) == [f"bert, {name}, joy" for name in "bdc"]
     assert kinds_of_errors.CONFUSIONS == 3
     unread = rows_of("kinds_of_errors", folder, "diagnostic: answers that could not be read")
     assert unread["t5_clp, unseen, none"]["answers"] == "1"
@@ -407,9 +406,8 @@ def test_coda_says_how_well_constraints_are_kept_and_what_that_is_worth(tmp_path
     assert table.title == "coda_ablation: diagnostic"
     assert lines["coda"]["keywords"].startswith("20.00 ") and lines["coda"]["Acc"].startswith("20.00 ")
     assert lines["coda+lexical=false"]["length"].startswith("100.00") and lines["coda"]["length"] == NOT_REPORTED
-    assert (
-        lines["coda"]["all"].startswith("100.00") and lines["coda+none"]["all"] == NOT_REPORTED
-    )  # it was asked for none
+    # it was asked for none
+    assert lines["coda"]["all"].startswith("100.00") and lines["coda+none"]["all"] == NOT_REPORTED
     assert lines["coda+lexical=false"]["Acc"].startswith("5.00") and lines["coda"]["fidelity"] == NOT_REPORTED
 
 

@@ -247,9 +247,8 @@ def parse(source: Path | str | Edited, benchmark: str | None = None, scale: str 
         layers[str(source)] = source.apply(tree)
     for size, block in SIZES.items():
         if isinstance(tree.get(block), dict):
-            tree[block].setdefault(
-                size, reduce(_inner, ("sizes", size), tree)
-            )  # an experiment's `selection: k=1200` holds
+            # an experiment's `selection: k=1200` holds
+            tree[block].setdefault(size, reduce(_inner, ("sizes", size), tree))
     try:
         methods = {kind: _methods(kind, tree.get(kind)) for kind in METHODS}
         return _grammar_checked(_checked(Settings, tree | methods))

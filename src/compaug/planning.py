@@ -18,9 +18,8 @@ from compaug.records import InputError, read_yaml, write_text
 from compaug.slu import cells as slu
 
 GRID = Path("grid")
-OTHERS = {
-    other.FOLDER: other for other in (parsing, low_resource, slu)
-}  # experiments that are not made of cells: FILE, KINDS, `plan`
+# experiments that are not made of cells: FILE, KINDS, `plan`
+OTHERS = {other.FOLDER: other for other in (parsing, low_resource, slu)}
 HEAD = "# Made by `python -m stages.plan` from {}; do not edit.\n"
 Kinds = Mapping[str, Mapping[str, Mapping]]  # kind of stage -> name -> what dvc.yaml fills in
 

@@ -43,9 +43,8 @@ def main(argv: list[str] | None = None) -> None:
 def side_by_side(parts: Sequence[Callable[[], None]]) -> None:
     """Each in a process of its own; all end when one fails or when this process is stopped. InputError where one was killed."""
     with ProcessPoolExecutor(len(parts), multiprocessing.get_context("spawn")) as pool:
-        own = signal.signal(
-            signal.SIGINT, signal.SIG_IGN
-        )  # inherited: Ctrl-C is for this process, which ends the others
+        # inherited: Ctrl-C is for this process, which ends the others
+        own = signal.signal(signal.SIGINT, signal.SIG_IGN)
         running = [pool.submit(part) for part in parts]
         signal.signal(signal.SIGINT, own)
         try:

@@ -28,12 +28,8 @@ def main(argv: list[str] | None = None) -> None:
     task = TASKS["multi_label"](labels)  # the model's folder has the prompt
     pairs = [label for composition in compositions for label in composition]
     within = [at for at, composition in enumerate(compositions) for _ in composition]
-    from compaug.evaluation.representations import (
-        flat,
-        probe,
-        silhouette,
-        views,
-    )  # after the cheap checks: torch is slow to import
+    # after the cheap checks: torch is slow to import
+    from compaug.evaluation.representations import flat, probe, silhouette, views
 
     with cost_of(args.out):
         found = views(args.generator, args.model, compositions, task, backbones, args.seed)

@@ -20,11 +20,8 @@ LATEX = ("table_2",)
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    from compaug.reports import (
-        contents,
-        entries,
-        queries,
-    )  # after the cheap checks: pandas and matplotlib are slow to import
+    # after the cheap checks: pandas and matplotlib are slow to import
+    from compaug.reports import contents, entries, queries
 
     results = queries.load(args.reports, params.every(args.params))
     with atomic_dir(args.out) as folder:

@@ -72,9 +72,8 @@ class BertMagnet(nn.Module):
     def label_vectors(self) -> Tensor:
         """H_gat.  # [Y, H]"""
         itself = torch.eye(len(self.nodes), dtype=torch.bool, device=self.nodes.device)
-        allowed = (
-            (self.adjacency > 0) | itself if self.masked else None
-        )  # some re-implementations; A gets no gradient there
+        # some re-implementations; A gets no gradient there
+        allowed = (self.adjacency > 0) | itself if self.masked else None
         nodes = self.nodes
         for layer in self.layers:
             nodes = layer(nodes, self.adjacency, allowed)

@@ -16,10 +16,8 @@ from compaug.records import InputError
 
 FILE = Path("configs/cluster.yaml")
 ALWAYS = "COMPAUG_"  # begins the names of environment variables that go to the workers in any case
-QUIET = {
-    "dashboard": False,
-    "dashboard_address": "127.0.0.1:0",
-}  # the scheduler has no page, and a port of its own at every run
+# the scheduler has no page, and a port of its own at every run
+QUIET = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 
 
 class Block(BaseModel):

@@ -24,9 +24,8 @@ PATIENCE = 60.0  # that DVC has to come to its end
 
 
 def main(command: list[str]) -> int:
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a shell's background job ignores it, and its children would
+    # a shell's background job ignores it, and its children would
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     while process.poll() is None:
         if select.select([sys.stdin], [], [], POLL)[0]:

@@ -19,20 +19,15 @@ from compaug.evaluation.statistics import Summary, summarise
 from compaug.experiments import TINY
 from compaug.records import InputError, digest, read_json
 
-pd.set_option(
-    "mode.string_storage", "python"
-)  # pandas would store words otherwise where pyarrow is installed, which datasets needs
+# pandas would store words otherwise where pyarrow is installed, which datasets needs
+pd.set_option("mode.string_storage", "python")
 LONG = "results.csv.gz"
 REMEDY = "`make tables` writes it again"
 FILES = {LONG: results.COLUMNS, "gains.csv": gains.COLUMNS, "confusions.csv": results.CONFUSION_COLUMNS}
-KINDS = {"seed": int, "seeds": int, "rows": int, "value": float} | dict.fromkeys(
-    gains.TESTS, float
-)  # other columns: words
-MEASURED = (
-    "value",
-    "seeds",
-    "rows",
-)  # the first column that says something of a cell; those before it say of which one
+# other columns: words
+KINDS = {"seed": int, "seeds": int, "rows": int, "value": float} | dict.fromkeys(gains.TESTS, float)
+# the first column that says something of a cell; those before it say of which one
+MEASURED = ("value", "seeds", "rows")
 OPTIONAL = gains.TESTS[1:]  # one seed has no spread, and not every gain has both tests
 
 

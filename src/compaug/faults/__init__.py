@@ -95,10 +95,8 @@ MUTATIONS: dict[str, Callable[[bytes, random.Random], bytes | None]] = {  # None
 
 
 OF_ANY_FILE = ("gone", "empty", "cut")  # the others need text
-OF_BYTES = (
-    *OF_ANY_FILE,
-    "one bit flipped",
-)  # what happens to a compressed file as it is; the others happen to what is in it
+# what happens to a compressed file as it is; the others happen to what is in it
+OF_BYTES = (*OF_ANY_FILE, "one bit flipped")
 
 
 def mutated(path: Path, name: str, rng: random.Random) -> bytes | None:

@@ -22,9 +22,8 @@ from compaug.records import WRITTEN, InputError, read_json, write_text
 
 DIGITS = 5
 RELATIVE, ABSOLUTE = 1e-3, 1e-5  # of two numbers that count as the same
-HASH = re.compile(
-    r"[0-9a-f]{16}|[0-9a-f]{64}"
-)  # of inputs, last digits included: it says nothing that the numbers do not
+# of inputs, last digits included: it says nothing that the numbers do not
+HASH = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
 UNDEFINED = ".self.key.bias"  # the same added to all keys changes no attention: its gradient is rounding, which AdamW makes as large as any other
 CHAOTIC = ("points",)  # of t-SNE: where they end depends on the last digits; their number is kept
 VERSIONS = ("transformers_version", "tokenizer_version")  # not the project's code

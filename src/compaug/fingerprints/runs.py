@@ -250,9 +250,8 @@ def _synthesize(name: str, toys: Toys) -> Variants:
 def _select(toys: Toys) -> Variants:
     model = train_filter(READER, "models/filter", *set_of(f"classifiers.{READER}", _still("classifiers", READER, toys)))
     edits = _choices(toys.settings.selection) + toys.further["selection"]
-    edits = [
-        edit for edit in edits if edit.removeprefix("score=") not in REGIONS
-    ]  # which rank by a map, not by what select computes
+    # which rank by a map, not by what select computes
+    edits = [edit for edit in edits if edit.removeprefix("score=") not in REGIONS]
     return {"default": [model, select(model.out, "out/run.jsonl")]} | {
         edit: [model, select(model.out, "out/run.jsonl", *set_of("selection", edit))] for edit in edits
     }

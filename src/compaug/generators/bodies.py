@@ -25,9 +25,8 @@ from torch import Tensor, nn
 from compaug import decoders
 from compaug.pretrained import IGNORED, BaseModelOutput, DynamicCache, PreTrainedModel, say_cut
 
-Sources = list[
-    tuple[list[int], list[int]]
-]  # of each text its token ids and, for each of them, the number of its word; -1 for a mark
+# of each text its token ids and, for each of them, the number of its word; -1 for a mark
+Sources = list[tuple[list[int], list[int]]]
 ASKED, AGAIN = "Repeat this text.\nText:", "\nText:"  # before a text that a decoder is to repeat, and behind it
 FIRST_SENTINEL = "<extra_id_0>"  # with which T5 was trained to stand for words
 

@@ -110,9 +110,8 @@ def _constraints(model: Model, wanted: LabelSet, turn: int, seed: int) -> Constr
     asked = replace(_taken(model, wanted, anchors, sources, tagged), sources=[example.id for example in sources])
     if not model.params["label"]:
         return asked
-    chosen = _exemplars(
-        model, wanted, sources, drawn
-    )  # noise of its own: an ablation changes nothing but what it leaves out
+    # noise of its own: an ablation changes nothing but what it leaves out
+    chosen = _exemplars(model, wanted, sources, drawn)
     shown = [_taken(model, one.labels, dict.fromkeys(one.labels, one), [one], tagged) for one in chosen]
     shown = [Shown(one.id, " ".join(one.text.split()), keeps) for one, keeps in zip(chosen, shown, strict=True)]
     return replace(asked, named=True, shown=tuple(shown))

@@ -40,9 +40,8 @@ def answer(requests: Sequence[Mapping], decoder: Path, store: Path, batch_size: 
                 f"{decoder}: a prompt of {len(ids)} tokens and an answer of {request['max_tokens']} exceed its {room} positions; "
                 "lower few_shot_words or max_tokens"
             )
-    rows.sort(
-        key=lambda row: (_decoding(row), len(row[1]), row[1])
-    )  # equal prompts together, others of their length beside
+    # equal prompts together, others of their length beside
+    rows.sort(key=lambda row: (_decoding(row), len(row[1]), row[1]))
     ends = {stop: sampling.tokens_with(tokenizer, stop) for stop in {request.get("stop") for request in requests}}
     alike = [list(some) for _, some in groupby(rows, _decoding)]
     batches = [some[at : at + batch_size] for some in alike for at in range(0, len(some), batch_size)]

@@ -40,10 +40,8 @@ DELIMITERS = (";", "|", ",")
 LOOKED_AT = 500  # rows, for a guess
 OFTEN = 5  # times that a label stands in them, on average
 
-BEARABLE = {
-    "lacking": 0.02,
-    "changing": 0.1,
-}  # shares of texts with letters that an encoder lacks, or reads without accents: some names do
+# shares of texts with letters that an encoder lacks, or reads without accents: some names do
+BEARABLE = {"lacking": 0.02, "changing": 0.1}
 RARE = 10  # rows; a combination with fewer is rare
 PAPER = {"compositions": 20, "support": 50, "k": 5000}
 SMALLEST_TEST = 100  # rows of D_test under which an interval of accuracy is some 20 points wide
@@ -352,9 +350,8 @@ def _lengths(encoders: Mapping[str, Reading]) -> dict[str, Value]:
     found = {}
     for name, reading in encoders.items():
         most, longest = (16 * math.ceil(float(np.percentile(reading.lengths, at)) / 16) for at in (95, 100))
-        wanted = (
-            longest if longest <= 2 * most else most
-        )  # a batch is as long as its longest text, so room costs nothing; outliers do
+        # a batch is as long as its longest text, so room costs nothing; outliers do
+        wanted = longest if longest <= 2 * most else most
         limit = max(32, min(wanted, 128 if name == "tiny" else 256, reading.room))
         cut = reading.share_above(limit)
         why = (

@@ -13,12 +13,8 @@ from compaug.reports.queries import UNSEEN, Results
 TITLE = "LINDA: texts between two texts"
 EXPERIMENT = "linda"
 EXPERIMENTS = (EXPERIMENT, "linda_pretrained", "linda_reading")
-OF = {
-    "decoding": "any",
-    "split": "unseen",
-    "selection": "top_k",
-    "classifier": "bert",
-}  # a generator's facts stand at each of its cells
+# a generator's facts stand at each of its cells
+OF = {"decoding": "any", "split": "unseen", "selection": "top_k", "classifier": "bert"}
 INTRO = "A model that writes a text between two texts, used to make texts for a combination from two that each have a part of it."
 BETWEEN = (
     "Pairs of texts that the model was not trained on; alpha is the weight of the first. Precision: share of the words of the new text that are "

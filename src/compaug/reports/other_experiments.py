@@ -15,6 +15,7 @@ INTRO = (
     "where only its training varies. "
     "The experiments are lines of `configs/experiments.yaml`."
 )
+# shown by reports of their own, as are all that choose a prior
 ELSEWHERE = (
     "paper",
     "classifiers",
@@ -33,7 +34,7 @@ ELSEWHERE = (
     "linda_reading",
     "joint",
     "joint_pretrained",
-)  # and all that choose a prior
+)
 VARIED = ("split", "generator", "selection", "classifier", "decoding")
 
 
@@ -44,9 +45,8 @@ def tables(results: Results) -> list[Table]:
     ):
         rows = pick(rows, metric=METRICS)
         gains = pick(results.gains, experiment=experiment, benchmark=benchmark, metric="acc")
-        over = (
-            NONE if NONE in set(gains["over"]) else min(rows["classifier"], key=len)
-        )  # what is done to it stands behind its name
+        # what is done to it stands behind its name
+        over = NONE if NONE in set(gains["over"]) else min(rows["classifier"], key=len)
         of = rows_by(pick(gains, over=over), *VARIED)
         told = [name for name in VARIED if name in ("split", "generator") or rows[name].nunique() > 1]
         lines = []

@@ -92,9 +92,8 @@ class Results:
         """Of rows of one benchmark: seeds, sizes of the backbones, and the commit of numbers from the archive."""
         if rows.empty:
             return ""
-        own = rows[
-            rows["seed"] != 0
-        ]  # 0: the Bayes classifier has none, and of some means the seeds were not kept apart
+        # 0: the Bayes classifier has none, and of some means the seeds were not kept apart
+        own = rows[rows["seed"] != 0]
         seeds = sorted(set(own["seed"]))
         words = f"Seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}" if seeds else "Means over seeds"
         if own.groupby(["generator", "selection", "classifier", "split"])["seed"].nunique().nunique() > 1:

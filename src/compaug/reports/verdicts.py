@@ -147,9 +147,8 @@ def either_way(row: pd.Series, loss: str) -> str:
 
 def sure(row: pd.Series, way: int = 1) -> str:
     """In words, what the two tests allow of a gain, or with `way` -1 of a loss. Their p values are Holm-corrected over the generators: the best of many was picked."""
-    by_rows, by_seeds = (
-        way * row["mean"] > 0 and row[name] < LEVEL for name in ("p_rows", "p_seeds")
-    )  # a missing test is not passed
+    # a missing test is not passed
+    by_rows, by_seeds = (way * row["mean"] > 0 and row[name] < LEVEL for name in ("p_rows", "p_seeds"))
     if pd.isna(row["p_seeds"]):
         return f"{'yes, by the test over test rows' if by_rows else 'not shown'}; one seed, so no test over seeds"
     if by_rows and by_seeds:
