@@ -1,0 +1,156 @@
+"""What pages for people say exists, runs, and stands in a table that a stage wrote."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import re
+import shlex
+import subprocess
+from functools import cache, reduce
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+from graph import ROOT, SRC
+
+from compaug import cli
+from stages import readme
+
+SCRIPTS = [file.stem for file in (SRC / "stages").glob("*.py")]
+
+
+def make_targets() -> dict[str, str]:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    return dict(re.findall(r"^([a-z][\w-]*):(?!=)[^\n]*\n((?:\t[^\n]*\n?)*)", text, re.MULTILINE))
+
+
+def test_every_phony_target_has_a_rule_and_runs_scripts_that_exist():
+    targets = make_targets()
+    (phony,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(phony.split()) == set(targets)
+    for name, recipe in targets.items():
+        for script in re.findall(r"-m stages\.(\w+)", recipe):
+            assert script in SCRIPTS, f"make {name}: stages/{script}.py"
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_file_and_key_on_a_page_exists(page):
+    text = page.read_text(encoding="utf-8")
+    assert set(re.findall(r"(?:^|`|\$ )make ([a-z]\w*)", text, re.MULTILINE)) <= set(make_targets())
+    assert set(re.findall(r"-m stages\.(\w+)", text)) <= set(SCRIPTS)
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        assert (page.parent / link).exists(), link
+    tree = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    for key in re.findall(r"-S (\w[\w.]*)=", text):
+        block, _, name = key.rpartition(".")
+        assert name in reduce(lambda inner, word: inner[word], block.split("."), tree), key
+
+
+def commands_on(page: Path) -> list[list[str]]:
+    """Words of the commands in a page's blocks of code; a variable that a block sets is filled in."""
+    found = []
+    for block in re.findall(r"^```\w*\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
+        set_here = dict(re.findall(r'^(\w+)="(.*)"$', block, re.MULTILINE))
+        for line in block.replace("\\\n", " ").splitlines():
+            for part in re.split(r"\s#\s|;|&&", line)[:1]:
+                for name, value in set_here.items():
+                    part = part.replace(f"${name}", value)
+                if part.startswith(("python -m stages.", "compaug ")):
+                    found.append(shlex.split(part))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_command_on_a_page_has_all_options_that_it_needs_and_no_other(page):
+    typed = typer.main.get_command(cli.app).commands
+    for words in commands_on(page):
+        given = {word for word in words if word.startswith("--")}
+        if words[0] == "compaug":
+            known = [option for option in typed[words[1]].params if option.param_type_name == "option"]
+            taken = {name for option in known for name in option.opts}
+            needed = {option.opts[0] for option in known if option.required}
+        else:
+            script = words[2].removeprefix("stages.")
+            actions = importlib.import_module(f"stages.{script}")._parser()._actions
+            taken = {name for action in actions for name in action.option_strings}
+            needed = {action.option_strings[0] for action in actions if action.required and action.option_strings}
+        assert needed <= given <= taken, " ".join(words)
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a clone")
+def test_committed_pages_show_what_the_stages_wrote(tmp_path):
+    def committed(path: Path) -> str:
+        return subprocess.run(
+            ["git", "show", f"HEAD:{path.relative_to(ROOT).as_posix()}"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    for page in PAGES:
+        for file, shown in re.findall(r"<!-- ([\w/.+-]+) -->\n(.*?)<!-- end -->", committed(page), re.DOTALL):
+            (tmp_path / "file.md").write_text(committed(ROOT / file), encoding="utf-8")
+            assert shown == f"\n{readme.shown(tmp_path / 'file.md')}\n", f"{page}: python -m stages.readme"
+
+
+def test_the_map_of_the_architecture_names_what_exists():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| ([^|]+) \|$", text.partition("## The house")[0], re.MULTILINE)
+    assert len(rows) > 10
+    for files, names in rows[1:]:
+        if not (paths := re.findall(r"`([\w/]+\.py)`", files)):
+            continue  # the rule below the head
+        folder = Path(paths[0]).parent
+        sources = [SRC / "compaug" / (path if "/" in path else folder / path) for path in paths]
+        code = "\n".join(source.read_text(encoding="utf-8") for source in sources)
+        for name in re.findall(r"`(\w+)`", names):
+            assert re.search(
+                rf"^(?:def|class) {name}\b|^{name} =|import .*\b{name}\b|^    {name},$", code, re.MULTILINE
+            ), name
+
+
+NUMBER = r"([+-]?\d+(?:\.\d+)?)"
+INTERVAL = re.compile(rf"(?:{NUMBER},?\s+)?\[{NUMBER}, {NUMBER}\]")  # with the mean before it, where there is one
+
+
+@cache
+def measured() -> set[tuple[float, float, float]]:
+    """Means and intervals of all tables, and of all gains over seeds and over test rows; for the other sign too: a loss is said as a cost."""
+    found = []
+    for table in (ROOT / "reports/tables").glob("*.md"):
+        found += [tuple(map(float, one)) for one in INTERVAL.findall(table.read_text(encoding="utf-8")) if one[0]]
+    with (ROOT / "reports/gains.csv").open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            mean = float(row["mean"])
+            if row["ci95"]:
+                found.append((mean, mean - float(row["ci95"]), mean + float(row["ci95"])))
+            if row["low_rows"]:
+                found.append((mean, float(row["low_rows"]), float(row["high_rows"])))
+    return {*found, *((-mean, -high, -low) for mean, low, high in found)}
+
+
+def written_by_hand(page: Path) -> str:
+    text = re.sub(r"<!-- [\w/.+-]+ -->\n.*?<!-- end -->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def rounds_to(known: float, said: str) -> bool:
+    digits = len(said.partition(".")[2])
+    return (
+        abs(known - float(said)) <= 0.5 * 10**-digits + 0.0051
+    )  # a table has two digits: 0.25 may have been 0.2451 or 0.2549
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_interval_that_a_page_says_was_measured(page):
+    for said in INTERVAL.findall(written_by_hand(page)):
+        given = slice(0 if said[0] else 1, 3)
+        assert any(all(map(rounds_to, known[given], said[given])) for known in measured()), (
+            f"{page.name}: {said[0]} [{said[1]}, {said[2]}] stands in no table; say what reports/tables says"
+        )
