@@ -344,7 +344,7 @@ def _check_settings(cell: Cell, settings: Path) -> None:
         raise InputError(
             f"{cell.generator}: there are data maps of prefix-tuned generators alone; leave text_subset and pacing out"
         )
-    if cell.half and not found.split.seen_test:
+    if cell.half and cell.generator != REAL_TEXTS and not found.split.seen_test:
         raise InputError(f"half: {cell.corpus} has no seen test set; set `split_options: seen_test=<rows>`")
     if found.sizes.support_size in (cell.label_support, cell.text_support, cell.support):
         raise InputError("that support size is the split's own; leave it out, the cell without it is the same")

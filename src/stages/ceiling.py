@@ -3,7 +3,7 @@
 python -m stages.ceiling --split data/splits/diagnostic+seen_test=400 --out data/ceiling/diagnostic+seen_test=400
 
 Writes <out>/a and <out>/b: synthetic.jsonl (one half, with its labels), held.jsonl (the other half) and inputs.jsonl (the other half
-and the seen test set, without labels). The rows that come of it are marked as a ceiling and take part in no comparison.
+and the seen test set, where the split has one, without labels). The rows that come of it are marked as a ceiling and take part in no comparison.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ PARAMS: list[str] = []
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     n_labels = len(Labels.read(args.split / "labels.json"))
-    test, seen = (read_jsonl(args.split / f"{name}.jsonl", n_labels, False) for name in ("test", "seen_test"))
+    test = read_jsonl(args.split / "test.jsonl", n_labels, False)
+    known = args.split / "seen_test.jsonl"
+    seen = read_jsonl(known, n_labels, False) if known.exists() else []
     if len(test) < 2:
         raise InputError(f"{args.split / 'test.jsonl'}: two halves need two rows; raise split.test_share")
     order = sorted(test, key=lambda example: sub_seed(0, "ceiling", example.id))
@@ -39,7 +41,7 @@ def as_synthetic(example: Example) -> Example:
 
 def _parser():
     made = parser(__doc__, out="folder", writes="folder to write, with a/ and b/")
-    made.add_argument("--split", type=Path, required=True, help="folder of a split with a seen test set")
+    made.add_argument("--split", type=Path, required=True, help="folder of a split")
     return made
 
 
