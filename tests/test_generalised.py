@@ -108,13 +108,16 @@ def test_one_support_row_makes_no_folds(split):
         folds.main([*words, "--out", str(split / "folds")])
 
 
-def test_each_half_of_the_test_set_is_given_to_one_classifier_and_predicted_by_the_other(split):
+@pytest.mark.parametrize("seen", [PARTS["seen_test"], []], ids=["with", "without"])
+def test_each_half_of_the_test_set_is_given_to_one_classifier_and_predicted_by_the_other(split, seen):
+    if not seen:
+        (split / "split" / "seen_test.jsonl").unlink()
     ceiling.main(["--split", str(split / "split"), "--out", str(split / "ceiling")])
     given = {name: read_jsonl(split / "ceiling" / name / "synthetic.jsonl") for name in "ab"}
     held = {name: read_jsonl(split / "ceiling" / name / "held.jsonl") for name in "ab"}
     for name in "ab":
         inputs = read_jsonl(split / "ceiling" / name / "inputs.jsonl")
-        assert [(e.id, e.labels) for e in inputs] == [(e.id, ()) for e in [*held[name], *PARTS["seen_test"]]]
+        assert [(e.id, e.labels) for e in inputs] == [(e.id, ()) for e in [*held[name], *seen]]
         assert all(e.source == "synthetic" and e.requested_labels == e.labels for e in given[name])
         assert {e.text for e in given[name]} | {e.text for e in held[name]} == {e.text for e in PARTS["test"]}
         assert not {e.text for e in given[name]} & {e.text for e in held[name]}
