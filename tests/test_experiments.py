@@ -68,6 +68,7 @@ NAMES = {
     "diagnostic-iid-none-bert-13": {"split": "iid"},
     "diagnostic-ld_vae+kl_form=reference-bert-13": {"generator": "ld_vae", "options": "kl_form=reference"},
     "diagnostic-ld_vae+label_support=0-bert-13": {"generator": "ld_vae", "label_support": 0},
+    "diagnostic-ls_pt+requested=40-k=20-bert-13": {"generator": "ls_pt", "requested": 40, "selection": "k=20"},
     "diagnostic-ls_pt+guidance=2-bert-13": {"generator": "ls_pt", "sampling": "guidance=2"},
     "diagnostic-ls_pt-mode=random-bert-13": {"generator": "ls_pt", "selection": "mode=random"},
     "diagnostic-ls_pt-texts=200-bert-13": {"generator": "ls_pt", "texts": 200},
@@ -99,6 +100,7 @@ def test_a_cell_is_named_after_what_differs(name):
             options=st.sampled_from(["", "kl_form=reference"]),
             label_support=st.sampled_from([None, 0, 100]),
             text_support=st.sampled_from([None, 0, 100]),
+            requested=st.sampled_from([None, 40]),
             sampling=st.sampled_from(["", "guidance=2"]),
             selection=st.sampled_from(["", "mode=random"]),
             texts=st.sampled_from([None, 0, 100]),
@@ -115,6 +117,19 @@ def test_two_cells_never_share_a_name(cells):
     assert len({cell.name for cell in cells}) == len(cells)
     texts = {(c.models, c.generator_words, c.selection, c.seed) for c in cells}
     assert len({cell.selected_name for cell in cells}) == len(texts)
+
+
+def test_more_texts_are_written_by_the_same_generator_for_more_label_sets(tmp_path):
+    cells = [{"generator": "ls_pt"}, {"generator": "ls_pt", "requested": 40, "selection": "k=20"}]
+    planned = steps.plan([one(tmp_path, axes={"benchmark": "diagnostic", "seed": 13}, cells=cells)])
+    assert list(planned["train_generator"]) == ["diagnostic-ls_pt-13"]
+    asked = {name: entry["more"] for name, entry in planned["label_generator"].items()}
+    assert asked == {"diagnostic-13": "", "diagnostic+requested=40-13": " --set sizes.requested=40"}
+    written = planned["synthesize"]["diagnostic-ls_pt+requested=40-13"]
+    assert written["requests"] == "data/compositions/diagnostic+requested=40-13.jsonl"
+    assert planned["select"]["diagnostic-ls_pt+requested=40-k=20-13"]["set"] == "--set selection.k=20"
+    read = {entry["requests"] for entry in planned["train_classifier"].values()}
+    assert read == {"data/compositions/diagnostic-13.jsonl"}  # of the target's combinations, which more texts do not change
 
 
 def test_the_long_tables_words_tell_variants_apart():

@@ -56,6 +56,7 @@ class Cell:
     options: str = ""  # of the generator: "kl_form=reference", several joined by ","; of the oracle "right=0.6"
     label_support: int | None = None  # support texts that the label generator sees; None: all of the split
     text_support: int | None = None  # ... that the text generator sees
+    requested: int | None = None  # texts that are written; None: sizes.requested
     sampling: str = ""  # what differs from `synthesis` in params.yaml: "guidance=2"
     selection: str = ""  # ... from `selection`: "mode=random"
     texts: int | None = None  # so many of the kept texts, best first; None: all
@@ -81,9 +82,14 @@ class Cell:
         return _varied(self.corpus, self.scale if self.scale != TINY else "")
 
     @property
+    def sizes(self) -> str:
+        """What differs from the block `sizes`."""
+        return f"requested={self.requested}" if self.requested is not None else ""
+
+    @property
     def requests(self) -> str:
         """Of the label sets that the label generator drew."""
-        return _joined(_varied(self.models, support=self.label_support), self.seed)
+        return _joined(_varied(self.models, support=self.label_support, requested=self.requested), self.seed)
 
     @property
     def _iid(self) -> str:
@@ -98,7 +104,9 @@ class Cell:
     def generator_words(self) -> str:
         """The generator with what its texts depend on besides: a value of the column `generator`."""
         supports = {"label_support": self.label_support, "text_support": self.text_support}
-        return _varied(self.generator, self.options, self.text_subset, self.sampling, **supports)
+        return _varied(
+            self.generator, self.options, self.text_subset, self.sampling, **supports, requested=self.requested
+        )
 
     @property
     def classifier_words(self) -> str:
@@ -239,7 +247,7 @@ def _checked(cell: Cell, where: str) -> Cell:
     _has_file(classifiers, cell.classifier, f"{where}.classifier")
     numbers = {
         "seed": cell.seed,
-        **{n: getattr(cell, n) for n in ("label_support", "text_support", "texts", "support")},
+        **{n: getattr(cell, n) for n in ("label_support", "text_support", "requested", "texts", "support")},
     }
     for name, number in numbers.items():
         if type(number) is not int and not (number is None and name != "seed") or (number or 0) < 0:
@@ -254,6 +262,7 @@ def _checked(cell: Cell, where: str) -> Cell:
         cell.selection,
         cell.label_support,
         cell.text_support,
+        cell.requested,
         cell.texts,
         cell.text_subset,
     )
@@ -287,6 +296,7 @@ def _check_iid(cell: Cell, where: str) -> None:
         cell.texts,
         cell.label_support,
         cell.text_support,
+        cell.requested,
         cell.support,
     )
     if cell.generator in CEILINGS or any(part not in ("", None) for part in chosen) or PACED in cell.options:
@@ -305,7 +315,7 @@ def _check_oracle(cell: Cell, where: str) -> None:
         or cell.selection
         or cell.text_subset
         or cell.half
-        or (cell.label_support, cell.text_support) != (None, None)
+        or (cell.label_support, cell.text_support, cell.requested) != (None, None, None)
     ):
         raise InputError(
             f"{where}: the oracle's texts are not selected and know no support set; vary its options or `texts`"
@@ -357,6 +367,7 @@ def _edits(cell: Cell) -> tuple[str, ...]:
         ("split", cell.split_options),
         (f"generators.{cell.generator}", "" if cell.generator in CEILINGS else cell.options),
         ("synthesis", cell.sampling),
+        ("sizes", cell.sizes),
         ("selection", cell.selection),
         ("subset", cell.subset),
         ("subset", cell.text_subset),

@@ -17,6 +17,7 @@ OF_TEXTS = {
     "sampling": "",
     "label_support": None,
     "text_support": None,
+    "requested": None,
     "text_subset": "",
     "selection": "",
     "texts": None,
@@ -166,7 +167,8 @@ def _opened(steps: Steps, cell: Cell) -> dict[str, str]:
 def _add_requests(steps: Steps, cell: Cell) -> str:
     split = _add_supports(steps, cell, cell.label_support)
     _add_backbones(steps, cell, "decoder")
-    steps["label_generator"][cell.requests] = _common(cell) | {"split": split}
+    more = f" {_set('sizes', cell.sizes)}" if cell.sizes else ""  # see `_add_written`
+    steps["label_generator"][cell.requests] = _common(cell) | {"split": split, "more": more}
     return f"data/compositions/{cell.requests}.jsonl"
 
 
@@ -245,7 +247,7 @@ def _add_classifier(steps: Steps, cell: Cell) -> None:
     split = _add_corpus(steps, cell)
     backbone, *_ = _add_backbones(steps, cell, *named.roles_of(classifiers, cell.classifier)[:1])
     entry = _common(cell) | {"classifier": cell.classifier, "backbone": backbone}
-    entry["requests"] = _add_requests(steps, replace(cell, label_support=None))
+    entry["requests"] = _add_requests(steps, replace(cell, label_support=None, requested=None))
     part = "iid_" if cell.split == IID else ""
     entry |= {name: f"{split}/{part}{name}.jsonl" for name in ("train", "support")}
     entry["inputs"] = f"{split}/{part}test_inputs.jsonl"

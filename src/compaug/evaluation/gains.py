@@ -34,7 +34,14 @@ TESTS = ("mean", "std", "ci95", "low_rows", "high_rows", "p_seeds", "p_rows")
 COLUMNS = (*CELL_COLUMNS, "decoding", "split", "metric", "over", "seeds", *TESTS)
 OVERSAMPLE, THRESHOLD = "oversample", "threshold"
 VARIATIONS = {  # column -> the fields of a cell that make a variation of it, and their defaults
-    "generator": {"options": "", "label_support": None, "text_support": None, "text_subset": "", "sampling": ""},
+    "generator": {
+        "options": "",
+        "label_support": None,
+        "text_support": None,
+        "requested": None,
+        "text_subset": "",
+        "sampling": "",
+    },
     "selection": {"selection": "", "texts": None},
     "classifier": {"support": None, "subset": "", "training": ""},
 }
