@@ -17,6 +17,7 @@ from compaug import experiments, planning
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src"
+SCRIPTS = sorted(file.stem for file in (SRC / "stages").glob("[!_]*.py"))
 # what the stage `settings` joined, for one method
 SETTINGS = re.compile(r"data/settings/[^/]+/(generators|classifiers)-(\w+)\.json")
 

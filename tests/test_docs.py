@@ -13,12 +13,10 @@ from pathlib import Path
 import pytest
 import typer
 import yaml
-from graph import ROOT, SRC
+from graph import ROOT, SCRIPTS, SRC
 
 from compaug import cli
 from stages import readme
-
-SCRIPTS = [file.stem for file in (SRC / "stages").glob("*.py")]
 
 
 def make_targets() -> dict[str, str]:

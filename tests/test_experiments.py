@@ -129,7 +129,9 @@ def test_more_texts_are_written_by_the_same_generator_for_more_label_sets(tmp_pa
     assert written["requests"] == "data/compositions/diagnostic+requested=40-13.jsonl"
     assert planned["select"]["diagnostic-ls_pt+requested=40-k=20-13"]["set"] == "--set selection.k=20"
     read = {entry["requests"] for entry in planned["train_classifier"].values()}
-    assert read == {"data/compositions/diagnostic-13.jsonl"}  # of the target's combinations, which more texts do not change
+    assert read == {
+        "data/compositions/diagnostic-13.jsonl"
+    }  # of the target's combinations, which more texts do not change
 
 
 def test_the_long_tables_words_tell_variants_apart():

@@ -14,14 +14,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from graph import ROOT, SRC, Stage, code_of, declared_params, stages
+from graph import ROOT, SCRIPTS, SRC, Stage, code_of, declared_params, stages
 from importlinter.cli import lint_imports
 
 from compaug import experiments, planning, steps
 from compaug.records import Labels, read_json, write_json, write_rows
 
 SOURCES = sorted(SRC.rglob("*.py"))
-SCRIPTS = sorted(path.stem for path in (SRC / "stages").glob("*.py") if path.stem != "__init__")
 FILES = (
     "dvc.yaml",
     *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("grid/*/dvc.yaml")),
