@@ -32,7 +32,7 @@ def main(argv: list[str] | None = None) -> None:
     from compaug import data_maps  # after the cheap checks: torch is slow to import
     from compaug.training import CHECKPOINTS, checkpoints_kept
 
-    without = {"pacing": None, "first": None, "patience": None, "support_repeat": 1}
+    without = {"pacing": None, "first": None, "patience": None, "support_repeat": 1, "synthetic_repeat": None}
     settings = blocks["classifier"].model_copy(
         update=without | {"dynamics": block.dynamics or True, "epochs": block.epochs}
     )

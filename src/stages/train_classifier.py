@@ -59,7 +59,8 @@ def main(argv: list[str] | None = None) -> None:
     same = lambda example: text_key(example.text)  # a repeated text is held out once or not at all
     fitted, validation = holdout(examples, settings.validation, seed, same)  # spec section 10
     kept = {e.id for e in fitted}
-    fitted += [e for e in support if e.id in kept] * (settings.support_repeat - 1)
+    again = synthetic * ((settings.synthetic_repeat or 1) - 1)
+    fitted += [e for e in support * (settings.support_repeat - 1) + again if e.id in kept]
     fitted = in_order(fitted, settings, args.map, sub_seed(args.seed, "curriculum"))
     with cost_of(args.out) as facts, checkpoints_kept(), atomic_dir(args.out) as out:
         title = f"classifier {args.out.name}"
@@ -70,7 +71,7 @@ def main(argv: list[str] | None = None) -> None:
             for row, e in zip(predicted(model, out, "validation", validation), validation, strict=True)
         ]
         rows += predicted(model, out, "test", read_jsonl(args.test_inputs, len(labels)))
-        learned = {"train": train, "support": support, "learned": examples}
+        learned = {"train": train, "support": support, "learned": examples + again}
         header = {
             **{name: predictions.counts(e.labels for e in some) for name, some in learned.items()},
             **({} if drawn is None else {"drawn": predictions.counts(drawn)}),

@@ -62,6 +62,7 @@ class Classifier(Paced):
     validation: Annotated[float, Field(gt=0, lt=1)]
     dropout: Share
     support_repeat: Positive
+    synthetic_repeat: Annotated[Positive | None, LATER] = None  # how often an epoch has each synthetic text; None: once
     dynamics: bool | Literal["during"]
     mixout: Annotated[Probability | Literal[*MIXOUT] | None, LATER] = (
         None  # mu: the share of a weight matrix that a step trains
