@@ -353,6 +353,10 @@ WRONG = {
     "a seed that is no number": ({"cells": [{"seed": "a"}]}, "one.cells[0].seed: 'a' is not a whole number"),
     "a negative size": ({"cells": [{"support": -1}]}, "one.cells[0].support: -1 is not a whole number"),
     "texts of no generator": ({"cells": [{"texts": 5}]}, "one.cells[0]: generator none writes no texts"),
+    "repeats of no texts": (
+        {"cells": [{"training": "synthetic_repeat=4"}]},
+        "one.cells[0].training: generator none has no texts to repeat",
+    ),
     "iid with chosen texts": (
         {"cells": [{"split": "iid", "generator": "ls_pt", "texts": 9}]},
         "the iid split has no support set",

@@ -329,6 +329,27 @@ def test_guided_texts_are_compared_with_the_controls_and_with_the_same_generator
     assert {row["over"] for row in gained} == {"none", "ld_vae"}
 
 
+def test_repeated_texts_are_compared_with_no_texts_with_repeats_alike_and_with_the_same_shown_once(world):
+    cells = "[{generator: [none, oversample, ld_vae]}, {generator: [oversample, ld_vae], training: synthetic_repeat=4}]"
+    (world / "toy.yaml").write_text(f"toy: {{title: T, axes: {{benchmark: diagnostic, seed: 13}}, cells: {cells}}}")
+    for generator, right in (("oversample", "0"), ("ld_vae", "0123")):
+        worlds.write_cell(world, cell(generator, 13, training="synthetic_repeat=4"), answers(right))
+    run(world)
+    gained = table(world / "gains.csv", classifier="bert+synthetic_repeat=4", generator="ld_vae")
+    assert {row["over"]: float(row["mean"]) for row in gained} == {"none": 75, "oversample": 75, "bert": 25}
+
+
+def test_known_combinations_are_those_of_training_rows_that_were_held_out(world):
+    """Of four such rows the made-up classifier has three right; the support row beside them is of a new combination."""
+    seen = [Example(f"v{at}", "text", labels) for at, labels in enumerate([(0, 1), (0, 1), (2,), (1,)])]
+    validation = [*((example, "train") for example in seen), (Example("v4", "text", (0,)), "support")]
+    worlds.write_cell(world, cell("none", 13), answers("0"), validation)
+    run(world)
+    facts = metrics(world, generator="none", seed=13, split="unseen", decoding="any")
+    assert facts["held_out_train_acc"] == 75
+    assert "held_out_train_acc" not in metrics(world, generator="none", seed=21, split="unseen", decoding="any")
+
+
 # ---------------------------------------------------------------- test rows in common
 
 

@@ -41,6 +41,7 @@ MEASURES = ("quality", "judge", "representations", "interpolation", "distances")
 OF_GENERATORS = ("representations", "interpolation")  # the others are of kept texts
 HALVES = ("", "a", "b")
 PACED = "first="  # in options: of a curriculum that a data map orders
+REPEATED = "synthetic_repeat="  # in training: of synthetic texts, so of no cell without any
 
 
 @dataclass(frozen=True)
@@ -268,6 +269,10 @@ def _checked(cell: Cell, where: str) -> Cell:
     )
     if cell.generator in (NONE, REAL_TEXTS) and any(part not in ("", None) for part in of_texts):
         raise InputError(f"{where}: generator {cell.generator} writes no texts, so nothing of them can vary")
+    if cell.generator == NONE and REPEATED in str(cell.training):
+        raise InputError(
+            f"{where}.training: generator none has no texts to repeat; leave {REPEATED}... out, or the generator"
+        )
     if cell.generator == ORACLE:
         _check_oracle(cell, where)
     paced = PACED in str(cell.training)

@@ -202,11 +202,16 @@ class Evaluator:
         return Outcome(cell, decoding, metrics, right, confusions)
 
     def _facts(self, cell: Cell, corrected: bool) -> Outcome:
-        """What no decoding changes: counts, reach of the composition prior, measures of the texts and of the generator behind them."""
+        """What no decoding changes: counts, Acc on known combinations (rows of D_train held out for validation, threshold), reach of the
+        composition prior, measures of the texts and of the generator behind them."""
         found = self.predictions(cell)
         made: dict[str, float] = {"n_train": found.n_train, "n_aug": found.n_synthetic}
         if found.unparsed is not None:
             made |= {"unparsed_rows": int((found.unparsed > 0).sum()), "unparsed_pieces": int(found.unparsed.sum())}
+        real = found.source == "train"
+        if cell.split == "cg" and real.any():
+            sets, truth = (some[real] for some in (found.validation > self.evaluation.threshold, found.validation_gold))
+            made["held_out_train_acc"] = percent((sets == truth).all(axis=1).mean())
         if corrected and cell.split == "cg":
             drawn = {} if self.options.target == "support" else found.drawn or {}
             reach = found.learned.keys() | found.support.keys() | drawn.keys()

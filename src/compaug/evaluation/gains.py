@@ -4,7 +4,7 @@
 
 The first columns are those of results.csv.gz and name what gains, and in which metric: acc on split unseen; harmonic (split unseen) too
 where there is a seen test set. `over` names what it is compared with, in everything else alike:
-    none, oversample            the cell of that generator, same decoding
+    none, oversample            the cell of that generator, same decoding (none: without repeats, since it has no texts)
     <generator>                 of a variant, the cell without the variation: "ld_vae" for ld_vae+kl_form=reference,
                                 "top_k" for another selection of the same generator's texts, "bert" for bert+support=250
                                 and bert+region=hard
@@ -27,7 +27,7 @@ from compaug.evaluation.cells import Found, Outcome
 from compaug.evaluation.composition_prior import harmonic_mean
 from compaug.evaluation.results import CELL_COLUMNS, Row
 from compaug.evaluation.statistics import holm, paired_t_test, resampled_means, sign_flip_test, summarise
-from compaug.experiments import NONE, Cell
+from compaug.experiments import NONE, REPEATED, Cell
 from compaug.records import sub_seed
 
 TESTS = ("mean", "std", "ci95", "low_rows", "high_rows", "p_seeds", "p_rows")
@@ -85,9 +85,10 @@ def _others(cell: Cell, decoding: str) -> Iterator[tuple[str, tuple[Cell, str]]]
     if decoding != THRESHOLD:
         yield THRESHOLD, (cell, THRESHOLD)
     texts = VARIATIONS["generator"] | VARIATIONS["selection"]
-    for control in (NONE, OVERSAMPLE):
+    once = ",".join(part for part in cell.training.split(",") if not part.startswith(REPEATED))
+    for control, training in ((NONE, once), (OVERSAMPLE, cell.training)):
         if cell.generator not in (NONE, control):
-            yield control, (replace(cell, generator=control, **texts), decoding)
+            yield control, (replace(cell, generator=control, training=training, **texts), decoding)
     for column, defaults in VARIATIONS.items():
         default = replace(cell, **defaults)
         if default != cell:

@@ -29,6 +29,7 @@ NAMES = (
 NAMES += (
     "kinds_of_errors",
     "composition_prior",
+    "emphasis",
     "guidance",
     "coda",
     "low_resource",

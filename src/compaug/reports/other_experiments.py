@@ -23,6 +23,8 @@ ELSEWHERE = (
     "support",
     "ablations",
     "pretrained",
+    "emphasis",
+    "emphasis_pretrained",
     "guidance",
     "guidance_pretrained",
     "cartography",

@@ -1,0 +1,45 @@
+"""The table of the experiment `emphasis`, from a made-up long table."""
+
+from __future__ import annotations
+
+import longtables
+import pytest
+from longtables import lines
+
+from compaug.reports import emphasis
+
+OF = {"experiment": "emphasis"}
+OFTEN = {"classifier": "bert+synthetic_repeat=4"}
+
+
+def every(values, generator="none", **more) -> list[dict]:
+    return [row for metric in longtables.METRICS for row in lines(metric, values, generator, **OF, **more)]
+
+
+@pytest.fixture
+def results(tmp_path):
+    rows = every((10.0, 11.0, 12.0)) + every((20.0, 21.0, 22.0), "ls_pt") + every((30.0, 31.0, 32.0), "ls_pt", **OFTEN)
+    rows += every((40.0, 40.0, 40.0), "real_texts")
+    for more in ({}, OFTEN):
+        for metric, value in (("n_aug", 100), ("n_train", 300), ("held_out_train_acc", 50.0)):
+            rows += lines(metric, (value,) * 3, "ls_pt", **OF, decoding="any", **more)
+    gains = [longtables.gain(10.0, "ls_pt", **OF), longtables.gain(20.0, "ls_pt", **OF, **OFTEN)]
+    gains.append(longtables.gain(10.0, "ls_pt", over="bert", **OF, **OFTEN))
+    return longtables.load(longtables.reports(tmp_path / "reports", rows, gains))
+
+
+def test_a_row_says_how_often_and_what_part_of_an_epoch_that_is(results):
+    (table,) = emphasis.tables(results)
+    assert [row[:2] for row in table.rows] == [["none", "–"], ["ls_pt", "1"], ["ls_pt", "4"], ["real_texts", "1"]]
+    shares = [row[2].shown for row in table.rows]
+    assert shares == ["–", "25.00", "57.14", "–"]  # 100 of 400, 400 of 700
+
+
+def test_gains_stand_under_what_they_are_over(results):
+    (table,) = emphasis.tables(results)
+    shown = {tuple(row[:2]): dict(zip(table.header, row, strict=True)) for row in table.rows}
+    once, often = shown["ls_pt", "1"], shown["ls_pt", "4"]
+    assert (once["over no texts"].ours, often["over no texts"].ours, often["over once"].ours) == (10.0, 20.0, 10.0)
+    assert often["over once, rows"].words == "[+9.00, +11.00]" and once["over once"].words == "–"
+    assert often["Acc, known (validation)"].ours == 50.0 and "H" not in table.header
+    assert shown["real_texts", "1"]["Acc"].ours == 40.0 and shown["real_texts", "1"]["over no texts"].words == "–"
