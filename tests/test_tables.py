@@ -6,6 +6,7 @@ import csv
 import gzip
 
 import longtables
+import pandas as pd
 import pytest
 import test_results
 from graph import ROOT
@@ -175,6 +176,10 @@ def test_the_other_systems_stand_apart_with_what_they_are_compared_with_and_harm
     assert shown["mixout beside `ld_vae`"] == ["52.00", "48.00", "-4.00 [-5.00, -3.00]", f"it harms, {tests}"]
     one = "yes, by the test over test rows; one seed, so no test over seeds"
     assert shown["texts of `coda`"] == ["25.00", "30.00", "+5.00 [+4.00, +6.00] over rows", one]
+    two = longtables.gain(
+        5.0, low_rows=4.5, seeds=2, ci95=60.0, **coda
+    )  # the t interval of two seeds is 12.7 standard errors wide
+    assert str(entries.gained(pd.Series(two))) == "+5.00 [+4.50, +6.00] over rows"
     (table,) = contents.tables("coda", longtables.load(folder))
     over_none = {row[0]: str(row[table.header.index("Acc over none")]) for row in table.rows}
     assert over_none == {"none": "–", "coda+max_tokens=40": "+5.00 [+4.00, +6.00] over rows"}

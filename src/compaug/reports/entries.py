@@ -97,8 +97,8 @@ def gain(row: pd.Series | None) -> list[Entry]:
 
 
 def gained(row: pd.Series) -> Entry:
-    """The gain alone, with its interval over seeds; of one seed, which has none, with that over test rows."""
-    if row["seeds"] > 1:
+    """The gain alone, with its interval over seeds; of one seed, which has none, and of two, whose own says nothing, with that over test rows."""
+    if row["seeds"] > 2:
         return gain(row)[0]
     over_rows = bounds(row["low_rows"], row["high_rows"], sign=True)
     return Entry(row["mean"], words=f"{number(row['mean'], sign=True)} {over_rows} over rows")

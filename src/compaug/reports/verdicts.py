@@ -14,7 +14,7 @@ EXPERIMENT = "paper"
 # Experiments that compare generators: of each benchmark the first that has it.
 COMPARISONS = ("paper", "fidelity", "pretrained", "pretrained_open", "small")
 INTRO = (
-    "Accuracy on new combinations in percent, mean over seeds; gain with its 95 % interval over seeds. The best generator is the best of all, and the "
+    "Accuracy on new combinations in percent, mean over seeds; gain with its 95 % interval over seeds, of fewer than three seeds over test rows. The best generator is the best of all, and the "
     "tests are corrected for that. The composition prior adds no text: it tells the decoding which combinations the target has. The systems "
     "that join the paper's stand each at one setting: half of D_train, CoDa without overgeneration, guidance 2, mixout 0.3."
 )
