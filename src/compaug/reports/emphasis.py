@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 
 from compaug.evaluation.longtable import pick, rows_by, summaries
@@ -53,7 +55,8 @@ def tables(results: Results) -> list[Table]:
 
 def _times(classifier: str) -> int:
     """How often an epoch has each text, of a value of the column `classifier`."""
-    return int(classifier.partition(REPEATED)[2].partition("+")[0].partition(",")[0] or 1)
+    found = re.search(rf"{REPEATED}(\d+)", classifier)
+    return int(found[1]) if found else 1
 
 
 def _share(rows: pd.DataFrame) -> dict[tuple, Entry]:
