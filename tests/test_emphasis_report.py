@@ -30,16 +30,35 @@ def results(tmp_path):
 
 def test_a_row_says_how_often_and_what_part_of_an_epoch_that_is(results):
     (table,) = emphasis.tables(results)
-    assert [row[:2] for row in table.rows] == [["none", "–"], ["ls_pt", "1"], ["ls_pt", "4"], ["real_texts", "1"]]
-    shares = [row[2].shown for row in table.rows]
-    assert shares == ["–", "25.00", "57.14", "–"]  # 100 of 400, 400 of 700
+    shown = [[row[0], row[1].shown, row[2], row[3].shown] for row in table.rows]
+    assert shown == [
+        ["none", "–", "–", "–"],
+        ["ls_pt", "100", "1", "25.00"],
+        ["ls_pt", "100", "4", "57.14"],  # 400 of 700
+        ["real_texts", "–", "1", "–"],
+    ]
 
 
 def test_gains_stand_under_what_they_are_over(results):
     (table,) = emphasis.tables(results)
-    shown = {tuple(row[:2]): dict(zip(table.header, row, strict=True)) for row in table.rows}
+    shown = {(row[0], row[2]): dict(zip(table.header, row, strict=True)) for row in table.rows}
     once, often = shown["ls_pt", "1"], shown["ls_pt", "4"]
     assert (once["over no texts"].ours, often["over no texts"].ours, often["over once"].ours) == (10.0, 20.0, 10.0)
-    assert often["over once, rows"].words == "[+9.00, +11.00]" and once["over once"].words == "–"
+    assert str(often["over once"]) == "+10.00 [+9.00, +11.00]" and once["over once"].words == "–"
     assert often["Acc, known (validation)"].ours == 50.0 and "H" not in table.header
     assert shown["real_texts", "1"]["Acc"].ours == 40.0 and shown["real_texts", "1"]["over no texts"].words == "–"
+
+
+def test_more_texts_stand_after_fewer_and_those_drawn_at_random_nowhere(tmp_path):
+    many = {"generator": "ls_pt+requested=8000", "selection": "k=4000"}
+    rows = every((10.0, 11.0, 12.0)) + every((30.0, 31.0, 32.0), **many) + every((20.0, 21.0, 22.0), "ls_pt")
+    rows += every((90.0, 91.0, 92.0), "ls_pt", selection="mode=random") + every((60.0,) * 3, split="iid")
+    rows += [
+        row for split in ("unseen", "iid") for row in lines("n_train", (300,) * 3, **OF, split=split, decoding="any")
+    ]
+    gains = [longtables.gain(20.0, seeds=2, low_rows=18.5, **many, **OF)]
+    (table,) = emphasis.tables(longtables.load(longtables.reports(tmp_path / "reports", rows, gains)))
+    shown = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
+    assert list(shown) == ["none", "ls_pt", "ls_pt+requested=8000"]
+    assert shown["ls_pt"]["Acc"].ours == 21.0
+    assert str(shown["ls_pt+requested=8000"]["over no texts"]) == "+20.00 [+18.50, +21.00] over rows"

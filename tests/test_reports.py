@@ -213,6 +213,16 @@ def test_the_page_names_the_decoding_and_what_it_costs():
     )
 
 
+def test_the_page_says_what_part_of_an_epoch_the_texts_are_and_advises_where_it_is_little():
+    few, often = {"real": 900, "texts": 100, "shown": 100}, {"real": 900, "texts": 100, "shown": 400}
+    assert "900 real texts, 100 synthetic ones, 10.00 % of it.\n" in page(with_details(epoch=few))
+    own = page(with_details(epoch=few) | {"own": True})
+    assert "10.00 % of it. That is little" in own and "synthetic_repeat=4" in own
+    often = page(with_details(epoch=often) | {"own": True})
+    assert "100 synthetic ones, each 4 times, 30.77 % of it.\n" in often
+    assert "In an epoch" not in page(with_details(epoch={"real": 900, "texts": 0, "shown": 0}))
+
+
 def test_the_page_of_an_own_corpus_speaks_of_no_other_and_shows_no_text_of_it():
     shown = page(toy_cell() | {"own": True})
     assert "tables/verdicts.md" not in shown and "paper (" not in shown

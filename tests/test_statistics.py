@@ -86,3 +86,10 @@ def test_the_paired_t_test_against_hand_worked_values():
     assert paired_t_test([1.0, 2.0, 3.0]) == pytest.approx(0.0742, abs=1e-4)
     assert paired_t_test([1.0]) is None
     assert paired_t_test([0.0, 0.0]) == 1.0 and paired_t_test([1.0, 1.0]) == 0.0
+
+
+@pytest.mark.filterwarnings("error")
+def test_differences_that_rounding_alone_tells_apart_are_the_same():
+    apart = np.array([0.3 - 0.2, 0.2 - 0.1, 0.1])
+    assert np.ptp(apart) > 0 and paired_t_test(apart) == 0.0
+    assert paired_t_test([0.1 + 0.2 - 0.3, 0.0]) == 1.0

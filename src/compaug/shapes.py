@@ -397,6 +397,7 @@ class Details(TypedDict):
     acc_gain_over_oversample: NotRequired[Gain]
     per_composition: dict[str, dict[str, OneComposition]]
     coverage: NotRequired[dict[str, Any]]
+    epoch: NotRequired[Counts]
     bayes: NotRequired[dict[str, Numbers]]
     fidelity: NotRequired[Number | None]
     samples: NotRequired[list[JudgedText]]

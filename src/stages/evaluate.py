@@ -49,6 +49,9 @@ def main(argv: list[str] | None = None) -> None:
         "per_composition": {arm: result["per_composition"] for arm, result in arms.items()},
         "coverage": root_cell.coverage(requested, gold.compositions("train"), gold.compositions("test")),
     }
+    augmented = trained["augmented"]
+    shown = augmented.learned.total() - augmented.n_train  # of synthetic texts, each as often as it is shown
+    details["epoch"] = {"real": augmented.n_train, "texts": augmented.n_synthetic, "shown": shown}
     if "oversample" in gain:
         details["acc_gain_over_oversample"] = gain["oversample"]
     if "iid" in arms:

@@ -23,6 +23,7 @@ ELSEWHERE = (
     "support",
     "ablations",
     "pretrained",
+    "pretrained_full",
     "emphasis",
     "emphasis_pretrained",
     "guidance",

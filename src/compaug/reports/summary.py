@@ -34,6 +34,7 @@ KEPT = {
     "share_jacc_1": "share with Jacc 1",
     "total_variation": "total variation of the composition histogram before and after selection",
 }
+SMALL = 25.0  # percent of an epoch
 READINGS = 2  # of a text that are shown: an ambiguous one has many
 
 
@@ -58,6 +59,7 @@ def page(cell: Mapping) -> str:
         errors=_errors(metrics, details.get("unparsed"), arms),
         columns=[f"Acc {arm}" for arm in shown],
         compositions=_compositions([details["per_composition"][arm] for arm in shown]),
+        epoch=_epoch(details.get("epoch"), cell["own"]),
         kept={words: value for key, words in KEPT.items() if (value := cell["selection"].get(key)) is not None},
         samples=[_sample(**sample) for sample in details.get("samples", ())],
     )
@@ -116,6 +118,21 @@ def _too_few(gain: Mapping) -> str | None:
 
 def _decoding(told: Mapping | None) -> str | None:
     return DECODINGS[told["name"]].format(**told) if told else None
+
+
+def _epoch(counted: Mapping | None, own: bool) -> str | None:
+    """What part of an epoch the texts are, and what to try where it is small and a person wants the best classifier."""
+    if not counted or not counted["texts"]:
+        return None
+    share, times = 100 * counted["shown"] / (counted["real"] + counted["shown"]), counted["shown"] / counted["texts"]
+    said = f"{counted['real']:,} real texts, {counted['texts']:,} synthetic ones{f', each {times:.0f} times' if times > 1 else ''}, {number(share)} % of it."
+    if own and times == 1 and share < SMALL:
+        said += (
+            " That is little: a classifier then keeps to the combinations that it knows. On tweets, texts shown four times an epoch "
+            "(`-S +classifiers.shared.synthetic_repeat=4`) and four times as many of them gained several times as much, at a small cost on known "
+            "combinations ([table](tables/emphasis.md))."
+        )
+    return said
 
 
 def _results(cell: Mapping, arms: Sequence[str]) -> list[list]:

@@ -9,7 +9,7 @@ from compaug.reports.queries import Results
 
 TITLE = "Table 10: human evaluation, by proxies"
 EXPERIMENT = "ablations"
-EXPERIMENTS = (EXPERIMENT, "pretrained")
+EXPERIMENTS = (EXPERIMENT, "pretrained", "pretrained_full")
 INTRO = (
     "Kept texts against what was asked of their generator, read by the oracle of the grammar and by a classifier that has "
     "seen every composition (that of the iid split). Proxies: no person has rated these texts; `python -m "

@@ -13,7 +13,7 @@ from compaug.reports.queries import UNSEEN, Results
 
 TITLE = "Table 2: generators compared"
 EXPERIMENT = "paper"
-EXPERIMENTS = (EXPERIMENT, "pretrained")
+EXPERIMENTS = (EXPERIMENT, "pretrained", "pretrained_full")
 INTRO = (
     "Percent on the compositional test split, classifier `bert`: mean and 95 % t interval over seeds; a seed is that of filter, generator, "
     "samples and classifier together. Fidelity: texts with all requested labels and no other by the oracle of a known grammar, of all written "

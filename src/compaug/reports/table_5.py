@@ -10,7 +10,7 @@ from compaug.reports.queries import Results
 
 TITLE = "Table 5: filter against random selection"
 EXPERIMENT = "paper"
-EXPERIMENTS = (EXPERIMENT, "pretrained")
+EXPERIMENTS = (EXPERIMENT, "pretrained", "pretrained_full")
 INTRO = (
     "Acc with the K synthetic texts that the filter scores highest and with as many drawn at random; the gain is paired by "
     "seed. Fidelity: kept texts with all requested labels and no other by the oracle of a known grammar."

@@ -12,7 +12,7 @@ from compaug.reports.queries import FIRST, Results
 TITLE = "Does it help?"
 EXPERIMENT = "paper"
 # Experiments that compare generators: of each benchmark the first that has it.
-COMPARISONS = ("paper", "fidelity", "pretrained", "pretrained_open", "small")
+COMPARISONS = ("paper", "fidelity", "pretrained", "pretrained_full", "pretrained_open", "small")
 INTRO = (
     "Accuracy on new combinations in percent, mean over seeds; gain with its 95 % interval over seeds, of fewer than three seeds over test rows. The best generator is the best of all, and the "
     "tests are corrected for that. The composition prior adds no text: it tells the decoding which combinations the target has. The systems "
@@ -22,12 +22,14 @@ OFTEN = {"generator": "ls_pt", "classifier": "bert+synthetic_repeat=4"}
 # What is added, experiment, the cell that has it, and the value of the column `over` that it is compared with.
 EMPHASIS = tuple(
     (words, experiment, OFTEN, over)
-    for experiment in ("emphasis", "emphasis_pretrained")
+    for experiment in ("emphasis", "emphasis_pretrained", "pretrained_full")
     for words, over in (
         ("texts of `ls_pt`, each four times an epoch", "none"),
         ("the same, over repeating as often", "oversample"),
     )
 )
+MANY = {"generator": "ls_pt+requested=8000", "selection": "k=4000"} | {"classifier": OFTEN["classifier"]}
+EMPHASIS += (("four times as many texts of `ls_pt`, each four times", "pretrained_full", MANY, "none"),)
 SYSTEMS = (
     (
         "the hard half alone (cartography)",
