@@ -16,7 +16,18 @@ from compaug.evaluation import longtable, packed
 from compaug.evaluation import results as long
 from compaug.evaluation.statistics import summarise
 from compaug.records import InputError, write_json
-from compaug.reports import NOT_REPORTED, contents, entries, figures, kinds_of_errors, linda, table_2, table_3, verdicts
+from compaug.reports import (
+    NOT_REPORTED,
+    contents,
+    entries,
+    figures,
+    kinds_of_errors,
+    linda,
+    page,
+    table_2,
+    table_3,
+    verdicts,
+)
 from compaug.reports.entries import Entry, Table
 from stages import seeds
 from stages import tables as tables_stage
@@ -192,13 +203,18 @@ def test_texts_shown_more_often_have_a_verdict_over_none_and_over_repeating_as_o
         longtables.gain(mean, p_rows=0.001, p_seeds=0.01, over=over, **at)
         for over, mean in (("none", 20.0), ("oversample", -5.0))
     ]
-    first, *_ = contents.tables("verdicts", longtables.load(longtables.reports(tmp_path / "reports", rows, gained)))
+    results = longtables.load(longtables.reports(tmp_path / "reports", rows, gained))
+    first, *_ = contents.tables("verdicts", results)
     shown = {row[1]: [str(value) for value in row[2:]] for row in first.rows}
     tests = "by the tests over test rows and over seeds"
     over_none, over_repeating = shown.values()
     assert next(iter(shown)) == "texts of `ls_pt`, each four times an epoch"
     assert over_none == ["11.00", "31.00", "+20.00 [+19.00, +21.00]", f"yes, {tests}"]
     assert over_repeating == ["36.00", "31.00", "-5.00 [-6.00, -4.00]", f"it harms, {tests}"]
+    shown = page.page(results, tmp_path, {}, [])
+    assert "diagnostic: and if the texts count for more?" in shown
+    assert "<b>+20.00</b> points of Acc (11.00 to 31.00) with texts of <code>ls_pt</code>" in shown
+    assert 'as often: -5.00 <span class="soft">[-6.00, -4.00] over seeds' in shown
 
 
 def test_pretrained_models_stand_in_the_papers_tables_and_give_its_verdict(tmp_path):

@@ -17,13 +17,14 @@ CSV = ("table", "row", "column", "value", "ci95", "paper", "shown")
 
 @dataclass(frozen=True)
 class Entry:
-    """One number of a table: ours, with the half width of its 95 % interval, and the paper's; or words in the place of ours. Counts are
-    integers, everything else is a float."""
+    """One number of a table: ours, with the half width of its 95 % interval or with the interval over test rows, and the paper's; or words in
+    the place of ours. Counts are integers, everything else is a float."""
 
     ours: float | None = None
     ci95: float | None = None
     paper: float | None = None
     words: str = ""
+    over_rows: tuple[float, float] | None = None
     sign: bool = False
     other_corpus: bool = False  # the paper's number is of another: levels cannot be compared
 
@@ -46,6 +47,8 @@ class Entry:
 
     @property
     def interval(self) -> str:
+        if self.over_rows is not None:
+            return f"{bounds(*self.over_rows, self.sign)} over rows"
         if self.ours is None or self.ci95 is None or self.words:
             return ""
         return bounds(self.ours - self.ci95, self.ours + self.ci95, self.sign)
@@ -100,8 +103,7 @@ def gained(row: pd.Series) -> Entry:
     """The gain alone, with its interval over seeds; of one seed, which has none, and of two, whose own says nothing, with that over test rows."""
     if row["seeds"] > 2:
         return gain(row)[0]
-    over_rows = bounds(row["low_rows"], row["high_rows"], sign=True)
-    return Entry(row["mean"], words=f"{number(row['mean'], sign=True)} {over_rows} over rows")
+    return Entry(row["mean"], sign=True, over_rows=(row["low_rows"], row["high_rows"]))
 
 
 def quantity(value: float | None, sign: bool = False) -> str:

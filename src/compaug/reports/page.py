@@ -85,6 +85,7 @@ def page(results: Results, figures: Path, quality: Mapping[str, Mapping], proven
     return render(
         "page.html",
         verdicts=verdicts.of_augmentation(results),
+        emphasised=verdicts.of_emphasis(results),
         corrected=verdicts.of_decoding(results),
         sections=sections(results, figures),
         samples=samples(quality),

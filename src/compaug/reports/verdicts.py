@@ -143,6 +143,15 @@ def of_decoding(results: Results) -> list[dict]:
     return made
 
 
+def of_emphasis(results: Results) -> dict[str, list[dict]]:
+    """For every benchmark of EMPHASIS its lines: what more of the texts, or the same ones more often, are worth."""
+    made: dict[str, list[dict]] = {}
+    for benchmark, *line in of_cells(results, EMPHASIS):
+        names = ("added", "without", "acc", "gained", "shown")
+        made.setdefault(benchmark, []).append(dict(zip(names, line, strict=True)))
+    return made
+
+
 def of_cells(results: Results, wanted: tuple) -> list[list]:
     """A line for each of the wanted cells, given as in SYSTEMS, that has results."""
     made, usual = [], {"selection": "top_k", "classifier": "bert", "decoding": "threshold", "metric": "acc"}
