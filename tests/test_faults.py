@@ -294,11 +294,12 @@ IMPOSSIBLE = {
     "label_generator.max_tokens and one of the prompt: 301 positions, but backbones.decoder.max_positions is 192": {
         "label_generator.max_tokens": 300
     },
+    "sizes.k: 4801 texts cannot be kept of 4800 that are written": {"sizes.k": 4801},
 }
 
 
 @pytest.mark.parametrize("said", IMPOSSIBLE)
-def test_what_no_backbone_could_hold_is_said_before_anything_is_trained(tmp_path, said):
+def test_what_cannot_be_is_said_before_anything_is_trained(tmp_path, said):
     with pytest.raises(InputError, match=said):
         params.parse(written(tmp_path, IMPOSSIBLE[said]))
 

@@ -398,10 +398,10 @@ def test_the_composition_prior_in_the_root_cell_needs_numbers(tmp_path):
 
 def test_a_value_can_be_set_beside_the_file():
     """`--set`: a coordinate of a grid that is no option of its script."""
-    source = params.Edited(COMMITTED, ("generators.ld_vae.kl_form=reference", "sizes.k=300", "split.seen_test=9"))
+    source = params.Edited(COMMITTED, ("generators.ld_vae.kl_form=reference", "sizes.k=100", "split.seen_test=9"))
     keys = [*GENERATOR, "selection", *params.corpus("split")]
     found = params.load(source, keys, benchmark="own", generator="ld_vae")
-    assert (found["generator"].kl_form, found["selection"].k, found["split"].seen_test) == ("reference", 300, 9)
+    assert (found["generator"].kl_form, found["selection"].k, found["split"].seen_test) == ("reference", 100, 9)
     assert params.parse(COMMITTED).generators["ld_vae"].kl_form == "exact"
 
 

@@ -125,6 +125,10 @@ class Settings(Block):
             if name not in known:
                 raise ValueError(f"run.{kind[:-1]}: unknown name {name!r}; choose from {', '.join(known)}")
         self._check_positions()
+        if (k := self.selection.k) > self.sizes.requested:
+            raise ValueError(
+                f"sizes.k: {k} texts cannot be kept of {self.sizes.requested} that are written; lower it, or raise sizes.requested"
+            )
         if self.evaluation.decoding == "composition_prior":
             for name in ("weight", "strength"):
                 if getattr(self.composition_prior, name) is None:
