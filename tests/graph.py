@@ -19,7 +19,8 @@ ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src"
 SCRIPTS = sorted(file.stem for file in (SRC / "stages").glob("[!_]*.py"))
 # what the stage `settings` joined, for one method
-SETTINGS = re.compile(r"data/settings/[^/]+/(generators|classifiers)-(\w+)\.json")
+SETTINGS = re.compile(r"data/settings/[^/]+/(generators|classifiers|without_texts)-(\w+)\.json")
+KINDS = {"without_texts": "classifiers"}  # without what concerns synthetic texts alone
 
 
 def module_file(name: str) -> Path | None:
@@ -158,7 +159,7 @@ def _stage(stage, folder: Path) -> Stage:
         params=[
             f"{file}:{key}".removeprefix("params.yaml:") for dep in params for file in [path(dep)] for key in dep.params
         ]
-        + [f"{found[1]}.{found[2]}" for found in joined if found],
+        + [f"{KINDS.get(found[1], found[1])}.{found[2]}" for found in joined if found],
         outs=[path(out) for out in stage.outs],
         cached=[path(out) for out in stage.outs if out.use_cache],
         desc=stage.desc or "",

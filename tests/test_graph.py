@@ -286,6 +286,11 @@ def test_a_knob_runs_again_only_what_depends_on_it(knob):
     assert behind_of(root(), again) == KNOBS[knob]
 
 
+def test_how_often_texts_are_shown_concerns_what_learns_from_texts_alone():
+    again = {s.name for s in root() if any(re.fullmatch(r"data/settings/run/classifiers-\w+\.json", d) for d in s.deps)}
+    assert again == of_arms("train_classifier")
+
+
 def test_another_support_size_keeps_the_corpus_alone():
     changed = {s.name for s in root() if "sizes.support_size" in s.params}
     assert changed == {"split"} and behind_of(root(), changed) == {s.name for s in root()} - {"raw", "settings"}

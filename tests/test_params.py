@@ -61,7 +61,8 @@ def test_a_stage_gets_the_blocks_it_lists_and_no_others():
     ("edit", "touched"),
     [
         ("generators.ld_vae.kl_form=reference", {"generators-ld_vae.json"}),
-        ("classifiers.magnet.epochs=3", {"classifiers-magnet.json"}),
+        ("classifiers.magnet.epochs=3", {"classifiers-magnet.json", "without_texts-magnet.json"}),
+        ("classifiers.bert.synthetic_repeat=4", {"classifiers-bert.json"}),
         ("synthesis.top_k=3", set()),
     ],
 )
@@ -73,7 +74,9 @@ def test_what_is_said_of_a_method_changes_its_own_file_and_no_other(edit, touche
     changed = {f for f in files if (tmp_path / "before" / f).read_bytes() != (tmp_path / "after" / f).read_bytes()}
     assert changed == touched
     known = yaml.safe_load(COMMITTED.read_text(encoding="utf-8"))
-    assert files == {f"{kind}-{name}.json" for kind in params.METHODS for name in known[kind].keys() - {params.SHARED}}
+    kinds = {**dict.fromkeys(params.METHODS), "without_texts": "classifiers"}
+    names = {kind: known[as_of or kind].keys() - {params.SHARED} for kind, as_of in kinds.items()}
+    assert files == {f"{kind}-{name}.json" for kind in kinds for name in names[kind]}
 
 
 def test_a_stage_that_no_scale_concerns_reads_any_corpus():

@@ -1,4 +1,5 @@
-"""Write what every generator and every classifier goes by, all layers of parameters joined: a file for each.
+"""Write what every generator and every classifier goes by, all layers of parameters joined: a file for each, and one more for a classifier
+that learns from no synthetic text.
 
 python -m stages.settings --benchmark diagnostic --scale tiny --out data/settings/diagnostic+tiny
 
@@ -21,6 +22,8 @@ def main(argv: list[str] | None = None) -> None:
         for kind in params.METHODS:
             for name, block in getattr(settings, kind).items():
                 write_json(folder / f"{kind}-{name}.json", block.told())
+        for name, block in settings.classifiers.items():
+            write_json(folder / f"without_texts-{name}.json", block.without_texts().told())
 
 
 def _parser():

@@ -46,6 +46,8 @@ def main(argv: list[str] | None = None) -> None:
     )
     if args.texts is not None:
         synthetic = _head(args.synthetic, synthetic, args.texts)
+    if not synthetic:
+        settings = settings.without_texts()
     drawn = read_label_sets(args.compositions, len(labels)) if args.compositions else None
     from compaug.training import checkpoints_kept, holdout  # after the cheap checks: torch is slow to import
 

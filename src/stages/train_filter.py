@@ -19,7 +19,7 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, classifier=args.classifier)[
         "classifier"
-    ]
+    ].without_texts()
     if settings.first:
         raise InputError(
             f"classifiers.{args.classifier}.first: the filter has no data map; a curriculum is an axis of an experiment, `training`"

@@ -73,6 +73,10 @@ class Classifier(Paced):
         """How many epochs over so many rows."""
         return whole_epochs(self.steps, rows, self.batch_size) if self.steps else self.epochs
 
+    def without_texts(self) -> Classifier:
+        """What holds for one that learns from no synthetic text, such as the filter."""
+        return self.model_copy(update={"synthetic_repeat": None})
+
 
 class Tuned(Classifier):
     """Those that tune an encoder."""
