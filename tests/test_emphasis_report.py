@@ -20,6 +20,7 @@ def every(values, generator="none", **more) -> list[dict]:
 def results(tmp_path):
     rows = every((10.0, 11.0, 12.0)) + every((20.0, 21.0, 22.0), "ls_pt") + every((30.0, 31.0, 32.0), "ls_pt", **OFTEN)
     rows += every((40.0, 40.0, 40.0), "real_texts")
+    rows += lines("held_out_train_acc", (60.0,) * 3, **OF, decoding="any")
     for more in ({}, OFTEN):
         for metric, value in (("n_aug", 100), ("n_train", 300), ("held_out_train_acc", 50.0)):
             rows += lines(metric, (value,) * 3, "ls_pt", **OF, decoding="any", **more)
@@ -62,3 +63,17 @@ def test_more_texts_stand_after_fewer_and_those_drawn_at_random_nowhere(tmp_path
     assert list(shown) == ["none", "ls_pt", "ls_pt+requested=8000"]
     assert shown["ls_pt"]["Acc"].ours == 21.0
     assert str(shown["ls_pt+requested=8000"]["over no texts"]) == "+20.00 [+18.50, +21.00] over rows"
+
+
+def test_the_figure_sets_both_accuracies_against_the_part_of_an_epoch(results, tmp_path):
+    (figure,) = emphasis.figures_of(results)
+    assert figure.name == "emphasis-diagnostic"
+    _, curves, without, words = figure.draw.args
+    assert [some.mean for some in without] == [11.0, 60.0] and words[1] == "known combinations (validation rows)"
+    (curve,) = curves["ls_pt"].values()
+    assert {round(share): [some.mean for some in both] for share, both in curve.items()} == {
+        25: [21.0, 50.0],
+        57: [31.0, 50.0],
+    }
+    figure.draw(tmp_path / "figure")
+    assert {path.suffix for path in tmp_path.glob("figure.*")} == {".png", ".svg"}

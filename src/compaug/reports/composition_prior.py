@@ -180,5 +180,5 @@ def figures_of(results: Results) -> list[Figure]:
             continue
         draw = partial(figures.seen_against_unseen, benchmark, points, ["thresholds", "composition prior"])
         caption = f"Seen against unseen accuracy under two decodings, {benchmark}"
-        made.append(Figure(f"seen-unseen-{name}", caption, draw))
+        made.append(Figure(f"seen-unseen-{name}", caption, draw, on_page=set(rows["commit"]) == {""}))
     return made

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pandas as pd
 
 from compaug.evaluation.longtable import pick, rows_by, summaries
 from compaug.experiments import NONE, REAL_TEXTS, REPEATED
-from compaug.reports import NOT_REPORTED
-from compaug.reports.entries import Entry, Table, gained
+from compaug.reports import NOT_REPORTED, figures
+from compaug.reports.entries import Entry, Figure, Table, gained
 from compaug.reports.queries import Results
 
 TITLE = "Texts that are learned from more often"
@@ -22,6 +23,7 @@ INTRO = (
     "Nothing was chosen by these numbers: all settings that were tried stand here. `requested=8000`: four times as many texts, written and kept. Known: Acc on combinations of D_train, of rows that the split holds out for testing (test), or where it holds out none, the classifier for validation (validation); H: harmonic mean of new and known. "
     "`real_texts`, a ceiling and in no comparison: half of the test set's own texts, tested on the other half, both ways."
 )
+VALIDATION = "held_out_train_acc"
 TESTED, VALIDATED = "Acc, known (test)", "Acc, known (validation)"
 COLUMNS = {
     "Jacc": ("unseen", "jacc"),
@@ -29,7 +31,7 @@ COLUMNS = {
     "Corr": ("unseen", "corr"),
     "Comp": ("unseen", "comp"),
     TESTED: ("seen", "acc"),
-    VALIDATED: ("unseen", "held_out_train_acc"),
+    VALIDATED: ("unseen", VALIDATION),
     "H": ("unseen", "harmonic"),
 }
 OVER = {"once": "bert", "no texts": NONE, "repeating": "oversample"}
@@ -38,9 +40,8 @@ OVER = {"once": "bert", "no texts": NONE, "repeating": "oversample"}
 def tables(results: Results) -> list[Table]:
     made, nothing = [], Entry(words=NOT_REPORTED)
     for experiment, benchmark, rows in results.of(*EXPERIMENTS):
-        best = [rule for rule in rows["selection"].unique() if not rule.startswith("mode=")]  # ranked by the filter
-        rows = pick(rows, decoding=("threshold", "any"), selection=best, split=("unseen", "seen"))
-        own = {"experiment": experiment, "benchmark": benchmark, "selection": best}
+        rows = _compared(rows)
+        own = {"experiment": experiment, "benchmark": benchmark, "selection": set(rows["selection"])}
         gains = pick(results.gains, **own, metric="acc", decoding="threshold")
         of = rows_by(gains, "generator", "classifier", "over")
         there = {tuple(pair) for pair in rows[["split", "metric"]].drop_duplicates().itertuples(index=False)}
@@ -60,6 +61,39 @@ def tables(results: Results) -> list[Table]:
     return made
 
 
+def figures_of(results: Results) -> list[Figure]:
+    """Of benchmarks with three seeds or more."""
+    made = []
+    for _, benchmark, rows in results.of(*EXPERIMENTS):
+        rows = _compared(rows)
+        found = summaries(pick(rows, metric=("acc", VALIDATION)), "generator", "classifier", "split", "metric")
+        known = COLUMNS[TESTED if (NONE, "bert", *COLUMNS[TESTED]) in found else VALIDATED]
+        both = {
+            key[:2]: (found[*key[:2], "unseen", "acc"], found[*key[:2], *known]) for key in found if key[2:] == known
+        }
+        counts, curves = _counts(rows), {}
+        for generator, classifier in sorted(both.keys() & counts.keys(), key=lambda pair: _order(results, *pair)):
+            count, share = counts[generator, classifier]
+            by_number = curves.setdefault(generator.partition("+")[0], {})
+            by_number.setdefault(f"{count} texts", {})[share.ours] = both[generator, classifier]
+        without = both.get((NONE, "bert"))
+        if without and without[0].n > 2 and curves:
+            words = ("new combinations", f"known combinations ({'test' if known[0] == 'seen' else 'validation'} rows)")
+            draw = partial(figures.accuracy_by_share, benchmark, curves, without, words)
+            caption = f"Accuracy by the part of an epoch that synthetic texts make up, {benchmark}"
+            settings = max(len(curve) for by_number in curves.values() for curve in by_number.values())
+            made.append(
+                Figure(f"emphasis-{benchmark}", caption, draw, on_page=settings > 2)
+            )  # a table shows two as well
+    return made
+
+
+def _compared(rows: pd.DataFrame) -> pd.DataFrame:
+    """What stands in the table: texts that the filter ranked, no iid split."""
+    best = [rule for rule in rows["selection"].unique() if not rule.startswith("mode=")]
+    return pick(rows, decoding=("threshold", "any"), selection=best, split=("unseen", "seen"))
+
+
 def _times(classifier: str) -> int:
     """How often an epoch has each text, of a value of the column `classifier`."""
     found = re.search(rf"{REPEATED}(\d+)", classifier)
@@ -71,7 +105,7 @@ def _counts(rows: pd.DataFrame) -> dict[tuple, tuple[Entry, Entry]]:
     found = summaries(pick(rows, metric=("n_aug", "n_train")), "generator", "classifier", "metric")
     made = {}
     for generator, classifier, metric in found:
-        if metric == "n_aug":
+        if metric == "n_aug" and generator != NONE:
             texts = found[generator, classifier, "n_aug"].mean
             shown = _times(classifier) * texts
             share = 100 * shown / (shown + found[generator, classifier, "n_train"].mean)

@@ -137,6 +137,39 @@ def accuracy_by_size(benchmark: str, curves: Mapping[str, Mapping[int, Summary]]
         figure.tight_layout()
 
 
+def accuracy_by_share(
+    benchmark: str,
+    curves: Mapping[str, Mapping[str, Mapping[float, tuple[Summary, Summary]]]],
+    without: tuple[Summary, Summary],
+    words: Sequence[str],
+    path: Path,
+) -> None:
+    """Accuracy on new and on known combinations, a panel each with its `words`, against the percentage of an epoch that texts make up:
+    {generator: {number of texts in words: {percentage: both}}}; every curve begins `without` texts. Bars: 95 % t intervals of three seeds
+    or more."""
+    colours = itertools.cycle(zip(("#17415e", "#b5651d", "#3f86b5", "#888888"), "osD^", strict=True))
+    n_curves, at = sum(map(len, curves.values())), 0
+    with drawn(path, 1, 2, figsize=(7.6, 3.6)) as (figure, panels):
+        for (generator, by_number), (colour, marker) in zip(curves.items(), colours, strict=False):
+            for (number_of, curve), style in zip(by_number.items(), itertools.cycle(("-", "--")), strict=False):
+                # a little apart, so that bars at one percentage can be told from each other
+                shares = [0.0, *(share + 0.7 * (at - (n_curves - 1) / 2) for share in curve)]
+                for panel, which in zip(panels, zip(without, *curve.values(), strict=True), strict=True):
+                    means, half = [s.mean for s in which], [s.ci95 if s.n > 2 else 0.0 for s in which]
+                    panel.errorbar(shares, means, half, color=colour, alpha=0.4, linestyle="none", linewidth=1)
+                    label = f"{generator}, {number_of}"
+                    panel.plot(shares, means, marker, linestyle=style, color=colour, markersize=4, label=label)
+                at += 1
+        for panel, title in zip(panels, words, strict=True):
+            panel.set_title(title, fontsize=9, loc="left")
+            panel.set_ylim(bottom=0)
+            panel.set_xlabel("synthetic texts, % of an epoch")
+        panels[0].set_ylabel("accuracy, %")
+        panels[1].legend(frameon=False, fontsize=8, loc="lower left")
+        figure.suptitle(f"{benchmark}: mean and 95 % interval over seeds", fontsize=9, x=0.02, ha="left")
+        figure.tight_layout()
+
+
 def accuracy_by_fidelity(
     benchmark: str,
     curve: Mapping[float, Summary],
