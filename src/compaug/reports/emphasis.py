@@ -15,7 +15,7 @@ from compaug.reports.queries import Results
 
 TITLE = "Texts that are learned from more often"
 EXPERIMENT = "emphasis"
-EXPERIMENTS = (EXPERIMENT, "emphasis_pretrained", "pretrained_full")
+EXPERIMENTS = (EXPERIMENT, "emphasis_pretrained", "pretrained_full", "pretrained_full_open")
 INTRO = (
     "Ours, not the paper's. Synthetic texts are a small part of what a classifier learns from, so it keeps to the combinations that it knows, whatever they say; "
     "`classifiers.shared.synthetic_repeat` shows them several times an epoch. Percent, threshold 0.5: mean and 95 % t interval over seeds; gains of Acc on new combinations in points, "

@@ -24,6 +24,7 @@ ELSEWHERE = (
     "ablations",
     "pretrained",
     "pretrained_full",
+    "pretrained_full_open",
     "emphasis",
     "emphasis_pretrained",
     "guidance",
