@@ -58,4 +58,4 @@ def test_one_seed_has_its_interval_over_test_rows(tmp_path):
     (table,) = mixout.tables(longtables.load(longtables.reports(tmp_path / "reports", rows, [tested])))
     over_dropout, over_neither = {row[0]: row[-2:] for row in table.rows}["`mixout=0.3`"]
     assert table.title == "semeval: no synthetic texts"
-    assert over_dropout.words == "+2.00 [+1.00, +3.00] over rows" and over_neither.ours == 1.0
+    assert str(over_dropout) == "+2.00 [+1.00, +3.00] over rows" and over_neither.ours == 1.0
