@@ -8,6 +8,7 @@ writes the bytes of an undisturbed run. `worlds` has the steps and their inputs.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import gzip
 import importlib
 import io
@@ -151,6 +152,7 @@ def _child(step: Step, out: Path, log: Path) -> None:
         os.dup2(descriptor, 1)
         os.dup2(descriptor, 2)
         sys.stdout, sys.stderr = (os.fdopen(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))
+        faulthandler.dump_traceback_later(PATIENCE - 10)  # what hangs says where
         random.seed(0)
         np.random.seed(0)
         torch.manual_seed(0)
@@ -305,7 +307,8 @@ def undisturbed(step: Step, desk: Path) -> tuple[dict[str, bytes], float, set[Pa
     out = desk / "out" / Path(step.out).name
     ended = run_fork(step, out, desk / "log")
     if ended.status != 0:
-        raise RuntimeError(f"{step.stage}: {ended.said}")
+        how = f"no end after {PATIENCE:.0f} s" if ended.status is None else f"status {ended.status}"
+        raise RuntimeError(f"{step.stage}: {how}: {ended.said}")
     made, opened = contents(out), (desk / OPENED).read_text(encoding="utf-8").split("\0")
     shutil.rmtree(out.parent, ignore_errors=True)
     return made, ended.seconds, {Path(name).resolve() for name in opened}
