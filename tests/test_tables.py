@@ -214,7 +214,8 @@ def test_texts_shown_more_often_have_a_verdict_over_none_and_over_repeating_as_o
     shown = page.page(results, tmp_path, {}, [])
     assert "diagnostic: and if the texts count for more?" in shown
     assert "<b>+20.00</b> points of Acc (11.00 to 31.00) with texts of <code>ls_pt</code>" in shown
-    assert 'as often: -5.00 <span class="soft">[-6.00, -4.00] over seeds' in shown
+    harm = f"-5.00 (36.00 to 31.00) with the same, over repeating as often: <strong>it harms, {tests}</strong>"
+    assert f'{harm} <span class="soft">[-6.00, -4.00] over seeds' in shown
 
 
 def test_pretrained_models_stand_in_the_papers_tables_and_give_its_verdict(tmp_path):

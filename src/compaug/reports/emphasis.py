@@ -44,10 +44,7 @@ def tables(results: Results) -> list[Table]:
         own = {"experiment": experiment, "benchmark": benchmark, "selection": set(rows["selection"])}
         gains = pick(results.gains, **own, metric="acc", decoding="threshold")
         of = rows_by(gains, "generator", "classifier", "over")
-        there = {tuple(pair) for pair in rows[["split", "metric"]].drop_duplicates().itertuples(index=False)}
-        columns = {words: column for words, column in COLUMNS.items() if column in there}
-        if TESTED in columns:
-            del columns[VALIDATED]
+        columns = _columns(rows)
         found, counts = results.entries(rows, ["generator", "classifier"], columns), _counts(rows)
         lines = []
         for (generator, classifier), entries in sorted(found.items(), key=lambda item: _order(results, *item[0])):
@@ -67,7 +64,8 @@ def figures_of(results: Results) -> list[Figure]:
     for _, benchmark, rows in results.of(*EXPERIMENTS):
         rows = _compared(rows)
         found = summaries(pick(rows, metric=("acc", VALIDATION)), "generator", "classifier", "split", "metric")
-        known = COLUMNS[TESTED if (NONE, "bert", *COLUMNS[TESTED]) in found else VALIDATED]
+        columns = _columns(rows)
+        known = columns.get(TESTED) or columns.get(VALIDATED)
         both = {
             key[:2]: (found[*key[:2], "unseen", "acc"], found[*key[:2], *known]) for key in found if key[2:] == known
         }
@@ -82,9 +80,8 @@ def figures_of(results: Results) -> list[Figure]:
             draw = partial(figures.accuracy_by_share, benchmark, curves, without, words)
             caption = f"Accuracy by the part of an epoch that synthetic texts make up, {benchmark}"
             settings = max(len(curve) for by_number in curves.values() for curve in by_number.values())
-            made.append(
-                Figure(f"emphasis-{benchmark}", caption, draw, on_page=settings > 2)
-            )  # a table shows two as well
+            # on the page where a table does not show it as well
+            made.append(Figure(f"emphasis-{benchmark}", caption, draw, on_page=settings > 2))
     return made
 
 
@@ -92,6 +89,13 @@ def _compared(rows: pd.DataFrame) -> pd.DataFrame:
     """What stands in the table: texts that the filter ranked, no iid split."""
     best = [rule for rule in rows["selection"].unique() if not rule.startswith("mode=")]
     return pick(rows, decoding=("threshold", "any"), selection=best, split=("unseen", "seen"))
+
+
+def _columns(rows: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """Those of COLUMNS that there are; known combinations by test rows, where the split holds out none by validation rows."""
+    there = set(rows[["split", "metric"]].itertuples(index=False, name=None))
+    unwanted = VALIDATED if COLUMNS[TESTED] in there else ""
+    return {words: column for words, column in COLUMNS.items() if column in there and words != unwanted}
 
 
 def _times(classifier: str) -> int:

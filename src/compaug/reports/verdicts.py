@@ -28,7 +28,7 @@ EMPHASIS = tuple(
         ("the same, over repeating as often", "oversample"),
     )
 )
-MANY = {"generator": "ls_pt+requested=8000", "selection": "k=4000"} | {"classifier": OFTEN["classifier"]}
+MANY = OFTEN | {"generator": "ls_pt+requested=8000", "selection": "k=4000"}
 EMPHASIS += (("four times as many texts of `ls_pt`, each four times", "pretrained_full", MANY, "none"),)
 SYSTEMS = (
     (
