@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 import subprocess
 import sys
+import time
+from types import SimpleNamespace
 
 import pytest
 from graph import ROOT
+from tqdm import tqdm
 
 from compaug import faults
 from compaug.faults import Ended
+from compaug.fingerprints.runs import Step
 
 
 def test_a_fault_is_judged_by_its_status_by_what_was_said_and_by_what_was_left():
@@ -41,6 +46,21 @@ def test_every_fault_changes_the_file_or_does_not_apply(tmp_path, name):
     if name != "gone":
         with pytest.raises(ValueError):
             faults.mutated(path, name, random.Random(0))
+
+
+def test_a_step_killed_at_its_progress_bar_does_not_stop_the_next(tmp_path, monkeypatch):
+    def bar(argv):
+        with tqdm.get_lock():
+            if argv[0] == "holds it":
+                time.sleep(60)
+
+    monkeypatch.setitem(sys.modules, "stages.bar", SimpleNamespace(main=bar))
+    monkeypatch.setattr(faults, "PATIENCE", 20.0)
+    tqdm([], disable=True)  # as any stage before it: the forks have its lock from here
+    killed, next_one = Step("bar", "out/it", ("holds it",)), Step("bar", "out/it", ("and lets it go",))
+    assert faults.run_fork(killed, tmp_path / "out", tmp_path / "log", kill_after=3.0).status == -signal.SIGKILL
+    ended = faults.run_fork(next_one, tmp_path / "out", tmp_path / "log")
+    assert ended.status == 0, ended.said
 
 
 @pytest.mark.slow

@@ -19,10 +19,13 @@ import re
 import shutil
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from tqdm import tqdm
 
 from compaug.fingerprints.runs import Step
 from compaug.records import write_text
@@ -147,6 +150,9 @@ def _child(step: Step, out: Path, log: Path) -> None:
     import torch
 
     status, opened = 1, set()
+    tqdm.set_lock(
+        threading.RLock()
+    )  # its own one is shared by all forks: of one that was killed while it held it, the next would wait for ever
     try:
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(descriptor, 1)
