@@ -25,6 +25,12 @@ def in_a_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.fixture
+def own_costs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the stages cost that a test calls goes there; `make costs` in this working tree does not list it."""
+    monkeypatch.setattr("stages.COSTS", tmp_path / "costs")
+
+
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The backbones of the toys by role; nobody writes to them."""

@@ -76,9 +76,8 @@ def test_every_stage_takes_values_beside_the_file():
     assert parser("a stage").parse_args(["--params", "p.yaml"]).params == Path("p.yaml")
 
 
-def test_the_reader_of_texts_is_itself_read_on_real_texts_of_what_was_asked(tmp_path, monkeypatch):
+def test_the_reader_of_texts_is_itself_read_on_real_texts_of_what_was_asked(tmp_path, monkeypatch, own_costs):
     """Of four real texts two have a requested composition, and the classifier reads one of them rightly."""
-    monkeypatch.setattr("stages.COSTS", tmp_path / "costs")
     LABELS.write(tmp_path / "labels.json")
     test = [Example(f"r{i}", f"real {i}", labels) for i, labels in enumerate([(0, 1), (0, 1), (2,), (0,)])]
     write_jsonl(tmp_path / "iid_test.jsonl", test)

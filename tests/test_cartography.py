@@ -371,7 +371,7 @@ LABELS_OF = Labels(("joy", "fear"), ("joy", "fear"))
 
 
 @pytest.fixture
-def split(tmp_path):
+def split(tmp_path, own_costs):
     """Ten texts of D_train, of which the first are the least sure, two support texts, and a map of all twelve."""
     train = [Example(f"t{at}", f"word {at}", (at % 2,)) for at in range(10)]
     support = [Example(f"s{at}", f"say {at}", (0, 1), "support") for at in range(2)]

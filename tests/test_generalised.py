@@ -70,7 +70,7 @@ def world(tmp_path):
 
 
 @pytest.fixture
-def split(tmp_path):
+def split(tmp_path, own_costs):
     worlds.LABELS.write(tmp_path / "split" / "labels.json")
     for name, some in PARTS.items():
         write_jsonl(tmp_path / "split" / f"{name}.jsonl", some)

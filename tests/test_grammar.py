@@ -100,7 +100,7 @@ def test_fidelity_and_samples_report_what_the_oracle_reads():
 
 
 @pytest.fixture
-def split(tmp_path):
+def split(tmp_path, own_costs):
     """A split of texts that the project's own grammar made, of 40 rows a part."""
     examples, labels = diagnostic.read({"size": 400}, seed=3)
     labels.write(tmp_path / "split" / "labels.json")

@@ -148,7 +148,7 @@ def test_the_report_of_nothing_kept_has_no_means():
 
 
 @pytest.fixture
-def kept(tmp_path, monkeypatch):
+def kept(tmp_path, monkeypatch, own_costs):
     """The one row that the stage keeps, given requests, the filter's probabilities and the files that it learned from."""
     LABELS.write(tmp_path / "labels.json")
     written(tmp_path, {"sizes.k": 1})
