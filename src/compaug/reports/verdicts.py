@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from compaug.evaluation.longtable import pick, rows_by, summaries
-from compaug.reports import number
+from compaug.reports import NOT_REPORTED, number
 from compaug.reports.entries import LEVEL, Entry, Table, gain, gained
 from compaug.reports.queries import FIRST, Results
 
@@ -14,22 +14,23 @@ EXPERIMENT = "paper"
 # Experiments that compare generators: of each benchmark the first that has it.
 COMPARISONS = ("paper", "fidelity", "pretrained", "pretrained_full", "pretrained_open", "small")
 INTRO = (
-    "Accuracy on new combinations in percent, mean over seeds; gain with its 95 % interval over seeds, of fewer than three seeds over test rows. The best generator is the best of all, and the "
-    "tests are corrected for that. The composition prior adds no text: it tells the decoding which combinations the target has. The systems "
-    "that join the paper's stand each at one setting: half of D_train, CoDa without overgeneration, guidance 2, mixout 0.3."
+    "Accuracy on new combinations in percent, mean over seeds; gain with its 95 % interval over seeds, of fewer than three seeds over test rows. *Shown by*: which of the two tests it passes, over test "
+    "rows and over seeds, corrected for the best generator being the best of all; `worse` where it is the loss. *Over repeating*: where the support texts are repeated instead, as often as the texts are shown. "
+    "The composition prior adds no text: it tells the decoding which combinations the target has; its gain is of H, the harmonic mean with known combinations, of which there is no test over rows. The systems that join the "
+    "paper's stand each at one setting: half of D_train, CoDa without overgeneration, guidance 2, mixout 0.3."
 )
+HEAD = ("corpus", "what is added", "Acc without", "with", "gain", "shown by", "over repeating", "that shown by")
+REPEATING = "oversample"  # the control that repeats the support texts
 OFTEN = {"generator": "ls_pt", "classifier": "bert+synthetic_repeat=4"}
-# What is added, experiment, the cell that has it, and the value of the column `over` that it is compared with.
-EMPHASIS = tuple(
-    (words, experiment, OFTEN, over)
-    for experiment in ("emphasis", "emphasis_pretrained", "pretrained_full")
-    for words, over in (
-        ("texts of `ls_pt`, each four times an epoch", "none"),
-        ("the same, over repeating as often", "oversample"),
-    )
-)
 MANY = OFTEN | {"generator": "ls_pt+requested=8000", "selection": "k=4000"}
-EMPHASIS += (("four times as many texts of `ls_pt`, each four times", "pretrained_full", MANY, "none"),)
+# What is added, experiment, the cell that has it, and the value of the column `over` that it is compared with.
+EMPHASIS = (
+    *(
+        ("texts of `ls_pt`, each four times an epoch", experiment, OFTEN, "none")
+        for experiment in ("emphasis", "emphasis_pretrained", "pretrained_full")
+    ),
+    ("four times as many texts of `ls_pt`, each four times", "pretrained_full", MANY, "none"),
+)
 SYSTEMS = (
     (
         "the hard half alone (cartography)",
@@ -48,45 +49,35 @@ SYSTEMS = (
 
 
 def tables(results: Results) -> list[Table]:
-    augmented, decoded, lines = of_augmentation(results), of_decoding(results), []
-    for one in augmented:
-        acc = pick(
-            one["rows"], metric="acc", decoding="threshold", selection="top_k", classifier="bert", split="unseen"
-        )
-        lines.append(
-            [
-                one["benchmark"],
-                f"texts of `{one['best']}`",
-                Entry(one["none"]),
-                Entry(one["acc"]),
-                one["gained"],
-                one["helped"],
-            ]
-        )
-        if one["over"]:
-            said = [
-                Entry(summaries(acc, "generator")["oversample"].mean),
-                Entry(one["acc"]),
-                one["over_gained"],
-                one["beats"],
-            ]
-            lines.append([one["benchmark"], "the same, over repeating the support texts", *said])
-    lines += of_cells(results, EMPHASIS)
+    augmented, decoded = of_augmentation(results), of_decoding(results)
+    lines = [
+        [one["benchmark"], f"texts of `{one['best']}`", Entry(one["none"]), Entry(one["acc"]), *_gains(*one["own"])]
+        for one in augmented
+    ]
+    lines += [_line(*cell) for cell in of_cells(results, EMPHASIS)]
     for one in decoded:
         unseen = [Entry(float(value)) for value in one["unseen"].split(" to ")]
-        words = f"the gain is of H, the harmonic mean with known combinations: {one['harmonic']}"
-        lines.append([one["benchmark"], "composition prior, no text", *unseen, one["gain"][0], words])
+        words, (own, *_) = f"composition prior, no text; H {one['harmonic']}", one["gain"]
+        of_h = [Entry(words=f"H {own}"), passed(one["row"]), *[NOT_REPORTED] * 2]
+        lines.append([one["benchmark"], words, *unseen, *of_h])
     commits = sorted({one["commit"] for one in (*augmented, *decoded)} - {""})
     note = (
         f"Numbers of the first grids ([archive](../archive/README.md)), made at {', '.join(commits)}."
         if commits
         else ""
     )
-    head = ["corpus", "what is added", "Acc without", "with", "gain", "shown?"]
-    return [
-        Table("", note, head, lines),
-        Table("The systems that join the paper's", "", head, of_cells(results, SYSTEMS)),
-    ]
+    systems = [_line(*cell) for cell in of_cells(results, SYSTEMS)]
+    return [Table("", note, HEAD, lines), Table("The systems that join the paper's", "", HEAD, systems)]
+
+
+def _line(words: str, acc: float, own: pd.Series, repeating: pd.Series | None) -> list[str | Entry]:
+    return [own["benchmark"], words, Entry(acc - own["mean"]), Entry(acc), *_gains(own, repeating)]
+
+
+def _gains(own: pd.Series, repeating: pd.Series | None) -> list[str | Entry]:
+    """The last columns: the gain, and that over repeating, with the tests that each passes."""
+    both = [Entry(words=NOT_REPORTED), NOT_REPORTED] if repeating is None else [gained(repeating), passed(repeating)]
+    return [gained(own), passed(own), *both]
 
 
 def of_augmentation(results: Results) -> list[dict]:
@@ -115,12 +106,11 @@ def of_augmentation(results: Results) -> list[dict]:
         iid = found["iid", "none"].mean if ("iid", "none") in found else None
         verdict = {"benchmark": benchmark, "best": best, "none": none, "acc": acc, "iid": iid, "rows": rows}
         verdict |= {"gain": gain(over_none), "gained": gained(over_none), "helped": sure(over_none)}
-        verdict |= {"commit": over_none["commit"], "over": None}
+        verdict |= {"commit": over_none["commit"], "over": None, "own": (over_none, over_repeating)}
         if over_repeating is not None:
             verdict |= {
                 "over": gain(over_repeating),
                 "beats": either_way(over_repeating, "it is worse"),
-                "over_gained": gained(over_repeating),
             }
         made.append(verdict)
         told.add(benchmark)
@@ -139,28 +129,30 @@ def of_decoding(results: Results) -> list[dict]:
                 name: " to ".join(number(found[decoding, *key].mean) for decoding in (row["over"], row["decoding"]))
                 for name, key in keys.items()
             }
-            made.append(pairs | {"benchmark": benchmark, "gain": gain(row), "commit": row["commit"]})
+            made.append(pairs | {"benchmark": benchmark, "gain": gain(row), "row": row, "commit": row["commit"]})
     return made
 
 
 def of_emphasis(results: Results) -> dict[str, list[dict]]:
     """For every benchmark of EMPHASIS its lines: what more of the texts, or the same ones more often, are worth."""
     made: dict[str, list[dict]] = {}
-    for benchmark, *line in of_cells(results, EMPHASIS):
-        names = ("added", "without", "acc", "gained", "shown")
-        made.setdefault(benchmark, []).append(dict(zip(names, line, strict=True)))
+    for words, acc, own, repeating in of_cells(results, EMPHASIS):
+        for added, row in ((words, own), ("the same, over repeating as often", repeating)):
+            if row is not None:
+                line = {"added": added, "without": Entry(acc - row["mean"]), "acc": Entry(acc), "gained": gained(row)}
+                made.setdefault(own["benchmark"], []).append(line | {"shown": either_way(row, "it harms")})
     return made
 
 
-def of_cells(results: Results, wanted: tuple) -> list[list]:
-    """A line for each of the wanted cells, given as in SYSTEMS, that has results."""
+def of_cells(results: Results, wanted: tuple) -> list[tuple]:
+    """Of each of the wanted cells, given as in SYSTEMS, that has results: its words, its Acc, its gain, and that over repeating or None."""
     made, usual = [], {"selection": "top_k", "classifier": "bert", "decoding": "threshold", "metric": "acc"}
     for words, experiment, cell, over in wanted:
         where = usual | {"experiment": experiment} | cell
+        against = rows_by(pick(results.gains, **where, over=REPEATING), "benchmark") if over == "none" else {}
         for _, row in pick(results.gains, **where, over=over).iterrows():
             acc = pick(results.frame, **where, split="unseen", benchmark=row["benchmark"])["value"].mean()
-            said = either_way(row, "it harms")
-            made.append([row["benchmark"], words, Entry(acc - row["mean"]), Entry(acc), gained(row), said])
+            made.append((words, acc, row, against.get((row["benchmark"],))))
     return made
 
 
@@ -171,11 +163,23 @@ def either_way(row: pd.Series, loss: str) -> str:
 
 def sure(row: pd.Series, way: int = 1) -> str:
     """In words, what the two tests allow of a gain, or with `way` -1 of a loss. Their p values are Holm-corrected over the generators: the best of many was picked."""
-    # a missing test is not passed
-    by_rows, by_seeds = (way * row["mean"] > 0 and row[name] < LEVEL for name in ("p_rows", "p_seeds"))
+    by_rows, by_seeds = _tests(row, way)
     if pd.isna(row["p_seeds"]):
         return f"{'yes, by the test over test rows' if by_rows else 'not shown'}; one seed, so no test over seeds"
     if by_rows and by_seeds:
         return "yes, by the tests over test rows and over seeds"
     passed, failed = ("test rows", "seeds") if by_rows else ("seeds", "test rows")
     return f"yes by the test over {passed}, not by that over {failed}" if by_rows or by_seeds else "not shown"
+
+
+def passed(row: pd.Series) -> str:
+    """The same in the fewest words, of a gain or of a loss: the tests that show it."""
+    way = 1 if row["mean"] > 0 else -1
+    found = [name for name, is_passed in zip(("rows", "seeds"), _tests(row, way), strict=True) if is_passed]
+    said = ("" if way > 0 else "worse: ") + ", ".join(found) if found else "neither"
+    return f"{said} (one seed)" if pd.isna(row["p_seeds"]) else said
+
+
+def _tests(row: pd.Series, way: int) -> tuple[bool, bool]:
+    """Whether the test over rows and that over seeds are passed; a missing one is not."""
+    return tuple(bool(way * row["mean"] > 0 and row[name] < LEVEL) for name in ("p_rows", "p_seeds"))
