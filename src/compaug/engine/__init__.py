@@ -104,7 +104,7 @@ def plan(
             if Path(repo.root_dir) != Path.cwd():
                 raise InputError(f"run this from the root of the repository, {repo.root_dir}")
             graph = get_active_graph(repo.index.graph)
-            _seen(targets, repo)
+            _refuse_hidden(targets, repo)
             cells = [stage for target in targets for stage in _stages(target, graph, experiments)]
             ancestors: dict[str, tuple[str, ...]] = {}
             stale: dict[str, tuple[str, ...]] = {}
@@ -158,7 +158,7 @@ def _wanted(order: Sequence, graph) -> set:
     return wanted
 
 
-def _seen(targets: Iterable[str], repo) -> None:
+def _refuse_hidden(targets: Iterable[str], repo) -> None:
     """InputError where a target stands in a file that .dvcignore hides, as it may the experiments from those who need one cell alone."""
     for target in targets:
         name, _, stage = target.rpartition(":")

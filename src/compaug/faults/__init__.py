@@ -150,9 +150,8 @@ def _child(step: Step, out: Path, log: Path) -> None:
     import torch
 
     status, opened = 1, set()
-    tqdm.set_lock(
-        threading.RLock()
-    )  # its own one is shared by all forks: of one that was killed while it held it, the next would wait for ever
+    # tqdm's own lock is shared by all forks: where one was killed while it held it, the next would wait for ever
+    tqdm.set_lock(threading.RLock())
     try:
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(descriptor, 1)

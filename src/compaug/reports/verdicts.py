@@ -50,15 +50,12 @@ SYSTEMS = (
 
 def tables(results: Results) -> list[Table]:
     augmented, decoded = of_augmentation(results), of_decoding(results)
-    lines = [
-        [one["benchmark"], f"texts of `{one['best']}`", Entry(one["none"]), Entry(one["acc"]), *_gains(*one["own"])]
-        for one in augmented
-    ]
+    lines = [_line(f"texts of `{one['best']}`", one["acc"], *one["gains"]) for one in augmented]
     lines += [_line(*cell) for cell in of_cells(results, EMPHASIS)]
     for one in decoded:
         unseen = [Entry(float(value)) for value in one["unseen"].split(" to ")]
         words, (own, *_) = f"composition prior, no text; H {one['harmonic']}", one["gain"]
-        of_h = [Entry(words=f"H {own}"), passed(one["row"]), *[NOT_REPORTED] * 2]
+        of_h = [Entry(own.ours, own.ci95, words=f"H {own}"), passed(one["row"]), *[NOT_REPORTED] * 2]
         lines.append([one["benchmark"], words, *unseen, *of_h])
     commits = sorted({one["commit"] for one in (*augmented, *decoded)} - {""})
     note = (
@@ -71,13 +68,9 @@ def tables(results: Results) -> list[Table]:
 
 
 def _line(words: str, acc: float, own: pd.Series, repeating: pd.Series | None) -> list[str | Entry]:
-    return [own["benchmark"], words, Entry(acc - own["mean"]), Entry(acc), *_gains(own, repeating)]
-
-
-def _gains(own: pd.Series, repeating: pd.Series | None) -> list[str | Entry]:
-    """The last columns: the gain, and that over repeating, with the tests that each passes."""
-    both = [Entry(words=NOT_REPORTED), NOT_REPORTED] if repeating is None else [gained(repeating), passed(repeating)]
-    return [gained(own), passed(own), *both]
+    """A row of HEAD: the gain of a cell with that Acc, and its gain over repeating, each with the tests that it passes."""
+    over = [Entry(words=NOT_REPORTED), NOT_REPORTED] if repeating is None else [gained(repeating), passed(repeating)]
+    return [own["benchmark"], words, Entry(acc - own["mean"]), Entry(acc), gained(own), passed(own), *over]
 
 
 def of_augmentation(results: Results) -> list[dict]:
@@ -105,8 +98,8 @@ def of_augmentation(results: Results) -> list[dict]:
         none, acc = found["unseen", "none"].mean, found["unseen", best].mean
         iid = found["iid", "none"].mean if ("iid", "none") in found else None
         verdict = {"benchmark": benchmark, "best": best, "none": none, "acc": acc, "iid": iid, "rows": rows}
-        verdict |= {"gain": gain(over_none), "gained": gained(over_none), "helped": sure(over_none)}
-        verdict |= {"commit": over_none["commit"], "over": None, "own": (over_none, over_repeating)}
+        verdict |= {"gain": gain(over_none), "helped": sure(over_none)}
+        verdict |= {"commit": over_none["commit"], "over": None, "gains": (over_none, over_repeating)}
         if over_repeating is not None:
             verdict |= {
                 "over": gain(over_repeating),
@@ -168,8 +161,8 @@ def sure(row: pd.Series, way: int = 1) -> str:
         return f"{'yes, by the test over test rows' if by_rows else 'not shown'}; one seed, so no test over seeds"
     if by_rows and by_seeds:
         return "yes, by the tests over test rows and over seeds"
-    passed, failed = ("test rows", "seeds") if by_rows else ("seeds", "test rows")
-    return f"yes by the test over {passed}, not by that over {failed}" if by_rows or by_seeds else "not shown"
+    by, not_by = ("test rows", "seeds") if by_rows else ("seeds", "test rows")
+    return f"yes by the test over {by}, not by that over {not_by}" if by_rows or by_seeds else "not shown"
 
 
 def passed(row: pd.Series) -> str:
