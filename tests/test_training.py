@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import time
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,12 +18,14 @@ from torch import nn
 
 from compaug import training
 from compaug.dynamics import Dynamics
-from compaug.records import file_digest, read_json, sub_seed
+from compaug.evaluation import quality
+from compaug.records import Example, file_digest, read_json, sub_seed
 from compaug.training import (
     FitOptions,
     TrainingError,
     batches_by_length,
     checkpoints_kept,
+    containing,
     fit,
     holdout,
     seed_everything,
@@ -139,6 +142,53 @@ def test_a_text_that_stands_there_often_is_held_out_no_more_often_than_another()
 
 def test_the_holdout_follows_the_seed():
     assert len({tuple(holdout(list(range(50)), 0.1, seed)[1]) for seed in range(4)}) == 4
+
+
+@pytest.mark.parametrize(
+    ("held", "text", "contained"),
+    [
+        ("the sun is out", "It rains. the sun is out He left.", True),
+        ("the sun is out", "The  SUN\tis out", True),  # equal: white space and case do not count
+        ("the sun is out", "the sun is the sun is out", True),  # after a false start
+        ("the sun is out", "the sun is", False),
+        ("the sun is out", "the sun is not out", False),
+        ("the sun is out", "the sun is outside", False),
+        ("the sun is out", "bathe sun is out", False),
+        ("the sun is out", "the sun is out.", False),  # a mark belongs to its word
+        ("the sun is out again", "and the sun is out", False),
+        ("the sun is out again", "and the sun is out again", True),
+        ("ice cream", "nice cream cake", False),
+        ("we like ice cream", "we like ice creams", False),
+        ("we like ice cream", "now we like ice cream cake", True),
+        ("so dark again", "it was so dark again", False),  # three words stand there by chance
+        ("", "it was so dark again", False),
+    ],
+)
+def test_a_text_is_contained_where_all_its_four_or_more_words_stand_in_a_row(held, text, contained):
+    example = Example("synthetic", text, ())
+    assert containing([example], [Example("held", held, ())]) == ([example] if contained else [])
+
+
+def test_texts_that_contain_none_stay_out_and_the_others_keep_their_order():
+    texts = [Example(str(n), text, ()) for n, text in enumerate(["a b c d e", "x", "b c d e", "", "a b c d", "b c d"])]
+    held = [Example("p", "a b c d", ()), Example("q", "b c d e f", ()), Example("r", "b c d", ())]
+    assert [e.id for e in containing(texts, held)] == ["0", "4"]
+    assert containing(texts, []) == [] == containing([], held)
+
+
+def test_by_chance_is_what_the_measure_of_copies_takes_for_it():
+    assert training.SHARED_WORDS == quality.SEED_WORDS
+
+
+def test_eight_hundred_held_out_texts_that_begin_alike_are_looked_up_in_no_time():
+    words = [f"w{n}" for n in range(50)]
+    rng = np.random.default_rng(0)
+    text = lambda n: " ".join(["last night in the", *rng.choice(words, n)])
+    held = [Example(str(n), text(10), ()) for n in range(800)]
+    texts = [Example(str(n), f"{text(10)} {text(10)}", ()) for n in range(4800)]
+    start = time.process_time()
+    assert not containing(texts, held)
+    assert time.process_time() - start < 2  # a fifth of a second
 
 
 # ---------------------------------------------------------------- fitting

@@ -27,10 +27,11 @@ from accelerate.utils import send_to_device
 from tqdm import tqdm
 
 from compaug import curricula, portable
-from compaug.records import InputError, atomic_path, digest, sub_seed
+from compaug.records import Example, InputError, atomic_path, digest, sub_seed, text_key
 
 CHECKPOINTS = Path(".checkpoints")  # outside every DVC output: DVC empties a stage's outputs before it runs
 DIGEST = hashlib.sha256().digest_size  # bytes before the state in a checkpoint
+SHARED_WORDS = 4  # in a row: fewer stand in two texts by chance (`SEED_WORDS` of evaluation/quality.py)
 FINITE_CHECK_EVERY = 50  # steps between looks at the losses on a GPU, so that no step waits for the host
 
 _kept: list[Path] | None = None  # checkpoints of finished trainings whose results are not written yet
@@ -162,6 +163,26 @@ def holdout(
     order = np.random.default_rng(sub_seed(seed, "validation")).permutation(len(rows)).tolist()
     held = set([number for number in order if firsts[number] == number][:count])
     return [r for r, first in zip(rows, firsts, strict=True) if first not in held], [rows[n] for n in sorted(held)]
+
+
+def containing(examples: Sequence[Example], held_out: Sequence[Example]) -> list[Example]:
+    """Those of the examples that have a held-out text in theirs: all its words in a row, white space and case aside.
+
+    Generators that copy may rely on it: they draw from all real texts, for what they join or lengthen is not learned
+    from where a validation text stands in it. A held-out text of fewer than `SHARED_WORDS` words counts as contained in
+    none, and so does one whose words were parted, left out or put in another order.
+    """
+    words_of = lambda example: tuple(text_key(example.text).split())
+    runs = {words for words in map(words_of, held_out) if len(words) >= SHARED_WORDS}
+    lengths: dict[tuple[str, ...], set[int]] = {}  # of the runs, by how they begin
+    for run in runs:
+        lengths.setdefault(run[:SHARED_WORDS], set()).add(len(run))
+
+    def contains(words: tuple[str, ...]) -> bool:
+        starts = ((at, lengths.get(words[at : at + SHARED_WORDS], ())) for at in range(len(words)))
+        return any(words[at : at + length] in runs for at, fitting in starts for length in fitting)
+
+    return [example for example in examples if contains(words_of(example))]
 
 
 def work_dir_for(out_dir: Path | str, *identity: object) -> Path:

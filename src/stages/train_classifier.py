@@ -8,10 +8,14 @@ python -m stages.train_classifier --benchmark diagnostic --classifier bert --lab
 
 The twin without augmentation is the same command without --synthetic (or with an empty file); the one without compositional shift has
 --train iid_train.jsonl. The test rows come without labels: this stage cannot know them. Test rows are read after training only.
+
+A synthetic text that contains a held-out text is not learned from and is in no count. D_mltc is the rest: `learned` and
+`n_synthetic` count it whole, validation rows and their copies included.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -46,10 +50,10 @@ def main(argv: list[str] | None = None) -> None:
     )
     if args.texts is not None:
         synthetic = _head(args.synthetic, synthetic, args.texts)
-    if not synthetic:
+    if not synthetic or args.once:
         settings = settings.without_texts()
     drawn = read_label_sets(args.compositions, len(labels)) if args.compositions else None
-    from compaug.training import checkpoints_kept, holdout  # after the cheap checks: torch is slow to import
+    from compaug.training import checkpoints_kept, containing, holdout  # slow to import: after the cheap checks
 
     model, seed = classifiers.load(args.classifier), sub_seed(args.seed, "classifier")
     if not args.backbone and not args.backbones:
@@ -61,6 +65,11 @@ def main(argv: list[str] | None = None) -> None:
     same = lambda example: text_key(example.text)  # a repeated text is held out once or not at all
     fitted, validation = holdout(examples, settings.validation, seed, same)  # spec section 10
     kept = {e.id for e in fitted}
+    leaks = {e.id for e in containing([e for e in synthetic if e.id in kept], validation)}
+    if leaks:
+        counts = f"{len(leaks)} of {len(synthetic)} synthetic texts"
+        print(f"note: {counts} contain a validation text and are not learned from", file=sys.stderr)
+    fitted, examples, synthetic = ([e for e in rows if e.id not in leaks] for rows in (fitted, examples, synthetic))
     again = synthetic * ((settings.synthetic_repeat or 1) - 1)
     fitted += [e for e in support * (settings.support_repeat - 1) + again if e.id in kept]
     fitted = in_order(fitted, settings, args.map, sub_seed(args.seed, "curriculum"))
@@ -108,6 +117,9 @@ def _parser():
     made.add_argument("--support", type=Path, help="support rows D_s, added to the training rows")
     made.add_argument("--synthetic", type=Path, help="selected synthetic rows D_aug, added to the training rows")
     made.add_argument("--texts", type=int, help="only so many of the synthetic rows, best first")
+    made.add_argument(
+        "--once", action="store_true", help="show each of them once an epoch, whatever the parameters say"
+    )
     made.add_argument("--compositions", type=Path, help="the label generator's requests, for the composition prior")
     made.add_argument(
         "--map", type=Path, help="folder of the data map that orders a curriculum (classifiers.<name>.pacing)"
