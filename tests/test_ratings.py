@@ -10,6 +10,7 @@ import pytest
 from browser import needs_browser, text_of
 
 from compaug.evaluation import ratings
+from compaug.evaluation.metrics import label_matrix
 from compaug.records import Example, InputError, Labels, read_json, write_json, write_jsonl
 from stages import rating_sheet
 from stages import ratings as ratings_stage
@@ -199,6 +200,31 @@ def test_the_proxies_of_people_by_hand():
     readings = {"exact": [(0,), (0, 1)], "less": [(0,)], "more": [(0, 1, 2)], "noise": []}
     examples = [Example(text, text, (0, 1), "synthetic", (0, 1)) for text in readings]
     assert ratings.oracle_shares(readings.__getitem__, examples) == {"acc": 25.0, "corr": 50.0, "comp": 50.0}
+
+
+def test_real_texts_count_as_often_as_texts_of_their_combination_were_kept():
+    """Of five unseen texts two are right, 40 %: a quarter where 60 texts were kept, all where 20 were."""
+    label_sets = [(0, 1), (0, 1), (0, 1), (0, 1), (0, 2), (0,), (1, 2)]
+    answers = [(0, 1), (0,), (0, 1, 2), (2,), (0, 2), (0,), (1, 2)]
+    read = label_matrix(answers, 3)
+    kept = {
+        (0, 1): 60,
+        (0, 2): 20,
+        (0,): 10,
+        (1,): 10,
+    }  # of D_train is (0,); (1, 2) was never requested, of (1,) no text is real
+    real = ratings.shares_of_real(label_sets, read, {(0,), (0, 1, 2)}, kept)
+    # 1 in 4 of (0, 1) and all of (0, 2), at 60 to 20: (60 / 4 + 20) / 80; correct are 2 in 4, complete too
+    assert real == {"acc": 43.75, "corr": 62.5, "comp": 62.5, "n": 5, "covered": 80.0}
+    unseen = label_matrix(label_sets[:5], 3)
+    assert ratings.shares(unseen, read[:5])["acc"] == 40.0
+    assert ratings.shares(unseen, read[:5], np.full(5, 0.5)) == ratings.shares(unseen, read[:5])
+
+
+def test_real_texts_of_training_combinations_alone_say_nothing():
+    read = label_matrix([(0,), (1,)], 3)
+    assert ratings.shares_of_real([(0,), (1,)], read, {(0,)}, {(0,): 5, (2,): 5}) == {}
+    assert ratings.shares_of_real([], label_matrix([], 3), {(0,)}, {(0, 1): 5}) == {}
 
 
 @needs_browser

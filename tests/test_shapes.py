@@ -48,7 +48,7 @@ WHOLE = {  # a file of each type, with every key whose value the readers use
         "mean_filter_jacc": 0.5,
     },
     shapes.Quality: {"selection": {"requested": 3}, "copied": {"exact": None}, "perplexity": 3.5, "n": 2},
-    shapes.Judged: {"judged": {"oracle": {"acc": 5.0}}, "reader": {}},
+    shapes.Judged: {"judged": {"oracle": {"acc": 5.0}}},
     shapes.Representations: {"views": {"latent": {"points": [[0.5, 1]], "silhouette": None, "probe": 1.0}}},
     shapes.RatingKey: {
         "labels": {"names": ["joy"], "phrases": ["joy"]},

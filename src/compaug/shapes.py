@@ -196,10 +196,9 @@ class Quality(TypedDict):
 
 
 class Judged(TypedDict):
-    """reports/judged/<name>.json: {reader: its metrics}, and how the reader reads real texts."""
+    """reports/judged/<name>.json: {reader: its metrics}"""
 
     judged: dict[str, dict[str, Number | None]]
-    reader: dict[str, Number | None]
 
 
 class View(TypedDict):
@@ -395,6 +394,7 @@ class Details(TypedDict):
 
     acc_gain: Gain
     acc_gain_over_oversample: NotRequired[Gain]
+    gap: NotRequired[dict[str, Numbers]]
     per_composition: dict[str, dict[str, OneComposition]]
     coverage: NotRequired[dict[str, Any]]
     epoch: NotRequired[Counts]

@@ -2,12 +2,11 @@
 
 python -m stages.judge --benchmark diagnostic --labels data/splits/diagnostic/labels.json --generator ld_vae --seed 13 \
     --selected data/selected/diagnostic-ld_vae-13.jsonl --classifier bert --model models/classifier/diagnostic-iid-none-bert-13 \
-    --predictions reports/predictions/diagnostic-iid-none-bert-13.jsonl.gz --test data/splits/diagnostic/iid_test.jsonl \
     --out reports/judged/diagnostic-ld_vae-13.json
 
-Two readers: the oracle of the corpus where its grammar is known, and a classifier that has seen every composition, that of the iid
-split. Both are proxies of people. `reader` in the result is how well that classifier reads real texts of the requested compositions,
-those of its own test set.
+Two readers: the oracle of the corpus where its grammar is known, and a classifier that has seen every combination, that
+of the iid split. Both are proxies of people. How well that classifier reads real texts follows from its predictions
+(`evaluation.ratings`).
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from pathlib import Path
 
 from compaug import classifiers, params
 from compaug.benchmarks import oracle_for
-from compaug.evaluation import predictions, ratings
+from compaug.evaluation import ratings
 from compaug.evaluation.metrics import label_matrix
-from compaug.records import Example, InputError, Labels, read_jsonl, write_json
+from compaug.records import InputError, Labels, read_jsonl, write_json
 from stages import cost_of, parser, run
 
 PARAMS = [*params.corpus("reader", "options"), "evaluation.threshold"]
@@ -31,29 +30,16 @@ def main(argv: list[str] | None = None) -> None:
     selected = read_jsonl(args.selected, len(labels))
     if not all(example.requested_labels for example in selected):
         raise InputError(f"{args.selected}: a row without `requested_labels`; give the kept texts of a cell")
-    judged, reader, threshold = {}, {}, blocks["threshold"]
+    judged = {}
     with cost_of(args.out):
         if selected:
             asked = label_matrix([e.requested_labels for e in selected], len(labels))
-            read = classifiers.load(args.classifier).predict(args.model, [e.text for e in selected]) > threshold
-            judged["classifier"] = ratings.shares(asked, read)
-            test = read_jsonl(args.test, len(labels))
-            reader = _on_real_texts(args.predictions, test, selected, labels, threshold)
+            read = classifiers.load(args.classifier).predict(args.model, [e.text for e in selected])
+            judged["classifier"] = ratings.shares(asked, read > blocks["threshold"])
             if grammar := oracle_for(blocks["reader"], blocks["options"]):
                 judged["oracle"] = ratings.oracle_shares(grammar.oracle, selected)
         row = {"generator": args.generator, "seed": args.seed, "n": len(selected)}
-        write_json(args.out, row | {"judged": judged, "reader": reader})
-
-
-def _on_real_texts(path: Path, test: list[Example], selected: list[Example], labels: Labels, threshold: float) -> dict:
-    """Metrics and number of the test texts whose composition was asked of the generator; {} without any."""
-    read = predictions.read(path, len(labels)).of([e.id for e in test]) > threshold
-    asked = {e.requested_labels for e in selected}
-    rows = [row for row, example in enumerate(test) if example.labels in asked]
-    if not rows:
-        return {}
-    gold = label_matrix([test[row].labels for row in rows], len(labels))
-    return ratings.shares(gold, read[rows]) | {"n": len(rows)}
+        write_json(args.out, row | {"judged": judged})
 
 
 def _parser():
@@ -62,8 +48,6 @@ def _parser():
     made.add_argument(
         "--model", type=Path, required=True, help="model folder of the judge, which saw every composition"
     )
-    made.add_argument("--predictions", type=Path, required=True, help="predictions of the judge on its test set")
-    made.add_argument("--test", type=Path, required=True, help="that test set: iid_test.jsonl of the split")
     return made
 
 

@@ -7,6 +7,7 @@ Acc, Corr and Comp compare the ticked labels with the requested ones, as everywh
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -170,10 +171,37 @@ def alpha(ratings: np.ndarray) -> float | None:
 # ---------------------------------------------------------------- proxies of people
 
 
-def shares(asked: np.ndarray, read: np.ndarray) -> dict[str, float]:
-    """acc, corr and comp (percent) of what a reader finds, bool [n, n_labels], against what was asked."""
-    found = instance_scores(asked, read)
-    return {name: percent(found[name].mean()) for name in METRICS}
+def shares(asked: np.ndarray, read: np.ndarray, weights: np.ndarray | None = None) -> dict[str, float]:
+    """acc, corr and comp (percent) of what a reader finds, bool [n, n_labels], against what was asked; weights [n]."""
+    scores = instance_scores(asked, read)
+    return {name: percent(np.average(scores[name], weights=weights)) for name in METRICS}
+
+
+def shares_of_real(
+    label_sets: Sequence[tuple[int, ...]],
+    read: np.ndarray,
+    seen: Collection[tuple[int, ...]],
+    kept: Mapping[tuple[int, ...], int],
+) -> dict[str, float]:
+    """How a reader reads real texts of unseen combinations, each as often as kept texts were asked for it.
+
+    Args:
+        label_sets: Gold label sets of the real texts [n].
+        read: What the reader finds in them, bool [n, n_labels].
+        seen: Combinations of D_train, which have no weight.
+        kept: Kept texts by the combination that was requested; one without a real text has no weight either.
+
+    Returns:
+        acc, corr, comp (percent); n, real texts with a weight; covered, percent of the kept texts that the weights
+        stand for. {} where no real text has a weight.
+    """
+    rows = Counter(label_sets)
+    weights = np.array([0 if key in seen else kept.get(key, 0) / rows[key] for key in label_sets])
+    if not weights.any():
+        return {}
+    covered = percent(weights.sum() / sum(kept.values()))
+    counts = {"n": int((weights > 0).sum()), "covered": covered}
+    return shares(label_matrix(label_sets, read.shape[1]), read, weights) | counts
 
 
 def oracle_shares(

@@ -178,8 +178,8 @@ def distances(out: str) -> Step:
 
 
 def judge(model: str, out: str) -> Step:
-    argv = f"""--labels {SPLIT}/labels.json --generator ls_pt --seed {SEED} --model {model} --predictions {model}.jsonl.gz
-        --selected {SPLIT}/synthetic.jsonl --test {SPLIT}/test.jsonl"""
+    argv = f"""--labels {SPLIT}/labels.json --generator ls_pt --seed {SEED} --model {model}
+        --selected {SPLIT}/synthetic.jsonl"""
     return _step("judge", out, f"{_method('classifier', READER)} {argv}")
 
 
