@@ -13,7 +13,15 @@ from worlds import PARTS
 
 from compaug.evaluation import composition_prior, predictions
 from compaug.evaluation import gold as golds
-from compaug.evaluation.decoding import DECODINGS, Case, cross_calibrated, fold_of, tune_thresholds
+from compaug.evaluation.decoding import (
+    DECODINGS,
+    PART_OF_SPLIT,
+    Case,
+    cross_calibrated,
+    fold_of,
+    held_out_of,
+    tune_thresholds,
+)
 from compaug.params import CompositionPrior
 from compaug.records import Example, InputError
 
@@ -85,6 +93,13 @@ def accuracy(case: Case, decoding: str) -> dict[str, float]:
     return {split: (sets[split] == truth).all(1).mean() for split, truth in case.truth.items()}
 
 
+def curve_of(case: Case, decoding: str) -> tuple[float, float]:
+    """Area under the seen-unseen curve, and the harmonic mean of the best accuracy of either side."""
+    ranked = DECODINGS[decoding](case).ranking(case).ranked
+    area, curve = composition_prior.ausuc(ranked["seen"], ranked["unseen"])
+    return area, composition_prior.harmonic_mean(*curve.max(axis=0))
+
+
 def test_the_correction_helps_where_only_the_prior_was_wrong(case):
     found = {decoding: accuracy(case(), decoding) for decoding in DECODINGS}
     assert found["threshold"]["seen"] > 0.8 and found["threshold"]["unseen"] < 0.2
@@ -95,7 +110,7 @@ def test_the_correction_helps_where_only_the_prior_was_wrong(case):
 
 
 def test_the_area_under_the_curve_is_that_of_the_decodings_own_scores(case):
-    areas = {decoding: DECODINGS[decoding](case()).curve(case())[0] for decoding in DECODINGS}
+    areas = {decoding: curve_of(case(), decoding)[0] for decoding in DECODINGS}
     assert areas["threshold"] == areas["joint"] == areas["tuned_thresholds"]
     assert all(0 <= area <= 1 for area in areas.values()) and areas["threshold"] > 0.5
 
@@ -103,9 +118,9 @@ def test_the_area_under_the_curve_is_that_of_the_decodings_own_scores(case):
 def test_a_reader_who_is_told_the_side_is_at_least_as_good_as_any_constant_between_the_sides(case):
     """Its accuracies are those of the best candidate of each side, so neither can be more than the harmonic mean lets on."""
     for decoding in ("joint", "stacking", "composition_prior"):
-        _, told = DECODINGS[decoding](case()).curve(case())
+        bound = curve_of(case(), decoding)[1]
         seen, unseen = accuracy(case(), "joint").values()
-        assert told >= 2 * seen * unseen / (seen + unseen)
+        assert bound >= 2 * seen * unseen / (seen + unseen)
     scores = DECODINGS["joint"](case())
     ranked = {
         side: composition_prior.seen_unseen_scores(
@@ -114,7 +129,7 @@ def test_a_reader_who_is_told_the_side_is_at_least_as_good_as_any_constant_betwe
         for side in ("seen", "unseen")
     }
     best = ranked["seen"][1].mean(), ranked["unseen"][2].mean()
-    assert scores.curve(case())[1] == pytest.approx(2 * best[0] * best[1] / sum(best))
+    assert curve_of(case(), "joint")[1] == pytest.approx(2 * best[0] * best[1] / sum(best))
 
 
 def test_support_and_synthetic_rows_among_the_validation_rows_are_no_held_out_seen_rows(case):
@@ -181,3 +196,51 @@ def test_a_calibrated_row_had_no_part_in_its_calibration():
     after = cross_calibrated(p, gold)
     assert (before[7] == after[7]).all() and (before[8] != after[8]).any()
     assert cross_calibrated(p[:0], gold[:0]).shape == (0, 3)
+
+
+# ---------------------------------------------------------------- no label of the test set
+
+
+class Closed(Case):
+    """A case whose test labels nobody may open."""
+
+    @property
+    def truth(self):
+        raise AssertionError("a decoding looked at labels of the test set")
+
+
+class ClosedGold:
+    """Gold of which the parts that are tested on are shut."""
+
+    def __init__(self, gold):
+        self.labels, self.whole = gold.labels, gold
+        self.parts = {name: part for name, part in gold.parts.items() if name not in PART_OF_SPLIT.values()}
+
+    def matrix(self, part, ids=None):
+        assert part in self.parts, f"a decoding looked at labels of {part}"
+        return self.whole.matrix(part, ids)
+
+
+@pytest.mark.parametrize("matched", [False, True], ids=["folds", "matched"])
+@pytest.mark.parametrize("decoding", DECODINGS)
+def test_no_decoding_looks_at_a_label_of_the_test_set(case, decoding, matched):
+    """Acceptance row E5: what is chosen is chosen on validation rows, and on support rows that the folds held out."""
+    whole = case()
+    folds = [whole.final] if matched else whole.folds
+    closed = Closed(whole.final, ClosedGold(whole.gold), whole.test, folds, whole.options, 0.5, matched)
+    opened = Case(whole.final, whole.gold, whole.test, folds, whole.options, 0.5, matched)
+    found, expected = DECODINGS[decoding](closed), DECODINGS[decoding](opened)
+    assert all((found.sets[split] == expected.sets[split]).all() for split in ("seen", "unseen"))
+    with pytest.raises(AssertionError, match="looked at labels"):
+        found.ranking(closed)  # a measure does
+
+
+def test_the_matched_arm_chooses_on_the_rows_that_it_held_out(case):
+    """16 rows of D_train on the one side; a synthetic and a support row, which its validation has, on the other."""
+    whole = case()
+    held = held_out_of(whole.final, whole.gold, False)
+    assert (len(held.seen), len(held.unseen)) == (16, 2)
+    assert held.unseen_gold.tolist() == [[True, False, False]] * 2
+    assert (held.unseen == whole.final.validation[16:]).all() and (held.seen == whole.final.validation[:16]).all()
+    calibrated = held_out_of(whole.final, whole.gold, True)
+    assert not np.allclose(calibrated.seen, held.seen) and (calibrated.seen_gold == held.seen_gold).all()

@@ -11,21 +11,33 @@ from test_results import metrics, run, table
 from worlds import PARTS, UNSEEN, rows
 
 from compaug import experiments
-from compaug.evaluation.composition_prior import Fold, choose, prior_of
+from compaug.evaluation import predictions
+from compaug.evaluation.composition_prior import Fold, choose, prior_of, target_of
+from compaug.evaluation.decoding import cross_calibrated
 from compaug.experiments import Cell
 from compaug.params import parse
 from compaug.records import Example, InputError, read_jsonl, write_jsonl
 from stages import ceiling, folds
 
 ROOT = Path(__file__).parents[1]
-DECODINGS = ("threshold", "joint", "composition_prior", "uncalibrated", "stacking", "crm", "em", "map_em")
+DECODINGS = (
+    "threshold",
+    "joint",
+    "composition_prior",
+    "uncalibrated",
+    "stacking",
+    "crm",
+    "logit_adjustment",
+    "em",
+    "map_em",
+)
 CHOSEN = {name: {"weight", "strength", "held_out"} for name in ("composition_prior", "uncalibrated", "em", "map_em")}
-CHOSEN |= {"stacking": {"constant"}, "crm": {"weight"}}
+CHOSEN |= {"stacking": {"constant"}, "crm": {"weight"}, "logit_adjustment": {"strength"}}
 TOY = """
 prior:
   title: A toy
   axes: {benchmark: diagnostic, split_options: seen_test=400, seed: [13, 21]}
-  decodings: [threshold, joint, composition_prior, uncalibrated, stacking, crm, em, map_em]
+  decodings: [threshold, joint, composition_prior, uncalibrated, stacking, crm, logit_adjustment, em, map_em]
   cells:
   - {generator: [none, ld_vae], half: ["", a, b]}
   - {generator: ld_vae, selection: score=posterior}
@@ -61,8 +73,11 @@ def world(tmp_path):
                 worlds.write_cell(tmp_path, cell(generator, seed, half=half), worlds.beliefs(held), **given)
         for at, half in enumerate("ab"):
             held = [*PARTS["test"][at::2], *PARTS["seen_test"]]
-            more = {"validation": VALIDATION, "synthetic": PARTS["test"][1 - at :: 2]}
-            worlds.write_cell(tmp_path, cell("real_texts", seed, half=half), worlds.beliefs(held, seed), **more)
+            learned = PARTS["test"][1 - at :: 2]
+            held_out = [*VALIDATION[:16], *((example, "synthetic") for example in learned[:6])]
+            answers = worlds.beliefs(held, seed) | {e.id: worlds.sure(e.labels) for e in PARTS["test"][at::2][:9]}
+            more = {"validation": held_out, "synthetic": learned}
+            worlds.write_cell(tmp_path, cell("real_texts", seed, half=half), answers, **more)
     return tmp_path
 
 
@@ -170,18 +185,66 @@ def test_another_selection_takes_the_weights_of_the_generators_own_folds(world):
     assert other == own  # its texts and predictions are the same here, and no fold was trained for it
 
 
-def test_a_ceiling_averages_both_halves_with_the_weights_of_the_cell_without_augmentation(world):
+def held_out_rows(world: Path, seed: int, half: str) -> Fold:
+    """What a classifier of the matched arm held out for validation, as the toy's files have it."""
+    learner = predictions.read(world / "predictions" / f"{cell('real_texts', seed, half=half).name}.jsonl.gz", 3)
+    probabilities = cross_calibrated(learner.validation, learner.validation_gold)
+    real = np.arange(len(probabilities)) < 16  # the first of them are of D_train
+    target = target_of(learner.support, {}, "support")
+    prior = prior_of(learner.learned, target, 3, learner.support, learner.train)
+    gold = learner.validation_gold
+    return Fold(prior, probabilities[real], gold[real], probabilities[~real], gold[~real])
+
+
+def test_the_matched_arm_averages_both_halves_with_weights_from_the_rows_that_it_held_out(world):
     run(world)
     found = of(world, "composition_prior", "real_texts")
+    chosen = [choose([held_out_rows(world, 13, half)]) for half in "ab"]  # each on its own
+    assert found["weight"] == pytest.approx(np.mean([weights.weight for weights in chosen]))
+    assert found["strength"] == pytest.approx(np.mean([weights.strength for weights in chosen]))
+    assert (found["n"], of(world, "threshold", "real_texts", "seen")["n"]) == (15, 40)
     none = of(world, "composition_prior")
-    assert (found["weight"], found["strength"], found["n"]) == (none["weight"], none["strength"], 15)
-    assert of(world, "threshold", "real_texts", "seen")["n"] == 40
-    assert not table(world / "gains.csv", generator="real_texts")
+    assert (found["weight"], found["strength"]) != (none["weight"], none["strength"])
     assert not {row["generator"] for row in table(world / "results.csv.gz")} - {"none", "ld_vae", "real_texts"}
+    for half in "ab":  # other folds of none: the matched arm has no part in them
+        held = {e.id: worlds.sure(e.labels) for e in HALVES[half]}
+        more = {"validation": VALIDATION, "support": HALVES["ba"["ab".index(half)]]}
+        worlds.write_cell(world, cell("none", 13, half=half), held, **more)
+    run(world)
+    assert of(world, "composition_prior", "real_texts") == found
+    assert of(world, "composition_prior") != none
+
+
+def test_predictions_of_the_whole_test_set_are_no_half_of_it(world):
     whole = worlds.beliefs([*PARTS["test"], *PARTS["seen_test"]])
     worlds.write_cell(world, cell("real_texts", 13, half="a"), whole)
     with pytest.raises(InputError, match="real_texts-bert-13-a.jsonl.gz: not a half of the test set"):
         run(world)
+
+
+def test_the_matched_arm_takes_part_in_the_comparisons_on_the_same_rows(world):
+    """Each of its two classifiers has the first nine of its fifteen unseen rows right."""
+    run(world)
+    for over in ("none", "threshold"):
+        decoding = "threshold" if over == "none" else "composition_prior"
+        where = {"generator": "real_texts", "decoding": decoding, "over": over, "metric": "acc"}
+        (gain,) = table(world / "gains.csv", **where)
+        other = ("threshold", "none") if over == "none" else ("threshold", "real_texts")
+        apart = [of(world, decoding, "real_texts", seed=s)["acc"] - of(world, *other, seed=s)["acc"] for s in (13, 21)]
+        assert float(gain["mean"]) == pytest.approx(np.mean(apart), abs=1e-3)
+        assert gain["seeds"] == "2" and gain["low_rows"] and gain["p_rows"]
+    over_it = table(world / "gains.csv", over="real_texts", metric="acc", decoding="threshold")
+    assert {(row["generator"], row["selection"]) for row in over_it} == {
+        ("ld_vae", "top_k"),
+        ("ld_vae", "score=posterior"),
+    }
+    harmonic = {"generator": "real_texts", "decoding": "stacking", "over": "none", "metric": "harmonic"}
+    (gain,) = table(world / "gains.csv", **harmonic)
+    apart = [
+        of(world, "stacking", "real_texts", seed=s)["harmonic"] - of(world, "stacking", seed=s)["harmonic"]
+        for s in (13, 21)
+    ]
+    assert float(gain["mean"]) == pytest.approx(np.mean(apart), abs=1e-3)  # as the tables show it
 
 
 def test_gains_are_also_in_the_harmonic_mean_and_over_the_uncorrected_decoding(world):

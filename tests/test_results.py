@@ -82,7 +82,7 @@ def world(tmp_path):
                 }
             },
         )
-    judged = {"judged": {"oracle": {"acc": 50.0}}, "reader": {"acc": 60.0, "n": 5}}
+    judged = {"judged": {"oracle": {"acc": 50.0}}}
     write_json(tmp_path / "judged" / "diagnostic-ld_vae-13.json", judged)
     views = {"latent": {"silhouette": 0.5, "points": []}, "state": {"silhouette": None, "points": []}}
     write_json(tmp_path / "representations" / "diagnostic-ld_vae-13.json", {"views": views})
@@ -157,13 +157,46 @@ def test_facts_of_a_cell_stand_under_any_decoding(world):
         "quality_self_bleu": 40.5,
         "quality_n": 3,
     }
-    more = {"judged_oracle_acc": 50, "reader_acc": 60, "reader_n": 5, "silhouette_latent": 0.5}
+    more = {"judged_oracle_acc": 50, "silhouette_latent": 0.5}
     more |= {"between_spearman_precision_a": 1, "between_pair_precision": 0.25, "between_copies_0.5": 0.125}
     more |= {f"distance_{of}_{name}": value for of in ("support", "train") for name, value in (("fd", 0.5), ("n", 3))}
     assert whole == plain | more
     # what was measured of all kept texts does not hold for the first two of them
     assert metrics(world, **(where | {"selection": "top_k+texts=2"}), seed=13) == {"n_train": 100, "n_aug": 2}
     assert metrics(world, split="iid", decoding="any", seed=13) == {"n_train": 80, "n_aug": 0}
+
+
+def test_real_texts_are_read_as_the_kept_ones_are_and_weighted_alike(world):
+    """Kept: 6 of joy, 2 of love, 1 of joy and love, which D_train has, and 1 of love and fear, which no real text
+    has."""
+    real = [Example(f"r{i}", "x", labels) for i, labels in enumerate([(0,), (0,), (0,), (1,), (0, 1), (0, 1)])]
+    worlds.write_gold(world, "diagnostic", PARTS | {"test": TEST, "iid_test": real, "seen_test": []})
+    read = [(0,), (0, 1), (0, 1), (1,), (0, 1), (0, 1)]
+    probabilities = {e.id: sure(labels) for e, labels in zip(real, read, strict=True)}
+    reader = worlds.write_cell(world, cell("none", 13, split="iid"), probabilities, support=())
+    worlds.write_cell(world, cell("none", 21, split="iid"), probabilities, support=())
+    kept = {"joy": {"kept": 6}, "love": {"kept": 2}, "joy+love": {"kept": 1}, "love+fear": {"kept": 1}, "fear": {}}
+    selection = {"requested": 20, "kept": 10, "per_composition": kept}
+    for seed in (13, 21):
+        write_json(world / "quality" / f"diagnostic-ld_vae-{seed}.json", {"selection": selection})
+    judged = {"judged": {"classifier": {"acc": 30.0}}}
+    write_json(world / "judged" / "diagnostic-ld_vae-13.json", judged)
+    run(world)
+    where = {"generator": "ld_vae", "selection": "top_k", "decoding": "any", "split": "unseen"}
+    facts = metrics(world, **where, seed=13)
+    # (6 / 3 + 2) / 8; unweighted it would be 2 of 4, with the combination of D_train 4 of 6
+    assert {name: value for name, value in facts.items() if name.startswith(("reader", "judged"))} == {
+        "judged_classifier_acc": 30,
+        "reader_acc": 50,
+        "reader_corr": 50,
+        "reader_comp": 100,
+        "reader_n": 4,
+        "reader_covered": 80,
+    }
+    assert not any(name.startswith("reader") for name in metrics(world, **where, seed=21))  # nobody read its texts
+    reader.unlink()
+    run(world, "--partial")
+    assert not any(name.startswith("reader") for name in metrics(world, **where, seed=13))
 
 
 def test_gains_are_paired_by_seed_and_by_row(world):
@@ -185,15 +218,20 @@ def test_gains_are_paired_by_seed_and_by_row(world):
     }
 
 
-def test_p_values_are_corrected_over_a_family(world):
+def test_p_values_are_corrected_over_a_family_whatever_the_selection(world):
     run(world)
-    family = table(world / "gains.csv", over="none", selection="top_k")
-    alone = table(world / "gains.csv", over="none", selection="top_k+texts=2")
-    by_generator = {row["generator"]: row for row in family}
-    assert len(family) == 2 and len(alone) == 1
-    # t = 3 with 1 degree of freedom
-    assert float(by_generator["ld_vae"]["p_seeds"]) == pytest.approx(2 * 0.2048, abs=1e-4)
-    assert float(by_generator["ld_vae"]["p_rows"]) == float(by_generator["oversample"]["p_rows"]) == 1
+    family = {(row["generator"], row["selection"]): row for row in table(world / "gains.csv", over="none")}
+    assert set(family) == {("ld_vae", "top_k"), ("ld_vae", "top_k+texts=2"), ("oversample", "top_k")}
+    # with 1 degree of freedom t = 5, 3 and 1: the smallest p counts three times, the next one twice, the largest once
+    adjusted = [3 * 0.1257, 2 * 0.2048, 0.5]
+    keys = [("ld_vae", "top_k+texts=2"), ("ld_vae", "top_k"), ("oversample", "top_k")]
+    for key, p in zip(keys, adjusted, strict=True):
+        assert float(family[key]["p_seeds"]) == pytest.approx(p, abs=2e-4)
+    # of the four rows 3, 2 and 1 differ: 2 of 8, 2 of 4 and both patterns of signs are as far from zero
+    assert float(family["ld_vae", "top_k"]["p_rows"]) == float(family["oversample", "top_k"]["p_rows"]) == 1
+    assert float(family["ld_vae", "top_k+texts=2"]["p_rows"]) == pytest.approx(3 * 0.25)
+    alone = table(world / "gains.csv", over="top_k")  # its family has one line
+    assert [float(row["p_seeds"]) for row in alone] == [0.0]  # 25 points with both seeds
 
 
 def test_confusions_are_counted_over_the_seeds(world):

@@ -20,7 +20,8 @@ from compaug.records import InputError, read_yaml
 
 FILE = Path("configs/experiments.yaml")
 NONE = "none"  # no synthetic texts
-# In the place of synthetic texts, in no comparison: real texts of the target; texts of a known grammar, of which a share is right.
+# In the place of synthetic texts: half of the test set's own (the matched arm); texts of a known grammar, of which a
+# share is right.
 REAL_TEXTS, ORACLE = "real_texts", "oracle"
 CEILINGS = (REAL_TEXTS, ORACLE)
 IID = "iid"  # split without compositional shift
@@ -34,6 +35,7 @@ DECODINGS = (
     "uncalibrated",
     "stacking",
     "crm",
+    "logit_adjustment",
     "em",
     "map_em",
 )
@@ -113,6 +115,11 @@ class Cell:
     def classifier_words(self) -> str:
         """The classifier with what it learns from besides, and in which order: a value of the column `classifier`."""
         return _varied(self.classifier, self.subset, self.training, support=self.support)
+
+    @property
+    def reader(self) -> Cell:
+        """The cell without shift whose classifier reads this one's texts: it has seen every combination."""
+        return Cell(self.benchmark, self.seed, self.scale, self.split_options, split=IID)
 
     @property
     def map_name(self) -> str:

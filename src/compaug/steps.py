@@ -247,6 +247,8 @@ def _add_classifier(steps: Steps, cell: Cell) -> None:
     split = _add_corpus(steps, cell)
     backbone, *_ = _add_backbones(steps, cell, *named.roles_of(classifiers, cell.classifier)[:1])
     entry = _common(cell) | {"classifier": cell.classifier, "backbone": backbone}
+    # `drawn` in the header of its predictions: of the default number of requests, however many label sets the cell's
+    # texts were written for
     entry["requests"] = _add_requests(steps, replace(cell, label_support=None, requested=None))
     part = "iid_" if cell.split == IID else ""
     entry |= {name: f"{split}/{part}{name}.jsonl" for name in ("train", "support")}
@@ -297,13 +299,12 @@ def _add_quality(steps: Steps, cell: Cell) -> None:
 
 def _add_judge(steps: Steps, cell: Cell) -> None:
     """Read by a classifier that has seen every composition: that of the iid split."""
-    judge = Cell(cell.benchmark, cell.seed, cell.scale, cell.split_options, split=IID)
-    _add_classifier(steps, judge)
+    _add_classifier(steps, cell.reader)
     _add_texts(steps, cell)
     common = _common(cell) | {"generator": cell.generator}
     steps["judge"][cell.selected_name] = common | {
         "selected": f"data/selected/{cell.selected_name}",
-        "judge": judge.name,
+        "judge": cell.reader.name,
     }
 
 

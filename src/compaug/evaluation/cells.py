@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -11,11 +12,12 @@ import numpy as np
 
 from compaug import shapes
 from compaug.augmented_language import OTHER, REASONS
-from compaug.evaluation import errors
+from compaug.evaluation import errors, knowledge, ratings
 from compaug.evaluation import gold as golds
 from compaug.evaluation import predictions as predicted
-from compaug.evaluation.composition_prior import harmonic_mean
+from compaug.evaluation.composition_prior import ausuc, harmonic_mean, seen_unseen_scores
 from compaug.evaluation.decoding import DECODINGS, PART_OF_SPLIT, Case
+from compaug.evaluation.knowledge import Ranking
 from compaug.evaluation.metrics import percent, rates
 from compaug.evaluation.predictions import Predictions
 from compaug.experiments import NONE, OF_GENERATORS, ORACLE, REAL_TEXTS, Cell, Experiment
@@ -23,7 +25,9 @@ from compaug.records import InputError, read_json
 
 ANY = "any"  # decoding of what no decoding changes
 BAYES = "bayes"  # generator and classifier of the ceilings of a known grammar
-CHOSEN = {"composition_prior", "uncalibrated", "stacking", "crm", "em", "map_em"}  # what is chosen on folds
+# decodings that choose on folds
+CHOSEN = {"composition_prior", "uncalibrated", "stacking", "crm", "logit_adjustment", "em", "map_em"}
+BEST_CONSTANT = "best_constant"  # the measure of `compaug.evaluation.knowledge`, in the place of a decoding
 
 Metrics = dict[str, dict[str, float]]  # split -> name -> value
 
@@ -52,20 +56,23 @@ class Folders:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One cell under one decoding: its metrics, which test rows are right {split: bool [n]}, and the wrong predictions of the first split
-    under threshold."""
+    """One cell under one decoding: its metrics; which test rows are right {split: [n]}, in the order of ids {split:
+    [n]}; the wrong predictions of the first split under threshold; and how its classifier, of the matched arm its two,
+    ranked seen and unseen rows."""
 
     cell: Cell
     decoding: str
     metrics: Metrics
     right: Mapping[str, np.ndarray] = field(default_factory=dict)
+    ids: Mapping[str, Sequence[str]] = field(default_factory=dict)
     confusions: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    rankings: tuple[Ranking, ...] = ()
 
 
 @dataclass
 class Found:
-    """One experiment: the outcomes that are compared with each other; facts about its cells and ceilings, which are not; the files that
-    are missing; the benchmarks that wait for them; and how many cells have predictions."""
+    """One experiment: the outcomes that are compared with each other; facts about its cells and the oracle's, which are
+    not; the files that are missing; the benchmarks that wait for them; and how many cells have predictions."""
 
     experiment: Experiment
     outcomes: list[Outcome] = field(default_factory=list)
@@ -116,20 +123,24 @@ class Evaluator:
         corrected = bool(CHOSEN & set(decodings))
         common = self._common(cells)
         halves: dict[Cell, list[tuple[Outcome, ...]]] = {}
+        outcomes: list[Outcome] = []
         for cell in cells:
             folds = _folds(cell, asked) if corrected else ()
             if _is_fold(cell) or not set(folds) <= set(cells):
                 continue  # a cell whose fold is missing waits for it; the fold is named
             if cell.generator == REAL_TEXTS:
-                rows = self._half(cell)
+                held = self._half(cell)
+                rows = held if common is None else tuple(row_id for row_id in common if row_id in set(held))
                 halves.setdefault(replace(cell, half=""), []).append(self.outcomes(cell, folds, rows, decodings))
                 continue
-            compared = found.others if cell.generator == ORACLE else found.outcomes
-            compared += self.outcomes(cell, folds, common if cell.split == "cg" else None, decodings)
+            rows = common if cell.split == "cg" else None
+            (found.others if cell.generator == ORACLE else outcomes).extend(self.outcomes(cell, folds, rows, decodings))
             found.others.append(self._facts(cell, corrected))
         for cell, pair in halves.items():
             if len(pair) == 2:
-                found.others += [_mean(cell, outcomes) for outcomes in zip(*pair, strict=True)]
+                test = common or tuple(self.gold(cell.corpus).parts["test"])
+                outcomes += [joined(cell, both, test) for both in zip(*pair, strict=True)]
+        found.outcomes += with_knowledge(outcomes)
         if common is None:
             found.others += self._bayes(cells[0])
 
@@ -152,7 +163,7 @@ class Evaluator:
         return tuple(row_id for row_id in test if row_id in ids)
 
     def _half(self, cell: Cell) -> tuple[str, ...]:
-        """Ids of the test rows that one half of the ceiling was not given."""
+        """Ids of the test rows that one classifier of the matched arm was not given."""
         found, test = self.predictions(cell), self.gold(cell.corpus).parts["test"]
         ids = set(found.ids)
         held = tuple(row_id for row_id in test if row_id in ids)
@@ -170,36 +181,14 @@ class Evaluator:
         splits = ("iid",) if cell.split == "iid" else ("unseen", "seen")
         test = {split: tuple(gold.parts.get(PART_OF_SPLIT[split], ())) for split in splits}
         test = {split: ids for split, ids in test.items() if ids}
-        whole = cell.generator != REAL_TEXTS and not _varies_support(cell)
-        final.check_covers(row_id for ids in (test if whole else test | {"unseen": rows}).values() for row_id in ids)
+        partial = self._half(cell) if cell.generator == REAL_TEXTS else rows if _varies_support(cell) else None
+        covered = test if partial is None else test | {"unseen": partial}
+        final.check_covers(row_id for ids in covered.values() for row_id in ids)
         if rows is not None:
             test["unseen"] = rows
-        case = Case(final, gold, test, [self.predictions(f) for f in folds], self.options, self.evaluation.threshold)
-        supported = {split: errors.among(truth, final.support) for split, truth in case.truth.items() if split != "iid"}
-        return tuple(self._outcome(cell, case, decoding, supported) for decoding in decodings)
-
-    def _outcome(self, cell: Cell, case: Case, decoding: str, supported: Mapping[str, np.ndarray]) -> Outcome:
-        decoded = DECODINGS[decoding](case)
-        metrics, right = {}, {}
-        for split, truth in case.truth.items():
-            sets = decoded.sets[split]
-            metrics[split] = rates(truth, sets, self.evaluation.empty_both)
-            metrics[split] |= errors.analyse(truth, sets, supported.get(split))
-            right[split] = (truth == sets).all(axis=1)
-        first = next(iter(metrics))  # iid, or unseen
-        if "seen" in right:
-            metrics["unseen"]["harmonic"] = percent(
-                harmonic_mean(*(right[split].mean() for split in ("seen", "unseen")))
-            )
-            metrics["unseen"] |= dict(zip(("ausuc", "told"), map(percent, decoded.curve(case)), strict=True))
-        metrics[first] |= decoded.control
-        if decoded.chosen:
-            metrics[first] |= {"weight": decoded.chosen.weight, "strength": decoded.chosen.strength}
-            if decoded.chosen.harmonic is not None:
-                metrics[first]["held_out"] = percent(decoded.chosen.harmonic)
-        threshold = decoding == "threshold"
-        confusions = errors.confusions(case.truth[first], decoded.sets[first], case.gold.labels) if threshold else {}
-        return Outcome(cell, decoding, metrics, right, confusions)
+        matched, held = cell.generator == REAL_TEXTS, [self.predictions(fold) for fold in folds]
+        case = Case(final, gold, test, held, self.options, self.evaluation.threshold, matched)
+        return tuple(outcome_of(cell, case, decoding, self.evaluation.empty_both) for decoding in decodings)
 
     def _facts(self, cell: Cell, corrected: bool) -> Outcome:
         """What no decoding changes: counts, Acc on known combinations (rows of D_train held out for validation, threshold), reach of the
@@ -212,6 +201,8 @@ class Evaluator:
         if cell.split == "cg" and real.any():
             sets, truth = (some[real] for some in (found.validation > self.evaluation.threshold, found.validation_gold))
             made["held_out_train_acc"] = percent((sets == truth).all(axis=1).mean())
+            if "seen_test" not in self.gold(cell.corpus).parts and cell.generator != REAL_TEXTS:
+                made["held_out_ausuc"] = self._held_out_ausuc(cell, found, real)
         if corrected and cell.split == "cg":
             drawn = {} if self.options.target == "support" else found.drawn or {}
             reach = found.learned.keys() | found.support.keys() | drawn.keys()
@@ -220,7 +211,32 @@ class Evaluator:
             for measure, (shape, facts) in MEASURES.items():
                 if measured := self.measure(self.folders.measured(measure, cell), shape):
                     made |= facts(measured)
+            if "judged_classifier_acc" in made:
+                made |= _flat("reader", self._on_real_texts(cell))
         return Outcome(cell, ANY, {"iid" if cell.split == "iid" else "unseen": made})
+
+    def _held_out_ausuc(self, cell: Cell, found: Predictions, real: np.ndarray) -> float:
+        """AUSUC where the split holds out no seen rows: against rows of D_train that the classifier held out for
+        validation, other rows in every cell."""
+        gold = self.gold(cell.corpus)
+        ids = [row_id for row_id in gold.parts["test"] if row_id in set(found.ids)]
+        prior = Case(found, gold, {}, (), self.options, self.evaluation.threshold).prior
+        sides = (found.validation[real], found.validation_gold[real]), (found.of(ids), gold.matrix("test", ids))
+        nothing = np.zeros(len(prior.train))
+        area, _ = ausuc(*(seen_unseen_scores(p, prior, truth, nothing) for p, truth in sides))
+        return percent(area)
+
+    def _on_real_texts(self, cell: Cell) -> dict[str, float]:
+        """How the classifier that read the kept texts reads real ones of its test set (`ratings.shares_of_real`)."""
+        measured = self.measure(self.folders.measured("quality", cell), shapes.Quality)
+        if not measured or not self.folders.of(cell.reader).exists():
+            return {}
+        gold = self.gold(cell.corpus)
+        real = gold.parts.get(PART_OF_SPLIT["iid"], {})
+        read = self.predictions(cell.reader).of(list(real)) > self.evaluation.threshold
+        per_composition = measured["selection"].get("per_composition", {}).items()
+        kept = {gold.labels.composition(key): counts.get("kept") or 0 for key, counts in per_composition}
+        return ratings.shares_of_real(list(real.values()), read, set(gold.parts["train"].values()), kept)
 
     def _bayes(self, cell: Cell) -> list[Outcome]:
         """The ceilings of a known grammar, by the prior that the Bayes classifier is given; they have no seed."""
@@ -230,6 +246,44 @@ class Evaluator:
             for split, priors in self.gold(cell.corpus).facts.get("bayes", {}).items()
             for prior, metrics in priors.items()
         ]
+
+
+def outcome_of(cell: Cell, case: Case, decoding: str, empty_both: str) -> Outcome:
+    """One cell under one decoding; `empty_both`: what two empty sets count for (`evaluation` in params.yaml)."""
+    decoded = DECODINGS[decoding](case)
+    metrics, right = {}, {}
+    for split, truth in case.truth.items():
+        sets = decoded.sets[split]
+        metrics[split] = rates(truth, sets, empty_both)
+        metrics[split] |= errors.analyse(
+            truth, sets, None if split == "iid" else errors.among(truth, case.final.support)
+        )
+        right[split] = (truth == sets).all(axis=1)
+    if "iid" in right:  # what the random split learns of the combinations that the compositional one holds out
+        trained = set(case.gold.parts["train"].values())
+        held_out = ~errors.among(case.truth["iid"], trained)
+        if held_out.any():
+            shown = {"acc_held_out": percent(right["iid"][held_out].mean()), "n_held_out": int(held_out.sum())}
+            metrics["iid"] |= shown
+    first, rankings = next(iter(metrics)), ()  # iid, or unseen
+    if "seen" in right:
+        metrics["unseen"]["harmonic"] = percent(harmonic_mean(*(right[split].mean() for split in ("seen", "unseen"))))
+        ranking = decoded.ranking(case)
+        area, curve = ausuc(ranking.ranked["seen"], ranking.ranked["unseen"])
+        metrics["unseen"] |= {"ausuc": percent(area), "told": percent(harmonic_mean(*curve.max(axis=0)))}
+        if decoding == "threshold":
+            rankings = (ranking,)
+            if case.folds:
+                metrics["unseen"]["fold_ausuc"] = percent(knowledge.fold_ausuc(case.calibrated_folds))
+    metrics[first] |= decoded.control
+    if decoded.chosen:
+        metrics[first] |= {"weight": decoded.chosen.weight, "strength": decoded.chosen.strength}
+        if decoded.chosen.harmonic is not None:
+            metrics[first]["held_out"] = percent(decoded.chosen.harmonic)
+    confusions = {}
+    if decoding == "threshold":
+        confusions = errors.confusions(case.truth[first], decoded.sets[first], case.gold.labels)
+    return Outcome(cell, decoding, metrics, right, case.test, confusions, rankings)
 
 
 def _is_fold(cell: Cell) -> bool:
@@ -242,23 +296,65 @@ def _varies_support(cell: Cell) -> bool:
 
 def _folds(cell: Cell, asked: set[Cell]) -> tuple[Cell, ...]:
     """The folds that a cell's weights are chosen on: its own; else those of the same generator's texts as selected by default; of the
-    ceiling those of the cell without augmentation. () where the experiment asks for none of them."""
-    whole = replace(cell, half="", generator=NONE if cell.generator == REAL_TEXTS else cell.generator)
-    for some in (whole, replace(whole, selection="", texts=None)):
-        folds = (replace(some, half="a"), replace(some, half="b"))
+    matched arm the classifier itself, for the other one has held out texts that this one is tested on. () where the
+    experiment asks for none of them."""
+    if cell.generator == REAL_TEXTS:
+        return (cell,)
+    for whole in (cell, replace(cell, selection="", texts=None)):
+        folds = (replace(whole, half="a"), replace(whole, half="b"))
         if set(folds) <= asked:
             return folds
     return ()
 
 
-def _mean(cell: Cell, outcomes: Sequence[Outcome]) -> Outcome:
-    """Of both halves; what one of them has no number for is left out."""
+def joined(cell: Cell, outcomes: Sequence[Outcome], test: Sequence[str]) -> Outcome:
+    """The matched arm from its two classifiers, each of which was tested on the half of the unseen rows that the other
+    one has learned. Every unseen row is right or wrong; a seen row, which both predict, may be half right. H is of
+    these rows, every other metric the mean of both; what one of them has no number for is left out."""
     first, second = (outcome.metrics for outcome in outcomes)
     metrics = {
         split: {name: (value + second[split][name]) / 2 for name, value in values.items() if name in second[split]}
         for split, values in first.items()
     }
-    return Outcome(cell, outcomes[0].decoding, metrics)
+    halves = (zip(outcome.ids["unseen"], outcome.right["unseen"], strict=True) for outcome in outcomes)
+    unseen = dict(itertools.chain(*halves))
+    right, ids = {"unseen": np.array([unseen[row_id] for row_id in test], dtype=float)}, {"unseen": test}
+    if "seen" in first:
+        right["seen"] = np.mean([outcome.right["seen"] for outcome in outcomes], axis=0)
+        ids["seen"] = outcomes[0].ids["seen"]
+        metrics["unseen"]["harmonic"] = percent(harmonic_mean(*(rows.mean() for rows in right.values())))
+    rankings = tuple(ranking for outcome in outcomes for ranking in outcome.rankings)
+    return Outcome(cell, outcomes[0].decoding, metrics, right, ids, rankings=rankings)
+
+
+# ---------------------------------------------------------------- knowledge apart from the operating point
+
+
+def with_knowledge(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The outcomes; those with rankings of both sides get `acc_at_seen`, and another outcome at the best constant."""
+    best = {outcome.cell: _at_best_constant(outcome) for outcome in outcomes if outcome.rankings}
+    levels = {cell: outcome.right["seen"].mean() for cell, outcome in best.items() if cell.generator == NONE}
+    whole = []
+    for outcome in outcomes:
+        level = levels.get(_without_texts(outcome.cell)) if outcome.rankings else None
+        reached = [] if level is None else [ranking.accuracy_at(level) for ranking in outcome.rankings]
+        if reached and None not in reached:
+            unseen = outcome.metrics["unseen"] | {"acc_at_seen": percent(np.mean(reached))}
+            outcome = replace(outcome, metrics=outcome.metrics | {"unseen": unseen})
+        whole.append(outcome)
+    return [*whole, *best.values()]
+
+
+def _at_best_constant(outcome: Outcome) -> Outcome:
+    right = knowledge.right_at_best_constant(outcome.rankings, outcome.ids)
+    metrics = {split: {"acc": percent(rows.mean()), "n": len(rows)} for split, rows in right.items()}
+    metrics["unseen"]["harmonic"] = percent(harmonic_mean(*(rows.mean() for rows in right.values())))
+    return Outcome(outcome.cell, BEST_CONSTANT, metrics, right, outcome.ids)
+
+
+def _without_texts(cell: Cell) -> Cell:
+    """The cell whose Acc on seen rows is the level of `acc_at_seen`: the same classifier, benchmark and seed."""
+    return Cell(cell.benchmark, cell.seed, cell.scale, cell.split_options, classifier=cell.classifier)
 
 
 # ---------------------------------------------------------------- measures of texts and generators
@@ -291,7 +387,7 @@ def _flat(prefix: str, values: Mapping) -> dict[str, float]:
 
 
 def _judged(measured: Mapping) -> dict[str, float]:
-    return _flat("judged", measured["judged"]) | _flat("reader", measured["reader"])
+    return _flat("judged", measured["judged"])
 
 
 def _represented(measured: Mapping) -> dict[str, float]:

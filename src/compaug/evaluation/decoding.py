@@ -19,10 +19,10 @@ from compaug.evaluation.composition_prior import (
     Weights,
     best_label_sets,
     calibrate,
-    harmonic_mean,
     target_of,
 )
 from compaug.evaluation.gold import Gold
+from compaug.evaluation.knowledge import Ranking
 from compaug.evaluation.predictions import Predictions
 from compaug.records import InputError
 
@@ -32,8 +32,8 @@ class Case:
     """One trained classifier on the test rows of one comparison.
 
     test: {split: ids}, split being unseen (the part `test`), seen (`seen_test`) or iid (`iid_test`); folds: the predictions of the
-    classifiers that did not see one half of the support set and predict it, empty where there are none; options, threshold: the blocks
-    `composition_prior` and `evaluation.threshold` of params.yaml.
+    classifiers that did not see one half of the support set and predict it, empty where there are none, of the matched
+    arm its own; options, threshold: the blocks `composition_prior` and `evaluation.threshold` of params.yaml.
     """
 
     final: Predictions
@@ -42,6 +42,8 @@ class Case:
     folds: Sequence[Predictions]
     options: object
     threshold: float
+    # the matched arm: it has learned texts of the target, and what is chosen is chosen on those that it held out
+    matched: bool = False
 
     @cached_property
     def raw(self) -> dict[str, np.ndarray]:
@@ -82,7 +84,10 @@ class Case:
 
     @cached_property
     def calibrated_folds(self) -> list[Fold]:
-        return [fold_of(fold, self.gold, self.options.calibrate) for fold in self.folds]
+        return self._folds(self.options.calibrate)
+
+    def _folds(self, calibrated: bool) -> list[Fold]:
+        return [(held_out_of if self.matched else fold_of)(fold, self.gold, calibrated) for fold in self.folds]
 
     def _weights(self, calibrated: bool) -> Weights:
         """The best on the folds; what params.yaml sets is not searched, and without folds it has to set both."""
@@ -94,7 +99,7 @@ class Case:
                     "axes, or set composition_prior.weight and .strength in params.yaml"
                 )
             return Weights(weight, strength)
-        folds = [fold_of(fold, self.gold, calibrated) for fold in self.folds]
+        folds = self._folds(calibrated)
         weights = composition_prior.WEIGHTS if weight is None else (weight,)
         strengths = composition_prior.STRENGTHS if strength is None else (strength,)
         return composition_prior.choose(folds, weights, strengths, self.options.back_off)
@@ -122,17 +127,15 @@ class Decoded:
     # What a control of the composition prior chose on the folds.
     control: Mapping[str, float] = field(default_factory=dict)
 
-    def curve(self, case: Case) -> tuple[float, float]:
-        """Of the seen-unseen curve, in [0, 1]: the area under it, and the harmonic mean of its two ends, that is of a reader who is told
-        on which side a text is and chooses among the compositions there."""
+    def ranking(self, case: Case) -> Ranking:
+        """Of the test rows on both sides."""
         prior, chosen = self.prior or case.prior, self.chosen or Weights(0.0, 0.0)
         moved = self.correction if self.correction is not None else chosen.strength * prior.correction(chosen.weight)
         ranked = {
-            s: composition_prior.seen_unseen_scores(p, prior, case.truth[s], moved)
-            for s, p in self.probabilities.items()
+            side: composition_prior.seen_unseen_scores(p, prior, case.truth[side], moved)
+            for side, p in self.probabilities.items()
         }
-        area, points = composition_prior.ausuc(ranked["seen"], ranked["unseen"])
-        return area, float(harmonic_mean(*points.max(axis=0)))
+        return Ranking(case.test, ranked)
 
 
 def _threshold(case: Case) -> Decoded:
@@ -184,6 +187,12 @@ def _moved(case: Case, correction: np.ndarray, control: Mapping[str, float]) -> 
     return Decoded(sets, case.calibrated, correction=correction, control=control)
 
 
+def _logit_adjustment(case: Case) -> Decoded:
+    """A share of log P_train taken from every composition (logit adjustment), chosen on the folds."""
+    strength = prior_controls.adjustment_strength(case.calibrated_folds)
+    return _moved(case, prior_controls.adjustment_correction(case.prior, strength), {"strength": strength})
+
+
 def _em(case: Case) -> Decoded:
     """P_t estimated again from the texts of all test sets, not from their labels: transductive."""
     return _re_estimated(case, 0.0)
@@ -215,6 +224,7 @@ DECODINGS: dict[str, Callable[[Case], Decoded]] = {
     "uncalibrated": _uncalibrated,
     "stacking": _stacking,
     "crm": _crm,
+    "logit_adjustment": _logit_adjustment,
     "em": _em,
     "map_em": _map_em,
 }
@@ -254,6 +264,18 @@ def fold_of(fold: Predictions, gold: Gold, calibrated: bool) -> Fold:
     real = fold.source == "train"
     prior = _prior(fold, target_of(fold.support, {}, "support"))
     return Fold(prior, validation[real], truth[real], unseen, gold.matrix("support", fold.ids))
+
+
+def held_out_of(learner: Predictions, gold: Gold, calibrated: bool) -> Fold:
+    """What a classifier of the matched arm held out for validation, in the place of a fold: on the seen side rows of
+    D_train, on the unseen side support rows and those texts of the target that it was given. Its test rows take no
+    part."""
+    validation, truth = learner.validation, learner.validation_gold
+    if calibrated:
+        validation = cross_calibrated(validation, truth)
+    real = learner.source == "train"
+    prior = _prior(learner, target_of(learner.support, {}, "support"))
+    return Fold(prior, validation[real], truth[real], validation[~real], truth[~real])
 
 
 def cross_calibrated(probabilities: np.ndarray, gold: np.ndarray, parts: int = 5) -> np.ndarray:

@@ -2,24 +2,30 @@
 
     experiment,benchmark,scale,generator,selection,classifier,decoding,split,metric,over,seeds,mean,std,ci95,low_rows,high_rows,p_seeds,p_rows
 
-The first columns are those of results.csv.gz and name what gains, and in which metric: acc on split unseen; harmonic (split unseen) too
-where there is a seen test set. `over` names what it is compared with, in everything else alike:
-    none, oversample            the cell of that generator, same decoding (none: without repeats, since it has no texts)
+The first columns are those of results.csv.gz and name what gains, and in which metric: acc on split unseen; where there
+is a seen test set also harmonic and, under threshold, ausuc and acc_at_seen (`compaug.evaluation.knowledge`). `over`
+names what it is compared with, in everything else alike:
+    none, oversample, real_texts   the cell of that generator, same decoding (none, real_texts: without repeats).
+                                   real_texts is the matched arm, half
+                                of the test set's own texts; its gain over none is the matched gap
     <generator>                 of a variant, the cell without the variation: "ld_vae" for ld_vae+kl_form=reference,
                                 "top_k" for another selection of the same generator's texts, "bert" for bert+support=250
                                 and bert+region=hard
-    threshold                   of the same cell under another decoding, its own threshold
+    threshold                   of the same cell under another decoding, or at its best constant, its own threshold
 
 seeds      how many seeds both have; mean, std, ci95 (half width of the 95 % t interval): of the differences paired by seed, in points
-low_rows, high_rows  95 % bootstrap interval over test rows, each row averaged over the seeds
-p_seeds, p_rows      paired t test over seeds, sign-flip test over rows, Holm-corrected over the lines of one experiment, benchmark,
-                     selection, decoding, metric and `over`; empty where there is no test (one seed; p_rows of a harmonic mean)
+low_rows, high_rows  95 % bootstrap interval over test rows, each row averaged over the seeds; empty for ausuc and
+                     acc_at_seen
+p_seeds, p_rows      paired t test over seeds, sign-flip test over rows, Holm-corrected over all lines of one experiment
+                     and benchmark with the same decoding, metric and `over`; empty where there is no test (one seed;
+                     p_rows of what is no mean over rows)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -27,12 +33,13 @@ from compaug.evaluation.cells import Found, Outcome
 from compaug.evaluation.composition_prior import harmonic_mean
 from compaug.evaluation.results import CELL_COLUMNS, Row
 from compaug.evaluation.statistics import holm, paired_t_test, resampled_means, sign_flip_test, summarise
-from compaug.experiments import NONE, REPEATED, Cell
+from compaug.experiments import NONE, REAL_TEXTS, REPEATED, Cell
 from compaug.records import sub_seed
 
 TESTS = ("mean", "std", "ci95", "low_rows", "high_rows", "p_seeds", "p_rows")
 COLUMNS = (*CELL_COLUMNS, "decoding", "split", "metric", "over", "seeds", *TESTS)
 OVERSAMPLE, THRESHOLD = "oversample", "threshold"
+CONTROLS = (NONE, OVERSAMPLE, REAL_TEXTS)
 VARIATIONS = {  # column -> the fields of a cell that make a variation of it, and their defaults
     "generator": {
         "options": "",
@@ -65,13 +72,12 @@ def table(found: Found) -> Iterator[Row]:
             theirs = by_cell.get(other, {})
             seeds = [seed for seed in own if seed in theirs]
             for metric, gain in GAINS.items() if seeds else ():
-                pairs = [(own[seed].right, theirs[seed].right) for seed in seeds]
-                if metric == "harmonic" and not all("seen" in right for pair in pairs for right in pair):
+                pairs = [(own[seed], theirs[seed]) for seed in seeds]
+                if not all(_has(outcome, metric) for pair in pairs for outcome in pair):
                     continue
                 key = (found.experiment.name, *columns, decoding, "unseen", metric, over, len(seeds))
                 lines[key] = gain(pairs)
-                family = (cell.models, columns[CELL_COLUMNS.index("selection") - 1], decoding, metric, over)
-                families.setdefault(family, []).append(key)
+                families.setdefault((cell.models, decoding, metric, over), []).append(key)
     for keys in families.values():
         for test in ("p_seeds", "p_rows"):
             for key, p in holm({key: lines[key][test] for key in keys}).items():
@@ -86,8 +92,9 @@ def _others(cell: Cell, decoding: str) -> Iterator[tuple[str, tuple[Cell, str]]]
         yield THRESHOLD, (cell, THRESHOLD)
     texts = VARIATIONS["generator"] | VARIATIONS["selection"]
     once = ",".join(part for part in cell.training.split(",") if not part.startswith(REPEATED))
-    for control, training in ((NONE, once), (OVERSAMPLE, cell.training)):
-        if cell.generator not in (NONE, control):
+    for control in CONTROLS:
+        if cell.generator not in CONTROLS[: CONTROLS.index(control) + 1]:
+            training = cell.training if control == OVERSAMPLE else once
             yield control, (replace(cell, generator=control, training=training, **texts), decoding)
     for column, defaults in VARIATIONS.items():
         default = replace(cell, **defaults)
@@ -97,27 +104,38 @@ def _others(cell: Cell, decoding: str) -> Iterator[tuple[str, tuple[Cell, str]]]
 
 # ---------------------------------------------------------------- one gain
 
-# Of one seed each: which test rows the two cells have right, {split: bool [n]}.
-Pairs = Sequence[tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]]
+Pairs = Sequence[tuple[Outcome, Outcome]]  # of one seed each
+
+
+def _has(outcome: Outcome, metric: str) -> bool:
+    if metric in CURVES:
+        return outcome.decoding == THRESHOLD and metric in outcome.metrics["unseen"]
+    return metric != "harmonic" or "seen" in outcome.right
 
 
 def accuracy_gain(pairs: Pairs) -> dict[str, float | None]:
     """In Acc on unseen compositions, in points."""
-    apart = np.array([own["unseen"].astype(float) - other["unseen"] for own, other in pairs])  # [seeds, rows]
-    p_rows = sign_flip_test(apart.mean(axis=0), sub_seed(0, "signs"))
+    apart = np.array([first.right["unseen"] - second.right["unseen"].astype(float) for first, second in pairs])
+    p_rows = sign_flip_test(apart.mean(axis=0), sub_seed(0, "signs"))  # [seeds, rows]
     return _line(apart.mean(axis=1), _differences(_drawn(pairs, "unseen")), p_rows)
 
 
 def harmonic_gain(pairs: Pairs) -> dict[str, float | None]:
     """In the harmonic mean of seen and unseen Acc, in points; seen and unseen rows are drawn again separately."""
-    seen, unseen = (np.array([[own[s].mean(), other[s].mean()] for own, other in pairs]) for s in ("seen", "unseen"))
-    by_seed = harmonic_mean(seen, unseen) @ [1, -1]
+    means = {side: np.array([[o.right[side].mean() for o in pair] for pair in pairs]) for side in ("seen", "unseen")}
+    by_seed = harmonic_mean(means["seen"], means["unseen"]) @ [1, -1]
     return _line(by_seed, _differences(harmonic_mean(_drawn(pairs, "seen"), _drawn(pairs, "unseen"))), None)
+
+
+def curve_gain(metric: str, pairs: Pairs) -> dict[str, float | None]:
+    """In a measure of the seen-unseen curve, in points; over seeds alone."""
+    values = np.array([[outcome.metrics["unseen"][metric] for outcome in pair] for pair in pairs])
+    return _line(values @ [1, -1] / 100, None, None)
 
 
 def _drawn(pairs: Pairs, split: str) -> np.ndarray:
     """Accuracies on rows drawn again, the same rows for all seeds and in all comparisons.  # [resamples, 2 seeds], cells side by side"""
-    right = np.stack([cell[split] for pair in pairs for cell in pair], axis=1)
+    right = np.stack([outcome.right[split] for pair in pairs for outcome in pair], axis=1)
     return resampled_means(right, RESAMPLES, sub_seed(0, "bootstrap", split))
 
 
@@ -126,10 +144,16 @@ def _differences(drawn: np.ndarray) -> np.ndarray:
     return (drawn[:, ::2] - drawn[:, 1::2]).mean(axis=1)
 
 
-def _line(by_seed: np.ndarray, drawn: np.ndarray, p_rows: float | None) -> dict[str, float | None]:
-    seeds, (low, high) = summarise(100 * by_seed), np.quantile(100 * drawn, [0.025, 0.975])
-    values = (seeds.mean, seeds.std, seeds.ci95, float(low), float(high), paired_t_test(by_seed), p_rows)
+def _line(by_seed: np.ndarray, drawn: np.ndarray | None, p_rows: float | None) -> dict[str, float | None]:
+    seeds = summarise(100 * by_seed)
+    low, high = (None, None) if drawn is None else map(float, np.quantile(100 * drawn, [0.025, 0.975]))
+    values = (seeds.mean, seeds.std, seeds.ci95, low, high, paired_t_test(by_seed), p_rows)
     return dict(zip(TESTS, values, strict=True))
 
 
-GAINS = {"acc": accuracy_gain, "harmonic": harmonic_gain}
+CURVES = ("ausuc", "acc_at_seen")
+GAINS: dict[str, Callable[[Pairs], dict]] = {
+    "acc": accuracy_gain,
+    "harmonic": harmonic_gain,
+    **{metric: partial(curve_gain, metric) for metric in CURVES},
+}

@@ -1,18 +1,22 @@
-"""Two simpler ways to give unseen compositions their due, beside the composition prior and chosen on the same folds.
+"""Three simpler ways to give unseen compositions their due, beside the composition prior and chosen on the same folds
+(acceptance row E3).
 
 stacking    calibrated stacking (Chao et al. 2016): one constant for all unseen candidates, whatever P_t says of them
 crm         the extrapolated bias of Compositional Risk Minimization (Mahajan et al., ICML 2025): labels are additive energies of a text, and what
             a composition's scores would be normalised by, had training shown it, follows from the training texts alone
+adjustment  logit adjustment (Menon et al. 2021): a share of log P_train(y) is taken from every candidate, P_t takes no
+            part
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy
 
 from compaug.evaluation.composition_prior import (
+    STRENGTHS,
     WEIGHTS,
     Fold,
     Prior,
@@ -23,6 +27,7 @@ from compaug.evaluation.composition_prior import (
     seen_unseen_scores,
 )
 
+Ranked = tuple[np.ndarray, np.ndarray, np.ndarray]  # of `seen_unseen_scores`
 PULL = 1.0  # of the biases to 0: a composition with few validation rows keeps a small one
 
 
@@ -43,14 +48,22 @@ def stacking_correction(prior: Prior, constant: float) -> np.ndarray:
 
 
 def stacking_constant(folds: Sequence[Fold]) -> float:
-    """The constant of the best harmonic mean of seen and unseen accuracy on the folds' held-out rows; in the middle of those that are as
-    good, so that no single row decides."""
+    """`best_constant` of the folds' held-out rows."""
     margins = {"seen": [], "unseen": []}
     for fold in folds:
         for name, found in margins.items():
             rows, gold = getattr(fold, name), getattr(fold, f"{name}_gold")
             found.append(seen_unseen_scores(rows, fold.prior, gold, np.zeros(len(fold.prior.train))))
     seen, unseen = (tuple(map(np.concatenate, zip(*found, strict=True))) for found in margins.values())
+    return best_constant(seen, unseen)
+
+
+def best_constant(seen: Ranked, unseen: Ranked) -> float:
+    """The constant of the best harmonic mean of both accuracies, in the middle of those that are as good, so that no
+    single row decides.
+
+    Args: `seen_unseen_scores` of the rows of either side.
+    """
     constants, curve = seen_unseen_curve(seen, unseen)
     harmonic = harmonic_mean(curve[:, 0], curve[:, 1])
     best = int(np.flatnonzero(harmonic >= harmonic.max() - 1e-12)[0])
@@ -94,14 +107,34 @@ def crm_correction(prior: Prior, bias: np.ndarray, weight: float) -> np.ndarray:
 
 def crm_weight(folds: Sequence[Fold]) -> float:
     """The weight of P_t of the best harmonic mean on the folds' held-out rows, the smallest of equally good ones."""
-    biases = [extrapolated_bias(fold.seen, fold.seen_gold, fold.prior) for fold in folds]
+    biases = {id(fold): extrapolated_bias(fold.seen, fold.seen_gold, fold.prior) for fold in folds}
+    return _best(WEIGHTS, folds, lambda weight, fold: crm_correction(fold.prior, biases[id(fold)], weight))
 
-    def harmonic(weight: float) -> float:
+
+# ---------------------------------------------------------------- logit adjustment
+
+
+def adjustment_correction(prior: Prior, strength: float) -> np.ndarray:
+    """-strength * log P_train of every candidate.  # [K]"""
+    return -strength * np.log(prior.train)
+
+
+def adjustment_strength(folds: Sequence[Fold]) -> float:
+    """The strength of the best harmonic mean on the folds' held-out rows, the smallest of equally good ones."""
+    return _best(STRENGTHS, folds, lambda strength, fold: adjustment_correction(fold.prior, strength))
+
+
+def _best(values: Sequence[float], folds: Sequence[Fold], correction: Callable[[float, Fold], np.ndarray]) -> float:
+    """The value whose corrections have the best harmonic mean on the folds' held-out rows, the smallest of equally good
+    ones."""
+
+    def harmonic(value: float) -> float:
         right = {"seen": [], "unseen": []}
-        for fold, bias in zip(folds, biases, strict=True):
-            for name, found in right.items():
-                sets = best_candidates(getattr(fold, name), fold.prior, crm_correction(fold.prior, bias, weight))
-                found.append((sets == getattr(fold, f"{name}_gold")).all(1))
-        return float(harmonic_mean(*(np.concatenate(found).mean() for found in right.values())))
+        for fold in folds:
+            moved = correction(value, fold)
+            for side, rows in right.items():
+                sets = best_candidates(getattr(fold, side), fold.prior, moved)
+                rows.append((sets == getattr(fold, f"{side}_gold")).all(1))
+        return float(harmonic_mean(*(np.concatenate(rows).mean() for rows in right.values())))
 
-    return max(WEIGHTS, key=lambda weight: (round(harmonic(weight), 12), -weight))
+    return max(values, key=lambda value: (round(harmonic(value), 12), -value))
