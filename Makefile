@@ -86,4 +86,4 @@ provenance: $(READY)   ## keep what the experiments that ran here cost, and whic
 	python -m stages.readme README.md docs/guide.md
 
 clean:                 ## remove every output of the root pipeline; dvc.lock and reports stay
-	rm -rf data/raw data/splits data/audit data/compositions data/samples data/synthetic data/selected data/mixtures models/run .checkpoints .costs
+	rm -rf data/raw data/splits data/audit data/matched data/compositions data/samples data/synthetic data/selected data/mixtures models/run .checkpoints .costs

@@ -99,10 +99,11 @@ def test_the_grid_runs_over_what_the_experiments_ask_for_that_have_results(tmp_p
 
 def test_the_grid_runs_the_stages_of_the_root_on_its_own_coordinates():
     twins = {stage.script: stage for stage in root()}
+    # the root holds out seen test rows for every corpus; a cell where its split says so
     cells = {f"grid/{folder}/dvc.yaml" for folder in steps.FOLDER.values()} | PARTS
     for stage in stages():
         if (twin := twins.get(stage.script)) and stage.file in cells:
-            allowed = {"set", "texts", "map", "backbone", "backbones", "generator", "classifier"}
+            allowed = {"set", "texts", "map", "backbone", "backbones", "generator", "classifier", "seen-test"}
             assert set(stage.options) ^ set(twin.options) <= allowed, stage.name
 
 
@@ -241,10 +242,11 @@ def test_nothing_is_trained_before_the_audit_has_passed():
             )
 
 
-def test_the_labels_of_the_unseen_test_set_reach_ceilings_alone():
+def test_the_labels_of_the_unseen_test_set_reach_the_matched_arm_alone():
     given = [out for stage in stages() if stage.script == "ceiling" for out in stage.outs]
     readers = {stage.name for stage in stages() if any(stage.reads(out) for out in given)}
-    assert readers and all(":train_classifier@" in name and "-real_texts-" in name for name in readers)
+    assert readers and all("train_classifier@" in name for name in readers)
+    assert all("-real_texts-" in name or "@matched_" in name for name in readers)
     models = [out for stage in stages() if stage.name in readers for out in stage.cached]
     assert not [stage.name for stage in stages() if any(stage.reads(model) for model in models)]
 
@@ -259,7 +261,7 @@ def of_arms(kind: str, *arms: str) -> set[str]:
 AFTER_TEXTS = {"quality", "evaluate", "report", "samples"}
 AFTER_SELECTION = of_arms("train_classifier") | AFTER_TEXTS
 AFTER_SYNTHESIS = of_arms("select") | AFTER_SELECTION
-TRAINED = of_arms("train_classifier", "augmented", "oversample", "baseline", "iid")
+TRAINED = of_arms("train_classifier", "augmented", "oversample", "baseline", "matched_a", "matched_b", "iid")
 AFTER_LABELS = of_arms("synthesize") | AFTER_SYNTHESIS | TRAINED  # predictions carry what the label generator drew
 # the control repeats what it repeated
 OWN_TEXTS = of_arms("synthesize", "augmented") | of_arms("select", "augmented") | AFTER_TEXTS
@@ -300,7 +302,15 @@ def test_another_seed_keeps_corpus_split_and_backbones():
     definitions = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
     seeded = {name for name, stage in definitions.items() if "${run.seed}" in (stage.get("do") or stage)["cmd"]}
     kept = {s.name for s in root()} - behind_of(root(), {s.name for s in root() if s.kind in seeded})
-    assert {name.split("@")[0] for name in kept} == {"raw", "split", "audit", "gold", "settings", "backbones"}
+    assert {name.split("@")[0] for name in kept} == {
+        "raw",
+        "split",
+        "audit",
+        "gold",
+        "matched",
+        "settings",
+        "backbones",
+    }
 
 
 def behind_of(some: list[Stage], names: set[str]) -> set[str]:

@@ -122,6 +122,7 @@ def test_an_edit_that_computes_the_same_trains_nothing_again(project):
         "split",
         "audit",
         "gold",
+        "matched",
         "settings",
         "evaluate",
         "report",

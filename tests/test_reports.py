@@ -12,7 +12,7 @@ from compaug.evaluation.metrics import label_matrix
 from compaug.evaluation.root_cell import evaluate
 from compaug.evaluation.statistics import Summary
 from compaug.records import Example, InputError, Labels, read_json, write_json
-from compaug.reports import backbone_names, figures, markdown_table, summary
+from compaug.reports import backbone_names, figures, markdown_table
 from compaug.reports.paper import printed, read_paper_values
 from compaug.reports.summary import page
 from stages import evaluate as evaluate_stage
@@ -79,7 +79,9 @@ def test_the_summary_holds_the_gain_the_gap_and_the_selection_counts():
     summary = root_cell.summary(arms(), SIDE_CAR)
     assert summary["augmented"]["acc"] == 70 and summary["baseline"]["acc"] == 10
     assert summary["gain"]["acc"] == 60
-    assert summary["gap"] == {"iid_acc": 90, "cg_acc": 10, "ratio": 9.0}
+    assert "gap" not in summary  # another split is no gap
+    parts = {"knowledge": {"mean": 3.5, "low": 1.0, "high": 6.0}}
+    assert root_cell.summary(arms(), SIDE_CAR, parts)["gap"] == {"knowledge": 3.5}
     assert summary["selection"] == {
         "n_requested": 20,
         "n_produced": 18,
@@ -87,14 +89,6 @@ def test_the_summary_holds_the_gain_the_gap_and_the_selection_counts():
         "mean_filter_jacc": 0.8123,
     }
     assert "per_composition" not in summary["augmented"]
-
-
-def test_the_gap_has_no_ratio_when_the_cg_accuracy_is_zero_and_is_absent_without_an_iid_arm():
-    gold, nothing = label_matrix(GOLD, 3), label_matrix([()] * 10, 3)
-    failed = evaluate(gold, nothing, LABELS)
-    both = {"augmented": failed, "baseline": failed}
-    assert root_cell.summary({**both, "iid": failed}, {})["gap"] == {"iid_acc": 0, "cg_acc": 0}
-    assert "gap" not in root_cell.summary(both, {})
 
 
 def test_the_interval_of_the_accuracy_gain_contains_the_gain():
@@ -128,8 +122,8 @@ def test_the_page_shows_samples_and_what_the_oracle_reads_in_them():
 
 def test_the_page_starts_with_the_answer_and_shows_every_composition():
     shown = page(toy_cell())
-    assert "helped: +60.00 points" in shown.splitlines()[2]
-    assert "(10.00 → 70.00 %" in shown
+    assert "The gap in its parts was not measured" in shown.splitlines()[2]
+    assert "from 10.00 without texts to 70.00 %: +60.00 [" in shown
     for row in (
         "| joy+love    |   6 |        16.67 |         83.33 |",
         "joy (1)",
@@ -140,28 +134,28 @@ def test_the_page_starts_with_the_answer_and_shows_every_composition():
     assert "paper (" not in shown and "ceiling" not in shown
 
 
-def test_the_page_claims_nothing_when_the_interval_includes_zero_and_says_so_when_it_hurt():
-    details = toy_cell()["details"]
-    unsure = {**details, "acc_gain": {**details["acc_gain"], "low": -1.0}}
-    worse = {**details, "acc_gain": {**details["acc_gain"], "mean": -5.0, "low": -7.0, "high": -3.0}}
-    assert "made no difference that can be claimed" in page(toy_cell(details=unsure))
-    assert "hurt: -5.00 points" in page(toy_cell(details=worse))
+PARTS = {
+    "total": {"mean": 30.0, "low": 27.0, "high": 33.0},
+    "operating_point": {"mean": 24.0, "low": 22.0, "high": 26.0},
+    "knowledge": {"mean": 6.0, "low": 4.0, "high": 8.0},
+    "texts": {"mean": 5.0, "low": 3.5, "high": 6.5},
+    "repeating": {"mean": 2.0, "low": 1.0, "high": 3.0},
+    "texts_over_repeating": {"mean": 3.0, "low": 1.0, "high": 5.0},
+}
 
 
-@pytest.mark.parametrize(
-    ("over_none", "over_repetition", "said"),
-    [
-        ((1, 3), None, "helped"),
-        ((1, 3), (0.5, 2), "helped, and more than repeating the support texts"),
-        ((1, 3), (-0.5, 2), "helped, but not shown to help more than repeating the support texts"),
-        ((1, 3), (-2, -0.5), "helped, but less than repeating the support texts"),
-        ((-1, 3), (0.5, 2), "made no difference that can be claimed"),
-        ((-3, -1), (0.5, 2), "hurt"),
-    ],
-)
-def test_help_is_more_than_what_repetition_gives(over_none, over_repetition, said):
-    gains = [some and {"low": some[0], "high": some[1], "mean": sum(some) / 2} for some in (over_none, over_repetition)]
-    assert summary._verdict(*gains) == said
+def test_the_page_begins_with_the_gap_in_two_parts_and_the_remedy():
+    shown = page(with_details(gap=PARTS)).splitlines()[2]
+    assert shown == (
+        "**Of 30.0 points of H that the classifier lacks on new combinations, 24.0 [22.0, 26.0] are a matter of "
+        "decoding and 6.0 [4.0, 8.0] of texts; these texts give 5.0 [3.5, 6.5], 3.0 [1.0, 5.0] more than repeating the "
+        "support texts.** Remedy: decoding, and these texts; 1.0 points are left, for better texts or more support "
+        "texts."
+    )
+    unsure = PARTS | {"texts_over_repeating": {"mean": 0.5, "low": -1.0, "high": 2.0}}
+    assert "Remedy: decoding, and the support texts repeated" in page(with_details(gap=unsure))
+    bare = page(toy_cell("none", details=with_details(gap=PARTS)["details"], selection={}))
+    assert "6.0 [4.0, 8.0] of texts.** Remedy: decoding, and more support texts" in bare
 
 
 def with_details(metrics: dict | None = None, **details):
@@ -173,9 +167,9 @@ def with_details(metrics: dict | None = None, **details):
 
 def test_the_page_gives_no_verdict_on_a_classifier_that_is_no_better_than_one_answer():
     trivial = {"answer": "joy+love", "iid_acc": 60.0}
-    assert "helped: +60.00 points" in page(with_details(trivial=trivial))
-    shown = page(with_details({"iid": {"acc": 61.0}}, trivial=trivial))
-    assert "helped" not in shown and "**No verdict on augmentation with `ld_vae`:**" in shown
+    assert "No verdict" not in page(with_details(trivial=trivial))
+    shown = page(with_details({"iid": {"acc": 61.0}}, trivial=trivial, gap=PARTS))
+    assert "Remedy" not in shown and "**No verdict on `ld_vae`:**" in shown
     assert "right on 61.00 % of the rows, and always answering joy+love would be on 60.00 %" in shown
     assert "take a larger model, more rows or more epochs" in shown
     own = with_details({"iid": {"acc": 3.0}}, trivial=trivial) | {"own": True}
@@ -186,7 +180,7 @@ def test_the_page_gives_no_verdict_on_a_classifier_that_is_no_better_than_one_an
 
 def test_the_page_gives_no_verdict_where_most_answers_are_empty():
     one = {"augmented": {"empty_rate": 20.0}, "baseline": {"empty_rate": 80.0}}
-    assert "helped: +60.00 points" in page(with_details(one))
+    assert "No verdict" not in page(with_details(one))
     shown = page(with_details({arm: {"empty_rate": 70.0} for arm in ("augmented", "baseline")}))
     assert "No verdict" in shown and "baseline 70.00 %, augmented 70.00 %, iid 0.00 % of the rows get no label" in shown
     assert "tuned_thresholds" in page(with_details({"iid": {"empty_rate": 51.0}}))
@@ -195,7 +189,6 @@ def test_the_page_gives_no_verdict_where_most_answers_are_empty():
 def test_the_page_says_when_there_are_too_few_rows_to_tell_and_how_many_would_do():
     wide = {"mean": 2.0, "low": -8.0, "high": 12.0, "n": 100}
     shown = page(with_details(acc_gain=wide))
-    assert "made no difference that can be claimed" in shown
     assert (
         "100 test rows are too few: they show gains from about 10 points on. For 5 points some 400 rows would do"
         in shown
@@ -213,21 +206,19 @@ def test_the_page_names_the_decoding_and_what_it_costs():
     )
 
 
-def test_the_page_says_what_part_of_an_epoch_the_texts_are_and_advises_where_it_is_little():
+def test_the_page_says_what_part_of_an_epoch_the_texts_are_and_proposes_no_repeats():
     few, often = {"real": 900, "texts": 100, "shown": 100}, {"real": 900, "texts": 100, "shown": 400}
-    assert "900 real texts, 100 synthetic ones, 10.00 % of it.\n" in page(with_details(epoch=few))
-    own = page(with_details(epoch=few) | {"own": True})
-    assert "10.00 % of it. That is little" in own and "synthetic_repeat=4" in own
-    often = page(with_details(epoch=often) | {"own": True})
-    assert "100 synthetic ones, each 4 times, 30.77 % of it.\n" in often
+    shown = page(with_details(epoch=few) | {"own": True})
+    assert "900 real texts, 100 synthetic ones, 10.00 % of it.\n" in shown and "synthetic_repeat" not in shown
+    assert "100 synthetic ones, each 4 times, 30.77 % of it.\n" in page(with_details(epoch=often) | {"own": True})
     assert "In an epoch" not in page(with_details(epoch={"real": 900, "texts": 0, "shown": 0}))
 
 
 def test_the_page_of_an_own_corpus_speaks_of_no_other_and_shows_no_text_of_it():
     shown = page(toy_cell() | {"own": True})
-    assert "tables/verdicts.md" not in shown and "paper (" not in shown
+    assert "tables/knowledge.md" not in shown and "paper (" not in shown
     assert "data/samples/run.md" in shown and "compaug export" in shown and "-S run.seed=43" in shown
-    assert "data/samples" not in page(toy_cell()) and "tables/verdicts.md" in page(toy_cell())
+    assert "data/samples" not in page(toy_cell()) and "tables/knowledge.md" in page(toy_cell())
 
 
 def test_the_trivial_classifier_answers_what_training_has_most():
@@ -238,8 +229,8 @@ def test_the_trivial_classifier_answers_what_training_has_most():
 
 def test_a_cell_without_augmentation_makes_sense_on_the_page():
     shown = page(toy_cell("none", selection={}))
-    assert "No augmentation in this cell" in shown and "real rows alone" in shown
-    assert "augmented" not in shown and "helped" not in shown
+    assert "No texts in this cell" in shown and "real rows alone" in shown
+    assert "augmented" not in shown
 
 
 def test_the_papers_rows_stand_beside_ours_where_the_benchmark_declares_a_column():
@@ -365,8 +356,8 @@ def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
     counts = (tmp_path / "plots" / "counts.csv").read_text().splitlines()
     assert counts[0] == "composition,train,support,requested,kept,test" and len(counts) > 2
     shown = (tmp_path / "summary.md").read_text()
-    assert "helped: +60.00 points" in shown and "paper (SemEval): ld_vae, CG" in shown
-    assert "helped: +60.00 points" in capsys.readouterr().out
+    assert "+60.00 [" in shown and "paper (SemEval): ld_vae, CG" in shown
+    assert "+60.00 [" in capsys.readouterr().out
 
     with pytest.raises(InputError, match="got augmented.jsonl.gz; give <arm>.jsonl.gz once for augmented and baseline"):
         evaluate_run(tmp_path, "augmented")
@@ -388,6 +379,63 @@ def test_an_oversampled_arm_stands_beside_the_others_where_it_was_trained(tmp_pa
     metrics, details = read_json(tmp_path / "metrics.json"), read_json(tmp_path / "details.json")
     assert metrics["oversample"] == metrics["baseline"] and "iid" not in metrics
     assert details["acc_gain_over_oversample"] == details["acc_gain"]
+
+
+SEEN = [(0,)] * 3 + [(1,)] * 3 + [(0, 2)] * 2
+
+
+def write_generalised(folder) -> None:
+    """The same cell with seen test rows and a matched arm: every arm is right on all seen rows but the last, the
+    matched arm on all unseen ones."""
+    write_run(folder)
+    whole = gold.read(folder / "gold.jsonl.gz").parts
+    rows = {p: [example(row_id, "text", y) for row_id, y in part.items()] for p, part in whole.items()}
+    rows["seen_test"] = [example(f"seen{i}", "text", y) for i, y in enumerate(SEEN)]
+    gold.write(folder / "gold.jsonl.gz", LABELS, rows, {"counts": {}})
+    header = {
+        "learned": {"0": 4, "1": 2, "0,2": 2},
+        "train": {"0": 4, "1": 2, "0,2": 2},
+        "support": {"1,2": 1, "0,1": 1},
+    }
+    header |= {"n_train": 5, "n_synthetic": 0, "losses": [0.4]}
+    sets = {arm: dict(enumerate(ARMS[arm])) for arm in ("augmented", "baseline")}
+    sets |= {f"matched_{half}": dict(list(enumerate(GOLD))[at::2]) for at, half in enumerate("ab")}
+    for arm, by_row in sets.items():
+        answers = {f"test{row}": y for row, y in by_row.items()} | {
+            f"seen{i}": y for i, y in enumerate([*SEEN[:-1], (0,)])
+        }
+        lines = [
+            {"id": row_id, "split": "test", "probabilities": [0.9 if label in y else 0.1 for label in range(3)]}
+            for row_id, y in answers.items()
+        ]
+        predictions.write(folder / f"{arm}.jsonl.gz", header, lines)
+
+
+def test_the_root_cell_measures_both_sides_and_the_parts_of_the_gap(tmp_path):
+    write_generalised(tmp_path)
+    evaluate_run(tmp_path, "augmented", "baseline", "matched_a", "matched_b")
+    metrics, details = read_json(tmp_path / "metrics.json"), read_json(tmp_path / "details.json")
+    assert metrics["matched"]["acc"] == 100 and metrics["matched"]["n"] == 10
+    for arm in ("augmented", "baseline", "matched"):
+        assert metrics[arm]["seen_acc"] == 87.5 and metrics[arm]["seen_n"] == 8
+    assert metrics["baseline"]["harmonic"] == pytest.approx(2 * 10 * 87.5 / 97.5, abs=1e-4)
+    assert {"ausuc", "acc_at_seen", "best_harmonic"} <= metrics["baseline"].keys()
+    parts = details["gap"]
+    assert set(parts) == {"total", "operating_point", "knowledge", "texts"}  # nothing was repeated
+    assert parts["total"]["mean"] == pytest.approx(
+        parts["operating_point"]["mean"] + parts["knowledge"]["mean"], abs=1e-3
+    )
+    assert metrics["gap"]["total"] == pytest.approx(
+        metrics["matched"]["best_harmonic"] - metrics["baseline"]["harmonic"], abs=1e-3
+    )
+    report_run(tmp_path, "bert")
+    assert "Remedy: " in (tmp_path / "summary.md").read_text().splitlines()[2]
+
+
+def test_one_half_of_the_matched_arm_alone_is_refused(tmp_path):
+    write_generalised(tmp_path)
+    with pytest.raises(InputError, match="matched_a and matched_b belong together"):
+        evaluate_run(tmp_path, "augmented", "baseline", "matched_a")
 
 
 def test_a_figure_says_what_it_leaves_out_and_leaves_no_generator_out(tmp_path, monkeypatch):

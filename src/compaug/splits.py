@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -165,6 +165,27 @@ def hold_out_seen(
 ) -> tuple[list[int], list[int]]:
     """D_train without `size` rows, and these rows: the seen test set of the generalised protocol, drawn at random. Each of their
     compositions stays in D_train, and none of their texts does. InputError when there are not that many."""
+    left, held = _without_seen(examples, train, size, seed)
+    if len(held) < size:
+        raise InputError(
+            f"split.seen_test is {size} but only {len(held)} training rows can leave: each composition keeps one, and a repeated "
+            "text stays; lower it"
+        )
+    return left, held
+
+
+def with_seen(parts: Parts, examples: Sequence[Example], seed: int) -> Parts:
+    """The same with a seen test set: as many rows as the unseen one has, at most a tenth of D_train, or as many as can
+    leave."""
+    train = parts.positions["train"]
+    left, held = _without_seen(examples, train, min(len(parts.positions["test"]), len(train) // 10), seed)
+    return replace(parts, positions=parts.positions | {"train": left, "seen_test": held}) if held else parts
+
+
+def _without_seen(
+    examples: Sequence[Example], train: Sequence[int], size: int, seed: int
+) -> tuple[list[int], list[int]]:
+    """D_train without at most `size` rows, and these rows."""
     left, keys = Counter(examples[p].labels for p in train), Counter(text_key(examples[p].text) for p in train)
     held: set[int] = set()
     for position in np.random.default_rng(sub_seed(seed, "seen test")).permutation(np.array(train, dtype=int)).tolist():
@@ -172,11 +193,6 @@ def hold_out_seen(
         if len(held) < size and left[example.labels] > 1 and keys[text_key(example.text)] == 1:
             held.add(position)
             left[example.labels] -= 1
-    if len(held) < size:
-        raise InputError(
-            f"split.seen_test is {size} but only {len(held)} training rows can leave: each composition keeps one, and a repeated "
-            "text stays; lower it"
-        )
     return [p for p in train if p not in held], sorted(held)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from compaug import params, shapes
 from compaug.records import Example, Labels, atomic_dir, read_json, read_jsonl, write_json, write_jsonl
-from compaug.splits import Parts, describe, split_corpus
+from compaug.splits import Parts, describe, split_corpus, with_seen
 from stages import parser, run
 
 PARAMS = [*params.corpus("split"), *params.size("support_size")]
@@ -35,19 +35,28 @@ def main(argv: list[str] | None = None) -> None:
         for path in (args.raw / "reference.json", args.raw / "own_split.json")
     )
     parts = split_corpus(examples, labels, options, published, own)
-    write(args.out, parts, examples, labels, options)
+    if args.seen_test and not options.seen_test:
+        parts = with_seen(parts, examples, options.seed)
+    write(args.out, parts, examples, labels, options, args.seen_test)
 
 
-def write(out: Path, parts: Parts, examples: Sequence[Example], labels: Labels, options: params.Split) -> None:
-    """The folder of a split, whole or not at all."""
+def write(
+    out: Path,
+    parts: Parts,
+    examples: Sequence[Example],
+    labels: Labels,
+    options: params.Split,
+    generalised: bool = False,
+) -> None:
+    """The folder of a split, whole or not at all; `generalised`: with the inputs of both test sets in one file."""
     with atomic_dir(out) as folder:
         for part, positions in parts.positions.items():
             write_jsonl(folder / f"{part}.jsonl", _rows(examples, positions, SOURCES.get(part, "test")))
             if part not in SOURCES:
                 inputs = (replace(row, labels=()) for row in _rows(examples, positions, "test"))
                 write_jsonl(folder / f"{part}_inputs.jsonl", inputs)
-        if "seen_test" in parts.positions:  # what a classifier of the generalised protocol predicts on
-            both = [*parts.positions["test"], *parts.positions["seen_test"]]
+        if generalised or "seen_test" in parts.positions:  # what a classifier of the generalised protocol predicts on
+            both = [*parts.positions["test"], *parts.positions.get("seen_test", ())]
             write_jsonl(folder / "both_inputs.jsonl", (replace(r, labels=()) for r in _rows(examples, both, "test")))
         for name in EMPTY:
             write_jsonl(folder / f"{name}.jsonl", [])
@@ -62,6 +71,8 @@ def _rows(examples: Sequence[Example], positions: Sequence[int], source: str) ->
 def _parser():
     made = parser(__doc__, "benchmark", out="folder", writes="folder of the splits to write")
     made.add_argument("--raw", type=Path, required=True, help="folder written by the raw stage")
+    words = "hold out texts of known combinations for testing too, also where the split does not say how many"
+    made.add_argument("--seen-test", action="store_true", help=words)
     return made
 
 

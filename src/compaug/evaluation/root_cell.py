@@ -1,7 +1,9 @@
-"""The numbers of the root cell: its arms, their gain and gap, coverage.
+"""The numbers of the root cell: its arms, their gains, the gap in its two parts, coverage.
 
-Arms of a cell: `augmented` and its twins `oversample` (support texts again in the place of synthetic ones) and `baseline` (D_cg alone),
-all evaluated on D_test; and `iid` (no augmentation, trained and evaluated on the iid split: the accuracy without compositional shift).
+Arms of a cell: `augmented` and its twins `oversample` (support texts again in the place of synthetic ones), `baseline`
+(D_cg alone) and `matched` (half of the test set's own texts, tested on the other half, both ways: its files are
+matched_a and matched_b), all evaluated on the same unseen and seen test rows; and `iid` (no augmentation, trained and
+evaluated on the iid split, which has other combinations).
 """
 
 from __future__ import annotations
@@ -10,13 +12,23 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
+from compaug.evaluation.cells import Outcome, with_knowledge
 from compaug.evaluation.errors import per_composition
+from compaug.evaluation.gains import harmonic_gain
 from compaug.evaluation.gold import Gold
 from compaug.evaluation.metrics import DECIMALS, instance_scores, percent, rates
 from compaug.evaluation.statistics import paired_bootstrap, sign_flip_test
+from compaug.experiments import NONE
 from compaug.records import Labels, sub_seed
 
-SPLIT_OF_ARM = {"augmented": "unseen", "baseline": "unseen", "oversample": "unseen", "iid": "iid"}
+MATCHED, HALVES = "matched", ("matched_a", "matched_b")
+SPLIT_OF_ARM = dict.fromkeys(("augmented", "baseline", "oversample", *HALVES), "unseen") | {"iid": "iid"}
+GENERATORS = {
+    "augmented": "augmented",
+    "baseline": NONE,
+    "oversample": "oversample",
+}  # of the arm's texts; the matched arm's are real
+CURVE = ("harmonic", "ausuc", "acc_at_seen")  # of an arm on both sides
 GAINS = ("jacc", "acc", "corr", "corr_set", "comp", "micro_f1", "macro_f1")
 SELECTION = ("requested", "produced", "kept")
 SELECTION_QUALITY = ("mean_filter_jacc", "share_jacc_1", "total_variation")
@@ -27,22 +39,57 @@ def evaluate(gold: np.ndarray, predicted: np.ndarray, labels: Labels, empty_both
     return rates(gold, predicted, empty_both) | {"per_composition": per_composition(gold, predicted, labels)}
 
 
-def summary(arms: Mapping[str, dict], side_car: Mapping) -> dict:
-    """metrics.json: one flat block per arm, their gain and gap in points, and the selection's counts."""
+def summary(arms: Mapping[str, dict], side_car: Mapping, gap: Mapping[str, Mapping] | None = None) -> dict:
+    """metrics.json: one flat block per arm, their gains and the parts of the gap in points, and the selection's
+    counts."""
     blocks = {arm: {k: v for k, v in result.items() if k != "per_composition"} for arm, result in arms.items()}
     augmented, baseline = blocks["augmented"], blocks["baseline"]
     blocks["gain"] = {name: round(augmented[name] - baseline[name], DECIMALS) for name in GAINS}
     if repeated := blocks.get("oversample"):
         blocks["gain_over_oversample"] = {name: round(augmented[name] - repeated[name], DECIMALS) for name in GAINS}
-    if "iid" in arms:
-        iid_acc, cg_acc = blocks["iid"]["acc"], baseline["acc"]
-        blocks["gap"] = {"iid_acc": iid_acc, "cg_acc": cg_acc}
-        if cg_acc:
-            blocks["gap"]["ratio"] = round(iid_acc / cg_acc, DECIMALS)
+    if gap:
+        blocks["gap"] = {name: part["mean"] for name, part in gap.items()}
     counts = {f"n_{name}": side_car[name] for name in SELECTION if name in side_car}
     measured = {name: side_car[name] for name in SELECTION_QUALITY if side_car.get(name) is not None}
     blocks["selection"] = counts | {name: round(value, DECIMALS) for name, value in measured.items()}
     return blocks
+
+
+def knowledge(outcomes: Mapping[str, Outcome]) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
+    """{arm: its measures on both sides} and {part of the gap: mean, low, high}, in points of H with the 95 % bootstrap
+    interval over test rows.
+
+    outcomes: of the arms under threshold; empty dicts where there are no seen test rows, no parts without a matched
+    arm.
+    """
+    arms = {arm: outcome for arm, outcome in outcomes.items() if outcome.rankings}
+    whole = with_knowledge(list(arms.values()))
+    plain, best = (dict(zip(arms, half, strict=True)) for half in (whole[: len(arms)], whole[len(arms) :]))
+    measures = {
+        arm: {name: outcome.metrics["unseen"][name] for name in CURVE if name in outcome.metrics["unseen"]}
+        | {f"seen_{name}": outcome.metrics["seen"][name] for name in ("acc", "n")}
+        | {"best_harmonic": best[arm].metrics["unseen"]["harmonic"]}
+        for arm, outcome in plain.items()
+    }
+    if not {"baseline", MATCHED} <= arms.keys():
+        return measures, {}
+    pairs = {
+        "total": (best[MATCHED], plain["baseline"]),
+        "operating_point": (best["baseline"], plain["baseline"]),
+        "knowledge": (best[MATCHED], best["baseline"]),
+    }
+    for name, arm, over in (
+        ("texts", "augmented", "baseline"),
+        ("repeating", "oversample", "baseline"),
+        ("texts_over_repeating", "augmented", "oversample"),
+    ):
+        if {arm, over} <= arms.keys():
+            pairs[name] = (best[arm], best[over])
+    gains = {name: harmonic_gain([pair]) for name, pair in pairs.items()}
+    names = {"mean": "mean", "low": "low_rows", "high": "high_rows"}
+    return measures, {
+        part: {name: round(gain[key], DECIMALS) for name, key in names.items()} for part, gain in gains.items()
+    }
 
 
 def accuracy_gain(gold: np.ndarray, augmented: np.ndarray, baseline: np.ndarray, seed: int = 0) -> dict:

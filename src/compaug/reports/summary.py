@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from compaug.reports import NOT_REPORTED, number
+from compaug.reports.gap import Gap, Part, contribution, remedy, sentence
 from compaug.reports.paper import IID, printed
 from compaug.reports.rendering import render
 
@@ -18,6 +19,7 @@ CEILINGS = {
     "cg_training_prior": "ceiling: Bayes, CG, prior of training",
     "cg_target_prior": "ceiling: Bayes, CG, prior of test",
 }
+PARTS = ("total", "operating_point", "knowledge")  # of the gap, whatever the texts
 OWN = "tabular"  # the reader of a user's own corpus
 LEARNED = 2.0  # points of iid accuracy over the trivial classifier's under which nothing has been learned
 MOSTLY = 50.0  # percent of rows without a label
@@ -29,12 +31,12 @@ DECODINGS = {  # what a page calls them
     "are, which costs known ones, and the iid rows are read with the training rows' own",
 }
 COLUMNS = ("jacc", "acc", "corr", "corr_set", "comp")
+SIDES = ("seen_acc", "harmonic", "best_harmonic", "ausuc", "acc_at_seen")  # of known and new combinations
 KEPT = {
     "mean_filter_jacc": "mean filter Jacc",
     "share_jacc_1": "share with Jacc 1",
     "total_variation": "total variation of the composition histogram before and after selection",
 }
-SMALL = 25.0  # percent of an epoch
 READINGS = 2  # of a text that are shown: an ambiguous one has many
 
 
@@ -43,14 +45,14 @@ def page(cell: Mapping) -> str:
     evaluate wrote); selection, label_generator (side-cars of the kept texts and of the requests, {} without); paper (paper_values.yaml) and
     paper_column; own, whether the corpus is a user's."""
     metrics, details, augments = cell["metrics"], cell["details"], cell["generator"] != NONE
-    known = ("augmented", "oversample", "baseline", "iid")
+    known = ("augmented", "oversample", "baseline", "matched", "iid")
     arms = [arm for arm in known if arm in metrics and (augments or arm != "augmented")]
     shown = ["baseline", "augmented"][: 1 + augments]
     return render(
         "summary.md",
         **cell,
         augments=augments,
-        verdict=_verdict(details["acc_gain"], details.get("acc_gain_over_oversample")),
+        finding=_finding(details.get("gap"), cell["generator"]),
         no_verdict=_no_verdict(metrics, details, cell["own"] and cell["backbones"]["encoder"].startswith("tiny, ")),
         too_few=_too_few(details["acc_gain"]),
         decoding=_decoding(details.get("decoding")),
@@ -59,23 +61,24 @@ def page(cell: Mapping) -> str:
         errors=_errors(metrics, details.get("unparsed"), arms),
         columns=[f"Acc {arm}" for arm in shown],
         compositions=_compositions([details["per_composition"][arm] for arm in shown]),
-        epoch=_epoch(details.get("epoch"), cell["own"]),
+        epoch=_epoch(details.get("epoch")),
         kept={words: value for key, words in KEPT.items() if (value := cell["selection"].get(key)) is not None},
         samples=[_sample(**sample) for sample in details.get("samples", ())],
     )
 
 
-def _verdict(over_none: Mapping, over_repetition: Mapping | None) -> str:
-    """What may be claimed of the texts, from the intervals of both gains: repeating support texts costs nothing, so help is more than that."""
-    if over_none["low"] <= 0 <= over_none["high"]:
-        return "made no difference that can be claimed"
-    if over_none["mean"] < 0:
-        return "hurt"
-    if over_repetition is None:
-        return "helped"
-    if over_repetition["low"] <= 0 <= over_repetition["high"]:
-        return "helped, but not shown to help more than repeating the support texts"
-    return f"helped, {'and more' if over_repetition['mean'] > 0 else 'but less'} than repeating the support texts"
+def _finding(parts: Mapping[str, Mapping] | None, generator: str) -> dict[str, str] | None:
+    """The gap in its two parts with what the texts give of it, and the remedy; None where the parts were not measured.
+    A part is shown where its interval over test rows has no zero in it."""
+    if not parts:
+        return None
+    every = {
+        name: Part(part["mean"], part["low"], part["high"], part["low"] > 0 or part["high"] < 0)
+        for name, part in parts.items()
+    }
+    gap = Gap(**every) if generator != NONE else Gap(**{name: every[name] for name in PARTS})
+    words = sentence(gap) if gap.texts is None else f"{sentence(gap)}; {contribution(gap)}"
+    return {"sentence": words, "remedy": remedy(gap)}
 
 
 def _no_verdict(metrics: Mapping, details: Mapping, own_tiny: bool) -> str | None:
@@ -120,25 +123,20 @@ def _decoding(told: Mapping | None) -> str | None:
     return DECODINGS[told["name"]].format(**told) if told else None
 
 
-def _epoch(counted: Mapping | None, own: bool) -> str | None:
-    """What part of an epoch the texts are, and what to try where it is small and a person wants the best classifier."""
+def _epoch(counted: Mapping | None) -> str | None:
+    """What part of an epoch the texts are."""
     if not counted or not counted["texts"]:
         return None
     share, times = 100 * counted["shown"] / (counted["real"] + counted["shown"]), counted["shown"] / counted["texts"]
-    said = f"{counted['real']:,} real texts, {counted['texts']:,} synthetic ones{f', each {times:.0f} times' if times > 1 else ''}, {number(share)} % of it."
-    if own and times == 1 and share < SMALL:
-        said += (
-            " That is little: a classifier then keeps to the combinations that it knows. On tweets, texts shown four times an epoch "
-            "(`-S +classifiers.shared.synthetic_repeat=4`) and four times as many of them gained several times as much, at a small cost on known "
-            "combinations ([table](tables/emphasis.md))."
-        )
-    return said
+    often = f", each {times:.0f} times" if times > 1 else ""
+    return f"{counted['real']:,} real texts, {counted['texts']:,} synthetic ones{often}, {number(share)} % of it."
 
 
 def _results(cell: Mapping, arms: Sequence[str]) -> list[list]:
     """Ceilings, our arms, the paper's rows."""
     words = {"augmented": f"augmented ({cell['generator']}), CG", "baseline": "baseline (no augmentation), CG"}
     words["oversample"] = "support texts repeated, CG"
+    words["matched"] = "real texts in their place (matched), CG"
     words["iid"] = "baseline (no augmentation), iid"
     bayes, column = cell["details"].get("bayes", {}), cell["paper_column"]
     found = {name: bayes[key] for key, name in CEILINGS.items() if key in bayes}
@@ -148,7 +146,7 @@ def _results(cell: Mapping, arms: Sequence[str]) -> list[list]:
         if any(value is not None for value in theirs.values()):
             found[f"paper ({column}): {'none, iid' if generator == IID else f'{generator}, CG'}"] = theirs
     return [
-        [name, *(number(values.get(column)) for column in COLUMNS), values.get("n", NOT_REPORTED)]
+        [name, *(number(values.get(column)) for column in (*COLUMNS, *SIDES)), values.get("n", NOT_REPORTED)]
         for name, values in found.items()
     ]
 

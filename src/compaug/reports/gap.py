@@ -1,0 +1,86 @@
+"""The gap on new combinations in its two parts, as a sentence, and the remedy that follows from it
+(`compaug.evaluation.knowledge`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compaug.reports import number
+
+LEAST = 1.0  # point of H: a part that is smaller is not worth a remedy
+
+
+@dataclass(frozen=True)
+class Part:
+    """Points of H with their 95 % interval, None where there is none; `shown`: whether the test of the comparison,
+    corrected where there are several, says that it is not zero; `over_rows`: the interval is of one seed, over test
+    rows."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    shown: bool
+    over_rows: bool = False
+
+    def __str__(self) -> str:
+        if self.low is None:
+            return number(self.mean, digits=1)
+        interval = f"[{number(self.low, digits=1)}, {number(self.high, digits=1)}]"
+        return f"{number(self.mean, digits=1)} {interval}{' over test rows' if self.over_rows else ''}"
+
+    @property
+    def is_gain(self) -> bool:
+        return self.shown and self.mean > 0
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Of one classifier: what separates it from the matched arm, and the two parts of that; what the texts and
+    repeating the support texts add to H at the best constant, each over no texts, and the texts over repeating. The
+    last three are None where there are no texts."""
+
+    total: Part
+    operating_point: Part
+    knowledge: Part
+    texts: Part | None = None
+    repeating: Part | None = None
+    texts_over_repeating: Part | None = None
+
+
+def sentence(gap: Gap) -> str:
+    """The two parts of the gap."""
+    return (
+        f"Of {number(gap.total.mean, digits=1)} points of H that the classifier lacks on new combinations, "
+        f"{gap.operating_point} are a matter of decoding and {gap.knowledge} of texts"
+    )
+
+
+def contribution(gap: Gap, texts: str = "these texts") -> str:
+    """What the texts give of the knowledge; `texts`: what they are called."""
+    over = f", {gap.texts_over_repeating} more than repeating the support texts" if gap.texts_over_repeating else ""
+    return f"{texts} give {gap.texts}{over}"
+
+
+def remedy(gap: Gap) -> str:
+    """What to do about the gap, and why."""
+    decoding = gap.operating_point.is_gain and gap.operating_point.mean >= LEAST
+    if not gap.total.is_gain:
+        return "nothing can be told: no gap is shown on these test rows; test on more rows or other combinations"
+    if not (gap.knowledge.is_gain and gap.knowledge.mean >= LEAST):
+        if decoding:
+            more = "it is not shown that even real texts of them would add to that"
+            return f"decoding: raise the scores of unseen combinations; {more}"
+        return "nothing can be told: neither part of the gap is shown; test on more rows"
+    first = "decoding, and " if decoding else ""
+    if gap.texts is None or not gap.texts.is_gain:
+        shown = "no texts were written" if gap.texts is None else "these texts are not shown to help"
+        return f"{first}more support texts: real texts of the combinations teach, {shown}"
+    if gap.texts_over_repeating is not None and not gap.texts_over_repeating.is_gain:
+        if gap.repeating is not None and gap.repeating.is_gain:
+            return f"{first}the support texts repeated: it costs nothing, and these texts are not shown to teach more"
+        return f"{first}more support texts: these texts are not shown to teach more than repeating those that are there"
+    left = gap.knowledge.mean - gap.texts.mean
+    more = (
+        f"; {number(left, digits=1)} points are left, for better texts or more support texts" if left >= LEAST else ""
+    )
+    return f"{first}these texts{more}"
