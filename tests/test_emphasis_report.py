@@ -57,7 +57,7 @@ def test_more_texts_stand_after_fewer_and_those_drawn_at_random_nowhere(tmp_path
     rows += [
         row for split in ("unseen", "iid") for row in lines("n_train", (300,) * 3, **OF, split=split, decoding="any")
     ]
-    gains = [longtables.gain(20.0, seeds=2, low_rows=18.5, **many, **OF)]
+    gains = [longtables.gain(20.0, low_rows=18.5, **many, **OF) | {"seeds": 1, "std": "", "ci95": ""}]
     (table,) = emphasis.tables(longtables.load(longtables.reports(tmp_path / "reports", rows, gains)))
     shown = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
     assert list(shown) == ["none", "ls_pt", "ls_pt+requested=8000"]
@@ -66,14 +66,42 @@ def test_more_texts_stand_after_fewer_and_those_drawn_at_random_nowhere(tmp_path
 
 
 def test_the_figure_sets_both_accuracies_against_the_part_of_an_epoch(results, tmp_path):
-    (figure,) = emphasis.figures_of(results)
+    assert not emphasis.figures_of(results)  # validation rows are others in every cell
+    rows = [
+        row
+        for split, moved in (("unseen", 0.0), ("seen", 40.0))
+        for mean, cell in ((11.0, {}), (21.0, {"generator": "ls_pt"}), (31.0, {"generator": "ls_pt", **OFTEN}))
+        for row in lines("acc", [mean + moved + at for at in (-1, 0, 1)], split=split, **OF, **cell)
+    ]
+    for more in ({}, OFTEN):
+        for metric, value in (("n_aug", 100), ("n_train", 300)):
+            rows += lines(metric, (value,) * 3, "ls_pt", **OF, decoding="any", **more)
+    (figure,) = emphasis.figures_of(longtables.load(longtables.reports(tmp_path / "seen", rows)))
     assert figure.name == "emphasis-diagnostic"
     _, curves, without, words = figure.draw.args
-    assert [some.mean for some in without] == [11.0, 60.0] and words[1] == "known combinations (validation rows)"
+    assert [some.mean for some in without] == [11.0, 51.0] and words[1] == "known combinations"
     (curve,) = curves["ls_pt"].values()
     assert {round(share): [some.mean for some in both] for share, both in curve.items()} == {
-        25: [21.0, 50.0],
-        57: [31.0, 50.0],
+        25: [21.0, 61.0],
+        57: [31.0, 71.0],
     }
     figure.draw(tmp_path / "figure")
     assert {path.suffix for path in tmp_path.glob("figure.*")} == {".png", ".svg"}
+
+
+def folds(generator: str, values, **more) -> list[dict]:
+    rows = lines("fold_ausuc", values, generator, **OF, **more)
+    for metric, value in (("n_aug", 100), ("n_train", 300)):
+        rows += lines(metric, (value,) * 3, generator, **OF, decoding="any", **more)
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("often", "times"),
+    [((20.5, 19.5, 21.0), 1), ((25.0, 24.0, 26.5), 4)],  # within one standard error of the best; clearly better
+)
+def test_the_table_says_how_often_texts_are_to_be_shown_by_folds_alone(tmp_path, often, times):
+    rows = every((10.0, 11.0, 12.0)) + every((20.0, 21.0, 22.0), "ls_pt") + every((90.0, 91.0, 92.0), "ls_pt", **OFTEN)
+    rows += folds("ls_pt", (20.0, 20.0, 20.5)) + folds("ls_pt", often, **OFTEN)
+    (table,) = emphasis.tables(longtables.load(longtables.reports(tmp_path / "reports", rows)))
+    assert f"Chosen on folds, by AUSUC on support and training rows: of `ls_pt` 100 texts, {times} times" in table.note

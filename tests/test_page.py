@@ -1,4 +1,5 @@
-"""The page: verdict, agreement, places for what is missing, nothing from elsewhere, and a real browser."""
+"""The page: what texts teach, verdicts, agreement, places for what is missing, nothing from elsewhere, and a real
+browser."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import json
 import re
 
 import longtables
+import pandas as pd
 import pytest
 from browser import needs_browser, text_of
 from graph import ROOT
@@ -14,7 +16,7 @@ from PIL import Image
 
 from compaug.evaluation.longtable import digest_of, pick
 from compaug.records import InputError, write_json
-from compaug.reports import contents, page, rendering, verdicts
+from compaug.reports import contents, knowledge, page, rendering, verdicts
 from stages import page as page_stage
 from stages import tables as tables_stage
 
@@ -57,56 +59,65 @@ def test_of_a_variant_the_first_seed_has_sample_texts():
 # ---------------------------------------------------------------- the first screen
 
 
-def test_the_verdict_says_no_more_than_the_corrected_tests_allow(reports):
-    found = {v["benchmark"]: v for v in verdicts.of_augmentation(longtables.load(reports))}
-    own = found["diagnostic"]
+def test_a_verdict_names_the_tests_that_a_gain_passes_and_harm_as_harm():
+    row = pd.Series({"mean": 5.0, "p_rows": 0.01, "p_seeds": 0.2})
+    assert verdicts.passed(row) == "rows"
+    assert verdicts.passed(pd.Series({**row} | {"p_seeds": 0.01})) == "rows, seeds"
+    assert verdicts.passed(pd.Series({**row} | {"p_rows": 0.5})) == "neither"
+    assert verdicts.passed(pd.Series({**row} | {"mean": -5.0})) == "worse: rows"
+    assert verdicts.passed(pd.Series({**row} | {"p_seeds": float("nan")})) == "rows (one seed)"
+
+
+def test_the_verdict_is_of_the_best_generator_and_says_of_how_many(reports):
+    lines_of = {row[0]: [str(value) for value in row[1:]] for row in verdicts.tables(longtables.load(reports))[0].rows}
     # a control is no generator
-    assert own["best"] == "ld_vae" and (own["none"], own["acc"], own["iid"]) == (3.0, 8.0, 27.0)
-    assert own["helped"] == "yes by the test over test rows, not by that over seeds" and own["beats"] == "not shown"
-    gains = longtables.load(reports).gains
-    (row,) = [row for _, row in pick(gains, benchmark="diagnostic", generator="ld_vae", over="none").iterrows()]
-    assert (
-        verdicts.sure(row.replace(0.2, float("nan")))
-        == "yes, by the test over test rows; one seed, so no test over seeds"
-    )
-    assert verdicts.sure(row.replace(0.2, 0.01)) == "yes, by the tests over test rows and over seeds"
-    assert verdicts.sure(row.replace(5.0, -5.0)) == "not shown"
-    shown = squeezed(build(reports))
-    assert "<b>+5.00</b> points of Acc (3.00 to 8.00) with <code>ld_vae</code>" in shown
-    assert shown.index("did augmentation help?") < shown.index("<h2>")
+    expected = ["texts of `ld_vae`", "3.00", "8.00", "+5.00 [+4.00, +6.00]", "rows", "+1.00 [0.00, +2.00]", "neither"]
+    assert lines_of == {"diagnostic": expected, "semeval": expected}
+    rows = [*longtables.paper_rows(), *lines("acc", (5.0, 5.0, 5.0), "concat")]
+    gained = [*longtables.paper_gains(), gain(2.0, "concat")]
+    words = [best[0] for best in verdicts.best_of_each(longtables.load(longtables.reports(reports, rows, gained)))]
+    assert words == ["texts of `ld_vae`, best of 2", "texts of `ld_vae`"]
 
 
-def test_an_archived_verdict_says_of_which_commit_it_is(tmp_path):
+def test_the_page_begins_with_what_texts_teach(reports):
+    rows = longtables.paper_rows() + longtables.knowledge_rows()
+    gained = longtables.paper_gains() + longtables.knowledge_gains()
+    results = longtables.load(longtables.reports(reports, rows, gained))
+    html = squeezed(build(reports))
+    (corpus,) = knowledge.corpora(results)
+    finding = str(rendering.code(knowledge.finding(corpus)))
+    assert "26.0 [25.0, 27.0] are a matter of decoding" in finding
+    assert html.index("data:image/webp") < html.index(finding) < html.index("<nav>") < html.index("<h2>")
+    assert html.index("<h2>What texts teach") < html.index("<h2>Gains at 0.5")
+    assert html.count(page.data_uri(reports / "tables" / "figures" / "knowledge.png")) == 1
+
+
+def test_without_that_experiment_the_page_begins_with_its_sections(reports):
+    html = squeezed(build(reports))
+    assert "<code>make grid EXPERIMENT=knowledge</code> makes them." in html
+    assert html.index('<div class="verdicts"></div>') < html.index("<nav>") and '<div class="verdict">' not in html
+
+
+def test_of_the_archive_there_is_no_verdict_and_its_tables_say_of_which_commit_they_are(tmp_path):
     folder = longtables.reports(tmp_path / "reports", longtables.paper_rows(), longtables.paper_gains(), archive=True)
     longtables.reports(folder, [])
+    assert list(verdicts.best_of_each(longtables.load(folder))) == []
     shown = build(folder)
-    assert shown.count("Numbers of commit <code>0ld5ha1</code>, kept until this experiment runs again.") == 2
     assert "from before the arithmetic was made the same on every CPU; kept until this experiment runs again" in shown
 
 
-def test_a_single_seed_of_the_archive_gives_no_verdict(tmp_path):
-    gained = [row | {"seeds": 1, "p_seeds": ""} for row in longtables.paper_gains()]
-    folder = longtables.reports(tmp_path / "reports", longtables.paper_rows(), gained, archive=True)
-    longtables.reports(folder, [])
-    assert verdicts.of_augmentation(longtables.load(folder)) == []
+def test_of_generators_with_fewer_seeds_than_others_none_is_the_best(tmp_path):
+    rows = [*longtables.paper_rows(), *lines("acc", (50.0,), "concat")]
+    gained = [*longtables.paper_gains(), gain(47.0, "concat", p_seeds="") | {"seeds": 1, "std": "", "ci95": ""}]
+    folder = longtables.reports(tmp_path / "reports", rows, gained)
+    assert [best[0] for best in verdicts.best_of_each(longtables.load(folder))] == ["texts of `ld_vae`"] * 2
 
 
 def test_without_the_papers_experiment_the_verdict_is_of_those_that_ran(tmp_path):
     rows = [row | {"experiment": "small"} for row in longtables.paper_rows()]
     gained = [row | {"experiment": "small"} for row in longtables.paper_gains()]
-    found = verdicts.of_augmentation(longtables.load(longtables.reports(tmp_path / "reports", rows, gained)))
-    assert [(v["benchmark"], v["best"]) for v in found] == [("diagnostic", "ld_vae"), ("semeval", "ld_vae")]
-
-
-def test_the_composition_prior_has_its_verdict(tmp_path):
-    rows, at = [], {"experiment": "prior", "benchmark": "diagnostic+seen_test=400"}
-    for decoding, value in (("threshold", 10.0), ("composition_prior", 40.0)):
-        for split, metric in (("seen", "acc"), ("unseen", "acc"), ("unseen", "harmonic")):
-            rows += lines(metric, [value] * 3, split=split, decoding=decoding, **at)
-    gained = gain(30.0, "none", decoding="composition_prior", metric="harmonic", over="threshold", **at)
-    others = [gained | {"decoding": "em"}, gained | {"classifier": "sgm"}]
-    (found,) = verdicts.of_decoding(longtables.load(longtables.reports(tmp_path / "reports", rows, [*others, gained])))
-    assert (found["harmonic"], str(found["gain"][0])) == ("10.00 to 40.00", "+30.00 [+29.00, +31.00]")
+    (table, _) = verdicts.tables(longtables.load(longtables.reports(tmp_path / "reports", rows, gained)))
+    assert [row[:2] for row in table.rows] == [[name, "texts of `ld_vae`"] for name in ("diagnostic", "semeval")]
 
 
 # ---------------------------------------------------------------- tables, provenance
@@ -115,8 +126,6 @@ def test_the_composition_prior_has_its_verdict(tmp_path):
 def test_every_query_has_its_section_and_what_is_missing_names_its_command(reports):
     shown = build(reports)
     for name, query in contents.TABLES.items():
-        if query is verdicts:
-            continue  # the page begins with them
         assert f'<section id="{name}">' in shown and f"<h2>{query.TITLE}" in shown
     # Tables 1 and 3, kinds of errors
     assert shown.count("<code>make grid EXPERIMENT=classifiers</code> makes them.") == 3
@@ -222,14 +231,13 @@ def test_a_browser_loads_sorts_and_searches_it(reports, width):
       document.getElementById("seen").textContent = JSON.stringify({errors, down, up, ways, last, names, hits, images, wide});
     });
     </script>"""
-    at = {"experiment": "prior", "benchmark": "diagnostic+seen_test=400"}  # has a figure
-    prior = [
-        row
-        for split in ("seen", "unseen")
-        for decoding in ("threshold", "composition_prior")
-        for row in lines("acc", (20.0, 30.0, 40.0), split=split, decoding=decoding, **at)
+    at = {"experiment": "knowledge", "benchmark": "diagnostic+seen_test=400"}  # has a figure
+    headline = [
+        *lines("acc", (20.0, 30.0, 40.0), **at),
+        *lines("acc_at_seen", (40.0, 50.0, 60.0), **at),
+        *lines("acc", (70.0, 71.0, 72.0), split="seen", decoding="best_constant", **at),
     ]
-    longtables.reports(reports, longtables.paper_rows() + prior, longtables.paper_gains())
+    longtables.reports(reports, longtables.paper_rows() + headline, longtables.paper_gains())
     path = reports / "checked.html"
     shown = build(reports)
     path.write_text(shown.replace("<title>", f"{check}<title>"), encoding="utf-8")

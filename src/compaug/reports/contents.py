@@ -13,6 +13,7 @@ from compaug.reports.entries import Figure, Table
 from compaug.reports.queries import Results
 
 NAMES = (
+    "knowledge",
     "verdicts",
     "accuracy_by_fidelity",
     "table_1",

@@ -90,20 +90,20 @@ def entry(summary: Summary | None, paper: float | None = None, sign: bool = Fals
 
 
 def gain(row: pd.Series | None) -> list[Entry]:
-    """A row of gains.csv: the gain with its interval over seeds, that over test rows, the p values of both tests."""
+    """A row of gains.csv: `gained`, and the p values of both tests, over seeds and over rows."""
     if row is None:
-        return [Entry(words=NOT_REPORTED)] * 4
-    names = ("ci95", "low_rows", "high_rows", "p_seeds", "p_rows")
-    ci95, low, high, *tests = (None if pd.isna(row[name]) else row[name] for name in names)
-    over_rows = Entry(low, words=NOT_REPORTED if low is None else bounds(low, high, sign=True))
-    return [Entry(row["mean"], ci95, sign=True), over_rows, *(Entry(p, words=p_value(p)) for p in tests)]
+        return [Entry(words=NOT_REPORTED)] * 3
+    tests = (None if pd.isna(row[name]) else row[name] for name in ("p_seeds", "p_rows"))
+    return [gained(row), *(Entry(p, words=p_value(p)) for p in tests)]
 
 
 def gained(row: pd.Series) -> Entry:
-    """The gain alone, with its interval over seeds; of one seed, which has none, and of two, whose own says nothing, with that over test rows."""
-    if row["seeds"] > 2:
-        return gain(row)[0]
-    return Entry(row["mean"], sign=True, over_rows=(row["low_rows"], row["high_rows"]))
+    """The gain alone, with its interval over seeds; of one seed, which has none, with that over test rows where there
+    is one (acceptance row E4)."""
+    if not pd.isna(row["ci95"]):
+        return Entry(row["mean"], row["ci95"], sign=True)
+    over_rows = None if pd.isna(row["low_rows"]) else (row["low_rows"], row["high_rows"])
+    return Entry(row["mean"], sign=True, over_rows=over_rows)
 
 
 def quantity(value: float | None, sign: bool = False) -> str:

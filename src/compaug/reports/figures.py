@@ -108,6 +108,41 @@ def seen_against_unseen(
         axes.legend(frameon=False)
 
 
+ARMS = {  # of the headline figure: words, colour
+    "none": ("no texts", "#c9d3d9"),
+    "oversample": ("support texts repeated", "#8fbfdc"),
+    "real_texts": ("real texts (matched)", "#e0a84c"),
+}
+WRITTEN = "#17415e"  # of texts that a generator wrote
+
+
+def at_equal_seen(panels: Mapping[str, tuple[Summary, Summary, Mapping[str, Summary]]], path: Path) -> None:
+    """Bars of Acc on new combinations at equal Acc on known ones, a panel for each corpus: {corpus: (Acc of the
+    classifier without texts at 0.5, the common Acc on known combinations, Acc by arm)}, with 95 % t intervals over
+    seeds."""
+    most = max(len(arms) for *_, arms in panels.values())
+    with drawn(path, 1, len(panels), figsize=(4.4 * len(panels), 0.34 * most + 1.5), squeeze=False) as (_, grid):
+        for axes, (corpus, (plain, level, arms)) in zip(grid[0], panels.items(), strict=True):
+            words = [ARMS[arm][0] if arm in ARMS else f"texts of {arm}" for arm in arms]
+            colours = [ARMS[arm][1] if arm in ARMS else WRITTEN for arm in arms]
+            means = [summary.mean for summary in arms.values()]
+            halves = [summary.ci95 or 0.0 for summary in arms.values()]
+            axes.barh(
+                words, means, color=colours, height=0.7, xerr=halves, error_kw={"linewidth": 1.1, "ecolor": "#8a8a8a"}
+            )
+            right = max(mean + half for mean, half in zip(means, halves, strict=True))
+            for at, (mean, half) in enumerate(zip(means, halves, strict=True)):
+                axes.text(mean + half + 0.02 * right, at, f"{mean:.1f}", va="center", fontsize=8)
+            axes.plot([plain.mean], [0], marker="D", color="white", markeredgecolor="#444444", markersize=5)
+            axes.text(
+                plain.mean + 0.02 * right, 0, f"{plain.mean:.1f} at 0.5", va="center", fontsize=7, color="#444444"
+            )
+            axes.invert_yaxis()
+            axes.set(xlim=(0, 1.15 * right), xlabel="Acc on new combinations, %")
+            axes.set_title(f"{corpus}\nall at {level.mean:.0f} % on known combinations", loc="left", fontsize=9)
+        grid[0][0].figure.tight_layout()
+
+
 def accuracy_by_size(benchmark: str, curves: Mapping[str, Mapping[int, Summary]], path: Path) -> None:
     """Figure 4: accuracy against the number of synthetic texts, a small panel for every generator with the others in grey behind it;
     the band is the 95 % t interval over seeds."""

@@ -58,7 +58,7 @@ def tables(results: Results) -> list[Table]:
             key, entries = tuple(line[: len(VARIED)]), line[len(VARIED) :]
             words = [word for name, word in zip(VARIED, key, strict=True) if name in told]
             lines.append([*words, *entries, *(gain(of.get(key)) if of else [])])
-        more = [f"Acc over {over}", "over rows", "p, seeds", "p, rows"] if of else []
+        more = [f"Acc over {over}", "p, seeds", "p, rows"] if of else []
         header = ["test", *told[1:], *UNSEEN, *more]
         made.append(Table(f"{experiment}: {benchmark}", results.setting(rows), header, lines))
     return made

@@ -1,4 +1,5 @@
-"""The one page, reports/index.html: the verdict, then every table and figure as the queries make them, sample texts, provenance."""
+"""The one page, reports/index.html: what texts teach, then every table and figure as the queries make them, sample
+texts, provenance."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from PIL import Image
 
 from compaug.evaluation.longtable import digest_of
 from compaug.records import InputError
-from compaug.reports import NOT_REPORTED, cartography, contents, number, verdicts
+from compaug.reports import NOT_REPORTED, cartography, contents, knowledge, number
 from compaug.reports.queries import Results
 from compaug.reports.rendering import render
 
@@ -37,10 +38,8 @@ def sections(results: Results, figures: Path) -> list[dict]:
     """Every query with its tables and figures, or the command that makes what it has nothing for."""
     made = []
     for name, query in contents.TABLES.items():
-        if query is verdicts:
-            continue  # the page begins with them
         tables = contents.tables(name, results)
-        drawn = (one for one in contents.figures(name, results) if one.on_page)
+        drawn = (one for one in contents.figures(name, results) if one.on_page and query is not knowledge)
         shown = [(one.caption, data_uri(figures / f"{one.name}.png")) for one in drawn]
         section = {"anchor": name, "title": query.TITLE, "intro": query.INTRO, "tables": tables, "figures": shown}
         made.append(section | {"missing": "" if tables else contents.missing(name)})
@@ -80,13 +79,17 @@ def data_uri(path: Path) -> str:
     return f"data:image/webp;base64,{base64.b64encode(small.getvalue()).decode()}"
 
 
+def headline(results: Results, figures: Path) -> tuple[str, str] | None:
+    """Caption and picture of what the page begins with; None without results of that experiment."""
+    return next(((f.caption, data_uri(figures / f"{f.name}.png")) for f in knowledge.figures_of(results)), None)
+
+
 def page(results: Results, figures: Path, quality: Mapping[str, Mapping], provenance: list[dict]) -> str:
     """One self-contained page: no file, font or script from elsewhere."""
     return render(
         "page.html",
-        verdicts=verdicts.of_augmentation(results),
-        emphasised=verdicts.of_emphasis(results),
-        corrected=verdicts.of_decoding(results),
+        headline=headline(results, figures),
+        findings=[(corpus.name, knowledge.finding(corpus)) for corpus in knowledge.corpora(results)],
         sections=sections(results, figures),
         samples=samples(quality),
         maps=cartography.interactive(results),

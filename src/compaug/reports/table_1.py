@@ -1,4 +1,4 @@
-"""Table 1: what the classifiers lose from an iid split to a compositional one."""
+"""Table 1: the classifiers on an iid split and on a compositional one."""
 
 from __future__ import annotations
 
@@ -13,28 +13,36 @@ EXPERIMENT = "classifiers"
 EXPERIMENTS = (EXPERIMENT, "pretrained")
 INTRO = (
     "Acc, mean and 95 % t interval over seeds. iid: training and test split at random; CG: the test has compositions "
-    "that training (almost) never shows, no augmentation."
+    "that training (almost) never shows, no augmentation. The two tests have other combinations, so their difference, "
+    "which the paper calls the gap, is no gap that texts could close: the column between them has the iid classifier, "
+    "which has learned the combinations that CG holds out, on its own test rows of these. `knowledge` has the gap on "
+    "the same rows."
 )
-COLUMNS = {"iid Acc": ("iid", "acc"), "CG Acc": ("unseen", "acc")}
+HELD_OUT = "iid Acc, combinations of CG"
+COLUMNS = {"iid Acc": ("iid", "acc"), HELD_OUT: ("iid", "acc_held_out"), "CG Acc": ("unseen", "acc")}
+DIFFERENCE = "iid minus CG"
 
 
 def tables(results: Results) -> list[Table]:
     made = []
     for _, benchmark, rows in results.of(*EXPERIMENTS):
-        acc = pick(rows, generator="none", decoding="threshold", metric="acc", split=("iid", "unseen"))
+        acc = pick(
+            rows, generator="none", decoding="threshold", metric=("acc", "acc_held_out"), split=("iid", "unseen")
+        )
         lines = []
-        for (name,), (iid, cg) in results.entries(acc, ["classifier"], COLUMNS).items():
-            own = pick(acc, classifier=name)
+        for (name,), (iid, held_out, cg) in results.entries(acc, ["classifier"], COLUMNS).items():
+            own = pick(acc, classifier=name, metric="acc")
             if own["split"].nunique() < 2:
-                continue  # one split alone has no gap
+                continue
             theirs = results.printed("table_1", name).get(results.column(benchmark), {})
-            gap = entry(difference(pick(own, split="iid"), pick(own, split="unseen")))
-            lines.append([name, replace(iid, paper=theirs.get("iid")), replace(cg, paper=theirs.get("cg")), gap])
+            apart = entry(difference(pick(own, split="iid"), pick(own, split="unseen")))
+            both = replace(iid, paper=theirs.get("iid")), held_out, replace(cg, paper=theirs.get("cg"))
+            lines.append([name, *both, apart])
         if lines:
-            made.append(Table(benchmark, results.setting(acc), ["classifier", *COLUMNS, "gap"], lines))
+            made.append(Table(benchmark, results.setting(acc), ["classifier", *COLUMNS, DIFFERENCE], lines))
 
     def theirs(corpus: str) -> list:
         printed = {name: results.printed("table_1", name)[corpus] for name in results.paper["row_of_classifier"]}
-        return [[name, Entry(paper=acc["iid"]), Entry(paper=acc["cg"])] for name, acc in printed.items()]
+        return [[name, Entry(paper=acc["iid"]), Entry(), Entry(paper=acc["cg"])] for name, acc in printed.items()]
 
     return made + results.printed_only(EXPERIMENTS, ["classifier", *COLUMNS], theirs)

@@ -54,9 +54,9 @@ def _arms(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
     found = results.entries(rows, ["classifier", "generator"], UNSEEN, printed)
     lines = []
     for key, entries in found.items():
-        again, _, p_again, _ = gain(over["oversample"].get(key))
+        again, p_again, _ = gain(over["oversample"].get(key))
         lines.append([*key, *entries, *gain(over["none"].get(key)), again, p_again])
-    header = ["classifier", "generator", *UNSEEN, "Acc over none", "over rows", "p, seeds", "p, rows"]
+    header = ["classifier", "generator", *UNSEEN, "Acc over none", "p, seeds", "p, rows"]
     header += ["Acc over oversample", "p, seeds, over it"]
     return Table(benchmark, results.setting(rows), header, lines)
 
