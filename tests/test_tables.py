@@ -159,13 +159,19 @@ def test_generators_stand_beside_the_oracles_curve(tmp_path):
     assert (tmp_path / "fidelity.png").stat().st_size > 10_000
 
 
-def test_the_range_over_committed_seeds_is_of_the_cell_and_its_controls(reports):
-    frame = longtables.load(reports).frame
+def test_the_range_over_committed_seeds_is_of_what_the_texts_teach(tmp_path):
+    at = {"experiment": "knowledge", "benchmark": "diagnostic+seen_test=9", "decoding": "best_constant"}
+    rows = longtables.paper_rows() + lines("harmonic", (60.0, 61.0, 62.0), **at)
+    rows += lines("harmonic", (62.0, 63.0, 64.0), "oversample", **at) + lines(
+        "harmonic", (65.0, 65.0, 65.0), "ld_vae", **at
+    )
+    frame = longtables.load(longtables.reports(tmp_path / "reports", rows)).frame
     assert seeds.line(frame, "diagnostic", "tiny", "ld_vae", "bert") == (
-        "Over the committed seeds 13, 21, 42: +5.00 to +5.00 points over no augmentation, +1.00 to +1.00 points over repeating the support texts."
+        "What the texts teach, at the best constant, over the committed seeds 13, 21, 42: +3.00 to +5.00 points of H over no texts, "
+        "+1.00 to +3.00 points of H over repeating the support texts."
     )
     assert "over repeating" not in seeds.line(frame, "diagnostic", "tiny", "oversample", "bert")
-    assert "an experiment with this cell makes them" in seeds.line(frame, "own", "tiny", "ld_vae", "bert")
+    assert "`knowledge` does not have them" in seeds.line(frame, "own", "tiny", "ld_vae", "bert")
 
 
 def test_table_5_pairs_the_filter_with_random_selection(reports):
@@ -321,9 +327,7 @@ def test_the_composition_prior_has_scores_gains_choices_and_ceilings(tmp_path):
     gained = [gained | {"p_rows": ""}, gained | {"p_rows": "", "classifier": "sgm", "mean": 1.0}]
     folder = longtables.reports(tmp_path / "reports", rows, gained)
     assert rows_of("composition_prior", folder)["none, composition_prior"]["unseen"] == "40.00 [40.00, 40.00]"
-    gains = rows_of(
-        "composition_prior", folder, "diagnostic+seen_test=400: H with another decoding, over thresholds"
-    )
+    gains = rows_of("composition_prior", folder, "diagnostic+seen_test=400: H with another decoding, over thresholds")
     assert gains["none, composition_prior"]["gain in H"] == "+30.00 [+29.00, +31.00]"
     chosen = rows_of("composition_prior", folder, "diagnostic+seen_test=400: the correction that was chosen")
     assert list(chosen) == ["none, (0.5, 0.85), (0.5, 0.85), (0.5, 0.85)"]

@@ -1,8 +1,9 @@
-"""Print what the cell of `run` in params.yaml gains in the committed grids, seed by seed: the luck that one seed's interval does not show.
+"""Print what the texts of the cell of `run` in params.yaml teach in the experiment `knowledge`, seed by seed: the luck
+that one interval does not show. In points of H at the best constant, as the page of the cell has it.
 
 python -m stages.seeds
 
-Reads reports/results.csv.gz; the grids have the sizes that are committed, whatever the cell beside it was run with.
+Reads reports/results.csv.gz; the experiment has the sizes that are committed, whatever the cell beside it was run with.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from compaug.experiments import NONE
 from stages import parser, run
 
 PARAMS = ["run"]
-CONTROLS = {NONE: "no augmentation", "oversample": "repeating the support texts"}
+CONTROLS = {NONE: "no texts", "oversample": "repeating the support texts"}
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -30,9 +31,9 @@ def line(frame, benchmark: str, scale: str, generator: str, classifier: str) -> 
     from compaug.evaluation.longtable import pick
     from compaug.reports import number
 
-    own = {"scale": scale, "classifier": classifier, "selection": "top_k", "decoding": "threshold", "commit": ""}
-    rows = pick(frame, split="unseen", metric="acc", **own)
-    rows = rows[rows["benchmark"].isin([benchmark, f"{benchmark}+{scale}"])].drop_duplicates(["generator", "seed"])
+    where = {"scale": scale, "classifier": classifier, "selection": "top_k", "decoding": "best_constant", "commit": ""}
+    rows = pick(frame, experiment="knowledge", metric="harmonic", **where)
+    rows = rows[rows["benchmark"].str.partition("+")[0] == benchmark].drop_duplicates(["generator", "seed"])
     by_seed = rows.pivot(index="seed", columns="generator", values="value")
     said = []
     for control, words in CONTROLS.items():
@@ -40,11 +41,13 @@ def line(frame, benchmark: str, scale: str, generator: str, classifier: str) -> 
             continue
         gain = (by_seed[generator] - by_seed[control]).dropna()
         if len(gain):
-            said.append((f"{number(gain.min(), True)} to {number(gain.max(), True)} points over {words}", gain.index))
+            said.append(
+                (f"{number(gain.min(), True)} to {number(gain.max(), True)} points of H over {words}", gain.index)
+            )
     if not said:
-        return f"No committed seeds of `{generator}` on {benchmark}: an experiment with this cell makes them (configs/experiments.yaml)."
+        return f"No committed seeds of `{generator}` on {benchmark}: the experiment `knowledge` does not have them."
     seeds = ", ".join(map(str, sorted(set(said[0][1]))))
-    return f"Over the committed seeds {seeds}: {', '.join(words for words, _ in said)}."
+    return f"What the texts teach, at the best constant, over the committed seeds {seeds}: {', '.join(words for words, _ in said)}."
 
 
 def _parser():
