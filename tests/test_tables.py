@@ -167,8 +167,8 @@ def test_the_range_over_committed_seeds_is_of_what_the_texts_teach(tmp_path):
     )
     frame = longtables.load(longtables.reports(tmp_path / "reports", rows)).frame
     assert seeds.line(frame, "diagnostic", "tiny", "ld_vae", "bert") == (
-        "What the texts teach, at the best constant, over the committed seeds 13, 21, 42: +3.00 to +5.00 points of H over no texts, "
-        "+1.00 to +3.00 points of H over repeating the support texts."
+        "What the texts teach, at the best constant, over the committed seeds 13, 21, 42: "
+        "+3.00 to +5.00 points of H over no texts, +1.00 to +3.00 points of H over repeating the support texts."
     )
     assert "over repeating" not in seeds.line(frame, "diagnostic", "tiny", "oversample", "bert")
     assert "`knowledge` does not have them" in seeds.line(frame, "own", "tiny", "ld_vae", "bert")

@@ -47,7 +47,8 @@ def line(frame, benchmark: str, scale: str, generator: str, classifier: str) -> 
     if not said:
         return f"No committed seeds of `{generator}` on {benchmark}: the experiment `knowledge` does not have them."
     seeds = ", ".join(map(str, sorted(set(said[0][1]))))
-    return f"What the texts teach, at the best constant, over the committed seeds {seeds}: {', '.join(words for words, _ in said)}."
+    gains = ", ".join(words for words, _ in said)
+    return f"What the texts teach, at the best constant, over the committed seeds {seeds}: {gains}."
 
 
 def _parser():
