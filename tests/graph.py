@@ -128,7 +128,7 @@ def stages() -> tuple[Stage, ...]:
                 shutil.copy(source, folder / source.relative_to(ROOT))
         every = [*experiments.read(ROOT / experiments.FILE), *planning.OTHERS]
         with contextlib.chdir(ROOT):
-            planning.write(every, folder=folder / planning.GRID)
+            planning.bring(every, folder=folder / planning.GRID)
         (folder / ".dvc").mkdir()
         (folder / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
         with Repo(str(folder)) as repo:

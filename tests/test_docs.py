@@ -6,7 +6,6 @@ import csv
 import importlib
 import re
 import shlex
-import shutil
 import subprocess
 from functools import cache, reduce
 from pathlib import Path
@@ -48,16 +47,6 @@ def test_every_command_file_and_key_on_a_page_exists(page):
     for key in re.findall(r"-S (\w[\w.]*)=", text):
         block, _, name = key.rpartition(".")
         assert name in reduce(lambda inner, word: inner[word], block.split("."), tree), key
-
-
-def test_the_readme_hides_the_experiments_from_dvc_and_nothing_else(tmp_path):
-    shutil.copy(ROOT / ".dvcignore", tmp_path)
-    (command,) = re.findall(r"^sed -i .* \.dvcignore", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
-    before = (tmp_path / ".dvcignore").read_text(encoding="utf-8").splitlines()
-    subprocess.run(shlex.split(command), cwd=tmp_path, check=True)
-    after = (tmp_path / ".dvcignore").read_text(encoding="utf-8").splitlines()
-    changed = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
-    assert changed == [("# /grid", "/grid")] and (ROOT / "grid").is_dir()
 
 
 def commands_on(page: Path) -> list[list[str]]:

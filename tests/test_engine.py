@@ -401,17 +401,6 @@ def test_an_unknown_target_is_one_line(tmp_path, monkeypatch, targets, message):
     assert str(error.value).startswith(message) and "\n" not in str(error.value)
 
 
-def test_a_stage_that_dvc_may_not_see_is_one_line_that_says_so(tmp_path, monkeypatch):
-    toy = Toy(tmp_path)
-    monkeypatch.chdir(toy.folder)
-    assert engine.plan(["cells/dvc.yaml"]).stale
-    Path(".dvcignore").write_text("/cells\n")
-    for target in ("cells/dvc.yaml", "cells/dvc.yaml:classifier@a"):
-        with pytest.raises(InputError, match="^cells/dvc.yaml: .dvcignore hides it from DVC; take the line away "):
-            engine.plan([target])
-    assert engine.plan(["dvc.yaml"]).cells == {"corpus", "generator@a", "generator@b"}
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

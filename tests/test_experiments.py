@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compaug import experiments, planning, steps
+from compaug import built, experiments, planning, steps
 from compaug.experiments import Cell
 from compaug.records import InputError, read_yaml, write_json
 from stages import plan as plan_stage
@@ -214,57 +215,80 @@ def test_a_new_experiment_is_a_few_lines_of_one_file(tmp_path, capsys):
     """No DVC file changes: what the step files run over does."""
     path = tmp_path / "experiments.yaml"
     shipped = (ROOT / experiments.FILE).read_text(encoding="utf-8")
-    path.write_text(shipped)
-    plan_stage.main(["--experiments", str(path), "--params", str(SETTINGS), "--out", str(tmp_path)])
-    before = {file: file.read_text() for file in tmp_path.glob("*/cells.yaml")}
     path.write_text(
         shipped + "\nmine:\n  title: Mine\n  axes: {benchmark: diagnostic, seed: 99}\n  cells:\n  - generator: concat\n"
     )
-    plan_stage.main(["--experiments", str(path), "--params", str(SETTINGS), "--out", str(tmp_path)])
+    where = ["--experiments", str(path), "--params", str(SETTINGS), "--out", str(tmp_path / "grid")]
+    plan_stage.main(["small", *where])
+    before = {file: file.read_text() for file in tmp_path.glob("grid/*/cells.yaml")}
+    plan_stage.main(["mine", *where])
     added = {
         line.split(":")[0].strip()
         for file, text in before.items()
         for line in set(file.read_text().splitlines()) - set(text.splitlines())
     }
-    assert added == {'"diagnostic-99"', '"diagnostic-concat-99"', '"diagnostic-concat-bert-99"'}
-    assert all(set(text.splitlines()) <= set(file.read_text().splitlines()) for file, text in before.items())
+    assert {'"diagnostic-99"', '"diagnostic-concat-99"', '"diagnostic-concat-bert-99"'} == {
+        name for name in added if "-" in name
+    }
+    stages = {line for text in before.values() for line in text.splitlines() if line.startswith("  ")}
+    assert stages <= {line for file in before for line in file.read_text().splitlines()}  # small stays planned
     capsys.readouterr()
-    plan_stage.main(["--experiments", str(path), "--params", str(SETTINGS), "--out", str(tmp_path)])
+    plan_stage.main(["mine", *where])
     assert capsys.readouterr().out == ""  # the same cells, the same files
 
 
-def test_what_is_on_request_is_planned_when_it_is_asked_for_and_stays(tmp_path, monkeypatch):
+ENTRY = {"cmd": "python -m stages.x", "outs": [{"path": "models/x", "hash": "md5", "md5": "0" * 32, "size": 1}]}
+CLASSIFIER = "grid/classifier/dvc.yaml:train_classifier@diagnostic-none-bert-{}"
+
+
+def test_an_experiment_is_planned_with_its_locks_and_put_away_with_what_was_built(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "configs", tmp_path / "configs")
     shutil.copy(ROOT / "params.yaml", tmp_path)
-    few = tmp_path / "configs/low_resource.yaml"
-    write_json(few, read_yaml(few) | {"on_request": True})  # JSON is YAML
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "experiments.yaml"
-    block = "{}:\n  title: T\n  axes: {{benchmark: diagnostic, seed: {}}}\n  cells:\n  - generator: none\n{}"
-    path.write_text(block.format("one", 1, "") + block.format("two", 2, "  on_request: true\n"))
+    block = "{}:\n  title: T\n  axes: {{benchmark: diagnostic, seed: {}}}\n  cells:\n  - generator: none\n"
+    experiments.FILE.write_text(block.format("one", 1) + block.format("two", 2))
+    planning.GRID.mkdir()
+    of_one, of_two = (CLASSIFIER.format(seed) for seed in (1, 2))
+    built.write(planning.GRID, {of_one: ENTRY})
+    kept = (planning.GRID / built.FILE).read_bytes()
 
-    def seeds(*names: str, keep: bool = False) -> set[str]:
-        planning.write(names, keep, tmp_path, path)
-        found = read_yaml(tmp_path / "controls/cells.yaml")["train_classifier"]
-        return {name.rpartition("-")[2] for name in found}
+    def known() -> set[str]:
+        return {address for address in planning.addresses(planning.planned()) if "train_classifier" in address}
 
-    def others() -> tuple[int, int]:
-        """Stages of a file some of whose runs are not on request, and of one that is."""
-        kinds = {"parsing": "train_parser", "low_resource": "low_resource"}
-        return tuple(len(read_yaml(tmp_path / name / "cells.yaml")[kind]) for name, kind in kinds.items())
+    planning.put_away()
+    assert known() == set() and not [*planning.GRID.glob("*/dvc.lock")]
+    planning.bring([of_one])  # a stage brings in the experiment that has it
+    assert known() == {of_one} and built.locks(planning.GRID) == {of_one: ENTRY}
+    planning.bring(["two", "parsing"])
+    assert known() == {of_one, of_two} and planning.planned()["parsing"]["train_parser"]
 
-    assert seeds() == {"1"}
-    some, none = others()
-    assert some > none == 0
-    assert seeds("two", "parsing", "low_resource") == {"1", "2"} and min(more := others()) > 0 and more[0] > some
-    assert seeds("one", keep=True) == {"1", "2"} and others() == more
-    assert seeds(keep=False) == {"1"} and others() == (some, none)
-    assert seeds("one", keep=True) == {"1"}
+    lock = planning.GRID / "classifier/dvc.lock"
+    name, again = of_two.partition(":")[2], ENTRY | {"cmd": "python -m stages.y"}
+    stages = read_yaml(lock)["stages"]
+    write_json(lock, {"schema": "2.0", "stages": stages | {name: again}})  # JSON is YAML; DVC has built it
+    planning.put_away()
+    assert built.read(planning.GRID) == {of_one: ENTRY, of_two: again} and known() == set()
+    assert not [*planning.GRID.glob("*/dvc.lock")]
+    built.write(planning.GRID, {of_one: ENTRY})
+    assert (planning.GRID / built.FILE).read_bytes() == kept  # the same entries, the same bytes
+
     with pytest.raises(InputError, match="tow: no experiment of .*; did you mean two?"):
-        seeds("tow")
-    path.write_text(block.format("one", 1, "  on_request: later\n"))
-    with pytest.raises(InputError, match="one.on_request: 'later' is neither true nor false"):
-        seeds()
+        planning.bring(["tow"])
+    with pytest.raises(InputError, match="bert-3: no experiment of .* has such a stage"):
+        planning.bring([CLASSIFIER.format(3)])
+    assert known() == set()
+
+
+@pytest.mark.parametrize("damage", [b"", b"no gzip", gzip.compress(b"[1]\n"), gzip.compress(b'{"a": {}}\n')])
+def test_what_was_built_is_lost_to_no_damaged_file(tmp_path, damage):
+    (tmp_path / built.FILE).write_bytes(damage)
+    with pytest.raises(InputError, match=r"built.jsonl.gz: not .*; take it from Git again"):
+        built.read(tmp_path)
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus/dvc.lock").write_text("stages: {a: {cmd: b}}")
+    with pytest.raises(InputError):
+        built.collect(tmp_path)
+    assert (tmp_path / built.FILE).read_bytes() == damage and (tmp_path / "corpus/dvc.lock").exists()
 
 
 def test_targets_are_stages_of_the_graph():
@@ -273,7 +297,7 @@ def test_targets_are_stages_of_the_graph():
         for target in steps.targets(experiment):
             file, _, stage = target.partition(":")
             kind, _, name = stage.partition("@")
-            assert name in planned[kind] and file == f"grid/{steps.folder(kind, name)}/dvc.yaml"
+            assert name in planned[kind] and file == f"grid/{steps.FOLDER[kind]}/dvc.yaml"
             assert kind in yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"]
 
 

@@ -17,8 +17,8 @@ import yaml
 from graph import ROOT, SCRIPTS, SRC, Stage, code_of, declared_params, stages
 from importlinter.cli import lint_imports
 
-from compaug import experiments, planning, steps
-from compaug.records import Labels, read_json, write_json, write_rows
+from compaug import built, planning, steps
+from compaug.records import Labels, write_json, write_rows
 
 SOURCES = sorted(SRC.rglob("*.py"))
 FILES = (
@@ -27,7 +27,6 @@ FILES = (
     "repair/dvc.yaml",
     "reports/dvc.yaml",
 )
-PARTS = {f"grid/{part}/dvc.yaml" for part in steps.PARTS}
 HEAVY = {  # script: its fingerprint
     "backbones": "backbones-{role}",
     "train_filter": "classifier-{classifier}",
@@ -82,25 +81,27 @@ def test_each_kind_of_stage_stands_once_in_the_root_cell_in_the_grid_and_in_what
         assert set(definitions[file]) == set(others.get(file, definitions[file]))
         for kind, stage in definitions[file].items():
             assert stage["foreach"] == f"${{{kind}}}"
-            assert file in others or file in {f"grid/{steps.FOLDER[kind]}/dvc.yaml", *PARTS}
-    for part in PARTS:  # one definition, in several folders, so that no lock is over 1 MB
-        assert definitions[part] == definitions["grid/classifier/dvc.yaml"]
+            assert file in others or file == f"grid/{steps.FOLDER[kind]}/dvc.yaml"
 
 
-def test_the_grid_runs_over_what_the_experiments_ask_for_that_have_results(tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    planning.write(folder=tmp_path)
+def test_in_git_no_experiment_is_planned(tmp_path):
+    """DVC reads every stage and lock at every command."""
+    planning.put_away(tmp_path)
     for path in sorted(tmp_path.glob("*/cells.yaml")):
         shipped = ROOT / planning.GRID / path.relative_to(tmp_path)
         assert shipped.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), "run `python -m stages.plan`"
-    on_request = {name for name, block in experiments.read().items() if block.on_request}
-    assert not on_request & set(read_json("reports/provenance.json")), "it has results: take its `on_request` out"
+    assert not [*(ROOT / planning.GRID).glob("*/dvc.lock")], "run `python -m stages.plan`"
+
+
+def test_what_was_built_is_of_stages_that_some_experiment_has():
+    known = {stage.name for stage in stages()}
+    assert sorted(built.read(ROOT / planning.GRID).keys() - known) == []
 
 
 def test_the_grid_runs_the_stages_of_the_root_on_its_own_coordinates():
     twins = {stage.script: stage for stage in root()}
     # the root holds out seen test rows for every corpus; a cell where its split says so
-    cells = {f"grid/{folder}/dvc.yaml" for folder in steps.FOLDER.values()} | PARTS
+    cells = {f"grid/{folder}/dvc.yaml" for folder in steps.FOLDER.values()}
     for stage in stages():
         if (twin := twins.get(stage.script)) and stage.file in cells:
             allowed = {"set", "texts", "map", "backbone", "backbones", "generator", "classifier", "seen-test"}
@@ -207,8 +208,8 @@ def test_git_never_sees_what_is_cached_or_brought():
 
 
 def test_every_lock_in_git_can_be_read_and_is_under_1_mb():
-    """A merge by hand can leave an entry without its command; `steps.PARTS` divides a kind of stage whose lock grows too large."""
-    for lock in [ROOT / "dvc.lock", *ROOT.glob("*/dvc.lock"), *ROOT.glob("grid/*/dvc.lock")]:
+    """A merge by hand can leave an entry without its command."""
+    for lock in [ROOT / "dvc.lock", *ROOT.glob("*/dvc.lock")]:
         of = yaml.load(lock.read_text(encoding="utf-8"), yaml.CSafeLoader)["stages"]
         assert of and all(isinstance(entry, dict) and entry.get("cmd") for entry in of.values()), lock
         assert lock.stat().st_size < 1_000_000, lock

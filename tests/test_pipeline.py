@@ -13,12 +13,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 from graph import ROOT
 from parameters import written
 
 from compaug.benchmarks import diagnostic
-from compaug.records import read_json, read_yaml
+from compaug.records import read_json
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("dvc") is None, reason="dvc is not installed here")]
 
@@ -29,13 +28,6 @@ def shell(folder: Path, *command: str) -> str:
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr
-
-
-def only_small(folder: Path) -> None:
-    """One experiment in the grid: DVC reads all stages there are several times for a command, those of the grid too."""
-    file = folder / "configs/experiments.yaml"
-    file.write_text(yaml.safe_dump({"small": read_yaml(file)["small"]}))
-    shell(folder, sys.executable, "-m", "stages.plan")
 
 
 def stages_run(output: str) -> list[str]:
@@ -61,7 +53,6 @@ def project(tmp_path_factory) -> Path:
     own |= {"own:sizes": {"requested": 40, "k": 10}, "own:scales.tiny.generators.shared": {"epochs": 2, "mid_dim": 16}}
     own |= {"own:scales.tiny.classifiers.shared": {"epochs": 2}, "label_generator": {"epochs": 40, "lr": 0.01}}
     written(folder, {"run": {"benchmark": "own", "generator": "ls_pt"}} | own)
-    only_small(folder)
     shell(folder, "git", "init", "-q")
     shell(folder, "git", "add", "-A")
     shell(folder, "git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")

@@ -376,7 +376,7 @@ def desk(tmp_path, in_a_temporary_folder, monkeypatch) -> Path:
     ):
         (tmp_path / f"{part}.tsv").write_text(content)
     file = lambda part: {"url": None, "sha256": None, "mirror": f"{part}.tsv"}
-    asked = {"on_request": True, "corpus": "toy", "scale": "pretrained", "shares": [0.5, 1.0], "seeds": [1, 2]}
+    asked = {"corpus": "toy", "scale": "pretrained", "shares": [0.5, 1.0], "seeds": [1, 2]}
     values = {
         "experiment": asked | {"modes": ["none", "span", "factorised"]},
         "corpora": {"toy": {"reader": "snips", "files": {part: file(part) for part in corpus.PARTS}}},

@@ -178,7 +178,6 @@ class Experiment:
     cells: tuple[Cell, ...]
     decodings: tuple[str, ...]
     measures: Mapping[str, tuple[Cell, ...]]
-    on_request: bool = False  # planned when it is asked for (`compaug.planning`)
 
 
 # ---------------------------------------------------------------- reading
@@ -191,7 +190,7 @@ def read(path: Path = FILE) -> dict[str, Experiment]:
 
 def _experiment(path: Path, name: str, block: object) -> Experiment:
     where = f"{path}: {name}"
-    known = ("title", "axes", "cells", "decodings", "measures", "on_request")
+    known = ("title", "axes", "cells", "decodings", "measures")
     if (
         not isinstance(block, dict)
         or not isinstance(block.get("title"), str)
@@ -200,8 +199,6 @@ def _experiment(path: Path, name: str, block: object) -> Experiment:
         raise InputError(f"{where}: an experiment needs `title` and a list `cells` of products")
     if unknown := set(block) - set(known):
         raise InputError(f"{where}.{min(map(str, unknown))}: unknown key; the keys are {', '.join(known)}")
-    if type(on_request := block.get("on_request", False)) is not bool:
-        raise InputError(f"{where}.on_request: {on_request!r} is neither true nor false")
     expand = partial(_product, block.get("axes") or {})
     cells = [cell for at, axes in enumerate(block["cells"]) for cell in expand(axes, f"{where}.cells[{at}]")]
     decodings = tuple(block.get("decodings") or DECODINGS[:1])
@@ -216,7 +213,7 @@ def _experiment(path: Path, name: str, block: object) -> Experiment:
         if any(cell.split == IID for cell in measured):
             raise InputError(f"{where}.measures.{measure}: texts of the compositional split alone are measured")
         measures[measure] = tuple(dict.fromkeys(measured))
-    return Experiment(name, block["title"], tuple(dict.fromkeys(cells)), decodings, measures, on_request)
+    return Experiment(name, block["title"], tuple(dict.fromkeys(cells)), decodings, measures)
 
 
 def _product(common: Mapping, own: object, where: str) -> Iterator[Cell]:

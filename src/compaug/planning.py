@@ -1,17 +1,18 @@
-"""What grid/<step>/dvc.yaml runs over: the stages of every planned experiment, once each, in grid/<step>/cells.yaml.
+"""What grid/<step>/dvc.yaml runs over: the stages of the experiments that are planned, once each, in grid/<step>/cells.yaml.
 
-DVC reads every stage that there is, at every command. So an experiment that has no results in Git (`on_request: true`) is planned when somebody asks
-for it, by `make grid` or `python -m stages.plan NAME`, and then stays.
+DVC reads every stage and every lock at every command. So in a clone no experiment is planned: all cells.yaml are empty, and what has been
+built is in grid/built.jsonl.gz, which DVC does not read (`compaug.built`). `bring` plans experiments and gives DVC the locks that go with
+them; `put_away` takes both back.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from compaug import experiments, steps
+from compaug import built, experiments, steps
 from compaug.low_resource import cells as low_resource
 from compaug.parsing import cells as parsing
 from compaug.records import InputError, read_yaml, write_text
@@ -20,74 +21,117 @@ from compaug.slu import cells as slu
 GRID = Path("grid")
 # experiments that are not made of cells: FILE, KINDS, `plan`
 OTHERS = {other.FOLDER: other for other in (parsing, low_resource, slu)}
-HEAD = "# Made by `python -m stages.plan` from {}; do not edit.\n"
+HEAD = "# Written by `python -m stages.plan`, which empties it as well; do not edit.\n"
 Kinds = Mapping[str, Mapping[str, Mapping]]  # kind of stage -> name -> what dvc.yaml fills in
+Steps = dict[str, dict[str, dict[str, Mapping]]]  # step of grid/ -> Kinds
 
 
-def write(
-    names: Collection[str] = (),
-    keep: bool = False,
-    folder: Path = GRID,
-    source: Path = experiments.FILE,
-    settings: Path = Path("params.yaml"),
+# ---------------------------------------------------------------- bringing and putting away
+
+
+def bring(
+    names: Iterable[str], folder: Path = GRID, source: Path = experiments.FILE, settings: Path = Path("params.yaml")
 ) -> list[str]:
-    """Write cells.yaml for every step; a file whose cells are the same keeps its bytes. `names` are planned whether they have results or not,
-    and with `keep` those that are planned now.  # a line for each file that changed
+    """Plan these experiments, or those that have these stages (by DVC's addresses), beside what is planned now.
 
-    InputError for a name that there is not, and for what would fail in the middle of a grid.
+    Returns: a line for each file of cells that changed.
+    Raises: InputError for a name that there is not, and for what would fail in the middle of a grid.
     """
     known = experiments.read(source)
-    experiments.check(known.values(), settings)
-    if wrong := [name for name in names if name not in known and name not in OTHERS]:
-        near = difflib.get_close_matches(wrong[0], [*known, *OTHERS], n=1)
-        raise InputError(
-            f"{wrong[0]}: no experiment of {source}; "
-            + (f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}")
-        )
-    present = {path.parent.name: read_yaml(path) for path in sorted(folder.glob("*/cells.yaml"))} if keep else {}
-    chosen = [
-        experiment
-        for name, experiment in known.items()
-        if not experiment.on_request or name in names or _holds(present, _by_folder(steps.plan([experiment])))
-    ]
-    planned = {at: (kinds, source) for at, kinds in _by_folder(steps.plan(chosen)).items()}
-    for name, other in OTHERS.items():
-        kinds = other.plan(other.FILE)
-        wanted = name in names or _holds(present, {name: kinds})
-        planned[name] = (kinds if wanted else other.plan(other.FILE, asked_for=False), other.FILE)
-    return [*_changed(folder, planned)]
+    held = {_experiment_of(name, known, source) for name in names}
+    chosen = [experiment for name, experiment in known.items() if name in held]
+    experiments.check(chosen, settings)
+    others = [{name: other.plan(other.FILE)} for name, other in OTHERS.items() if name in held]
+    return _replace(folder, _joined([planned(folder), of_cells(chosen), *others]))
 
 
-def _by_folder(planned: Kinds) -> dict[str, Kinds]:
-    made: dict[str, dict] = {part: {"train_classifier": {}} for part in steps.PARTS}
-    for kind, at in steps.FOLDER.items():
-        made.setdefault(at, {})[kind] = {}
-        for name, entry in planned[kind].items():
-            made[steps.folder(kind, name)][kind][name] = entry
-    return made
+def put_away(folder: Path = GRID) -> list[str]:
+    """Plan nothing: no cells and no locks, what was built stays known.  # a line for each file of cells that changed"""
+    return _replace(folder, _empty())
 
 
-def _holds(present: Mapping[str, Kinds], planned: Mapping[str, Kinds]) -> bool:
-    """Whether every stage stands in the files that there are."""
-    return all(
-        entries.keys() <= (present.get(at, {}).get(kind) or {}).keys()
-        for at, kinds in planned.items()
+def planned(folder: Path = GRID) -> Steps:
+    """What is planned now."""
+    files = sorted(folder.glob("*/cells.yaml"))
+    return {path.parent.name: {kind: entries or {} for kind, entries in read_yaml(path).items()} for path in files}
+
+
+def addresses(plan: Steps) -> list[str]:
+    """What DVC calls the stages of a plan."""
+    return [
+        f"{GRID}/{step}/dvc.yaml:{kind}@{name}"
+        for step, kinds in plan.items()
         for kind, entries in kinds.items()
-    )
+        for name in entries
+    ]
 
 
-def _changed(folder: Path, planned: Mapping[str, tuple[Kinds, Path]]) -> Iterator[str]:
-    for at, (kinds, source) in planned.items():
-        path, text = folder / at / "cells.yaml", written(kinds, source)
+def _replace(folder: Path, plan: Steps) -> list[str]:
+    built.collect(folder)
+    changed = [*_changed(folder, plan)]
+    built.hand_out(folder, addresses(plan))
+    return changed
+
+
+def _changed(folder: Path, plan: Steps) -> Iterator[str]:
+    for step, kinds in plan.items():
+        path, text = folder / step / "cells.yaml", written(kinds)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             write_text(path, text)
             yield f"{path}: {', '.join(f'{len(entries)} {kind}' for kind, entries in kinds.items())}"
 
 
-def written(kinds: Kinds, source: Path = experiments.FILE) -> str:
-    """YAML with a line for every stage, in which a diff shows what an experiment added; `source` is the file that asked for them."""
+def written(kinds: Kinds) -> str:
+    """YAML with a line for every stage."""
     lines = []
     for kind, entries in kinds.items():
         lines.append(f"{kind}:" if entries else f"{kind}: {{}}")
         lines += [f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items()]
-    return HEAD.format(source) + "\n".join(lines) + "\n"
+    return HEAD + "\n".join(lines) + "\n"
+
+
+# ---------------------------------------------------------------- what an experiment asks for
+
+
+def _experiment_of(name: str, known: Mapping[str, experiments.Experiment], source: Path) -> str:
+    """An experiment's name as it is; for a stage's address that of the first experiment that has the stage."""
+    if name in known or name in OTHERS:
+        return name
+    if name.startswith(f"{GRID}/"):
+        step = name.split("/")[1]
+        held = (each for each in known if name in addresses(of_cells([known[each]])))
+        if step in OTHERS or (step := next(held, "")):
+            return step
+        raise InputError(f"{name}: no experiment of {source} has such a stage")
+    near = difflib.get_close_matches(name, [*known, *OTHERS], n=1)
+    choose = f"did you mean {near[0]}?" if near else f"choose from {', '.join([*known, *OTHERS])}"
+    raise InputError(f"{name}: no experiment of {source}; {choose}")
+
+
+def of_cells(chosen: Iterable[experiments.Experiment]) -> Steps:
+    """The stages of experiments that are made of cells."""
+    plan = _empty()
+    for kind, entries in steps.plan(chosen).items():
+        plan[steps.FOLDER[kind]][kind] = entries
+    return plan
+
+
+def complete(experiment: experiments.Experiment, entries: Collection[str]) -> bool:
+    """Whether every stage that the experiment ends at is among the addresses that were built."""
+    return all(address in entries for address in steps.targets(experiment))
+
+
+def _empty() -> Steps:
+    plan: Steps = {}
+    for kind, step in steps.FOLDER.items():
+        plan.setdefault(step, {})[kind] = {}
+    return plan | {name: {kind: {} for kind in other.KINDS} for name, other in OTHERS.items()}
+
+
+def _joined(plans: Iterable[Steps]) -> Steps:
+    union = _empty()
+    for plan in plans:
+        for step, kinds in plan.items():
+            for kind, entries in kinds.items():
+                union[step][kind] = dict(sorted((union[step].get(kind, {}) | dict(entries)).items()))
+    return union

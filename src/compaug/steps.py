@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -52,24 +51,9 @@ FOLDER = {  # step of grid/ that holds each kind of stage
 }
 
 
-# Classifiers stand in three folders, for a lock of them all would be over 1 MB: cells whose texts, if they have any, no generator wrote; those of
-# a generator that differs from its block in params.yaml; and, in FOLDER, those of a generator as it is.
-CONTROLS, VARIANTS = "controls", "variants"
-PARTS = {
-    CONTROLS: re.compile(rf"-({NONE}|oversample|shuffled|{ORACLE}|{REAL_TEXTS})[-+]"),
-    VARIANTS: re.compile(rf"^[^-]+-({IID}-)?\w+\+"),
-}
-
-
-def folder(kind: str, name: str) -> str:
-    """The step of grid/ that has that stage."""
-    parts = PARTS if kind == "train_classifier" else {}
-    return next((part for part, names in parts.items() if names.search(name)), FOLDER[kind])
-
-
 def address(kind: str, name: str) -> str:
     """What DVC calls that stage."""
-    return f"grid/{folder(kind, name)}/dvc.yaml:{kind}@{name}"
+    return f"grid/{FOLDER[kind]}/dvc.yaml:{kind}@{name}"
 
 
 def targets(experiment: Experiment) -> list[str]:

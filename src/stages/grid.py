@@ -6,8 +6,10 @@ python -m stages.grid paper --cluster slurm                   with workers as co
 python -m stages.grid paper --allow-missing                   in a new clone: what has no result in Git, and what that needs
 python -m stages.grid grid/generator/dvc.yaml:train_generator --status
 
-A target is an experiment (of configs/experiments.yaml, or `parsing`, `low_resource`, `slu`), a stage or a group of stages by DVC's address, or a dvc.yaml file. What they need is
-built before them. A stage that fails does not stop the others; all that failed are named at the end, with their logs in .grid/logs.
+A target is an experiment (of configs/experiments.yaml, or `parsing`, `low_resource`, `slu`), a stage or a group of stages by DVC's address,
+or a dvc.yaml file. What they need is built before them. A stage that fails does not stop the others; all that failed are named at the end,
+with their logs in .grid/logs. Experiments are planned for the time of the run, and then put away, unless some were planned before
+(`python -m stages.plan`).
 """
 
 from __future__ import annotations
@@ -31,12 +33,33 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     locks.mend(Path.cwd())
     known = experiments.read() if experiments.FILE.exists() else {}
-    if names := [target for target in args.targets if target in known or target in planning.OTHERS]:
-        for line in planning.write(names, keep=True):
-            print(line, file=sys.stderr)
-    targets = list(dict.fromkeys(itertools.chain.from_iterable(stages_of(target, known) for target in args.targets)))
+    before = planning.addresses(planning.planned())
+    names = [target for target in args.targets if target not in before and _has_cells(target, known)]
+    if names:
+        clones.check_quiet(Path.cwd())
+        planning.bring(names)
+    try:
+        targets = itertools.chain.from_iterable(stages_of(target, known) for target in args.targets)
+        reach(list(dict.fromkeys(targets)), known, args)
+    finally:
+        if before:
+            print("still planned, as it was: `python -m stages.plan` puts it away", file=sys.stderr)
+        elif names:
+            planning.put_away()
+
+
+def _has_cells(target: str, known: Mapping[str, experiments.Experiment]) -> bool:
+    """Whether the target is an experiment, or one stage of one; a file or a group of stages is what is planned of it."""
+    return target in known or target in planning.OTHERS or (target.startswith(f"{planning.GRID}/") and "@" in target)
+
+
+def reach(targets: list[str], known: Mapping[str, experiments.Experiment], args) -> None:
+    """Build the targets, or say what would be built."""
     if args.serial:
-        sys.exit(subprocess.run([sys.executable, "-m", "dvc", "repro", *targets], check=False).returncode)
+        done = subprocess.run([sys.executable, "-m", "dvc", "repro", *targets], check=False)
+        if done.returncode:
+            sys.exit(done.returncode)
+        return
     plan = planned(targets, known, args.allow_missing)
     if args.status:
         print(status(plan))

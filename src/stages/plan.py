@@ -1,9 +1,10 @@
-"""Write what the experiments ask of every kind of stage, once each: grid/<step>/cells.yaml, over which grid/<step>/dvc.yaml runs.
+"""Give DVC the stages of experiments and the locks that go with them, or take them away: grid/<step>/cells.yaml and dvc.lock.
 
-python -m stages.plan           those that have results
-python -m stages.plan linda     and that one, although it has none yet (`on_request` in configs/experiments.yaml)
+python -m stages.plan paper     plan that experiment beside what is planned: `dvc repro grid/classifier/dvc.yaml` and the like know it
+python -m stages.plan           put everything away; what was built stays in grid/built.jsonl.gz
 
-`make grid` does the second for what it makes. `parsing`, `low_resource` and `slu`, whose experiments stand in files of their own, are names as well.
+`make grid` does both for what it builds. `parsing`, `low_resource` and `slu`, whose experiments stand in files of their own, are names as
+well, and so is a stage by DVC's address.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug import experiments, planning
+from compaug.engine import clones
 from stages import parser, run
 
 PARAMS: list[str] = []
@@ -18,13 +20,18 @@ PARAMS: list[str] = []
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    for line in planning.write(args.names, folder=args.out, source=args.experiments, settings=args.params):
+    clones.check_quiet(Path.cwd())
+    if args.names:
+        lines = planning.bring(args.names, folder=args.out, source=args.experiments, settings=args.params)
+    else:
+        lines = planning.put_away(args.out)
+    for line in lines:
         print(line)
 
 
 def _parser():
     made = parser(__doc__)
-    made.add_argument("names", metavar="NAME", nargs="*", help="experiments to plan that have no results yet")
+    made.add_argument("names", metavar="NAME", nargs="*", help="experiments to plan; without one, plan nothing")
     made.add_argument(
         "--experiments", type=Path, default=experiments.FILE, help=f"what to run (default: {experiments.FILE})"
     )

@@ -2,7 +2,7 @@
 
 python -m stages.provenance --out reports/provenance.json
 
-An experiment's stages are those that `stages.plan` gives it; their outputs stand in the lock files of grid/, their seconds in .costs/. No
+An experiment's stages are those that `stages.plan` gives it; their outputs stand in grid/built.jsonl.gz, their seconds in .costs/. No
 machine has built all of them, so what is kept, in seconds.json beside, is the mean of every sort of stage, that is of a stage with any seed;
 an experiment costs what its stages' sorts do, and a sort that was never timed as much as the one most like it. An experiment whose numbers
 are the same as before keeps its commit; numbers that were not committed yet get the first one that is seen to have them. Not a stage: seconds
@@ -17,8 +17,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compaug import experiments, shapes, steps
-from compaug.records import InputError, read_json, read_yaml, write_json, write_text
+from compaug import built, experiments, planning, shapes, steps
+from compaug.records import InputError, read_json, write_json, write_text
 from compaug.reports import markdown_table
 from stages import COSTS, cost_file, parser, read_cost, run
 
@@ -30,13 +30,14 @@ def main(argv: list[str] | None = None) -> None:
     kept = read_json(args.out, shapes.Provenances) if args.out.exists() else {}
     seconds = args.out.with_name("seconds.json")
     sorts = read_json(seconds, shapes.Seconds) if seconds.exists() else {}
-    outputs = outputs_of(sorted(args.grid.glob("*/dvc.lock")))
+    entries = built.read(args.grid) | built.locks(args.grid)
+    outputs = {address.partition(":")[2]: built.outputs(entry) for address, entry in entries.items()}
     frame = longtable.read(args.reports)[0]
     every = experiments.read(args.experiments)
     sorts |= timed(outputs, args.costs)
     made, stages_of = {}, {}
     for name, rows in longtable.pick(frame, commit="").groupby("experiment"):
-        if name in every and every[name].on_request:  # some of its cells are another's
+        if name in every and not planning.complete(every[name], entries):  # some of its cells are another's
             continue
         before, digest = kept.get(name, {}), longtable.digest_of(rows)
         known = before.get("commit") if before.get("digest") == digest else ""
@@ -50,18 +51,6 @@ def main(argv: list[str] | None = None) -> None:
     write_text(args.out.with_name("costs.md"), table(stages_of, sorts))
     write_json(args.out, made)
     print(f"{args.out}: {', '.join(made)}")
-
-
-def outputs_of(locks: Sequence[Path]) -> dict[str, tuple[str, ...]]:
-    """Outputs of every stage of the locks, by its name, seen from the repository's root."""
-    found = {}
-    for lock in locks:
-        try:
-            stages = read_yaml(lock)["stages"]
-            found |= {name: tuple(out["path"] for out in stage["outs"]) for name, stage in stages.items()}
-        except (KeyError, TypeError, AttributeError):
-            raise InputError(f"{lock}: not a lock file of DVC; restore it with `git checkout`") from None
-    return found
 
 
 def table(stages_of: Mapping[str, Sequence[str]], sorts: Mapping[str, Mapping]) -> str:
@@ -152,7 +141,7 @@ def _parser():
     made = parser(__doc__, out=".json")
     made.add_argument("--experiments", type=Path, default=experiments.FILE, help="the products of axes")
     made.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results.csv.gz")
-    made.add_argument("--grid", type=Path, default=Path("grid"), help="folder of the lock files (default: grid)")
+    made.add_argument("--grid", type=Path, default=Path("grid"), help="folder of what was built (default: grid)")
     made.add_argument("--costs", type=Path, default=COSTS, help=f"folder of the recorded costs (default: {COSTS})")
     made.add_argument("--out", type=Path, required=True, help="JSON to write; what has not run here keeps its cost")
     return made

@@ -104,7 +104,6 @@ def plan(
             if Path(repo.root_dir) != Path.cwd():
                 raise InputError(f"run this from the root of the repository, {repo.root_dir}")
             graph = get_active_graph(repo.index.graph)
-            _refuse_hidden(targets, repo)
             cells = [stage for target in targets for stage in _stages(target, graph, experiments)]
             ancestors: dict[str, tuple[str, ...]] = {}
             stale: dict[str, tuple[str, ...]] = {}
@@ -156,17 +155,6 @@ def _wanted(order: Sequence, graph) -> set:
         if stage in wanted:
             wanted.update(earlier for earlier in graph.successors(stage) if not all(out.exists for out in earlier.outs))
     return wanted
-
-
-def _refuse_hidden(targets: Iterable[str], repo) -> None:
-    """InputError where a target stands in a file that .dvcignore hides, as it may the experiments from those who need one cell alone."""
-    for target in targets:
-        name, _, stage = target.rpartition(":")
-        file = Path(name or stage)
-        if file.is_file() and repo.dvcignore.is_ignored_file(str(file.absolute())):
-            raise InputError(
-                f"{file}: .dvcignore hides it from DVC; take the line away there that names it or its folder"
-            )
 
 
 def _stages(target: str, graph, experiments: Iterable[str]) -> list:

@@ -1,8 +1,9 @@
 """Where a worker builds: in the working tree of the head, or in a clone of its own, for hosts must not share a working tree.
 
 DVC tests its locks by process ids, which mean nothing on another host. So each worker has a clone of the same commit, and all have one
-cache. Results meet in the run cache that is part of it. Three things reach a clone in other ways than by Git: the cache by its path, what
-Git ignores and stages read (data/own) as copies, and the mirror of the corpora by an absolute path in the environment.
+cache. Results meet in the run cache that is part of it. Four things reach a clone in other ways than by Git: the cache by its path, what
+Git ignores and stages read (data/own) and what is planned (cells and locks of grid/) as copies, and the mirror of the corpora by an absolute
+path in the environment.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 
 from compaug.records import InputError
 
+PLAN = ("grid/*/cells.yaml", "grid/*/dvc.lock")  # what is planned, which is not committed
 TREE_LOCK = Path(".grid/tree.lock")  # whoever builds in the head's tree shares it
 
 
@@ -89,6 +91,7 @@ def _update(folder: Path, place: Place) -> None:
         os.replace(partial, folder)
     _run("git", "-C", folder, "fetch", "--quiet", place.head, "HEAD")
     _run("git", "-C", folder, "checkout", "--quiet", "--force", "--detach", place.commit)
+    _carry_plan(place.head, folder)
     (folder / ".dvc" / "config.local").write_text(f"[cache]\n    dir = {place.cache}\n", encoding="utf-8")
     for name in ignored(folder, place.sources):
         if name not in place.carried:
@@ -101,6 +104,25 @@ def _update(folder: Path, place: Place) -> None:
         ):
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, copy)
+
+
+def _carry_plan(head: Path, folder: Path) -> None:
+    """The cells and locks of the experiments that are planned in `head`, and no others."""
+    for lock in folder.glob("grid/*/dvc.lock"):
+        lock.unlink()
+    for pattern in PLAN:
+        for path in head.glob(pattern):
+            shutil.copyfile(path, folder / path.relative_to(head))
+
+
+def check_quiet(head: Path) -> None:
+    """InputError while stages are built in that tree."""
+    if (head / TREE_LOCK).exists():
+        with (head / TREE_LOCK).open("r+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InputError(f"{TREE_LOCK}: stages are being built here; wait until they are done") from None
 
 
 def wait_until_quiet(place: Place) -> None:
@@ -127,13 +149,14 @@ def commit(head: Path) -> str:
 
 
 def uncommitted(head: Path, outputs: frozenset[str]) -> list[str]:
-    """Files with changes that a clone would not have: neither a lock nor what stages write, which a clone makes itself."""
+    """Files with changes that a clone would not have: neither a lock, nor the plan, nor what stages write, which a clone makes itself."""
     changed = _run("git", "-C", head, "status", "--porcelain", "--no-renames", "--untracked-files=all", "-z")
     names = [line[3:] for line in changed.split("\0") if line]
     return [
         name
         for name in names
-        if Path(name).name != "dvc.lock" and outputs.isdisjoint(map(str, [Path(name), *Path(name).parents]))
+        if not any(Path(name).match(pattern) for pattern in ("dvc.lock", "built.jsonl.gz", PLAN[0]))
+        and outputs.isdisjoint(map(str, [Path(name), *Path(name).parents]))
     ]
 
 

@@ -215,7 +215,7 @@ def _write_utterances() -> None:
     size = small | {"sample": 1.0, "width": 16, "inner": 16, "heads": 2, "layers": 1, "dropout": 0.0, "steps": 8}
     size |= {"schedule": "decay", "map_epochs": 2, "min_epoch": 0, "convergence_epoch": None, "bleu": 1.0}
     choice = {"region": "all", "ratio": 0.5, "keep": 1, "measure": "inverse_perplexity"}
-    asked = {"on_request": True, "corpus": "toy", "scale": "small", "seeds": [1]}
+    asked = {"corpus": "toy", "scale": "small", "seeds": [1]}
     slu = {"joint": joint, "writer": writer, "experiment": asked | {"shares": [0.5], "modes": ["none"]}}
     write_json(folder / "slu.yaml", {"corpora": {"toy": utterances}} | slu)
     parsing = {"corpora": {"toy": pairs}, "scales": {"small": {"toy": size}}, "choice": choice}

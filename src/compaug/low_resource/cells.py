@@ -19,9 +19,8 @@ NONE = "none"  # real texts alone
 ROLES = ("encoder", "decoder")
 
 
-def plan(source: Path, asked_for: bool = True) -> dict[str, dict[str, dict[str, object]]]:
-    """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks; nothing of what is on request unless it is asked for
-    (`compaug.planning`). InputError as of `parameters.load`.
+def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
+    """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks. InputError as of `parameters.load`.
 
     Backbones of a scale that trains them learn from the first seed's largest task: they see no test text, and no more texts than a task has.
     """
@@ -29,8 +28,6 @@ def plan(source: Path, asked_for: bool = True) -> dict[str, dict[str, dict[str, 
     models = f"{asked.benchmark}-{asked.scale}"
     common = {"benchmark": asked.benchmark, "scale": asked.scale, "models": models}
     made: dict[str, dict] = {kind: {} for kind in KINDS}
-    if asked.on_request and not asked_for:
-        return made
     made["raw"][asked.benchmark] = {"benchmark": asked.benchmark}
     made["settings"][models] = common
     tasks = {

@@ -14,7 +14,6 @@ FILE = Path("configs/low_resource.yaml")
 
 
 class LowResource(Block):
-    on_request: bool
     benchmark: Words
     scale: Words
     texts: Annotated[list[Positive], Field(min_length=1)]

@@ -14,13 +14,11 @@ __all__ = ["FILE", "FOLDER", "KINDS", "plan"]
 ALL = "all"  # name of the choice that differs in nothing
 
 
-def plan(source: Path, asked_for: bool = True) -> dict[str, dict[str, dict[str, object]]]:
-    """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks; of the runs that are on request nothing unless they are
-    asked for (`compaug.planning`). InputError for a choice that the schema does not know."""
+def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
+    """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks. InputError for a choice that the schema does not know."""
     parsing = parameters.load(source)
     made: dict[str, dict] = {kind: {} for kind in KINDS}
-    runs = [asked for asked in parsing.runs if asked_for or not asked.on_request]
-    for asked, words in ((one, words) for one in runs for words in one.choices):
+    for asked, words in ((one, words) for one in parsing.runs for words in one.choices):
         parsing.size(asked.scale, asked.corpus)
         name, data = f"{asked.corpus}-{asked.scale}", f"data/parsing/{asked.corpus}"
         common = {"corpus": asked.corpus, "scale": asked.scale, "data": data}

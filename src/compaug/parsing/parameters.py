@@ -62,7 +62,6 @@ class Choice(Paced):
 class Runs(Block):
     """Every choice with every seed, at one size."""
 
-    on_request: bool  # planned when it is asked for: it has no results yet
     corpus: str
     scale: str
     seeds: Annotated[list[Seed], Field(min_length=1)]

@@ -14,15 +14,12 @@ NONE = "none"  # real utterances alone
 ROLES = ("encoder", "decoder")
 
 
-def plan(source: Path, asked_for: bool = True) -> dict[str, dict[str, dict[str, object]]]:
-    """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks; nothing of what is on request unless it is asked for
-    (`compaug.planning`). InputError as of `parameters.load`."""
+def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
+    """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks. InputError as of `parameters.load`."""
     settings = parameters.load(source)
     asked = settings.experiment
     settings.corpus_of(asked.corpus)
     made: dict[str, dict] = {kind: {} for kind in KINDS}
-    if asked.on_request and not asked_for:
-        return made
     made["slu_backbone"] = {f"{asked.scale}-{role}": {"scale": asked.scale, "role": role} for role in ROLES}
     encoder, decoder = (f"models/slu/{asked.scale}-{role}" for role in ROLES)
     for share in asked.shares:

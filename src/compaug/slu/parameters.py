@@ -56,7 +56,6 @@ class Writer(Block):
 
 
 class Experiment(Block):
-    on_request: bool
     corpus: Words
     scale: Words  # of configs/scales.yaml: its encoder and decoder
     shares: Annotated[list[Probability], Field(min_length=1)]  # of the training utterances

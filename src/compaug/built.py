@@ -1,0 +1,89 @@
+"""What has been built of the experiments: the entries of DVC's locks, by address, in one file that DVC does not read.
+
+A lock of grid/ is there while its stages are planned, and only then: parsing all of them takes DVC ten seconds at every command.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import yaml
+
+from compaug.records import InputError, atomic_path, read_yaml, write_text
+
+FILE = "built.jsonl.gz"  # of grid/: {address: entry} on every line
+REMEDY = "take it from Git again"
+Entries = dict[str, dict]  # address -> what DVC's lock says of the stage
+
+
+def read(folder: Path) -> Entries:
+    """Every entry of the folder's file; none where there is no file. InputError where it is damaged."""
+    path = folder / FILE
+    if not path.exists():
+        return {}
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as stream:
+            lines = stream.read().splitlines()
+        if not lines:
+            raise ValueError("empty")
+        entries = {address: entry for line in lines for address, entry in json.loads(line).items()}
+    except (gzip.BadGzipFile, EOFError, zlib.error, ValueError, AttributeError) as error:
+        raise InputError(f"{path}: not a gzip file of lock entries ({error}); {REMEDY}") from None
+    return _checked(path, entries, REMEDY)
+
+
+def locks(folder: Path) -> Entries:
+    """The entries of the locks that DVC has of grid/ now. InputError for a lock that is none."""
+    entries: Entries = {}
+    for path in sorted(folder.glob("*/dvc.lock")):
+        stages = _checked(path, read_yaml(path).get("stages"), "remove it: what it had comes back from the run cache")
+        entries |= {f"grid/{path.parent.name}/dvc.yaml:{name}": entry for name, entry in stages.items()}
+    return entries
+
+
+def outputs(entry: Mapping) -> tuple[str, ...]:
+    """Paths of what the stage wrote, seen from the repository's root."""
+    return tuple(out["path"] for out in entry.get("outs", ()))
+
+
+def _checked(path: Path, entries: object, remedy: str) -> Entries:
+    if (
+        isinstance(entries, dict)
+        and entries
+        and all(isinstance(entry, dict) and entry.get("cmd") for entry in entries.values())
+    ):
+        return entries
+    raise InputError(f"{path}: not a lock file of DVC; {remedy}")
+
+
+def write(folder: Path, entries: Mapping[str, dict]) -> None:
+    """The same entries give the same bytes."""
+    lines = (json.dumps({address: entries[address]}, separators=(",", ":")) for address in sorted(entries))
+    text = "".join(f"{line}\n" for line in lines)
+    with atomic_path(folder / FILE) as temporary:
+        temporary.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def collect(folder: Path) -> None:
+    """Take what the locks say into the file, and the locks away."""
+    entries, now = read(folder), locks(folder)
+    if any(entries.get(address) != entry for address, entry in now.items()):
+        write(folder, entries | now)
+    for path in folder.glob("*/dvc.lock"):
+        path.unlink()
+
+
+def hand_out(folder: Path, addresses: Collection[str]) -> None:
+    """Write the locks of these stages, as far as they have been built."""
+    entries = read(folder) if addresses else {}
+    files: dict[Path, Entries] = {}
+    for address in addresses:
+        if address in entries:
+            file, _, name = address.partition(":")
+            files.setdefault(folder / Path(file).parent.name / "dvc.lock", {})[name] = entries[address]
+    for path, stages in files.items():
+        write_text(path, yaml.dump({"schema": "2.0", "stages": stages}, Dumper=yaml.CSafeDumper, sort_keys=False))
