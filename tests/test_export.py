@@ -301,7 +301,7 @@ def test_what_was_repaired_goes_home_with_all_rows_and_what_the_audit_measured(r
     """The card of a classifier that learned from every row says what an audit of the same recipe found, and that it is not measured itself."""
     arm = {"acc": 12.5, "jacc": 40.0, "n": 80}
     write_json(
-        run / "reports/metrics.json", {"baseline": arm, "augmented": arm | {"acc": 37.25}, "gap": {"ratio": 2.0}}
+        run / "reports/measures.json", {"baseline": arm, "augmented": arm | {"acc": 37.25}, "gap": {"ratio": 2.0}}
     )
     compaug("export", "audited")
     with pytest.raises(InputError, match="nothing has been repaired yet; run `make repair` after the audit"):

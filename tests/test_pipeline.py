@@ -61,9 +61,9 @@ def project(tmp_path_factory) -> Path:
 
 
 def test_an_own_csv_file_goes_through_to_a_report(project):
-    metrics = read_json(project / "reports/metrics.json")
-    assert metrics["selection"]["n_kept"] == 10
-    assert {"augmented", "oversample", "baseline", "iid"} <= set(metrics)
+    measures = read_json(project / "reports/measures.json")
+    assert measures["selection"]["n_kept"] == 10
+    assert {"augmented", "oversample", "baseline", "iid"} <= set(measures)
     assert "augmented" in (project / "reports/summary.md").read_text()
 
 
@@ -93,8 +93,8 @@ def test_a_changed_k_runs_selection_and_what_follows_and_metrics_diff_names_the_
     arms = ("augmented", "oversample")
     again = {f"{kind}@{arm}" for kind in ("select", "train_classifier") for arm in arms}
     assert set(stages_run(output)) == again | {"evaluate", "quality", "report", "samples"}
-    assert read_json(project / "reports/metrics.json")["selection"]["n_kept"] == 5
-    assert "selection.n_kept" in shell(project, "dvc", "metrics", "diff")
+    assert read_json(project / "reports/measures.json")["selection"]["n_kept"] == 5
+    assert "acc_unseen.augmented" in shell(project, "dvc", "metrics", "diff", "--all")
 
 
 def test_an_edit_that_computes_the_same_trains_nothing_again(project):
@@ -141,8 +141,8 @@ def test_the_notebook_runs_on_a_users_results_and_changes_nothing(project):
     before = shell(project, "git", "status", "--short")
     done = run_notebook(project)
     assert done.returncode == 0, done.stderr
-    metrics = read_json(project / "reports/metrics.json")
-    assert f"{metrics['augmented']['acc']:8.2f}" in done.stdout and "as such in training: False" in done.stdout
+    measures = read_json(project / "reports/measures.json")
+    assert f"{measures['augmented']['acc']:8.2f}" in done.stdout and "as such in training: False" in done.stdout
     assert "as such in training: True" not in done.stdout and done.stdout.count("asked: ") == 8
     assert shell(project, "git", "status", "--short") == before
 

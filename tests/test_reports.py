@@ -320,16 +320,15 @@ def files_of(folder, **files: str) -> list[str]:
 
 
 def evaluate_run(folder, *arms: str) -> None:
-    files = files_of(
-        folder, gold="gold.jsonl.gz", quality="quality.json", plots="plots", out="metrics.json", details="details.json"
-    )
+    files = files_of(folder, gold="gold.jsonl.gz", quality="quality.json", plots="plots", out="metrics.json")
+    files += files_of(folder, measures="measures.json", details="details.json")
     paths = [str(folder / f"{arm}.jsonl.gz") for arm in arms or ARMS]
     evaluate_stage.main([*files, "--predictions", *paths, "--params", str(ROOT / "params.yaml")])
 
 
 def report_run(folder, classifier: str) -> None:
     cell = ["--benchmark", "semeval", "--generator", "ld_vae", "--classifier", classifier, "--seed", "42"]
-    files = files_of(folder, metrics="metrics.json", details="details.json", quality="quality.json", out="summary.md")
+    files = files_of(folder, measures="measures.json", details="details.json", quality="quality.json", out="summary.md")
     files += files_of(folder, plots="plots", figures="figures")
     report_stage.main([*cell, *files, "--paper-values", str(PAPER_VALUES), "--params", str(ROOT / "params.yaml")])
 
@@ -337,8 +336,12 @@ def report_run(folder, classifier: str) -> None:
 def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
     write_run(tmp_path)
     evaluate_run(tmp_path)
+    measures = read_json(tmp_path / "measures.json")
+    assert measures["gain"]["acc"] == 60 and measures["selection"]["n_kept"] == 10
     metrics = read_json(tmp_path / "metrics.json")
-    assert metrics["gain"]["acc"] == 60 and metrics["selection"]["n_kept"] == 10
+    assert metrics["acc_unseen"] == {arm: measures[arm]["acc"] for arm in ("augmented", "baseline")}
+    assert metrics["gain"]["mean"] == 60 and metrics["gain"]["low"] < 60 < metrics["gain"]["high"]
+    assert "acc_seen" not in metrics  # no seen test rows here
     curves = (tmp_path / "plots" / "training.csv").read_text().splitlines()
     assert curves[0].split(",")[0] == "epoch" and sorted(curves[0].split(",")[1:]) == sorted(ARMS)
     assert curves[1].count("0.4") == 3 and curves[2].count("0.3") == 1
@@ -366,8 +369,8 @@ def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
 def test_metrics_without_an_arm_are_refused_before_a_page_is_written(tmp_path):
     write_run(tmp_path)
     evaluate_run(tmp_path)
-    (tmp_path / "metrics.json").write_text("{}")
-    with pytest.raises(InputError, match=r"metrics\.json: has no arm `baseline`; run the stage evaluate again"):
+    (tmp_path / "measures.json").write_text("{}")
+    with pytest.raises(InputError, match=r"measures\.json: has no arm `baseline`; run the stage evaluate again"):
         report_run(tmp_path, "bert")
     assert not (tmp_path / "summary.md").exists()
 
@@ -376,7 +379,7 @@ def test_an_oversampled_arm_stands_beside_the_others_where_it_was_trained(tmp_pa
     write_run(tmp_path)
     (tmp_path / "oversample.jsonl.gz").write_bytes((tmp_path / "baseline.jsonl.gz").read_bytes())
     evaluate_run(tmp_path, "augmented", "baseline", "oversample")
-    metrics, details = read_json(tmp_path / "metrics.json"), read_json(tmp_path / "details.json")
+    metrics, details = read_json(tmp_path / "measures.json"), read_json(tmp_path / "details.json")
     assert metrics["oversample"] == metrics["baseline"] and "iid" not in metrics
     assert details["acc_gain_over_oversample"] == details["acc_gain"]
 
@@ -414,12 +417,16 @@ def write_generalised(folder) -> None:
 def test_the_root_cell_measures_both_sides_and_the_parts_of_the_gap(tmp_path):
     write_generalised(tmp_path)
     evaluate_run(tmp_path, "augmented", "baseline", "matched_a", "matched_b")
-    metrics, details = read_json(tmp_path / "metrics.json"), read_json(tmp_path / "details.json")
+    metrics, details = read_json(tmp_path / "measures.json"), read_json(tmp_path / "details.json")
     assert metrics["matched"]["acc"] == 100 and metrics["matched"]["n"] == 10
     for arm in ("augmented", "baseline", "matched"):
         assert metrics[arm]["seen_acc"] == 87.5 and metrics[arm]["seen_n"] == 8
     assert metrics["baseline"]["harmonic"] == pytest.approx(2 * 10 * 87.5 / 97.5, abs=1e-4)
     assert {"ausuc", "acc_at_seen", "best_harmonic"} <= metrics["baseline"].keys()
+    compared = read_json(tmp_path / "metrics.json")
+    assert set(compared) == {"acc_unseen", "acc_seen", "ausuc", "gain"} and sum(map(len, compared.values())) == 12
+    for column, name in {"acc_unseen": "acc", "acc_seen": "seen_acc", "ausuc": "ausuc"}.items():
+        assert compared[column] == {arm: metrics[arm][name] for arm in ("augmented", "baseline", "matched")}
     parts = details["gap"]
     assert set(parts) == {"total", "operating_point", "knowledge", "texts"}  # nothing was repeated
     assert parts["total"]["mean"] == pytest.approx(

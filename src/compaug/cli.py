@@ -15,7 +15,7 @@ import typer
 
 from compaug.records import InputError, Labels, atomic_dir, check_file, read_jsonl
 
-SPLIT, METRICS = Path("data/splits/run"), Path("reports/metrics.json")
+SPLIT, MEASURES = Path("data/splits/run"), Path("reports/measures.json")
 # Where a classifier is, the synthetic texts that it learned from, and its predictions for validation rows: of the audit, and of `make repair`.
 AUDITED = (
     Path("models/run/augmented"),
@@ -135,7 +135,7 @@ def export(
     """The synthetic texts and all training rows as a data set; the classifier as a folder that plain transformers opens."""
     from compaug.own import export
 
-    measured = export.measured(METRICS) if model is None else {}  # of another classifier the audit says nothing
+    measured = export.measured(MEASURES) if model is None else {}  # of another classifier the audit says nothing
     usual = REPAIRED if repaired else AUDITED
     model, selected, predictions = (
         one or other for one, other in zip((model, selected, predictions), usual, strict=True)

@@ -365,7 +365,7 @@ class LowResourceFacts(TypedDict):
     n_aug: int
 
 
-Metrics = dict[str, Numbers]  # reports/metrics.json: arm, gain, gap, selection -> numbers
+Measures = dict[str, Numbers]  # reports/measures.json: arm, gain, gap, selection -> numbers
 
 
 class Gain(TypedDict):

@@ -2,7 +2,7 @@
 
 python -m stages.evaluate --gold reports/gold/run.jsonl.gz --quality reports/quality/run.json \
     --predictions reports/predictions/run/augmented.jsonl.gz reports/predictions/run/baseline.jsonl.gz \
-    --plots reports/plots --out reports/metrics.json --details reports/details.json
+    --plots reports/plots --out reports/metrics.json --measures reports/measures.json --details reports/details.json
 
 Spec sections 3 and 9; an arm is named by the file of its predictions: augmented and baseline; oversample, iid, and
 matched_a with matched_b where they are there.
@@ -95,7 +95,8 @@ def main(argv: list[str] | None = None) -> None:
         gold,
         side_car,
     )
-    write_json(args.out, root_cell.summary(arms, side_car, gap))
+    write_json(args.measures, root_cell.summary(arms, side_car, gap))
+    write_json(args.out, root_cell.headline(arms, gain["baseline"]))
     write_json(args.details, details)
 
 
@@ -131,7 +132,8 @@ def _parser():
     made.add_argument("--quality", type=Path, required=True, help="measures of the cell's texts")
     made.add_argument("--predictions", type=Path, nargs="+", required=True, help="<arm>.jsonl.gz, one per arm")
     made.add_argument("--plots", type=Path, required=True, help="folder for the data of `dvc plots`")
-    made.add_argument("--out", type=Path, required=True, help="metrics.json to write")
+    made.add_argument("--out", type=Path, required=True, help="metrics.json to write, the headline")
+    made.add_argument("--measures", type=Path, required=True, help="measures.json to write, all of them")
     made.add_argument("--details", type=Path, required=True, help="details.json to write")
     return made
 

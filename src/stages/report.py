@@ -1,7 +1,7 @@
 """Write the page of the root cell, summary.md, and its figures, and print its answer.
 
 python -m stages.report --benchmark diagnostic --generator ld_vae --classifier bert --seed 42 \
-    --metrics reports/metrics.json --details reports/details.json --quality reports/quality/run.json \
+    --measures reports/measures.json --details reports/details.json --quality reports/quality/run.json \
     --plots reports/plots --figures reports/figures --out reports/summary.md
 """
 
@@ -29,7 +29,7 @@ def main(argv: list[str] | None = None) -> None:
     roles = {*generators.roles_of(args.generator), *classifiers.roles_of(args.classifier)}
     cell = {name: getattr(args, name) for name in ("benchmark", "generator", "classifier", "seed")}
     cell |= {
-        "metrics": _metrics(args.metrics),
+        "metrics": _measures(args.measures),
         "details": read_json(args.details, shapes.Details),
         "selection": quality["selection"],
     }
@@ -46,16 +46,16 @@ def main(argv: list[str] | None = None) -> None:
     print(f"{page.partition(BELOW)[0]}\nThe whole page: {args.out}")
 
 
-def _metrics(path: Path) -> dict:
-    metrics = read_json(path, shapes.Metrics)
-    if "baseline" not in metrics:
+def _measures(path: Path) -> dict:
+    measures = read_json(path, shapes.Measures)
+    if "baseline" not in measures:
         raise InputError(f"{path}: has no arm `baseline`; run the stage evaluate again")
-    return metrics
+    return measures
 
 
 def _parser():
     made = parser(__doc__, "benchmark scale seed generator classifier", out=".md", writes="summary.md to write")
-    made.add_argument("--metrics", type=Path, required=True, help="metrics.json of the evaluate stage")
+    made.add_argument("--measures", type=Path, required=True, help="measures.json of the evaluate stage")
     made.add_argument("--details", type=Path, required=True, help="details.json of the evaluate stage")
     made.add_argument("--quality", type=Path, required=True, help="measures of the cell's texts")
     made.add_argument("--plots", type=Path, required=True, help="folder that the evaluate stage wrote for `dvc plots`")

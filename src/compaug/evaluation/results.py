@@ -19,7 +19,7 @@ seed        of the cell; 0 where there is none (the Bayes classifier)
 split       iid | unseen | seen: the test set. A generator's cell has unseen (and seen in the generalised protocol), its reference
             without shift is generator none with split iid. Facts and what joins both test sets (harmonic, ausuc, told) stand under unseen
 
-Metrics of a decoding on a split, in percent as in metrics.json unless named:
+Metrics of a decoding on a split, in percent as in measures.json unless named:
     jacc acc corr corr_set comp micro_f1 macro_f1 hamming empty_rate strict_subset strict_superset; n (rows)
     kind_exact kind_subset kind_empty kind_superset kind_overlap kind_disjoint: shares of the rows by kind of answer, adding up to 100
     acc_size_<k>, n_size_<k>: Acc on rows with k gold labels, and their number

@@ -39,8 +39,21 @@ def evaluate(gold: np.ndarray, predicted: np.ndarray, labels: Labels, empty_both
     return rates(gold, predicted, empty_both) | {"per_composition": per_composition(gold, predicted, labels)}
 
 
+def headline(arms: Mapping[str, Mapping[str, float]], gain: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """metrics.json, the few numbers that commits are compared by: Acc on unseen and seen test rows at 0.5 and AUSUC of
+    each arm on the compositional split, and the gain in Acc of the synthetic texts with its 95 % interval."""
+    known = {arm: arms[arm] for arm in (*GENERATORS, MATCHED) if arm in arms}
+    columns = {"acc_unseen": "acc", "acc_seen": "seen_acc", "ausuc": "ausuc"}
+    blocks = {
+        column: {arm: round(result[name], DECIMALS) for arm, result in known.items() if name in result}
+        for column, name in columns.items()
+    }
+    blocks = {column: block for column, block in blocks.items() if block}
+    return blocks | {"gain": {name: gain[name] for name in ("mean", "low", "high")}}
+
+
 def summary(arms: Mapping[str, dict], side_car: Mapping, gap: Mapping[str, Mapping] | None = None) -> dict:
-    """metrics.json: one flat block per arm, their gains and the parts of the gap in points, and the selection's
+    """measures.json: one flat block per arm, their gains and the parts of the gap in points, and the selection's
     counts."""
     blocks = {arm: {k: v for k, v in result.items() if k != "per_composition"} for arm, result in arms.items()}
     augmented, baseline = blocks["augmented"], blocks["baseline"]

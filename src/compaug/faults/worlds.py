@@ -125,7 +125,7 @@ def reporting(root: Path) -> Iterator[list[Group]]:
         tables = _step("tables", "reports/tables", "--reports reports")
         evaluate = f"--gold reports/run/gold.jsonl.gz --quality reports/run/quality.json --predictions {arms} --plots out/plots"
         report = (
-            f"{cell} --metrics reports/metrics.json --details reports/details.json --quality reports/run/quality.json"
+            f"{cell} --measures reports/measures.json --details reports/details.json --quality reports/run/quality.json"
         )
         yield [
             [
@@ -144,7 +144,13 @@ def reporting(root: Path) -> Iterator[list[Group]]:
                 mixture,
                 _step("folds", "out/folds", "--split lab/split --synthetic lab/texts.jsonl --seed 1"),
             ],
-            [_step("evaluate", "out/metrics.json", f"{evaluate} --details out/details.json")],
+            [
+                _step(
+                    "evaluate",
+                    "out/metrics.json",
+                    f"{evaluate} --measures out/measures.json --details out/details.json",
+                )
+            ],
             [_step("report", "out/summary.md", f"{report} --plots reports/plots --figures out/figures")],
             [_step("results", "out/results.csv.gz", results.format("out/"))],
             [made, _last(tables)],
@@ -163,7 +169,7 @@ def _write(root: Path) -> None:
     reports = root / "reports"
     for name in ("run", "plots", "gold"):
         shutil.copytree(reports / name, Path("reports") / name)
-    for name in ("metrics.json", "details.json", "paper_values.yaml"):
+    for name in ("measures.json", "details.json", "paper_values.yaml"):
         shutil.copy(reports / name, Path("reports") / name)
     wanted = [f"predictions/{cell.name}.jsonl.gz" for cell in small.cells]
     wanted += [f"quality/{cell.selected_name}.json" for cell in small.measures["quality"]]

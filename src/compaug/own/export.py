@@ -110,11 +110,11 @@ ARMS = {  # of an audit, as the card calls them
 }
 
 
-def measured(metrics: Path) -> dict[str, dict[str, float]]:
-    """What the audit measured, reports/metrics.json, by what the card calls each arm; nothing where there is no such file."""
-    if not metrics.is_file():
+def measured(measures: Path) -> dict[str, dict[str, float]]:
+    """What the audit measured, reports/measures.json, by what the card calls each arm; nothing where there is no such file."""
+    if not measures.is_file():
         return {}
-    found = read_json(metrics, shapes.Metrics)
+    found = read_json(measures, shapes.Measures)
     return {said: found[arm] for arm, said in ARMS.items() if {"acc", "jacc"} <= found.get(arm, {}).keys()}
 
 
