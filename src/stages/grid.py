@@ -19,7 +19,7 @@ import itertools
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from compaug import engine, experiments, params, planning, steps
@@ -35,10 +35,11 @@ def main(argv: list[str] | None = None) -> None:
     known = experiments.read() if experiments.FILE.exists() else {}
     before = planning.addresses(planning.planned())
     names = [target for target in args.targets if target not in before and _has_cells(target, known)]
-    if names:
+    if names or before:  # what was planned gets its locks again where one was damaged
         clones.check_quiet(Path.cwd())
         planning.bring(names)
     try:
+        _check_planned(args.targets)
         targets = itertools.chain.from_iterable(stages_of(target, known) for target in args.targets)
         reach(list(dict.fromkeys(targets)), known, args)
     finally:
@@ -51,6 +52,16 @@ def main(argv: list[str] | None = None) -> None:
 def _has_cells(target: str, known: Mapping[str, experiments.Experiment]) -> bool:
     """Whether the target is an experiment, or one stage of one; a file or a group of stages is what is planned of it."""
     return target in known or target in planning.OTHERS or (target.startswith(f"{planning.GRID}/") and "@" in target)
+
+
+def _check_planned(targets: Iterable[str]) -> None:
+    """InputError for a file or group of stages of the grid of which nothing is planned."""
+    known = planning.addresses(planning.planned())
+    for target in targets:
+        if target.startswith(f"{planning.GRID}/") and not any(
+            each == target or each.startswith((f"{target}:", f"{target}@")) for each in known
+        ):
+            raise InputError(f"{target}: nothing of it is planned; `python -m stages.plan EXPERIMENT` plans it")
 
 
 def reach(targets: list[str], known: Mapping[str, experiments.Experiment], args) -> None:

@@ -115,6 +115,7 @@ def plan(
                 all_before = {*before, *itertools.chain.from_iterable(ancestors[earlier] for earlier in before)}
                 ancestors[stage.addressing] = tuple(earlier for earlier in ancestors if earlier in all_before)
                 waits = tuple(earlier for earlier in before if earlier in stale)
+                _cache_again(stage)
                 if stage not in wanted or not (waits or stage.status()):
                     continue
                 unsettled = stale.keys() - built
@@ -142,6 +143,14 @@ def plan(
             )
     except DvcException as error:
         raise InputError(f"DVC: {' '.join(str(error).split())}") from None
+
+
+def _cache_again(stage) -> None:
+    """Give the cache what `dvc gc` took from it and the working tree still has."""
+    for out in stage.outs:
+        if out.use_cache and out.hash_info and out.changed_cache() and not out.workspace_status():
+            out.save()
+            out.commit()
 
 
 def _wanted(order: Sequence, graph) -> set:
