@@ -536,7 +536,8 @@ def test_verify_builds_stages_again_and_finds_them_equal_even_where_the_cache_ha
     assert sorted((built.folder / ".dvc/cache").rglob("*")) == cached
     assert not list((built.folder / ".grid").iterdir())
 
-    shutil.rmtree(built.folder / ".dvc/cache")
+    for lost in (".dvc/cache", "data"):
+        shutil.rmtree(built.folder / lost)
     verify.main(["--n", "1", "--seed", "1"])
     assert capsys.readouterr().out.endswith("1 equal, 0 not\n")
     assert built.notes().count("end corpus") == runs[1] + 1
