@@ -34,12 +34,12 @@ repair: $(READY)       ## after an audit of your corpus: a classifier for use, f
 	$(grid) repair/dvc.yaml
 	@echo "models/repair is the classifier: compaug predict models/repair FILE --out FILE, or compaug export DIR --repaired"
 
-grid: $(READY)         ## make an experiment of configs/experiments.yaml, then the tables: make grid EXPERIMENT=small (WORKERS=2)
-	$(grid) $(EXPERIMENT)
+grid: $(READY)         ## make what Git does not have of an experiment of configs/experiments.yaml, then the tables: make grid EXPERIMENT=small (WORKERS=2)
+	$(grid) --allow-missing $(EXPERIMENT)
 	@$(MAKE) --no-print-directory tables
 
-tables: $(READY)       ## every table, figure and the page again, from the predictions in Git; trains nothing
-	dvc repro --force --single-item evaluate report reports/dvc.yaml:results reports/dvc.yaml:tables reports/dvc.yaml:page
+tables: $(READY)       ## put what cells left here into the packs in Git, and make every table, figure and the page again; trains nothing
+	dvc repro --force --single-item evaluate report reports/dvc.yaml:pack reports/dvc.yaml:results reports/dvc.yaml:tables reports/dvc.yaml:page
 	python -m stages.readme README.md docs/guide.md
 
 N ?= 5
