@@ -21,10 +21,8 @@ $(READY): requirements.txt constraints.txt pyproject.toml
 	@touch $@
 
 # What an experiment or the root cell needs, stage by stage, as many at a time as there are cores. `dvc repro` does the same one after the other.
-# Of an experiment whose results are in Git nothing is built but what is missing; FILES=all builds its models and texts, too.
 EXPERIMENT ?= small
 WORKERS    ?=
-FILES      ?=
 grid = python -m stages.grid $(if $(WORKERS),--workers $(WORKERS))
 
 repro: $(READY)        ## run the cell that `run` in params.yaml names; ends with its table
@@ -36,12 +34,12 @@ repair: $(READY)       ## after an audit of your corpus: a classifier for use, f
 	$(grid) repair/dvc.yaml
 	@echo "models/repair is the classifier: compaug predict models/repair FILE --out FILE, or compaug export DIR --repaired"
 
-grid: $(READY)         ## make an experiment of configs/experiments.yaml, then the tables: make grid EXPERIMENT=small (WORKERS=2)
-	$(grid) $(EXPERIMENT) $(if $(filter all,$(FILES)),,--allow-missing)
+grid: $(READY)         ## make what Git does not have of an experiment of configs/experiments.yaml, then the tables: make grid EXPERIMENT=small (WORKERS=2)
+	$(grid) --allow-missing $(EXPERIMENT)
 	@$(MAKE) --no-print-directory tables
 
-tables: $(READY)       ## every table, figure and the page again, from the predictions in Git; trains nothing
-	dvc repro --force --single-item evaluate report reports/dvc.yaml:results reports/dvc.yaml:tables reports/dvc.yaml:page
+tables: $(READY)       ## put what cells left here into the packs in Git, and make every table, figure and the page again; trains nothing
+	dvc repro --force --single-item evaluate report reports/dvc.yaml:pack reports/dvc.yaml:results reports/dvc.yaml:tables reports/dvc.yaml:page
 	python -m stages.readme README.md docs/guide.md
 
 N ?= 5

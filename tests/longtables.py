@@ -10,8 +10,7 @@ from pathlib import Path
 from graph import ROOT
 
 from compaug import params
-from compaug.evaluation import gains, results
-from compaug.records import write_json
+from compaug.evaluation import gains, longtable, results
 from compaug.reports import queries
 
 SEEDS = (13, 21, 42)
@@ -129,15 +128,15 @@ def knowledge_gains(seeds: int = 3, p_seeds: float = 0.01) -> list[dict]:
     return made
 
 
-def reports(folder: Path, rows: Sequence[dict], gained: Sequence[dict] = (), archive: bool = False) -> Path:
-    """A folder of results, or of archived ones, with the paper's numbers."""
+def reports(folder: Path, rows: Sequence[dict], gained: Sequence[dict] = (), first: str = "") -> Path:
+    """A folder of results, or of those of the first grids, made by the commit `first`, with the paper's numbers."""
     folder.mkdir(exist_ok=True)
     (folder / "paper_values.yaml").write_bytes((ROOT / "reports/paper_values.yaml").read_bytes())
-    into = folder / "archive" if archive else folder
-    write(into / "results.csv.gz", results.COLUMNS, rows)
-    write(into / "gains.csv", gains.COLUMNS, gained)
-    if archive:
-        write_json(into / "provenance.json", {row["experiment"]: {"commit": "0ld5ha1"} for row in rows})
+    for name, columns, some in (("results.csv.gz", results.COLUMNS, rows), ("gains.csv", gains.COLUMNS, gained)):
+        if first:
+            write(folder / longtable.FIRST[name], [*columns, "commit"], [row | {"commit": first} for row in some])
+        else:
+            write(folder / name, columns, some)
     return folder
 
 

@@ -6,13 +6,13 @@ import json
 
 import longtables
 import pytest
+import worlds
 from browser import needs_browser, text_of
 from graph import ROOT
 from longtables import lines
 from PIL import Image
 
 from compaug.experiments import read
-from compaug.records import write_json
 from compaug.reports import cartography, contents, page
 
 OF = {"experiment": "cartography"}
@@ -52,9 +52,9 @@ def facts(seed=13, texts=True, **more) -> dict:
 @pytest.fixture
 def results(tmp_path):
     folder = longtables.reports(tmp_path / "reports", rows())
-    write_json(folder / "maps" / "diagnostic-none-bert-13.json", facts())
-    write_json(folder / "maps" / "diagnostic-none-bert-21.json", facts(21))
-    write_json(folder / "maps" / "semeval-none-bert-13.json", facts(benchmark="semeval", texts=False))
+    worlds.write_measure(folder, "maps", "diagnostic-none-bert-13", facts())
+    worlds.write_measure(folder, "maps", "diagnostic-none-bert-21", facts(21))
+    worlds.write_measure(folder, "maps", "semeval-none-bert-13", facts(benchmark="semeval", texts=False))
     return longtables.load(folder)
 
 
@@ -100,11 +100,11 @@ def test_regions_are_means_over_the_seeds_maps(results):
     assert found["hard"]["confidence, %"].ours == pytest.approx(10) and found["hard"]["synthetic, %"].ours == 10
 
 
-def test_every_cell_of_the_experiment_is_in_a_table(results):
+def test_every_cell_of_the_experiment_is_in_a_table(results, tmp_path):
     """Names that the experiment's cells have are names that a table asks for."""
     cells = read(ROOT / "configs/experiments.yaml")["cartography"].cells
     made = [line for cell in cells if cell.seed == 42 for line in every((1.0, 2.0, 3.0), **words_of(cell))]
-    folder = longtables.reports(results.archive.parent, made)
+    folder = longtables.reports(tmp_path / "reports", made)
     shown = contents.tables("cartography", longtables.load(folder))
     counted = sum(len(one.rows) for one in shown if "data map" not in one.title)
     names = {(cell.generator_words, cell.selection, cell.classifier_words) for cell in cells}

@@ -86,7 +86,7 @@ def test_the_figure_sets_both_accuracies_against_the_part_of_an_epoch(results, t
         57: [31.0, 71.0],
     }
     figure.draw(tmp_path / "figure")
-    assert {path.suffix for path in tmp_path.glob("figure.*")} == {".png", ".svg"}
+    assert {path.suffix for path in tmp_path.glob("figure.*")} == {".png"}
 
 
 def folds(generator: str, values, **more) -> list[dict]:

@@ -187,7 +187,7 @@ def test_another_selection_takes_the_weights_of_the_generators_own_folds(world):
 
 def held_out_rows(world: Path, seed: int, half: str) -> Fold:
     """What a classifier of the matched arm held out for validation, as the toy's files have it."""
-    learner = predictions.read(world / "predictions" / f"{cell('real_texts', seed, half=half).name}.jsonl.gz", 3)
+    learner = predictions.read(worlds.own_file(world, cell("real_texts", seed, half=half)), 3)
     probabilities = cross_calibrated(learner.validation, learner.validation_gold)
     real = np.arange(len(probabilities)) < 16  # the first of them are of D_train
     target = target_of(learner.support, {}, "support")
@@ -218,7 +218,7 @@ def test_the_matched_arm_averages_both_halves_with_weights_from_the_rows_that_it
 def test_predictions_of_the_whole_test_set_are_no_half_of_it(world):
     whole = worlds.beliefs([*PARTS["test"], *PARTS["seen_test"]])
     worlds.write_cell(world, cell("real_texts", 13, half="a"), whole)
-    with pytest.raises(InputError, match="real_texts-bert-13-a.jsonl.gz: not a half of the test set"):
+    with pytest.raises(InputError, match="real_texts-bert-13-a: not a half of the test set"):
         run(world)
 
 
@@ -267,9 +267,9 @@ def test_gains_are_also_in_the_harmonic_mean_and_over_the_uncorrected_decoding(w
 
 
 def test_a_cell_whose_folds_are_missing_is_left_out_and_the_fold_is_named(world, capsys):
-    (world / "predictions" / "diagnostic+seen_test=400-ld_vae-bert-21-b.jsonl.gz").unlink()
+    worlds.remove_cell(world, cell("ld_vae", 21, half="b"))
     run(world, "--partial")
-    assert "diagnostic+seen_test=400-ld_vae-bert-21-b.jsonl.gz" in capsys.readouterr().err
+    assert "diagnostic+seen_test=400-ld_vae-bert-21-b" in capsys.readouterr().err
     found = table(world / "results.csv.gz", generator="ld_vae", metric="acc", decoding="threshold", split="seen")
     assert {row["seed"] for row in found} == {"13"}
 

@@ -480,7 +480,7 @@ def test_the_figure_has_a_panel_for_each_corpus_with_the_arms_in_order(results, 
     assert list(arms) == ["none", "oversample", "ls_pt", "real_texts"]
     assert [summary.mean for summary in arms.values()] == [35.0, 38.0, 42.0, 55.0]
     figure.draw(tmp_path / "knowledge")
-    assert (tmp_path / "knowledge.png").stat().st_size > 5000 and (tmp_path / "knowledge.svg").exists()
+    assert (tmp_path / "knowledge.png").stat().st_size > 5000
 
 
 def test_without_the_matched_arm_there_are_scores_and_no_finding(tmp_path):

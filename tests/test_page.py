@@ -9,6 +9,7 @@ import re
 import longtables
 import pandas as pd
 import pytest
+import worlds
 from browser import needs_browser, text_of
 from graph import ROOT
 from longtables import gain, lines
@@ -30,9 +31,9 @@ def reports(tmp_path):
         {"text": f"text </script><i>{at}</i>", "requested": key, "faithful": at > 0, "readings": []}
         for at, key in enumerate(asked)
     ]
-    write_json(folder / "quality" / "diagnostic-ld_vae-13.json", {"selection": {"requested": 3}, "samples": texts})
+    worlds.write_measure(folder, "quality", "diagnostic-ld_vae-13", {"selection": {"requested": 3}, "samples": texts})
     # whose texts may not be published
-    write_json(folder / "quality" / "semeval-ld_vae-13.json", {"selection": {"requested": 3}, "self_bleu": 1.0})
+    worlds.write_measure(folder, "quality", "semeval-ld_vae-13", {"selection": {"requested": 3}, "self_bleu": 1.0})
     return folder
 
 
@@ -98,8 +99,10 @@ def test_without_that_experiment_the_page_begins_with_its_sections(reports):
     assert html.index('<div class="verdicts"></div>') < html.index("<nav>") and '<div class="verdict">' not in html
 
 
-def test_of_the_archive_there_is_no_verdict_and_its_tables_say_of_which_commit_they_are(tmp_path):
-    folder = longtables.reports(tmp_path / "reports", longtables.paper_rows(), longtables.paper_gains(), archive=True)
+def test_of_the_first_grids_there_is_no_verdict_and_its_tables_say_of_which_commit_they_are(tmp_path):
+    folder = longtables.reports(
+        tmp_path / "reports", longtables.paper_rows(), longtables.paper_gains(), first="0ld5ha1"
+    )
     longtables.reports(folder, [])
     assert list(verdicts.best_of_each(longtables.load(folder))) == []
     shown = build(folder)
@@ -199,7 +202,7 @@ def test_a_missing_or_broken_figure_is_named(tmp_path):
 
 
 def test_a_page_without_texts_says_what_makes_them(reports):
-    (reports / "quality").rename(reports.parent / "elsewhere")
+    (reports / "quality.jsonl.gz").unlink()
     assert "No texts yet: <code>make grid EXPERIMENT=small</code>" in build(reports)
 
 

@@ -355,7 +355,7 @@ def test_the_stages_turn_predictions_into_metrics_and_a_page(tmp_path, capsys):
 
     report_run(tmp_path, "bert")
     assert (tmp_path / "figures" / "accuracy.png").stat().st_size > 5000
-    assert (tmp_path / "figures" / "compositions.svg").stat().st_size > 5000
+    assert (tmp_path / "figures" / "compositions.png").stat().st_size > 5000
     counts = (tmp_path / "plots" / "counts.csv").read_text().splitlines()
     assert counts[0] == "composition,train,support,requested,kept,test" and len(counts) > 2
     shown = (tmp_path / "summary.md").read_text()

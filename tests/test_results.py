@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 import worlds
 from graph import ROOT
+from pyarrow import parquet
 from worlds import PARTS, UNSEEN, rows, sure
 
 from compaug.evaluation import gains, results
 from compaug.experiments import Cell
-from compaug.records import Example, InputError, write_json
+from compaug.records import Example, InputError
 from stages import results as stage
 
 TOY = """
@@ -69,8 +70,10 @@ def world(tmp_path):
         sample = {"text": "x", "requested": "joy", "faithful": True, "readings": ["joy"]}
         quality = {"copied": {"exact": 0.25}, "self_bleu": 40.5, "perplexity": None, "n": 3, "samples": [sample]}
         quality |= {"fidelity": {"raw": 10.0, "kept": 20.0, "n_raw": 9, "n_kept": 3}}
-        write_json(
-            tmp_path / "quality" / f"diagnostic-ld_vae-{seed}.json",
+        worlds.write_measure(
+            tmp_path,
+            "quality",
+            f"diagnostic-ld_vae-{seed}",
             quality
             | {
                 "selection": {
@@ -83,29 +86,29 @@ def world(tmp_path):
             },
         )
     judged = {"judged": {"oracle": {"acc": 50.0}}}
-    write_json(tmp_path / "judged" / "diagnostic-ld_vae-13.json", judged)
+    worlds.write_measure(tmp_path, "judged", "diagnostic-ld_vae-13", judged)
     views = {"latent": {"silhouette": 0.5, "points": []}, "state": {"silhouette": None, "points": []}}
-    write_json(tmp_path / "representations" / "diagnostic-ld_vae-13.json", {"views": views})
+    worlds.write_measure(tmp_path, "representations", "diagnostic-ld_vae-13", {"views": views})
     between = {
         "spearman": {"precision_a": 1.0},
         "between": {"precision": 0.25},
         "alphas": {"0.5": {"copies": 0.125, "perplexity": None}},
     }
-    write_json(tmp_path / "interpolation" / "diagnostic-ld_vae-13.json", between)
+    worlds.write_measure(tmp_path, "interpolation", "diagnostic-ld_vae-13", between)
     distances = {of: {"fd": 0.5, "bleu": None, "n": 3} for of in ("support", "train")}
-    write_json(tmp_path / "distances" / "diagnostic-ld_vae-13.json", distances)
+    worlds.write_measure(tmp_path, "distances", "diagnostic-ld_vae-13", distances)
     return tmp_path
 
 
 def run(folder: Path, *options: str, **files: str) -> None:
-    names = ("predictions", "gold", "quality", "judged", "representations", "interpolation", "distances")
-    paths = {name: name for name in names} | {
+    paths = {
+        "reports": "",
         "out": "results.csv.gz",
         "gains": "gains.csv",
         "confusions": "confusions.csv",
+        "experiments": "toy.yaml",
     }
-    paths |= {"experiments": "toy.yaml"} | files
-    words = [word for name, path in paths.items() for word in (f"--{name}", str(folder / path))]
+    words = [word for name, path in (paths | files).items() for word in (f"--{name}", str(folder / path))]
     stage.main([*words, *options, "--params", str(ROOT / "params.yaml")])
 
 
@@ -173,14 +176,14 @@ def test_real_texts_are_read_as_the_kept_ones_are_and_weighted_alike(world):
     worlds.write_gold(world, "diagnostic", PARTS | {"test": TEST, "iid_test": real, "seen_test": []})
     read = [(0,), (0, 1), (0, 1), (1,), (0, 1), (0, 1)]
     probabilities = {e.id: sure(labels) for e, labels in zip(real, read, strict=True)}
-    reader = worlds.write_cell(world, cell("none", 13, split="iid"), probabilities, support=())
+    worlds.write_cell(world, cell("none", 13, split="iid"), probabilities, support=())
     worlds.write_cell(world, cell("none", 21, split="iid"), probabilities, support=())
     kept = {"joy": {"kept": 6}, "love": {"kept": 2}, "joy+love": {"kept": 1}, "love+fear": {"kept": 1}, "fear": {}}
     selection = {"requested": 20, "kept": 10, "per_composition": kept}
     for seed in (13, 21):
-        write_json(world / "quality" / f"diagnostic-ld_vae-{seed}.json", {"selection": selection})
+        worlds.write_measure(world, "quality", f"diagnostic-ld_vae-{seed}", {"selection": selection})
     judged = {"judged": {"classifier": {"acc": 30.0}}}
-    write_json(world / "judged" / "diagnostic-ld_vae-13.json", judged)
+    worlds.write_measure(world, "judged", "diagnostic-ld_vae-13", judged)
     run(world)
     where = {"generator": "ld_vae", "selection": "top_k", "decoding": "any", "split": "unseen"}
     facts = metrics(world, **where, seed=13)
@@ -194,7 +197,7 @@ def test_real_texts_are_read_as_the_kept_ones_are_and_weighted_alike(world):
         "reader_covered": 80,
     }
     assert not any(name.startswith("reader") for name in metrics(world, **where, seed=21))  # nobody read its texts
-    reader.unlink()
+    worlds.remove_cell(world, cell("none", 13, split="iid"))
     run(world, "--partial")
     assert not any(name.startswith("reader") for name in metrics(world, **where, seed=13))
 
@@ -247,8 +250,8 @@ def test_confusions_are_counted_over_the_seeds(world):
 
 
 def test_a_cell_that_is_missing_is_named_and_an_experiment_that_nobody_ran_is_left_out(world, capsys):
-    gone = world / "predictions" / "diagnostic-ld_vae-bert-21.jsonl.gz"
-    gone.unlink()
+    gone = "diagnostic-ld_vae-bert-21"
+    worlds.remove_cell(world, cell("ld_vae", 21))
     run(world)
     said = capsys.readouterr().err
     assert "toy: 9 of 10 cells" in said and "other: 0 of 1 cells" in said
@@ -265,13 +268,10 @@ def test_a_cell_that_is_missing_is_named_and_an_experiment_that_nobody_ran_is_le
 
 
 def test_predictions_of_other_rows_are_refused(world):
-    path = worlds.write_cell(world, cell("none", 13), answers("0", [*TEST[:3], Example("u9", "x", (0,))]))
+    worlds.write_cell(world, cell("none", 13), answers("0", [*TEST[:3], Example("u9", "x", (0,))]))
     with pytest.raises(InputError, match="1 of 4 gold ids have no prediction, first 'u3'") as error:
         run(world)
-    assert str(path) in str(error.value)
-    path.write_bytes(b"{}")
-    with pytest.raises(InputError, match="diagnostic-none-bert-13.jsonl.gz: not a whole gzip file"):
-        run(world)
+    assert "diagnostic-controls-13.parquet/diagnostic-none-bert-13: " in str(error.value)
 
 
 def test_gold_of_another_benchmark_is_refused(world):
@@ -294,8 +294,7 @@ def test_the_same_predictions_give_the_same_bytes_in_any_order_and_process(world
         content = path.read_bytes()
         path.unlink()
         path.write_bytes(content)
-    names = ("predictions", "gold", "quality", "judged", "representations", "interpolation", "distances")
-    words = [word for name in names for word in (f"--{name}", name)] + ["--experiments", "toy.yaml"]
+    words = ["--reports", ".", "--experiments", "toy.yaml"]
     words += ["--out", "results.csv.gz", "--gains", "gains.csv", "--confusions", "confusions.csv"]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PYTHONHASHSEED": "7"}
     command = [sys.executable, "-m", "stages.results", *words, "--params", str(ROOT / "params.yaml")]
@@ -321,38 +320,35 @@ def strings(path: Path) -> Iterator[str]:
         elif isinstance(value, str):
             yield value
 
+    if path.suffix == ".parquet":
+        for row in parquet.read_table(path).to_pylist():
+            documents = [row.pop(name) for name in ("learned", "train", "support", "drawn", "ids")]
+            yield from walk([row, *(json.loads(text) for text in documents if text)])
+        return
     content = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text(encoding="utf-8")
     if ".csv" in path.suffixes:
         yield from (cell for row in csv.reader(content.splitlines()) for cell in row)
     else:
         for value in [json.loads(content)] if path.suffix == ".json" else map(json.loads, content.splitlines()):
-            if "diagnostic" in path.name or path.name == "run.json":  # its own corpus may be shown
+            if value.get("name", "").startswith("diagnostic"):  # its own corpus may be shown
                 value.pop("samples", None)
+                value.get("points", {}).pop("texts", None)
             yield from walk(value)
 
 
 def texts_in(folder: Path) -> list[tuple[Path, str]]:
     """Strings of at least five words in what is in Git of results: no name of a label, cell or metric has so many."""
-    patterns = (
-        "predictions/**/*.gz",
-        "gold/*.gz",
-        "gold/*.json",
-        "quality/*.json",
-        "judged/*.json",
-        "representations/*.json",
-        "interpolation/*.json",
-        "distances/*.json",
-    )
-    files = [path for pattern in (*patterns, "*.csv*", "archive/*.csv*") for path in folder.glob(pattern)]
+    patterns = ("predictions/*", "gold/*", "*.jsonl.gz", "*.csv*")
+    files = [path for pattern in patterns for path in folder.glob(pattern)]
     return [(path, text) for path in files for text in strings(path) if len(text.split()) >= 5]
 
 
 def test_no_text_of_a_corpus_is_in_any_result(world):
     run(world)
-    assert texts_in(world) == [] and len(list(world.rglob("*.gz"))) == 12
-    write_json(world / "quality" / "semeval-ld_vae-13.json", {"samples": [{"text": "what a lovely day it is"}]})
+    assert texts_in(world) == [] and len(list(world.rglob("*.parquet"))) == 4
+    worlds.write_measure(world, "quality", "semeval-ld_vae-13", {"samples": [{"text": "what a lovely day it is"}]})
     assert [text for _, text in texts_in(world)] == ["what a lovely day it is"]
-    assert (ROOT / "reports" / "archive" / "results.csv.gz").exists() and texts_in(ROOT / "reports") == []
+    assert (ROOT / "reports" / "quality.jsonl.gz").exists() and texts_in(ROOT / "reports") == []
 
 
 def test_guided_texts_are_compared_with_the_controls_and_with_the_same_generator_without(world):
@@ -416,12 +412,10 @@ def test_cells_with_other_support_sets_are_compared_on_the_texts_that_none_has_s
     assert ("ld_vae", "bert+support=250", "none") not in overs  # that twin was not trained
     other = answers("1", rows("z", UNSEEN, 2))
     worlds.write_cell(world, cell("ld_vae", 13, support=250), other)
-    with pytest.raises(
-        InputError, match="support=250-13.jsonl.gz: its rows are not those of .*label_support=100-bert-13"
-    ):
+    with pytest.raises(InputError, match="support=250-13: its rows are not those of .*label_support=100-bert-13"):
         run(world)
     worlds.write_cell(world, cell("ld_vae", 13, label_support=100), other)
-    with pytest.raises(InputError, match="label_support=100-bert-13.jsonl.gz: its rows are not those of the gold file"):
+    with pytest.raises(InputError, match="label_support=100-bert-13: its rows are not those of the gold file"):
         run(world)
 
 

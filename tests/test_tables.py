@@ -1,4 +1,4 @@
-"""The tables: numbers by hand on a made-up long table, what is missing, what is archived, what is malformed."""
+"""The tables: numbers by hand on a made-up long table, what is missing, what the first grids had, what is malformed."""
 
 from __future__ import annotations
 
@@ -231,10 +231,10 @@ def test_texts_shown_more_often_have_a_verdict_over_none_and_over_repeating_as_o
 
 
 def test_pretrained_models_stand_in_the_papers_tables_and_give_its_verdict(tmp_path):
-    """In the place of the archived grid of small models on the same corpus, and of the paper's numbers alone."""
+    """In the place of the first grid of small models on the same corpus, and of the paper's numbers alone."""
     own = {"experiment": "pretrained", "benchmark": "semeval+pretrained", "scale": "pretrained"}
     older = [longtables.paper_rows(), longtables.paper_gains()]
-    folder = longtables.reports(tmp_path / "reports", *older, archive=True)
+    folder = longtables.reports(tmp_path / "reports", *older, first="0ld5ha1")
     on_tweets = [[row | own for row in some if row["benchmark"] == "semeval"] for some in older]
     on_tweets[0] += [row | own for row in lines("judged_classifier_acc", (7.0,) * 3, "ld_vae", decoding="any")]
     longtables.reports(folder, *on_tweets)
@@ -243,7 +243,7 @@ def test_pretrained_models_stand_in_the_papers_tables_and_give_its_verdict(tmp_p
         titles = [table.title for table in contents.tables(name, longtables.load(folder))]
         assert "SemEval" not in titles or name == "table_10", name  # there it is of people
     corpora = [row[0] for row in contents.tables("verdicts", longtables.load(folder))[0].rows]
-    assert corpora == ["semeval+pretrained"]  # of what the archive has there is no verdict
+    assert corpora == ["semeval+pretrained"]  # of what the first grids have there is no verdict
 
 
 def test_tables_1_and_3_compare_the_classifiers(tmp_path):
@@ -559,15 +559,15 @@ def test_trainings_of_a_classifier_are_compared_with_the_plain_one(tmp_path):
     assert shown["unseen, none, bert"]["Acc over bert"] == NOT_REPORTED
 
 
-# ---------------------------------------------------------------- current and archived
+# ---------------------------------------------------------------- current and of the first grids
 
 
-def test_archived_numbers_are_marked_and_give_way_to_current_ones(tmp_path):
-    folder = longtables.reports(tmp_path / "reports", longtables.paper_rows(), archive=True)
+def test_numbers_of_the_first_grids_are_marked_and_give_way_to_current_ones(tmp_path):
+    folder = longtables.reports(tmp_path / "reports", longtables.paper_rows(), first="0ld5ha1")
     folder = longtables.reports(folder, lines("acc", (60.0, 60.0, 60.0)))  # diagnostic has run again
     results = longtables.load(folder)
     assert rows_of("table_2", folder)["none"]["Acc"] == "60.00 [60.00, 60.00]"
-    assert list(rows_of("table_2", folder)) == ["none"]  # nothing of the archive beside it
+    assert list(rows_of("table_2", folder)) == ["none"]  # nothing of the first grids beside it
     notes = {table.title: table.note for table in contents.tables("table_2", results)}
     assert "commit" not in notes["diagnostic"] and BEFORE in notes["semeval"]
     assert "; scale tiny as it was then. " in notes["semeval"]  # today's file does not say what it was
@@ -576,7 +576,7 @@ def test_archived_numbers_are_marked_and_give_way_to_current_ones(tmp_path):
 
 def test_a_corpus_in_another_form_gives_way_too(tmp_path):
     before = [row | {"benchmark": f"{row['benchmark']}+4000"} for row in longtables.paper_rows()]
-    folder = longtables.reports(tmp_path / "reports", before, archive=True)
+    folder = longtables.reports(tmp_path / "reports", before, first="0ld5ha1")
     assert set(longtables.load(folder).frame["benchmark"]) == {"diagnostic+4000", "semeval+4000"}
     folder = longtables.reports(folder, lines("acc", (60.0, 60.0, 60.0)))
     assert set(longtables.load(folder).frame["benchmark"]) == {"diagnostic", "semeval+4000"}
@@ -586,15 +586,6 @@ def test_seeds_that_some_cells_lack_are_told(tmp_path):
     rows = [row for row in longtables.paper_rows() if (row["generator"], row["seed"]) != ("ld_vae", 42)]
     table = contents.tables("table_2", longtables.load(longtables.reports(tmp_path / "reports", rows)))[0]
     assert table.note.startswith("Seeds 13, 21, 42, but not in every cell;")
-
-
-def test_an_archive_that_names_no_commit_is_refused(tmp_path):
-    folder = longtables.reports(tmp_path / "reports", longtables.paper_rows(), archive=True)
-    write_json(folder / "archive/provenance.json", {})
-    with pytest.raises(
-        InputError, match="archive/provenance.json: names no commit for paper, of which .*results.csv.gz has rows"
-    ):
-        longtables.load(folder)
 
 
 # ---------------------------------------------------------------- malformed files
@@ -667,7 +658,7 @@ def test_the_stage_writes_every_table_and_the_same_bytes_twice(reports, tmp_path
     monkeypatch.chdir(tmp_path)
     assert run(reports, tmp_path / "b") == first
     assert {f"{name}.{kind}" for name in contents.TABLES for kind in ("md", "csv")} <= set(first)
-    assert "figures/seen-unseen-diagnostic+seen_test=400.svg" in first and "table_2.tex" in first
+    assert "figures/seen-unseen-diagnostic+seen_test=400.png" in first and "table_2.tex" in first
     assert b"(figures/seen-unseen-diagnostic+seen_test=400.png)" in first["composition_prior.md"]
     assert b"No results yet: `make grid EXPERIMENT=classifiers` makes them." in first["table_1.md"]
     found = list(csv.DictReader(first["table_2.csv"].decode().splitlines()))
@@ -685,7 +676,7 @@ def test_what_the_stage_results_writes_makes_tables_whatever_the_experiment_has(
     """Also where it has few of the cells that its tables are made for."""
     (toy_world / "toy.yaml").write_text(test_results.TOY.replace("toy:", f"{experiment}:"))
     test_results.run(toy_world)
-    (toy_world / "representations/diagnostic-ld_vae-13.json").unlink()  # which has no points to draw
+    (toy_world / "representations.jsonl.gz").unlink()  # which has no points to draw
     (toy_world / "paper_values.yaml").write_bytes((ROOT / "reports/paper_values.yaml").read_bytes())
     made = run(toy_world, tmp_path / "tables")
     shown = b"".join(made[f"{name}.md"] for name in contents.TABLES)
@@ -805,7 +796,7 @@ def test_what_is_between_two_texts_has_a_line_for_every_weight_and_a_curve(tmp_p
     (figure,) = contents.figures("linda", longtables.load(folder))
     assert figure.name == "linda-diagnostic"
     figure.draw(tmp_path / "between")
-    assert (tmp_path / "between.png").stat().st_size > 5000 and (tmp_path / "between.svg").exists()
+    assert (tmp_path / "between.png").stat().st_size > 5000
     curves = figure.draw.args[0]["linda"]
     assert [alpha for alpha, _ in curves["precision_a"]] == [at / 10 for at in range(11)]
     assert set(curves) == {"precision_a", "precision_b", "similarity_a", "similarity_b"}

@@ -1,4 +1,4 @@
-"""A toy benchmark with predictions of its cells as files: what the heavy stages leave, for tests of everything after them."""
+"""A toy benchmark with its cells' predictions and measures: what the heavy stages leave, and the packs, for tests of everything after them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.evaluation import gold, predictions
+from compaug.evaluation import gold, measures, packs, predictions
 from compaug.experiments import Cell
 from compaug.records import Example, Labels
 
@@ -56,7 +56,7 @@ def write_cell(
     **more,
 ) -> Path:
     """Predictions {id: probabilities} of a cell that learned from D_train, `support` and `synthetic`; `validation` with their sources.
-    `more`: fields of the header, or `unparsed` {id: pieces}."""
+    `more`: fields of the header, or `unparsed` {id: pieces}.  # the cell's own file; of a Cell, it is in the pack as well"""
     unparsed, rng = more.pop("unparsed", {}), np.random.default_rng(0)
     learned = [*PARTS["train"], *support, *synthetic]
     header = {
@@ -76,9 +76,28 @@ def write_cell(
         {"id": name, "split": "test", "probabilities": list(p)} | ({"unparsed": unparsed[name]} if unparsed else {})
         for name, p in test.items()
     ]
-    path = folder / "predictions" / f"{cell if isinstance(cell, str) else cell.name}.jsonl.gz"
+    path = own_file(folder, cell)
     predictions.write(path, header | more, made)
+    if isinstance(cell, Cell):
+        packs.merge(folder / "predictions", {cell.name: path})
     return path
+
+
+def own_file(folder: Path, cell: Cell | str) -> Path:
+    return folder / "data" / "predictions" / f"{cell if isinstance(cell, str) else cell.name}.jsonl.gz"
+
+
+def remove_cell(folder: Path, cell: Cell) -> None:
+    """From its pack."""
+    pack = packs.pack_of(cell.name)
+    cells = [name for name in packs.Packs(folder / "predictions") if packs.pack_of(name) == pack]
+    (folder / "predictions" / f"{pack}.parquet").unlink()
+    packs.merge(folder / "predictions", {name: own_file(folder, name) for name in cells if name != cell.name})
+
+
+def write_measure(folder: Path, kind: str, name: str, value: Mapping) -> None:
+    """Of the texts or the generator of that name, beside those that are there."""
+    measures.write(folder, kind, measures.read(folder, kind) | {name: value})
 
 
 def beliefs(examples: Sequence[Example], seed: int = 1) -> dict[str, list[float]]:

@@ -177,7 +177,7 @@ class JudgedText(TypedDict):
 
 
 class Quality(TypedDict):
-    """reports/quality/<name>.json"""
+    """data/quality/<name>.json"""
 
     selection: SideCar
     label_generator: NotRequired[Requests]
@@ -196,7 +196,7 @@ class Quality(TypedDict):
 
 
 class Judged(TypedDict):
-    """reports/judged/<name>.json: {reader: its metrics}"""
+    """data/judged/<name>.json: {reader: its metrics}"""
 
     judged: dict[str, dict[str, Number | None]]
 
@@ -208,7 +208,7 @@ class View(TypedDict):
 
 
 class Representations(TypedDict):
-    """reports/representations/<name>.json"""
+    """data/representations/<name>.json"""
 
     labels: NotRequired[list[str]]
     pair_labels: NotRequired[list[int]]
@@ -216,7 +216,7 @@ class Representations(TypedDict):
 
 
 class Interpolation(TypedDict):
-    """reports/interpolation/<name>.json"""
+    """data/interpolation/<name>.json"""
 
     spearman: Numbers
     between: dict[str, Number | None]
@@ -224,7 +224,7 @@ class Interpolation(TypedDict):
 
 
 class Distances(TypedDict):
-    """reports/distances/<name>.json: {measure: value} of the kept texts to real ones"""
+    """data/distances/<name>.json: {measure: value} of the kept texts to real ones"""
 
     support: dict[str, Number | None]
     train: dict[str, Number | None]
@@ -266,7 +266,7 @@ class MapPoints(TypedDict):
 
 
 class MapFacts(TypedDict):
-    """reports/maps/<name>.json"""
+    """data/maps/<name>.json"""
 
     benchmark: str
     method: str  # classifier or generator
@@ -303,7 +303,7 @@ class SluTexts(TypedDict):
 
 
 class SluFacts(TypedDict):
-    """reports/slu/<name>.json"""
+    """data/slu/<name>.json"""
 
     corpus: str
     scale: str
@@ -329,7 +329,7 @@ class ParserPart(TypedDict):
 
 
 class ParserFacts(TypedDict):
-    """reports/parsing/<name>.json"""
+    """data/parsing/<name>.json"""
 
     corpus: str
     scale: str
@@ -352,7 +352,7 @@ class LowResourceTask(TypedDict):
 
 
 class LowResourceFacts(TypedDict):
-    """reports/low_resource/<name>.json"""
+    """data/low_resource/<name>.json"""
 
     benchmark: str
     scale: str

@@ -1,7 +1,7 @@
 """How far a generator's texts are from real ones: Frechet distance, precision and recall, BLEU; with the labels and without.
 
 python -m stages.distances --split data/splits/diagnostic --selected data/selected/diagnostic-ld_vae-13.jsonl \
-    --encoder models/backbones/diagnostic/encoder --out reports/distances/diagnostic-ld_vae-13.json
+    --encoder models/backbones/diagnostic/encoder --out data/distances/diagnostic-ld_vae-13.json
 
 The real texts are the support texts, which are few and of the target, and those of D_train, which are many and of other compositions; never
 the test set. Numbers alone are written. Several files of kept rows are measured side by side, a core each, to files of their names in the

@@ -1,7 +1,7 @@
 """Turn the predictions of the root cell's arms into metrics; no text, model or split is opened.
 
-python -m stages.evaluate --gold reports/gold/run.jsonl.gz --quality reports/quality/run.json \
-    --predictions reports/predictions/run/augmented.jsonl.gz reports/predictions/run/baseline.jsonl.gz \
+python -m stages.evaluate --gold reports/run/gold.jsonl.gz --quality reports/run/quality.json \
+    --predictions reports/run/augmented.jsonl.gz reports/run/baseline.jsonl.gz \
     --plots reports/plots --out reports/metrics.json --measures reports/measures.json --details reports/details.json
 
 Spec sections 3 and 9; an arm is named by the file of its predictions: augmented and baseline; oversample, iid, and

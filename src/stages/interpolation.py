@@ -1,7 +1,7 @@
 """Whether a generator that writes between two texts goes from the one to the other with alpha, on texts held out of its training.
 
 python -m stages.interpolation --benchmark diagnostic --generator linda --model models/generator/diagnostic-linda-42 \
-    --split data/splits/diagnostic --backbones models/backbones/diagnostic --seed 42 --out reports/interpolation/diagnostic-linda-42.json
+    --split data/splits/diagnostic --backbones models/backbones/diagnostic --seed 42 --out data/interpolation/diagnostic-linda-42.json
 
 Numbers alone are written, no text.
 """

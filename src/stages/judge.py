@@ -2,7 +2,7 @@
 
 python -m stages.judge --benchmark diagnostic --labels data/splits/diagnostic/labels.json --generator ld_vae --seed 13 \
     --selected data/selected/diagnostic-ld_vae-13.jsonl --classifier bert --model models/classifier/diagnostic-iid-none-bert-13 \
-    --out reports/judged/diagnostic-ld_vae-13.json
+    --out data/judged/diagnostic-ld_vae-13.json
 
 Two readers: the oracle of the corpus where its grammar is known, and a classifier that has seen every combination, that
 of the iid split. Both are proxies of people. How well that classifier reads real texts follows from its predictions

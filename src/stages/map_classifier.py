@@ -2,7 +2,7 @@
 
 python -m stages.map_classifier --benchmark diagnostic --classifier bert --labels data/splits/diagnostic/labels.json \
     --train data/splits/diagnostic/train.jsonl data/splits/diagnostic/support.jsonl data/synthetic/run/augmented.jsonl \
-    --backbone models/run/backbones/encoder --seed 42 --out data/maps/run --report reports/maps/run.json
+    --backbone models/run/backbones/encoder --seed 42 --out data/maps/run --report data/maps/run.json
 
 Trains on all rows given, for data_map.epochs epochs, without early stopping. Writes a CSV of ids and numbers for every measure, the
 probabilities behind them, and a report that holds texts of a known grammar alone.

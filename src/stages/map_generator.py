@@ -1,7 +1,7 @@
 """The data map of a generator: what a training thought of its texts, epoch by epoch (cartography spec, sections 1 and 5).
 
 python -m stages.map_generator --benchmark diagnostic --generator ls_pt --split data/splits/diagnostic \
-    --backbones models/backbones/diagnostic --seed 42 --out data/maps/run --report reports/maps/run.json
+    --backbones models/backbones/diagnostic --seed 42 --out data/maps/run --report data/maps/run.json
 
 Trains on D_cg for data_map.epochs epochs, with nothing held out and no early stopping. Writes a CSV of ids and numbers for every measure,
 the values behind them, and a report that holds texts of a known grammar alone.

@@ -3,7 +3,7 @@
 python -m stages.page --reports reports --out reports/index.html
 
 The tables are the queries of stages.tables, whose figures it takes from reports/tables/figures; the texts to search are the samples in
-reports/quality, which has those of the project's own corpus only.
+reports/quality.jsonl.gz, which has those of the project's own corpus only.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug import params, shapes
+from compaug.evaluation import measures
 from compaug.records import InputError, read_json, write_text
 from stages import parser, run
 
@@ -23,12 +24,9 @@ def main(argv: list[str] | None = None) -> None:
     from compaug.reports import page, queries  # after the cheap checks: pandas and matplotlib are slow to import
 
     results = queries.load(args.reports, params.every(args.params))
-    quality = queries.read_all(args.reports / "quality", shapes.Quality)
-    costs = [
-        read_json(path, shapes.Provenances) if (path := folder / "provenance.json").exists() else {}
-        for folder in (args.reports, args.reports / "archive")
-    ]
-    shown = page.page(results, args.reports / "tables/figures", quality, page.provenance(results, *costs))
+    costs = read_json(path, shapes.Provenances) if (path := args.reports / "provenance.json").exists() else {}
+    quality = measures.read(args.reports, "quality")
+    shown = page.page(results, args.reports / "tables/figures", quality, page.provenance(results, costs))
     if (size := len(shown.encode())) > LIMIT:
         raise InputError(f"{args.out}: the page has {size:,} bytes, more than {LIMIT:,}; show fewer texts or figures")
     write_text(args.out, shown)

@@ -2,7 +2,7 @@
 
 python -m stages.quality --benchmark diagnostic --synthetic data/synthetic/diagnostic-ld_vae-13.jsonl \
     --selected data/selected/diagnostic-ld_vae-13.jsonl --split data/splits/diagnostic \
-    --decoder models/backbones/diagnostic/decoder --out reports/quality/diagnostic-ld_vae-13.json
+    --decoder models/backbones/diagnostic/decoder --out data/quality/diagnostic-ld_vae-13.json
 
 Numbers alone are written; ten texts with the oracle's verdicts only where the grammar of the corpus is known, because texts of other
 corpora may not be published. Reads the training and support rows, never the test set.

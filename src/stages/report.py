@@ -1,7 +1,7 @@
 """Write the page of the root cell, summary.md, and its figures, and print its answer.
 
 python -m stages.report --benchmark diagnostic --generator ld_vae --classifier bert --seed 42 \
-    --measures reports/measures.json --details reports/details.json --quality reports/quality/run.json \
+    --measures reports/measures.json --details reports/details.json --quality reports/run/quality.json \
     --plots reports/plots --figures reports/figures --out reports/summary.md
 """
 

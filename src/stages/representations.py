@@ -2,7 +2,7 @@
 
 python -m stages.representations --generator ld_vae --model models/generator/diagnostic-ld_vae-13 \
     --split data/splits/diagnostic --backbones models/backbones/diagnostic --seed 13 \
-    --out reports/representations/diagnostic-ld_vae-13.json
+    --out data/representations/diagnostic-ld_vae-13.json
 """
 
 from __future__ import annotations

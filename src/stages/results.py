@@ -1,8 +1,8 @@
 """Every experiment's results from the predictions that are there: the long table, paired gains, confusions.
 
-python -m stages.results --predictions reports/predictions --gold reports/gold --quality reports/quality \
-    --out reports/results.csv.gz --gains reports/gains.csv
+python -m stages.results --reports reports --out reports/results.csv.gz --gains reports/gains.csv
 
+Reads the packs alone (`compaug.evaluation.packs` and `.measures`), not what cells left in this working tree: the stage `pack` puts that in.
 Nothing is trained and no text or model is needed: it runs in any clone. A benchmark of an experiment comes in when all of its cells
 have predictions (or with --partial); what is missing is named. `compaug.evaluation.results` and `.gains` say what the columns mean.
 """
@@ -14,20 +14,17 @@ from pathlib import Path
 
 from compaug import experiments, params
 from compaug.evaluation import gains, results
-from compaug.evaluation.cells import Evaluator, Folders, Found
+from compaug.evaluation.cells import Evaluator, Found
 from stages import parser, run
 
 PARAMS = ["evaluation", "composition_prior"]
-SHOWN = 3  # of the missing files
+SHOWN = 3  # of what is missing
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS)
-    folders = Folders(
-        args.predictions, args.gold, args.quality, args.judged, args.representations, args.interpolation, args.distances
-    )
-    evaluator = Evaluator(folders, blocks["composition_prior"], blocks["evaluation"], args.partial)
+    evaluator = Evaluator(args.reports, blocks["composition_prior"], blocks["evaluation"], args.partial)
     every = [evaluator.evaluate(experiment) for experiment in experiments.read(args.experiments).values()]
     for found in every:
         _report(found)
@@ -39,7 +36,7 @@ def main(argv: list[str] | None = None) -> None:
 
 def _report(found: Found) -> None:
     """How much of an experiment is there, on standard error."""
-    name, missing = found.experiment.name, [str(path) for path in found.missing]
+    name, missing = found.experiment.name, found.missing
     print(f"{name}: {found.made} of {len(found.experiment.cells)} cells", file=sys.stderr)
     if missing:
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
@@ -49,22 +46,13 @@ def _report(found: Found) -> None:
 
 def _parser():
     made = parser(__doc__, out=".csv.gz")
-    reports = Path("reports")
     made.add_argument("--experiments", type=Path, default=experiments.FILE, help="the products of axes")
-    made.add_argument("--predictions", type=Path, required=True, help="folder of the cells' predictions")
-    made.add_argument("--gold", type=Path, required=True, help="folder of the benchmarks' gold label sets")
-    made.add_argument("--quality", type=Path, required=True, help="folder of the measures of the texts")
-    made.add_argument("--judged", type=Path, default=reports / "judged", help="folder of what readers found in them")
-    made.add_argument("--representations", type=Path, default=reports / "representations", help="folder of silhouettes")
-    made.add_argument(
-        "--interpolation", type=Path, default=reports / "interpolation", help="folder of what is between texts"
-    )
-    made.add_argument("--distances", type=Path, default=reports / "distances", help="folder of distances to real texts")
+    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder of the packs and of gold/")
     partial = "also the cells that are there of a benchmark whose other cells are missing"
     made.add_argument("--partial", action="store_true", help=partial)
     made.add_argument("--out", type=Path, required=True, help="the long table to write")
     made.add_argument("--gains", type=Path, required=True, help="paired gains to write")
-    made.add_argument("--confusions", type=Path, default=reports / "confusions.csv", help="confusions to write")
+    made.add_argument("--confusions", type=Path, default=Path("reports/confusions.csv"), help="confusions to write")
     return made
 
 

@@ -4,7 +4,7 @@ python -m stages.train_classifier --benchmark diagnostic --classifier bert --lab
     --train data/splits/diagnostic/train.jsonl --support data/splits/diagnostic/support.jsonl \
     --synthetic data/selected/run/augmented.jsonl --compositions data/compositions/run.jsonl \
     --test-inputs data/splits/diagnostic/test_inputs.jsonl --backbones models/run/backbones --seed 13 \
-    --out models/run/augmented --predictions reports/predictions/run/augmented.jsonl.gz
+    --out models/run/augmented --predictions reports/run/augmented.jsonl.gz
 
 The twin without augmentation is the same command without --synthetic (or with an empty file); the one without compositional shift has
 --train iid_train.jsonl. The test rows come without labels: this stage cannot know them. Test rows are read after training only.

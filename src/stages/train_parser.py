@@ -1,7 +1,7 @@
 """Train a parser on all pairs, a subset or a curriculum, and judge it (cartography spec, sections 2 to 4).
 
 python -m stages.train_parser --corpus cogs --scale tiny --data data/parsing/cogs --seed 42 --map data/maps/parser-cogs-tiny-42 \
-    --set choice.region=hard --out reports/parsing/cogs-tiny-region=hard-42.json
+    --set choice.region=hard --out data/parsing/cogs-tiny-region=hard-42.json
 
 Writes exact match of every part but "train", in percent, of COGS' generalisation set category by category too; numbers alone.
 """

@@ -1,4 +1,4 @@
-"""The cells of one experiment, from their files: what each is worth under each decoding, on the test rows that all of them predict."""
+"""The cells of one experiment, from the packs: what each is worth under each decoding, on the test rows that all of them predict."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug import shapes
 from compaug.augmented_language import OTHER, REASONS
-from compaug.evaluation import errors, knowledge, ratings
+from compaug.evaluation import errors, knowledge, measures, ratings
 from compaug.evaluation import gold as golds
-from compaug.evaluation import predictions as predicted
 from compaug.evaluation.composition_prior import ausuc, harmonic_mean, seen_unseen_scores
 from compaug.evaluation.decoding import DECODINGS, PART_OF_SPLIT, Case
 from compaug.evaluation.knowledge import Ranking
 from compaug.evaluation.metrics import percent, rates
+from compaug.evaluation.packs import Packs
 from compaug.evaluation.predictions import Predictions
 from compaug.experiments import NONE, OF_GENERATORS, ORACLE, REAL_TEXTS, Cell, Experiment
-from compaug.records import InputError, read_json
+from compaug.records import InputError
 
 ANY = "any"  # decoding of what no decoding changes
 BAYES = "bayes"  # generator and classifier of the ceilings of a known grammar
@@ -29,29 +28,9 @@ BAYES = "bayes"  # generator and classifier of the ceilings of a known grammar
 CHOSEN = {"composition_prior", "uncalibrated", "stacking", "crm", "logit_adjustment", "em", "map_em"}
 BEST_CONSTANT = "best_constant"  # the measure of `compaug.evaluation.knowledge`, in the place of a decoding
 
+KIND_OF_MEASURE = {"judge": "judged"}  # the others have one name as a stage and as a kind of `measures`
+
 Metrics = dict[str, dict[str, float]]  # split -> name -> value
-
-
-@dataclass(frozen=True)
-class Folders:
-    """What the heavy stages left: files named after cells, benchmarks, kept texts and generators."""
-
-    predictions: Path
-    gold: Path
-    quality: Path
-    judged: Path
-    representations: Path
-    interpolation: Path
-    distances: Path
-
-    def of(self, cell: Cell) -> Path:
-        return self.predictions / f"{cell.name}.jsonl.gz"
-
-    def measured(self, measure: str, cell: Cell) -> Path:
-        """Where a measure (`experiments.MEASURES`) of a cell's texts, or of the generator behind them, stands."""
-        name = cell.generator_name if measure in OF_GENERATORS else cell.selected_name
-        folder = self.judged if measure == "judge" else getattr(self, measure)
-        return folder / f"{name}.json"
 
 
 @dataclass(frozen=True)
@@ -72,49 +51,55 @@ class Outcome:
 @dataclass
 class Found:
     """One experiment: the outcomes that are compared with each other; facts about its cells and the oracle's, which are
-    not; the files that are missing; the benchmarks that wait for them; and how many cells have predictions."""
+    not; what is missing; the benchmarks that wait for it; and how many cells have predictions."""
 
     experiment: Experiment
     outcomes: list[Outcome] = field(default_factory=list)
     others: list[Outcome] = field(default_factory=list)
-    missing: list[Path] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     made: int = 0
 
 
 class Evaluator:
-    """Evaluates experiments; a file that two of them need is read once, a cell on the same rows is evaluated once."""
+    """Evaluates experiments; what two of them need is read once, a cell on the same rows is evaluated once."""
 
-    def __init__(self, folders: Folders, options, evaluation, partial: bool = False):
-        """`options`, `evaluation`: the blocks `composition_prior` and `evaluation` of params.yaml. `partial`: evaluate the cells that are
-        there also where an experiment lacks some of a benchmark, whose means would then be of other seeds or generators than its table says.
+    def __init__(self, reports: Path, options, evaluation, partial: bool = False):
+        """`reports`: folder of predictions/, gold/ and the measures. `options`, `evaluation`: the blocks
+        `composition_prior` and `evaluation` of params.yaml. `partial`: evaluate the cells that are there also where an
+        experiment lacks some of a benchmark, whose means would then be of other seeds or generators than its table says.
         """
-        self.folders, self.options, self.evaluation, self.partial = folders, options, evaluation, partial
-        self.gold = cache(lambda benchmark: golds.read(folders.gold / f"{benchmark}.jsonl.gz"))
-        self.predictions = cache(self._predictions)
+        self.options, self.evaluation, self.partial = options, evaluation, partial
+        self.packs = Packs(reports / "predictions")
+        self.gold = cache(lambda benchmark: golds.read(reports / "gold" / f"{benchmark}.jsonl.gz"))
+        self.predictions = cache(lambda cell: self.packs.read(cell.name, len(self.gold(cell.corpus).labels)))
         self.outcomes = cache(self._outcomes)
-        self.measure = cache(lambda path, shape: read_json(path, shape) if path.exists() else None)
+        self.measures = cache(lambda kind: measures.read(reports, kind))
 
-    def _predictions(self, cell: Cell) -> Predictions:
-        return predicted.read(self.folders.of(cell), len(self.gold(cell.corpus).labels))
+    def _measure(self, measure: str, cell: Cell) -> tuple[str, Mapping | None]:
+        """Kind and name of a measure (`experiments.MEASURES`) of a cell's texts, or of the generator behind them, in
+        words, and what it says; None where it is missing."""
+        name = cell.generator_name if measure in OF_GENERATORS else cell.selected_name
+        kind = KIND_OF_MEASURE.get(measure, measure)
+        return f"{kind} of {name}", self.measures(kind).get(name)
 
     def evaluate(self, experiment: Experiment) -> Found:
         found, evaluated = Found(experiment), set()
         for benchmark in dict.fromkeys(cell.models for cell in experiment.cells):
             cells = [cell for cell in experiment.cells if cell.models == benchmark]
-            there = [cell for cell in cells if self.folders.of(cell).exists()]
+            there = [cell for cell in cells if cell.name in self.packs]
             found.made += len(there)
             if not there:
                 continue
-            found.missing += [self.folders.of(cell) for cell in cells if cell not in set(there)]
+            found.missing += [cell.name for cell in cells if cell not in set(there)]
             if len(there) < len(cells) and not self.partial:
                 found.waiting.append(benchmark)
                 continue
             evaluated.add(benchmark)
             self._benchmark(found, there)
         for measure, cells in experiment.measures.items():
-            paths = (self.folders.measured(measure, cell) for cell in cells if cell.models in evaluated)
-            found.missing += [path for path in dict.fromkeys(paths) if not path.exists()]
+            wanted = dict(self._measure(measure, cell) for cell in cells if cell.models in evaluated)
+            found.missing += [words for words, value in wanted.items() if value is None]
         return found
 
     def _benchmark(self, found: Found, cells: Sequence[Cell]) -> None:
@@ -208,8 +193,8 @@ class Evaluator:
             reach = found.learned.keys() | found.support.keys() | drawn.keys()
             made["known"] = percent(errors.among(self.gold(cell.corpus).matrix("test"), reach).mean())
         if cell.generator != NONE and cell.texts is None:  # of the first n texts nothing was measured
-            for measure, (shape, facts) in MEASURES.items():
-                if measured := self.measure(self.folders.measured(measure, cell), shape):
+            for measure, facts in MEASURES.items():
+                if measured := self._measure(measure, cell)[1]:
                     made |= facts(measured)
             if "judged_classifier_acc" in made:
                 made |= _flat("reader", self._on_real_texts(cell))
@@ -228,8 +213,8 @@ class Evaluator:
 
     def _on_real_texts(self, cell: Cell) -> dict[str, float]:
         """How the classifier that read the kept texts reads real ones of its test set (`ratings.shares_of_real`)."""
-        measured = self.measure(self.folders.measured("quality", cell), shapes.Quality)
-        if not measured or not self.folders.of(cell.reader).exists():
+        measured = self._measure("quality", cell)[1]
+        if not measured or cell.reader.name not in self.packs:
             return {}
         gold = self.gold(cell.corpus)
         real = gold.parts.get(PART_OF_SPLIT["iid"], {})
@@ -412,10 +397,10 @@ def _distances(measured: Mapping) -> dict[str, float]:
     return _flat("distance", measured)
 
 
-MEASURES = {  # the type of its files, and what they say of a cell
-    "quality": (shapes.Quality, _quality),
-    "judge": (shapes.Judged, _judged),
-    "representations": (shapes.Representations, _represented),
-    "interpolation": (shapes.Interpolation, _interpolated),
-    "distances": (shapes.Distances, _distances),
+MEASURES = {  # and what they say of a cell
+    "quality": _quality,
+    "judge": _judged,
+    "representations": _represented,
+    "interpolation": _interpolated,
+    "distances": _distances,
 }

@@ -1,7 +1,7 @@
 """The long table (reports/results.csv.gz), gains.csv and confusions.csv read again, and what every question to them is made of.
 
-What an experiment had before it ran in this form stands in reports/archive/, in the same columns. Its rows count for as long as results.csv.gz has
-none of that experiment and benchmark, and carry the commit that made them.
+What the first grids showed, before experiments ran in this form, stands in first_grids.csv.gz and first_grids_gains.csv, in the same columns and with
+the commit that made it. These rows count for as long as results.csv.gz has none of that experiment and corpus.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from compaug import shapes
 from compaug.evaluation import gains, packed, results
 from compaug.evaluation.statistics import Summary, summarise
 from compaug.experiments import TINY
-from compaug.records import InputError, digest, read_json
+from compaug.records import InputError, digest
 
 # pandas would store words otherwise where pyarrow is installed, which datasets needs
 pd.set_option("mode.string_storage", "python")
 LONG = "results.csv.gz"
 REMEDY = "`make tables` writes it again"
 FILES = {LONG: results.COLUMNS, "gains.csv": gains.COLUMNS, "confusions.csv": results.CONFUSION_COLUMNS}
+FIRST = {LONG: "first_grids.csv.gz", "gains.csv": "first_grids_gains.csv"}  # the same of the first grids
+FROM_GIT = "take it from Git again (`git checkout`)"
 # other columns: words
 KINDS = {"seed": int, "seeds": int, "rows": int, "value": float} | dict.fromkeys(gains.TESTS, float)
 # the first column that says something of a cell; those before it say of which one
@@ -32,21 +33,15 @@ OPTIONAL = gains.TESTS[1:]  # one seed has no spread, and not every gain has bot
 
 
 def read(reports: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Long table, gains and confusions, each with the column `commit`, "" for current rows. The archive's rows of an experiment go when it has
-    current ones of the same corpus, whatever differs behind its plus sign. Where an experiment has a corpus at several scales, these are benchmarks
+    """Long table, gains and confusions, each with the column `commit`, "" for current rows. The first grids' rows of an experiment go when it
+    has current ones of the same corpus, whatever differs behind its plus sign. Where an experiment has a corpus at several scales, these are benchmarks
     of their own, `diagnostic+bart`. InputError names the file and line that is wrong."""
-    archive = reports / "archive"
-    kept = read_json(path, shapes.Provenances) if (path := archive / "provenance.json").exists() else {}
-    known, made = None, []
-    for name, columns in FILES.items():
-        new, old = (_read(folder / name, columns) for folder in (reports, archive))
-        known = _corpora(new) if known is None else known
-        old = old[~_corpora(old).isin(known)]
-        if missing := set(old["experiment"]) - set(kept):
-            raise InputError(f"{path}: names no commit for {min(missing)}, of which {archive / name} has rows")
-        old = old.assign(commit=[kept[experiment]["commit"] for experiment in old["experiment"]])
-        made.append(pd.concat([new.assign(commit=""), old], ignore_index=True))
-    made = _scales_apart(made)
+    frames = {name: _read(reports / name, columns).assign(commit="") for name, columns in FILES.items()}
+    current = _corpora(frames[LONG])
+    for name, first in FIRST.items():
+        old = _read(reports / first, [*FILES[name], "commit"], FROM_GIT)
+        frames[name] = pd.concat([frames[name], old[~_corpora(old).isin(current)]], ignore_index=True)
+    made = _scales_apart([*frames.values()])
     return _folded(made[0]), made[1], made[2]
 
 
@@ -68,7 +63,7 @@ def _scales_apart(frames: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
 
 
 def _folded(frame: pd.DataFrame) -> pd.DataFrame:
-    """Where the seeds' own numbers were not kept (seed 0), the archive has `acc_std` and `acc_ci95` beside the mean `acc`: columns here."""
+    """Where the seeds' own numbers were not kept (seed 0), the first grids have `acc_std` and `acc_ci95` beside the mean `acc`: columns here."""
     for name in ("std", "ci95"):
         spread = frame["metric"].str.endswith(f"_{name}") & (frame["seed"] == 0)
         values = frame[spread].assign(metric=frame["metric"].str.removesuffix(f"_{name}"))
@@ -77,11 +72,11 @@ def _folded(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+def _read(path: Path, columns: Sequence[str], remedy: str = REMEDY) -> pd.DataFrame:
     """A strict CSV: these columns, whole numbers for seeds, finite numbers elsewhere, no row twice. A file that is not there has no rows."""
     rows, keys = {}, next(at for at, name in enumerate(columns) if name in MEASURED)
     if path.exists():
-        reader = csv.reader(packed.read(path, REMEDY) if path.suffix == ".gz" else _plain(path), strict=True)
+        reader = csv.reader(packed.read(path, remedy) if path.suffix == ".gz" else _plain(path), strict=True)
         try:
             if (header := next(reader, [])) != list(columns):
                 raise ValueError(f"the columns are {','.join(header) or 'missing'}, not {','.join(columns)}")
@@ -95,7 +90,7 @@ def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
             raise
         except (ValueError, csv.Error) as error:  # ValueError: also bytes that are no UTF-8
             line = max(reader.line_num, 1)
-            raise InputError(f"{path}: line {line}: {error}; {REMEDY}") from None
+            raise InputError(f"{path}: line {line}: {error}; {remedy}") from None
     frame = pd.DataFrame(rows.values(), columns=list(columns))
     return frame.astype({name: KINDS.get(name, str) for name in columns})
 

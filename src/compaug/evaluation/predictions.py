@@ -1,4 +1,5 @@
-"""reports/predictions/<cell>.jsonl.gz: what one trained classifier says of its validation and test rows. Numbers and ids, no text.
+"""data/predictions/<cell>.jsonl.gz: what one trained classifier says of its validation and test rows. Numbers and ids, no text.
+Git has those of all cells in packs (`compaug.evaluation.packs`).
 
 Line 1 is a header: how often each label set stands in everything that the classifier learned from (`learned`, validation rows
 included), in D_train alone (`train`), in its support rows (`support`) and, where the label generator's requests were given, in these
@@ -30,7 +31,7 @@ FIELDS = {"validation": {"id", "split", "probabilities", "labels", "source"}, "t
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """One file. n test rows, m validation rows, in the order of the file."""
+    """Of one classifier. n test rows, m validation rows, in the order of its file."""
 
     path: Path
     learned: Counter[Composition]
@@ -105,7 +106,7 @@ REMEDY = "take it from Git again or train again"
 def read(path: Path | str, n_labels: int) -> Predictions:
     """InputError, one line that names file and line, unless every row is a prediction for n_labels labels."""
     lines = read_lines(path, REMEDY)
-    header = _header(f"{path}:1", next(lines, (1, {}))[1], n_labels)
+    of_all = header(f"{path}:1", next(lines, (1, {}))[1], n_labels)
     rows: dict[str, dict[str, dict]] = {split: {} for split in FIELDS}  # split -> id -> row
     for number, row in lines:
         where, split, row_id = f"{path}:{number}", row.get("split"), row.get("id")
@@ -132,7 +133,7 @@ def read(path: Path | str, n_labels: int) -> Predictions:
     )
     return Predictions(
         path=Path(path),
-        **header,
+        **of_all,
         validation=validation,
         validation_gold=label_matrix([row["labels"] for row in held], n_labels),
         source=np.array([row["source"] for row in held], dtype=str),
@@ -142,19 +143,25 @@ def read(path: Path | str, n_labels: int) -> Predictions:
     )
 
 
-def _header(where: str, header: Mapping, n_labels: int) -> dict:
+def header(where: str, values: Mapping, n_labels: int) -> dict:
+    """The fields of `Predictions` that a header has. InputError for anything else."""
+
     def counted(name: str) -> Counter[Composition]:
-        sets = {key: [int(label) for label in key.split(",") if label] for key in header[name]}
-        return Counter({_labels(where, sets[key], n_labels): int(n) for key, n in header[name].items()})
+        return Counter({label_set(where, key, n_labels): int(n) for key, n in values[name].items()})
 
     try:
-        made = {name: counted(name) for name in COUNTS} | {name: int(header[name]) for name in NUMBERS}
-        made["drawn"] = counted("drawn") if "drawn" in header else None
-        return made | {"losses": tuple(map(float, header.get("losses", ())))}
+        fields = {name: counted(name) for name in COUNTS} | {name: int(values[name]) for name in NUMBERS}
+        fields["drawn"] = counted("drawn") if "drawn" in values else None
+        return fields | {"losses": tuple(map(float, values.get("losses", ())))}
     except InputError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{where}: not the header of a predictions file ({error}); {REMEDY}") from None
+
+
+def label_set(where: str, key: str, n_labels: int) -> Composition:
+    """Inverse of the keys of `counts`. InputError, ValueError for a word that is none."""
+    return _labels(where, [int(label) for label in key.split(",") if label], n_labels)
 
 
 def _labels(where: str, values: Sequence[object], n_labels: int) -> Composition:

@@ -248,7 +248,13 @@ def faults(
 ) -> Iterator[Found]:
     """n faults of a step's input files, chosen at random among all files and mutations; every file is put back."""
     drawn = set()
-    cases = [(file, name) for file in files for name in MUTATIONS if name in OF_ANY_FILE or file.suffix in TEXT]
+    of_bytes = {".parquet": OF_BYTES}
+    cases = [
+        (file, name)
+        for file in files
+        for name in MUTATIONS
+        if file.suffix in TEXT or name in of_bytes.get(file.suffix, OF_ANY_FILE)
+    ]
     rng.shuffle(cases)
     for file, name in cases:
         if len(drawn) >= n:

@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from compaug import experiments
+from compaug.evaluation import measures, packs
 from compaug.fingerprints import runs
 from compaug.fingerprints.runs import Step
 from compaug.records import InputError, read_yaml, write_csv, write_json, write_rows, write_text
 from compaug.slu.corpus import PARTS
 
 TABLE = "lab/texts.csv"  # somebody's own
+LEFT = "lab/left"  # what cells leave
 UTTERANCES = "lab/utterances"  # a folder in the place of COMPAUG_MIRROR
 CORPUS = "configs/benchmarks/diagnostic.yaml"
 EXPERIMENT = "small"  # whose predictions are in Git
@@ -119,8 +121,7 @@ def reporting(root: Path) -> Iterator[list[Group]]:
         )
         arms = " ".join(f"reports/run/{arm}.jsonl.gz" for arm in ("augmented", "oversample", "baseline", "iid"))
         cell = f"{of} --scale tiny --generator ld_vae --classifier bert --seed 42"
-        results = """--predictions reports/predictions --gold reports/gold --quality reports/quality --gains {0}gains.csv
-            --confusions {0}confusions.csv"""
+        results = "--reports reports --gains {0}gains.csv --confusions {0}confusions.csv"
         made = _step("results", "reports/results.csv.gz", results.format("reports/"))
         tables = _step("tables", "reports/tables", "--reports reports")
         evaluate = f"--gold reports/run/gold.jsonl.gz --quality reports/run/quality.json --predictions {arms} --plots out/plots"
@@ -152,6 +153,7 @@ def reporting(root: Path) -> Iterator[list[Group]]:
                 )
             ],
             [_step("report", "out/summary.md", f"{report} --plots reports/plots --figures out/figures")],
+            [_step("pack", "out/packs", f"--data {LEFT}")],
             [_step("results", "out/results.csv.gz", results.format("out/"))],
             [made, _last(tables)],
             [made, tables, _step("page", "out/index.html", "--reports reports")],
@@ -171,13 +173,22 @@ def _write(root: Path) -> None:
         shutil.copytree(reports / name, Path("reports") / name)
     for name in ("measures.json", "details.json", "paper_values.yaml"):
         shutil.copy(reports / name, Path("reports") / name)
-    wanted = [f"predictions/{cell.name}.jsonl.gz" for cell in small.cells]
-    wanted += [f"quality/{cell.selected_name}.json" for cell in small.measures["quality"]]
-    for name in wanted:
-        if not (reports / name).exists():
-            raise InputError(f"{reports / name}: no such file; run `make grid EXPERIMENT={EXPERIMENT}` first")
-        (Path("reports") / name).parent.mkdir(exist_ok=True)
-        shutil.copy(reports / name, Path("reports") / name)
+    (Path("reports") / "predictions").mkdir()
+    for name in sorted({f"{packs.pack_of(cell.name)}.parquet" for cell in small.cells}):
+        path = reports / "predictions" / name
+        if not path.exists():
+            raise InputError(f"{path}: no such file; run `make grid EXPERIMENT={EXPERIMENT}` first")
+        shutil.copy(path, Path("reports") / "predictions" / name)
+    texts = [cell.selected_name for cell in small.measures["quality"]]
+    quality = measures.read(reports, "quality")
+    measures.write(Path("reports"), "quality", {name: quality[name] for name in texts})
+    cell = small.cells[0].name
+    for name, left in (
+        ("augmented.jsonl.gz", f"predictions/{cell}.jsonl.gz"),
+        ("quality.json", f"quality/{cell}.json"),
+    ):
+        (Path(LEFT) / left).parent.mkdir(parents=True)
+        shutil.copy(reports / "run" / name, Path(LEFT) / left)
     sets = [(0, 4), (2, 3, 6), (5, 6), (3, 6, 7)]
     _write_table()
     write_rows(Path("asked.jsonl"), ({"requested_labels": list(sets[number % len(sets)])} for number in range(80)))

@@ -75,7 +75,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """`draw` writes it as a PNG and an SVG of the path that it gets, which has no suffix."""
+    """`draw` writes it as a PNG of the path that it gets, which has no suffix."""
 
     name: str
     caption: str

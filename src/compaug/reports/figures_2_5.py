@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from functools import partial
-from pathlib import Path
 
 from compaug.evaluation.longtable import pick
 from compaug.reports import figures
@@ -39,18 +37,14 @@ def tables(results: Results) -> list[Table]:
 
 
 def figures_of(results: Results) -> list[Figure]:
-    """Of the first seed; where the points were not kept, the archive's figure."""
+    """Of the first seed."""
     made = []
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert", selection="top_k"):
         rows, name = pick(rows, metric=[metric for _, metric in VIEWS.values()]), f"representations-{benchmark}"
-        seed, archived = rows["seed"].min(), results.archive / EXPERIMENT / "figures" / f"{name}.png"
+        seed = rows["seed"].min()
         files = {generator: f"{benchmark}-{generator}-{seed}" for generator in results.ordered(rows["generator"])}
         found = {key: results.representations[file] for key, file in files.items() if file in results.representations}
-        draw = partial(figures.representations, benchmark, found) if found else partial(_copied, archived)
-        if found or (len(rows) and archived.exists()):
+        if found:
+            draw = partial(figures.representations, benchmark, found)
             made.append(Figure(name, f"Label representations in many combinations, seed {seed}, {benchmark}", draw))
     return made
-
-
-def _copied(figure: Path, path: Path) -> None:
-    shutil.copyfile(figure, path.with_suffix(".png"))

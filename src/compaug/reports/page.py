@@ -46,12 +46,12 @@ def sections(results: Results, figures: Path) -> list[dict]:
     return made
 
 
-def provenance(results: Results, costs: Mapping[str, Mapping], archived: Mapping[str, Mapping]) -> list[dict]:
-    """A row for every experiment. `costs`: of reports/provenance.json, which count only for the very same numbers; `archived`: of the archive."""
+def provenance(results: Results, costs: Mapping[str, Mapping]) -> list[dict]:
+    """A row for every experiment. `costs`: of reports/provenance.json, which count only for the very same numbers."""
     made = []
     for (experiment, commit), rows in results.frame.groupby(["experiment", "commit"]):
-        known, digest = (archived if commit else costs).get(experiment, {}), digest_of(rows)
-        if not commit and known.get("digest") != digest:
+        known, digest = costs.get(experiment, {}), digest_of(rows)
+        if known.get("digest") != digest:
             known = {}
         row = {"experiment": experiment, "commit": known.get("commit", commit), "digest": digest[:12]}
         row["settings"] = [f"{benchmark}: {results.setting(some)}" for benchmark, some in rows.groupby("benchmark")]
@@ -66,12 +66,11 @@ def provenance(results: Results, costs: Mapping[str, Mapping], archived: Mapping
 
 
 def data_uri(path: Path) -> str:
-    """A figure with a palette of 64 colours, as WebP, which is a quarter of its bytes; InputError for a file that is no whole image."""
+    """A figure as WebP, which is smaller; InputError for a file that is no whole image."""
     small = io.BytesIO()
     try:
         with Image.open(path) as image:
-            few = image.convert("RGB").quantize(64, dither=Image.Dither.NONE).convert("RGB")
-            few.save(small, "WEBP", lossless=True, quality=100, method=6)
+            image.convert("RGB").save(small, "WEBP", lossless=True, quality=100, method=6)
     except FileNotFoundError:
         raise InputError(f"{path}: no such figure; `make tables` draws it") from None
     except (OSError, SyntaxError):  # no image at all, a truncated one, a broken chunk

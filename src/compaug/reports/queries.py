@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from compaug import shapes
-from compaug.evaluation import longtable
+from compaug.evaluation import longtable, measures
 from compaug.evaluation.decoding import DECODINGS
 from compaug.evaluation.longtable import pick, summaries
 from compaug.evaluation.statistics import Summary
@@ -23,6 +23,7 @@ BEFORE = "Numbers of commit {}, from before the arithmetic was made the same on 
 FIRST = ("none", "oversample", "shuffled")  # the controls
 COUNTS = ("n_", "unparsed_")  # metrics that begin so
 SPLITS = ("iid", "seen", "unseen")
+KINDS = ("representations", "maps", "parsing", "low_resource", "slu")  # of measures that tables show by name
 UNSEEN = {words: ("unseen", metric) for metric, words in METRICS.items()}  # columns of most tables
 
 
@@ -30,8 +31,7 @@ UNSEEN = {words: ("unseen", metric) for metric, words in METRICS.items()}  # col
 class Results:
     """frame, gains, confusions: see `longtable.read`; paper: reports/paper_values.yaml; settings: by benchmark and scale; counts: of
     every benchmark's split, reports/gold/<benchmark>.json; representations: by <benchmark>-<generator>-<seed>; maps: data maps by name; parsing: numbers of parsers by name;
-    low_resource: accuracies of tasks with few texts by name; slu: measures of few utterances by name;
-    archive: folder of what experiments had before they ran in this form."""
+    low_resource: accuracies of tasks with few texts by name; slu: measures of few utterances by name."""
 
     frame: pd.DataFrame
     gains: pd.DataFrame
@@ -44,7 +44,6 @@ class Results:
     parsing: Mapping[str, Mapping]
     low_resource: Mapping[str, Mapping]
     slu: Mapping[str, Mapping]
-    archive: Path
 
     def of(self, *experiments: str, **wanted: str | Collection[str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
         """(experiment, benchmark, rows with the wanted values) of those that have any."""
@@ -89,7 +88,7 @@ class Results:
         return {row[by]: row for _, row in gains.iterrows()}
 
     def setting(self, rows: pd.DataFrame) -> str:
-        """Of rows of one benchmark: seeds, sizes of the backbones, and the commit of numbers from the archive."""
+        """Of rows of one benchmark: seeds, sizes of the backbones, and the commit of numbers of the first grids."""
         if rows.empty:
             return ""
         # 0: the Bayes classifier has none, and of some means the seeds were not kept apart
@@ -161,22 +160,9 @@ def load(reports: Path, settings: Mapping[tuple[str, str], Settings]) -> Results
     frame, gains, confusions = longtable.read(reports)
     if frame.empty:
         raise InputError(f"{reports / 'results.csv.gz'}: no result; `make grid EXPERIMENT=small` makes the first")
-    archive, current = reports / "archive", read_all(reports / "gold", shapes.GoldFacts)
-    counts = read_all(archive / "splits", shapes.Numbers) | {
-        name: facts.get("counts", {}) for name, facts in current.items()
-    }
-    counts = {name: counted for name, counted in counts.items() if name in set(frame["benchmark"])}
-    paper, representations = (
-        read_paper_values(reports / "paper_values.yaml"),
-        read_all(reports / "representations", shapes.Representations),
-    )
-    maps = read_all(reports / "maps", shapes.MapFacts)
-    parsing = read_all(reports / "parsing", shapes.ParserFacts)
-    few = read_all(reports / "low_resource", shapes.LowResourceFacts)
-    slu = read_all(reports / "slu", shapes.SluFacts)
-    return Results(frame, gains, confusions, paper, settings, counts, representations, maps, parsing, few, slu, archive)
-
-
-def read_all(folder: Path, shape: type) -> dict[str, dict]:
-    """Every JSON file of a folder by its name."""
-    return {path.stem: read_json(path, shape) for path in sorted(folder.glob("*.json"))}
+    benchmarks, splits = set(frame["benchmark"]), sorted((reports / "gold").glob("*.json"))
+    facts = {path.stem: read_json(path, shapes.GoldFacts) for path in splits if path.stem in benchmarks}
+    counts = {name: some.get("counts", {}) for name, some in facts.items()}
+    paper = read_paper_values(reports / "paper_values.yaml")
+    by_name = {kind: measures.read(reports, kind) for kind in KINDS}
+    return Results(frame, gains, confusions, paper, settings, counts, **by_name)

@@ -1,0 +1,77 @@
+"""reports/<kind>.jsonl.gz: what was measured of texts, of generators and in other tasks, a line each, with its `name`.
+
+A stage leaves a file of its own, data/<kind>/<name>.json, an output that DVC keeps; Git has one file for each kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from compaug import shapes
+from compaug.evaluation.predictions import read_lines, write_lines
+from compaug.records import InputError, read_json
+
+KINDS: dict[str, Any] = {  # and the type of what is in their files
+    "quality": shapes.Quality,
+    "judged": shapes.Judged,
+    "representations": shapes.Representations,
+    "interpolation": shapes.Interpolation,
+    "distances": shapes.Distances,
+    "maps": shapes.MapFacts,
+    "parsing": shapes.ParserFacts,
+    "low_resource": shapes.LowResourceFacts,
+    "slu": shapes.SluFacts,
+}
+REMEDY = "take it from Git again (`git checkout`)"
+
+
+def path_of(reports: Path, kind: str) -> Path:
+    """The file of a kind in the folder `reports`."""
+    return reports / f"{kind}.jsonl.gz"
+
+
+def read(reports: Path, kind: str) -> dict[str, dict]:
+    """By name; {} where there is no such file. InputError names the line that is wrong."""
+    path, values = path_of(reports, kind), {}
+    if not path.exists():
+        return values
+    for number, row in read_lines(path, REMEDY):
+        name = row.pop("name", None)
+        if not isinstance(name, str) or name in values:
+            raise InputError(f"{path}:{number}: its name is missing or that of a line before it; {REMEDY}")
+        _check(row, kind, f"{path}:{number}")
+        values[name] = row
+    return values
+
+
+def write(reports: Path, kind: str, values: Mapping[str, Mapping]) -> None:
+    """By name, in the order of the names: the same values give the same bytes."""
+    write_lines(path_of(reports, kind), ({"name": name} | value for name, value in sorted(values.items())))
+
+
+def changed(reports: Path, kind: str, files: Mapping[str, Path]) -> dict[str, dict]:
+    """What these files say by name, where that is not what `reports` has. InputError for a file of another kind."""
+    kept = read(reports, kind)
+    values = {name: read_json(path, KINDS[kind]) for name, path in sorted(files.items())}
+    return {name: value for name, value in values.items() if kept.get(name) != value}
+
+
+def _check(value: dict, kind: str, where: str) -> None:
+    from pydantic import ValidationError
+
+    try:
+        _adapter(kind).validate_python(value, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the line"
+        raise InputError(f"{where}: {place}: {first['msg']}; {REMEDY}") from None
+
+
+@cache
+def _adapter(kind: str):
+    from pydantic import TypeAdapter  # slow to load
+
+    return TypeAdapter(KINDS[kind])

@@ -1,0 +1,279 @@
+"""reports/predictions/<pack>.parquet: the predictions of all cells, one row a cell. Numbers and ids, no text.
+
+A cell's own file (`compaug.evaluation.predictions`) is an output that DVC keeps. Git has the packs, which hold what is
+read of it: the header; probabilities of all rows, to four digits; labels and source of validation rows; ids and
+`unparsed` of test rows. Ids and `unparsed` of validation rows, which nothing reads, are not in it. `md5` is that of the
+cell's file, as DVC's lock has it.
+
+Decodings read logarithms of probabilities, so those near 0 and 1 have more digits, three that count: with four alone
+the best constant moved Acc by up to a point. A probability is stored as its place in VALUES.
+
+    cell, md5                      words
+    learned, train, support, drawn label sets and how often each occurs, JSON; `drawn` may be null
+    n_train, n_synthetic, losses   as in the header
+    labels, source                 lists with an item for each validation row
+    validation, test               lists of places in VALUES, row after row
+    ids                            of the test rows, JSON
+    unparsed                       list with an item for each test row, or null
+
+Which pack a cell is in follows from its name alone, so that other cells do not move it: corpus with split and scale,
+who wrote its texts, seed. The same cells give the same bytes, whatever came first. Every cell has data pages of its
+own: Git stores a new cell, not the pack again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from compaug.evaluation import predictions
+from compaug.evaluation.metrics import label_matrix
+from compaug.evaluation.predictions import COUNTS, NUMBERS, Predictions
+from compaug.records import InputError, atomic_path, loads
+
+if TYPE_CHECKING:
+    from pyarrow import Table  # slow to load, and what reads gold alone does not need it
+
+_UP_TO_HALF = np.concatenate([np.arange(1000) / 1e6, np.arange(100, 1000) / 1e5, np.arange(100, 5001) / 1e4])
+HALF = len(_UP_TO_HALF) - 1
+VALUES = np.concatenate([_UP_TO_HALF, 1 - _UP_TO_HALF[HALF - 1 :: -1]]).round(6)  # what a probability may be
+PRECISION = 1e-4
+HEADER = (*COUNTS, "drawn", *NUMBERS, "losses", "ids")  # what is equal where two predictions are
+PAGE = 1 << 14  # bytes before compression: no more than a cell has
+NAME = re.compile(r"(?P<models>[^-]+)-(iid-)?(?P<generator>\w+)(?P<options>\+?).*-(?P<seed>\d+)(-[ab])?")
+CONTROLS = ("none", "oversample", "shuffled", "oracle", "real_texts")  # no generator wrote their texts
+REMEDY = "take it from Git again (`git checkout`)"
+
+
+def pack_of(cell: str) -> str:
+    """Name of the pack of a cell. InputError for a word that is no cell's name."""
+    if not (parts := NAME.fullmatch(cell)):
+        raise InputError(f"{cell}: no name of a cell, <corpus>-<generator>-<classifier>-<seed>; rename or remove it")
+    kind = "controls" if parts["generator"] in CONTROLS else "variants" if parts["options"] else "generators"
+    return f"{parts['models']}-{kind}-{parts['seed']}"
+
+
+# ---------------------------------------------------------------- reading
+
+
+class Packs:
+    """The cells of a folder of packs. A pack is opened once, when the first of its cells is asked for."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._rows = cache(lambda name: _rows(folder / f"{name}.parquet"))
+
+    def __contains__(self, cell: str) -> bool:
+        return cell in self._rows(pack_of(cell))
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of all cells, pack by pack."""
+        for path in sorted(self.folder.glob("*.parquet")):
+            yield from self._rows(path.stem)
+
+    def where(self, cell: str) -> Path:
+        """What messages call it."""
+        return self.folder / f"{pack_of(cell)}.parquet" / cell
+
+    def md5(self, cell: str) -> str:
+        """Of the cell's own file."""
+        return self._rows(pack_of(cell))[cell]["md5"].as_py()
+
+    def read(self, cell: str, n_labels: int) -> Predictions:
+        """InputError, one line that names pack and cell, unless every row is a prediction for n_labels labels."""
+        if cell not in self:
+            raise InputError(f"{self.where(cell)}: no such cell; `make grid` builds it")
+        return _predictions(self.where(cell), self._rows(pack_of(cell))[cell], n_labels)
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    table: Table
+    at: int
+
+    def __getitem__(self, column: str):
+        return self.table.column(column)[self.at]
+
+
+def _rows(path: Path) -> dict[str, _Row]:
+    """By cell; {} for a pack that is not there."""
+    if not path.exists():
+        return {}
+    table = _read(path)
+    return {cell: _Row(table, at) for at, cell in enumerate(table.column("cell").to_pylist())}
+
+
+def _read(path: Path) -> Table:
+    """InputError for a damaged file and for another one."""
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        table = parquet.read_table(path, page_checksum_verification=True).combine_chunks()
+        if not table.schema.equals(_schema()):
+            raise ValueError("its columns are not those of a pack")
+        table.validate(full=True)
+        cells = table.column("cell").to_pylist()
+        if cells != sorted(set(cells)) or {path.stem} != {pack_of(cell) for cell in cells}:
+            raise ValueError("its cells are others, or not in their order")
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError) as error:
+        raise InputError(
+            f"{path}: not a whole pack of predictions ({' '.join(str(error).split())}); {REMEDY}"
+        ) from None
+    return table
+
+
+def _predictions(where: Path, row: _Row, n_labels: int) -> Predictions:
+    def matrix(column: str, rows: int) -> np.ndarray:
+        values = row[column].values.to_numpy()
+        if len(values) != rows * n_labels or values.max(initial=0) >= len(VALUES):
+            raise ValueError(f"{column}: not {n_labels} probabilities for each of {rows} rows")
+        return VALUES[values].reshape(rows, n_labels)
+
+    try:
+        texts = {name: row[name].as_py() for name in (*COUNTS, "drawn", "ids")}
+        values = {name: loads(text) for name, text in texts.items() if text is not None}
+        numbers = {name: row[name].as_py() for name in (*NUMBERS, "losses")}
+        gold = [predictions.label_set(str(where), key, n_labels) for key in row["labels"].as_py()]
+        source, unparsed, ids = row["source"].as_py(), row["unparsed"].as_py(), tuple(values["ids"])
+        if len(source) != len(gold) or (unparsed is not None and len(unparsed) != len(ids)):
+            raise ValueError("its columns have different numbers of rows")
+        return Predictions(
+            path=where,
+            **predictions.header(str(where), values | numbers, n_labels),
+            validation=matrix("validation", len(gold)),
+            validation_gold=label_matrix(gold, n_labels),
+            source=np.array(source, dtype=str),
+            ids=ids,
+            test=matrix("test", len(ids)),
+            unparsed=None if unparsed is None else np.array(unparsed),
+        )
+    except InputError:  # is a ValueError, and says all
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{where}: not the predictions of a cell ({error}); {REMEDY}") from None
+
+
+def agrees(folder: Path, cell: str, path: Path) -> bool:
+    """Whether the pack has what the cell's own file says: the header, the rows, probabilities to four digits. InputError
+    where the cell is in no pack."""
+    n_labels = _n_labels(path)
+    own, kept = predictions.read(path, n_labels), Packs(folder).read(cell, n_labels)
+    equal = all(getattr(own, name) == getattr(kept, name) for name in HEADER)
+    equal &= all(np.array_equal(getattr(own, name), getattr(kept, name)) for name in ("source", "validation_gold"))
+    equal &= (own.unparsed is None) == (kept.unparsed is None)
+    if own.unparsed is not None:
+        equal &= np.array_equal(own.unparsed, kept.unparsed)
+    return equal and all(
+        np.abs(getattr(own, name) - getattr(kept, name)).max(initial=0) <= PRECISION for name in ("validation", "test")
+    )
+
+
+# ---------------------------------------------------------------- writing
+
+
+def merge(folder: Path, files: Mapping[str, Path]) -> list[str]:
+    """Put cells' own files into the packs: a cell replaces its row, those without a file stay as they are.
+
+    Returns: the cells whose file is another than the one that was packed. InputError names the file that is wrong and
+    the remedy; the packs are then as they were.
+    """
+    packs, rows = Packs(folder), {}
+    for cell, path in sorted(files.items()):
+        if not NAME.fullmatch(cell):
+            raise InputError(f"{path}: not named after a cell; rename or remove it")
+        md5 = hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+        if cell not in packs or packs.md5(cell) != md5:
+            rows.setdefault(pack_of(cell), {})[cell] = _row(cell, path, md5)
+    tables = {name: _merged(folder / f"{name}.parquet", changed) for name, changed in rows.items()}
+    for name, table in tables.items():
+        _write(folder / f"{name}.parquet", table)
+    return sorted(itertools.chain.from_iterable(rows.values()))
+
+
+def _row(cell: str, path: Path, md5: str) -> dict:
+    kept = predictions.read(path, _n_labels(path))
+    counted = {name: label_sets for name in (*COUNTS, "drawn") if (label_sets := getattr(kept, name)) is not None}
+    return {
+        "cell": cell,
+        "md5": md5,
+        **{name: json.dumps(predictions.counts(label_sets.elements())) for name, label_sets in counted.items()},
+        **{name: getattr(kept, name) for name in NUMBERS},
+        "losses": kept.losses,
+        "labels": [",".join(map(str, np.flatnonzero(label_set))) for label_set in kept.validation_gold],
+        "source": kept.source.tolist(),
+        "validation": _places(kept.validation),
+        "ids": json.dumps(kept.ids, ensure_ascii=False),
+        "test": _places(kept.test),
+        "unparsed": None if kept.unparsed is None else kept.unparsed.tolist(),
+    }
+
+
+def _n_labels(path: Path) -> int:
+    """As many as the first row has probabilities."""
+    rows = predictions.read_lines(path, predictions.REMEDY)
+    _, first = next(itertools.islice(rows, 1, None), (2, {}))
+    values = first.get("probabilities")
+    return len(values) if isinstance(values, list) else 0
+
+
+def _places(probabilities: np.ndarray) -> np.ndarray:
+    """Of the nearest of VALUES, but of what is above a half never a half: no answer at 0.5 changes."""
+    nearest = np.searchsorted((VALUES[1:] + VALUES[:-1]) / 2, probabilities).astype(np.uint16)
+    nearest[(probabilities > 0.5) & (nearest == HALF)] += 1
+    return nearest.ravel()
+
+
+def _merged(path: Path, changed: Mapping[str, Mapping]) -> Table:
+    """The pack with these rows in place of those of the same cells."""
+    import pyarrow
+
+    new = pyarrow.Table.from_pylist([*changed.values()], schema=_schema())
+    if path.exists():
+        old = _read(path)
+        kept = [cell not in changed for cell in old.column("cell").to_pylist()]
+        new = pyarrow.concat_tables([old.filter(pyarrow.array(kept)), new])
+    return new.sort_by("cell").combine_chunks()
+
+
+def _schema():
+    import pyarrow as pa
+
+    words, numbers = pa.string(), pa.int64()
+    many = lambda kind: pa.list_(pa.field("element", kind))
+    columns = {"cell": words, "md5": words} | {name: words for name in (*COUNTS, "drawn")}
+    columns |= {name: numbers for name in NUMBERS} | {"losses": many(pa.float64())}
+    columns |= {"labels": many(words), "source": many(words), "validation": many(pa.uint16())}
+    columns |= {"ids": words, "test": many(pa.uint16()), "unparsed": many(numbers)}
+    return pa.schema(columns)
+
+
+def _write(path: Path, table: Table) -> None:
+    from pyarrow import parquet
+
+    repeated = [*COUNTS, "drawn", "ids", "labels.list.element", "source.list.element", "unparsed.list.element"]
+    split = {f"{column}.list.element": "BYTE_STREAM_SPLIT" for column in ("validation", "test")}
+    with atomic_path(path) as temporary:
+        parquet.write_table(
+            table,
+            temporary,
+            row_group_size=len(table),
+            compression="brotli",  # 7 % smaller than zstd at its best
+            compression_level=11,
+            use_dictionary=repeated,
+            dictionary_pagesize_limit=1 << 26,
+            column_encoding=split,
+            write_statistics=False,
+            data_page_size=PAGE,
+            write_batch_size=1,
+            write_page_checksum=True,
+        )
