@@ -425,7 +425,7 @@ def test_values_of_one_block_can_be_set_together():
     assert "with --set sizes.k=-1: sizes.k" in refusal(params.parse, params.Edited(COMMITTED, ("sizes.k=-1",)))
 
 
-def test_a_model_tells_of_a_later_option_where_it_says_something():
+def test_files_say_nothing_of_an_option_that_is_off():
     settings = {
         "epochs": 1,
         "lr": 0.1,
@@ -435,5 +435,5 @@ def test_a_model_tells_of_a_later_option_where_it_says_something():
         "max_length": 8,
         "generator_data": "all",
     }
-    assert FlanT5(**settings).told() == settings | {"patience": None}  # without `epoch_share`
-    assert FlanT5(**settings, epoch_share=0.5).told()["epoch_share"] == 0.5
+    assert FlanT5(**settings, patience=None, epoch_share=None).in_force() == settings
+    assert FlanT5(**settings, epoch_share=0.5).in_force()["epoch_share"] == 0.5

@@ -24,7 +24,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from compaug.benchmarks.parameters import GRAMMARS, Backbone, Backbones, Corpus
-from compaug.blocks import LATER, Amount, Block, Count, Positive, Probability, Seed, Share, Words
+from compaug.blocks import Amount, Block, Count, Positive, Probability, Seed, Share, Words
 from compaug.classifiers import parameters as classifiers
 from compaug.classifiers import roles_of
 from compaug.generators import parameters as generators
@@ -78,7 +78,7 @@ class DataMap(Block):
     min_epoch: Count
     convergence_epoch: Positive | None = None
     bleu: Share
-    dynamics: Annotated[Literal["during"] | None, LATER] = None  # of a classifier; None: after every epoch, dropout off
+    dynamics: Literal["during"] | None = None  # of a classifier; None: after every epoch, dropout off
 
 
 class Subset(Block):

@@ -21,9 +21,9 @@ def main(argv: list[str] | None = None) -> None:
     with atomic_dir(args.out) as folder:
         for kind in params.METHODS:
             for name, block in getattr(settings, kind).items():
-                write_json(folder / f"{kind}-{name}.json", block.told())
+                write_json(folder / f"{kind}-{name}.json", block.in_force())
         for name, block in settings.classifiers.items():
-            write_json(folder / f"without_texts-{name}.json", block.without_texts().told())
+            write_json(folder / f"without_texts-{name}.json", block.without_texts().in_force())
 
 
 def _parser():
