@@ -32,7 +32,7 @@ from compaug.records import (
 from compaug.tasks import TASKS
 from stages import cost_of, parser, run
 
-PARAMS = ["synthesis", *params.scaled("synthesis")]
+PARAMS = ["synthesis"]
 
 
 def main(argv: list[str] | None = None) -> None:
