@@ -435,7 +435,7 @@ class Timed(TypedDict):
 
 Seconds = dict[str, Timed]  # seconds.json: a kind of stage and its name without the seed -> what it takes
 Provenances = dict[str, Provenance]  # provenance.json: experiment -> where its numbers come from
-Versions = dict[str, int | dict[str, int]]  # configs/versions.yaml: heavy stage -> version, or method -> version
+Versions = dict[str, int]  # configs/versions.yaml: <stage>[-<method>] -> version of what it computes
 
 
 class Golden(TypedDict):

@@ -5,7 +5,7 @@ sees (`stages.golden`): a docstring, a new name, a helper taken out leave it as 
 nothing to it. Losses, weights (their norms), probabilities, texts and reports are all in it: whatever the stage's own script writes. Numbers are
 compared with a tolerance, because CPUs differ in the last digits; everything else must be equal.
 
-    configs/versions.yaml                    {stage: version, or {method: version}}
+    configs/versions.yaml                    {<stage>[-<method>]: version}
     tests/golden/<stage>[-<method>].json     {version, variants: {variant: {file: what is in it}}}; the first variant is whole, another one has
                                              only what differs
 """
@@ -104,29 +104,13 @@ def rounded(value: object) -> object:
 # ---------------------------------------------------------------- versions
 
 
-def key_of(name: str) -> str:
-    """Of train_generator-ld_vae train_generator.ld_vae, which DVC calls it by."""
-    return name.replace("-", ".", 1)
-
-
 def read_versions(path: Path) -> dict[str, int]:
     """The version of each fingerprint."""
-    tree = read_yaml(path, shapes.Versions)
-    return {
-        f"{stage}-{method}" if method else stage: version
-        for stage, of in tree.items()
-        for method, version in (of.items() if isinstance(of, dict) else [("", of)])
-    }
+    return read_yaml(path, shapes.Versions)
 
 
 def write_versions(path: Path, versions: dict[str, int]) -> None:
-    """In the order in which they are given, the methods of a stage together."""
-    lines: dict[str, list[str]] = {}
-    for name, version in versions.items():
-        stage, _, method = name.partition("-")
-        lines.setdefault(stage, []).append(f"  {method}: {version}" if method else f"{stage}: {version}")
-    blocks = [[*([f"{stage}:"] if block[0].startswith(" ") else []), *block] for stage, block in lines.items()]
-    write_text(path, HEAD + "".join(f"{line}\n" for block in blocks for line in block))
+    write_text(path, HEAD + "".join(f"{name}: {version}\n" for name, version in versions.items()))
 
 
 # ---------------------------------------------------------------- golden files
