@@ -5,7 +5,7 @@ READY  := $(VENV)/.ready
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export DVC_NO_ANALYTICS = 1
 
-.PHONY: help install repro repair grid tables verify fingerprints portable sweep test lint faults bench costs provenance clean
+.PHONY: help install repro repair grid tables verify golden portable sweep test lint faults bench costs provenance clean
 .DEFAULT_GOAL := help
 
 help:                  ## this list
@@ -47,8 +47,8 @@ verify: $(READY)       ## compare the cache with its hashes, build N random cell
 	python -m stages.verify --cache
 	python -m stages.verify --n $(N)
 
-fingerprints: $(READY) ## what the heavy stages compute, written again where it changed; then they are out of date
-	python -m stages.fingerprint
+golden: $(READY)       ## what the heavy stages compute on toys, for the tests: write what is new, or has another version (configs/versions.yaml)
+	python -m stages.golden
 
 portable: $(READY)     ## small trainings of every kind of model, here and on an emulated CPU of another maker: equal?
 	python -m stages.portable

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from compaug import experiments, planning
+from compaug import experiments, fingerprints, planning
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src"
 SCRIPTS = sorted(file.stem for file in (SRC / "stages").glob("[!_]*.py"))
-# what the stage `settings` joined, for one method
-SETTINGS = re.compile(r"data/settings/[^/]+/(generators|classifiers|without_texts)-(\w+)\.json")
+# what the stage `settings` joined, for one method or block
+SETTINGS = re.compile(r"data/settings/[^/]+/([^/-]+)(?:-(\w+))?\.json")
 KINDS = {"without_texts": "classifiers"}  # without what concerns synthetic texts alone
 
 
@@ -88,6 +88,7 @@ class Stage:
     options: dict[str, list[str]]
     deps: list[str]
     params: list[str]
+    versions: list[str]  # keys of configs/versions.yaml
     outs: list[str]
     cached: list[str]  # outs that DVC keeps, not Git
     desc: str
@@ -157,9 +158,13 @@ def _stage(stage, folder: Path) -> Stage:
         options=options,
         deps=list(dict.fromkeys(path(dep) for dep in stage.deps if dep not in params)),
         params=[
-            f"{file}:{key}".removeprefix("params.yaml:") for dep in params for file in [path(dep)] for key in dep.params
+            f"{path(dep)}:{key}".removeprefix("params.yaml:")
+            for dep in params
+            if path(dep) != fingerprints.VERSIONS
+            for key in dep.params
         ]
-        + [f"{KINDS.get(found[1], found[1])}.{found[2]}" for found in joined if found],
+        + [".".join(filter(None, (KINDS.get(found[1], found[1]), found[2]))) for found in joined if found],
+        versions=[key for dep in params if path(dep) == fingerprints.VERSIONS for key in dep.params],
         outs=[path(out) for out in stage.outs],
         cached=[path(out) for out in stage.outs if out.use_cache],
         desc=stage.desc or "",

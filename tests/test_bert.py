@@ -289,7 +289,7 @@ def test_prediction_rows_carry_six_digits(model):
 
 def test_mixup_mixes_states_and_labels_in_training_alone(monkeypatch, encoder):
     """By hand: alpha 0.25 of each text and 0.75 of the next one."""
-    facts = {"settings": SETTINGS.told() | {"mixup": True}, "n_labels": 3}
+    facts = {"settings": SETTINGS.in_force() | {"mixup": True}, "n_labels": 3}
     tokenizer, backbone = load_encoder(encoder)
     torch.manual_seed(0)
     model = bert.build(backbone, facts)

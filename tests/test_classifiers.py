@@ -21,7 +21,7 @@ from compaug.pretrained import load_encoder, load_seq2seq
 from compaug.records import Example, InputError, Labels, file_digest
 
 LABELS = Labels(("joy", "love", "fear"), CUES)  # phrases that the toy encoder's vocabulary knows
-COMMON = {name: value for name, value in SETTINGS.told().items() if name not in ("head_hidden", "pool")}
+COMMON = {name: value for name, value in SETTINGS.in_force().items() if name not in ("head_hidden", "pool")}
 DBLOSS = {"gamma": 2.0, "negative_scale": 2.0, "bias_scale": 0.05}
 CLP = {"template": "it says {label} clearly", "empty_word": "nothing", "contrast": 0.1, "tau": 0.07, "beams": 2}
 CLP |= {"show_labels": False, "strict": False, "warmup": 0.06, "lr_schedule": "decay"}
@@ -624,7 +624,7 @@ def test_it_takes_as_many_steps_whatever_it_learns_from(rows, epochs, encoder, t
         examples(rows), LABELS, settings, backbone_of("bert", encoder), tmp_path / "a", 13, "toy", examples(4)
     )
     assert len(made) == epochs  # whole ones, of 4, 2 and 1 steps
-    assert "steps" not in OWN["bert"].told() and settings.told()["steps"] == 10
+    assert "steps" not in OWN["bert"].in_force() and settings.in_force()["steps"] == 10
 
 
 @pytest.mark.parametrize("pacing", ["exponential", "linear"])

@@ -49,6 +49,16 @@ def test_every_command_file_and_key_on_a_page_exists(page):
         assert name in reduce(lambda inner, word: inner[word], block.split("."), tree), key
 
 
+def test_the_four_files_of_the_option_that_is_shown_hold_what_is_shown():
+    page = (ROOT / "docs/extending.md").read_text(encoding="utf-8").partition("## An option")[2]
+    blocks = re.findall(
+        r"^```\w+\n# (\d)\. [^\n]*?([\w/]+\.(?:py|yaml))[^\n]*\n(.*?)^```$", page, re.DOTALL | re.MULTILINE
+    )
+    assert [number for number, _, _ in blocks] == ["1", "2", "3", "4"]
+    for _, file, code in blocks:
+        assert all(line in (ROOT / file).read_text(encoding="utf-8") for line in code.splitlines()), file
+
+
 def commands_on(page: Path) -> list[list[str]]:
     """Words of the commands in a page's blocks of code; a variable that a block sets is filled in."""
     found = []

@@ -90,7 +90,7 @@ def test_a_number_that_leaves_nothing_to_train_or_nothing_frozen_is_refused(laye
         FrozenBelow(model("bert"), layers)
 
 
-OWN = {name: value for name, value in SETTINGS.told().items() if name not in ("head_hidden", "pool")}
+OWN = {name: value for name, value in SETTINGS.in_force().items() if name not in ("head_hidden", "pool")}
 GRAPH = {"gat_layers": 1, "gat_heads": 2, "adjacency": "identity", "adjacency_mask": False}
 SETTINGS_OF = {
     "bert": SETTINGS.model_copy(update={"freeze_layers": 1, "dropout": 0.2}),

@@ -17,7 +17,8 @@ import yaml
 from graph import ROOT, SCRIPTS, SRC, Stage, code_of, declared_params, stages
 from importlinter.cli import lint_imports
 
-from compaug import built, planning, steps
+from compaug import built, fingerprints, planning, steps
+from compaug.fingerprints import runs
 from compaug.records import Labels, write_json, write_rows
 
 SOURCES = sorted(SRC.rglob("*.py"))
@@ -27,7 +28,7 @@ FILES = (
     "repair/dvc.yaml",
     "reports/dvc.yaml",
 )
-HEAVY = {  # script: its fingerprint
+HEAVY = {  # script: its fingerprint, which has a version
     "backbones": "backbones-{role}",
     "train_filter": "classifier-{classifier}",
     "label_generator": "label_generator",
@@ -119,12 +120,13 @@ def test_another_generator_concerns_only_stages_that_have_to_do_with_it():
     assert named == {"backbones@seq2seq", "train_generator@augmented", "synthesize@augmented", "report"}
 
 
-def test_a_heavy_stage_depends_on_what_its_code_computes_and_on_no_source():
+def test_a_heavy_stage_depends_on_the_version_of_what_it_computes_and_on_no_source():
+    versions = fingerprints.read_versions(ROOT / fingerprints.VERSIONS)
+    assert list(versions) == runs.names(), "make golden"
     for stage in stages():
-        if stage.script in HEAVY:
-            name = f"fingerprints/{HEAVY[stage.script].format(**coordinates(stage))}.json"
-            assert [dep for dep in stage.deps if dep.startswith(("src/", "fingerprints/"))] == [name], stage.name
-            assert (ROOT / name).exists(), f"{stage.name}: make fingerprints"
+        names = [HEAVY[stage.script].format(**coordinates(stage))] if stage.script in HEAVY else []
+        assert stage.versions == names and set(names) <= set(versions), stage.name
+        assert not (names and stage.sources), stage.name
 
 
 def test_a_cheap_stage_depends_on_exactly_the_modules_that_it_reaches():
@@ -339,7 +341,7 @@ def test_imports_only_go_down():
     assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == 0
 
 
-LEARNS = {"train_filter", "train_classifier", "label_generator", "representations", "fingerprint", "portable"}
+LEARNS = {"train_filter", "train_classifier", "label_generator", "representations", "golden", "portable"}
 
 
 @pytest.mark.parametrize("script", sorted(set(SCRIPTS) - LEARNS))

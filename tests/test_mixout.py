@@ -161,4 +161,6 @@ def test_a_preset_is_its_number_and_another_word_is_refused():
 
 
 def test_a_model_folder_says_whether_it_was_on():
-    assert "mixout" not in SETTINGS.told() and SETTINGS.model_copy(update={"mixout": 0.3}).told()["mixout"] == 0.3
+    assert (
+        "mixout" not in SETTINGS.in_force() and SETTINGS.model_copy(update={"mixout": 0.3}).in_force()["mixout"] == 0.3
+    )

@@ -302,9 +302,9 @@ def test_a_name_without_a_file_and_a_file_without_a_generator_are_refused():
         generators.load("../params")
 
 
-def test_the_example_in_the_guide_is_a_generator(tmp_path):
-    readme = (Path(__file__).parents[1] / "docs" / "guide.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+def test_the_example_on_the_page_is_a_generator(tmp_path):
+    page = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(# src/compaug/generators/nearest.py\n.*?)```", page, re.DOTALL)
     (tmp_path / "nearest.py").write_text(code)
     spec = importlib.util.spec_from_file_location("nearest", tmp_path / "nearest.py")
     nearest = importlib.util.module_from_spec(spec)

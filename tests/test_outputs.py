@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from compaug import fingerprints
 from compaug.records import InputError, atomic_dir, atomic_path, check_folder, write_json, write_rows, write_text
 from stages import run, seed
 
@@ -114,19 +113,6 @@ def test_the_command_that_deleted_a_users_data_says_no(desk):
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith("error: data: no stage wrote this folder (it holds ") and done.stderr.count("\n") == 1
     assert everything(desk) == before
-
-
-def test_what_is_no_fingerprint_is_neither_removed_nor_replaced(desk, capsys):
-    """Fingerprints of stages that are gone are removed from the folder: only they."""
-    write_text("data/own/mine.json", '{"select": {"mine": 1}}')
-    before = everything(desk)
-    assert refusal("fingerprint", ["--out", "data/own"], capsys).endswith(
-        "mine.json: not a fingerprint, and no stage wrote it; give another --out, or move it away\n"
-    )
-    assert everything(desk) == before
-    for name in ("one", "other"):  # the stage's own are another form of JSON, and replaced
-        fingerprints.write(Path("fingerprint.json"), {"default": {"loss": 0.5, "text": name}})
-    assert fingerprints.is_written(Path("fingerprint.json"))
 
 
 # ---------------------------------------------------------------- what a stage wrote

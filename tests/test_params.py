@@ -63,10 +63,12 @@ def test_a_stage_gets_the_blocks_it_lists_and_no_others():
         ("generators.ld_vae.kl_form=reference", {"generators-ld_vae.json"}),
         ("classifiers.magnet.epochs=3", {"classifiers-magnet.json", "without_texts-magnet.json"}),
         ("classifiers.bert.synthetic_repeat=4", {"classifiers-bert.json"}),
-        ("synthesis.top_k=3", set()),
+        ("synthesis.top_k=3", {"synthesis.json"}),
+        ("sizes.k=20", set()),
+        ("evaluation.threshold=0.4", set()),
     ],
 )
-def test_what_is_said_of_a_method_changes_its_own_file_and_no_other(edit, touched, tmp_path, monkeypatch):
+def test_what_is_said_of_a_method_or_block_changes_its_file_and_no_other(edit, touched, tmp_path, monkeypatch):
     monkeypatch.chdir(COMMITTED.parent)
     for name, more in (("before", []), ("after", ["--set", edit])):
         settings.main(["--benchmark", "diagnostic", "--scale", "tiny", "--out", str(tmp_path / name), *more])
@@ -76,7 +78,8 @@ def test_what_is_said_of_a_method_changes_its_own_file_and_no_other(edit, touche
     known = yaml.safe_load(COMMITTED.read_text(encoding="utf-8"))
     kinds = {**dict.fromkeys(params.METHODS), "without_texts": "classifiers"}
     names = {kind: known[as_of or kind].keys() - {params.SHARED} for kind, as_of in kinds.items()}
-    assert files == {f"{kind}-{name}.json" for kind in kinds for name in names[kind]}
+    of_methods = {f"{kind}-{name}.json" for kind in kinds for name in names[kind]}
+    assert files == of_methods | {f"{name}.json" for name in params.BLOCKS}
 
 
 def test_a_stage_that_no_scale_concerns_reads_any_corpus():
@@ -425,7 +428,7 @@ def test_values_of_one_block_can_be_set_together():
     assert "with --set sizes.k=-1: sizes.k" in refusal(params.parse, params.Edited(COMMITTED, ("sizes.k=-1",)))
 
 
-def test_a_model_tells_of_a_later_option_where_it_says_something():
+def test_files_say_nothing_of_an_option_that_is_off():
     settings = {
         "epochs": 1,
         "lr": 0.1,
@@ -435,5 +438,5 @@ def test_a_model_tells_of_a_later_option_where_it_says_something():
         "max_length": 8,
         "generator_data": "all",
     }
-    assert FlanT5(**settings).told() == settings | {"patience": None}  # without `epoch_share`
-    assert FlanT5(**settings, epoch_share=0.5).told()["epoch_share"] == 0.5
+    assert FlanT5(**settings, patience=None, epoch_share=None).in_force() == settings
+    assert FlanT5(**settings, epoch_share=0.5).in_force()["epoch_share"] == 0.5

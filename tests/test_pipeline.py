@@ -98,7 +98,7 @@ def test_a_changed_k_runs_selection_and_what_follows_and_metrics_diff_names_the_
 
 
 def test_an_edit_that_computes_the_same_trains_nothing_again(project):
-    """Heavy stages depend on fingerprints; test_fingerprints.py shows when these change."""
+    """Heavy stages depend on versions; test_golden.py shows when one is to be raised."""
 
     def stale() -> set[str]:
         return set(re.findall(r"^([\w@]+):$", shell(project, "dvc", "status", "dvc.yaml"), re.MULTILINE))

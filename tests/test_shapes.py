@@ -61,7 +61,7 @@ WHOLE = {  # a file of each type, with every key whose value the readers use
     },
     shapes.Cost: {"seconds": 1.5, "cores": 2, "machine": "x86_64", "device": "cpu", "versions": {"torch": "2"}},
     shapes.Provenances: {"paper": {"commit": "abc", "seconds": 3, "hardware": ["2 cores"]}},
-    shapes.Fingerprint: {"default": {"file": [1]}},
+    shapes.Golden: {"version": 1, "variants": {"default": {"file": [1]}}},
 }
 FREE = {"settings", "params", "request", "train", "file", "test_compositions"}  # below these anything may stand
 names = pytest.mark.parametrize("shape", WHOLE, ids=lambda shape: getattr(shape, "__name__", str(shape)))

@@ -584,7 +584,7 @@ def interpolation_variants(bench, name: str, module) -> dict[str, Variant]:
     """Plain fine-tuning on batches of like lengths, and the product on batches of any."""
     settings = bench.settings.generators[name].model_copy(update={"max_length": WIDTH // 2})
     training.seed_everything(SEED)
-    body = module.body_of(bench.backbones, settings.told())
+    body = module.body_of(bench.backbones, settings.in_force())
     rows = interpolation.text_rows(bench.examples, body, settings.max_length)
     by_length = [row | {"length": len(row["source"]) + len(row["target"])} for row in rows]
     collate = partial(interpolation.collate, pad_id=body.pad_id)

@@ -17,8 +17,6 @@ Count = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Words = Annotated[str, Field(min_length=1)]
 
-LATER = "later"  # in an annotation: an option that came when there were models already; None is as it was before
-
 
 def whole_epochs(steps: int, rows: int, batch_size: int) -> int:
     """How many whole epochs over so many rows take at least the steps."""
@@ -30,22 +28,18 @@ class Block(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
-    def told(self) -> dict[str, Any]:
-        """What a model's folder says of it: all but LATER options that are off, so that what was made before has the same bytes."""
-        fields = type(self).model_fields
-        later = {name for name, field in fields.items() if LATER in field.metadata}
-        return {name: value for name, value in self if name not in later or value is not None}
+    def in_force(self) -> dict[str, Any]:
+        """What files say of it: all but options that are off, which are None, so that a new one changes no file."""
+        return {name: value for name, value in self if value is not None}
 
 
 class Paced(Block):
     """A training that may have a curriculum over a data map (`curricula`, `cartography`). With one it has no early stopping: what is still
     locked is not known to be of no use."""
 
-    pacing: Annotated[Literal["exponential", "linear", "all"] | None, LATER] = (
-        None  # all: no curriculum, for as many steps
-    )
-    first: Annotated[Literal["hard", "ambiguous", "easy"] | None, LATER] = None  # what it begins with
-    measure: Annotated[Words | None, LATER] = None  # of the map; None: its first
+    pacing: Literal["exponential", "linear", "all"] | None = None  # all: no curriculum, for as many steps
+    first: Literal["hard", "ambiguous", "easy"] | None = None  # what it begins with
+    measure: Words | None = None  # of the map; None: its first
 
     @model_validator(mode="after")
     def _has_both(self) -> Paced:

@@ -5,8 +5,8 @@ differently at that scale and its own facts in configs/benchmarks/<name>.yaml, p
 method's block wins over `shared`, whichever layer it is in.
 
 A stage names the keys that it reads, by file (`PARAMS`, with coordinates in braces), and `load` returns their blocks and no others, so that
-a key which is not listed in dvc.yaml cannot change a result unnoticed. What holds for one method comes from many keys; there dvc.yaml lists
-the file that the stage `settings` makes of them. Schemas are in the `parameters.py` of each package.
+a key which is not listed in dvc.yaml cannot change a result unnoticed. What holds for one method comes from many keys; there, and for `BLOCKS`,
+dvc.yaml lists the file that the stage `settings` makes of them, which says nothing of an option that is off. Schemas are in the `parameters.py` of each package.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from compaug.benchmarks.parameters import GRAMMARS, Backbone, Backbones, Corpus
-from compaug.blocks import LATER, Amount, Block, Count, Positive, Probability, Seed, Share, Words
+from compaug.blocks import Amount, Block, Count, Positive, Probability, Seed, Share, Words
 from compaug.classifiers import parameters as classifiers
 from compaug.classifiers import roles_of
 from compaug.generators import parameters as generators
@@ -35,6 +35,7 @@ SCALES, BENCHMARK = "configs/scales.yaml", "configs/benchmarks/{benchmark}.yaml"
 METHODS = {"generators": generators, "classifiers": classifiers}
 FILTER = "bert"  # the filter's classifier, always (spec section 9)
 SHARED = "shared"  # what all methods of a kind have, unless their own block says otherwise
+BLOCKS = ("label_generator", "synthesis", "selection", "data_map")  # which have a file of settings, as every method has
 SIZES = {"support_size": "split", "requested": "label_generator", "k": "selection"}  # the block that reads each
 # The blocks of a scale that a corpus says something of, if only {}.
 OF_CORPUS = ("backbones", "generators", "synthesis", "classifiers")
@@ -78,7 +79,7 @@ class DataMap(Block):
     min_epoch: Count
     convergence_epoch: Positive | None = None
     bleu: Share
-    dynamics: Annotated[Literal["during"] | None, LATER] = None  # of a classifier; None: after every epoch, dropout off
+    dynamics: Literal["during"] | None = None  # of a classifier; None: after every epoch, dropout off
 
 
 class Subset(Block):
@@ -185,9 +186,10 @@ def method(kind: str) -> list[str]:
     return [f"{kind}.{{{kind[:-1]}}}"]
 
 
-def methods() -> list[str]:
-    """All that some layer says of generators and classifiers."""
-    return [key for kind in METHODS for key in (kind, *scaled(kind))]
+def joined() -> list[str]:
+    """All that some layer says of what the stage `settings` writes."""
+    by_scale = ("label_generator", "synthesis", *METHODS)
+    return [*METHODS, *BLOCKS, *(key for kind in by_scale for key in scaled(kind))]
 
 
 # ---------------------------------------------------------------- reading

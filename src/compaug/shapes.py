@@ -435,4 +435,11 @@ class Timed(TypedDict):
 
 Seconds = dict[str, Timed]  # seconds.json: a kind of stage and its name without the seed -> what it takes
 Provenances = dict[str, Provenance]  # provenance.json: experiment -> where its numbers come from
-Fingerprint = dict[str, dict[str, Any]]  # fingerprints/<name>.json: variant -> file -> what is in it
+Versions = dict[str, int]  # configs/versions.yaml: <stage>[-<method>] -> version of what it computes
+
+
+class Golden(TypedDict):
+    """tests/golden/<name>.json"""
+
+    version: int
+    variants: dict[str, dict[str, Any]]  # variant -> file -> what is in it

@@ -16,7 +16,7 @@ from compaug.records import Labels, write_json
 from compaug.tasks import TASKS
 from stages import cost_of, parser, run
 
-PARAMS = ["synthesis", *params.scaled("synthesis")]
+PARAMS = ["synthesis"]
 ROLES = ("encoder", "decoder", "seq2seq")
 
 

@@ -16,12 +16,7 @@ from compaug.compositions import Listing, sample_label_sets
 from compaug.records import Labels, digest, file_digest, iter_jsonl, write_json, write_rows
 from stages import cost_of, parser, run
 
-PARAMS = [
-    "label_generator",
-    *params.size("requested"),
-    *params.scaled("label_generator"),
-    *params.corpus("label_prompt", "label_separator"),
-]
+PARAMS = ["label_generator", *params.size("requested"), *params.corpus("label_prompt", "label_separator")]
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -34,7 +29,7 @@ def main(argv: list[str] | None = None) -> None:
         for name in ("train", "support")
     )
     made_of = {
-        "options": options.model_dump(),
+        "options": {"max_labels": options.max_labels} | options.in_force(),  # null there: of the largest set of D_train
         "prompt": listing.prompt,
         "separator": listing.separator,
         "seed": args.seed,

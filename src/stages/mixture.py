@@ -29,7 +29,7 @@ from compaug.records import (
 )
 from stages import parser, run
 
-PARAMS = [*params.corpus("reader", "options"), "selection", *params.size("k")]
+PARAMS = [*params.corpus("reader", "options"), *params.size("k")]
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -42,7 +42,7 @@ def main(argv: list[str] | None = None) -> None:
         )
     labels = Labels.read(args.split / "labels.json")
     asked = Counter(read_label_sets(args.compositions, len(labels)))
-    wanted = selection.quotas(asked, blocks["selection"].k)
+    wanted = selection.quotas(asked, blocks["k"])
     requests = [composition for composition, count in sorted(wanted.items()) for _ in range(count)]
     order = np.random.default_rng(sub_seed(args.seed, "order")).permutation(len(requests))  # a head is a sample of all
     requests = [requests[at] for at in order]

@@ -79,7 +79,8 @@ def main(argv: list[str] | None = None) -> None:
                 kept = [replace(e, soft_labels=given) for e, given in zip(kept, soft, strict=True)]
             report = selection.report(examples, scores, rows, labels)
         write_jsonl(args.out, kept)
-        write_json(args.out.with_suffix(".json"), merged(synthesis, report) | {"selection": settings.told()})
+        held = {"overgenerate": settings.overgenerate} | settings.in_force()  # null there: it chose among all
+        write_json(args.out.with_suffix(".json"), merged(synthesis, report) | {"selection": held})
 
 
 def of_sources(

@@ -1,9 +1,10 @@
-"""Write what every generator and every classifier goes by, all layers of parameters joined: a file for each, and one more for a classifier
-that learns from no synthetic text.
+"""Write what every generator, every classifier and `params.BLOCKS` go by, all layers of parameters joined: a file for each, and one more for a
+classifier that learns from no synthetic text.
 
 python -m stages.settings --benchmark diagnostic --scale tiny --out data/settings/diagnostic+tiny
 
-A stage that trains one of them depends on its file: what configs/scales.yaml or the corpus's file says of another method is nothing to it.
+A stage depends on the file of what it reads: what some layer says of another method is nothing to it, and neither is an option that is off.
+Sizes are in none of them (`params.SIZES`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from compaug import params
 from compaug.records import atomic_dir, write_json
 from stages import parser, run
 
-PARAMS = params.methods()
+PARAMS = params.joined()
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -21,9 +22,12 @@ def main(argv: list[str] | None = None) -> None:
     with atomic_dir(args.out) as folder:
         for kind in params.METHODS:
             for name, block in getattr(settings, kind).items():
-                write_json(folder / f"{kind}-{name}.json", block.told())
+                write_json(folder / f"{kind}-{name}.json", block.in_force())
         for name, block in settings.classifiers.items():
-            write_json(folder / f"without_texts-{name}.json", block.without_texts().told())
+            write_json(folder / f"without_texts-{name}.json", block.without_texts().in_force())
+        for name in params.BLOCKS:
+            held = getattr(settings, name).in_force()
+            write_json(folder / f"{name}.json", {key: value for key, value in held.items() if key not in params.SIZES})
 
 
 def _parser():

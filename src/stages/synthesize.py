@@ -32,7 +32,7 @@ from compaug.records import (
 from compaug.tasks import TASKS
 from stages import cost_of, parser, run
 
-PARAMS = ["synthesis", *params.scaled("synthesis")]
+PARAMS = ["synthesis"]
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -72,7 +72,7 @@ def main(argv: list[str] | None = None) -> None:
         write_jsonl(args.out, rows_of(judged, requests, fates, args.generator, args.seed))
         hashes = {"generator": file_digest(args.model), "compositions": file_digest(args.compositions)}
         side_car = selection.counts(requests, fates, labels)
-        side_car |= {"generator": args.generator, "config": settings.told(), "hashes": hashes}
+        side_car |= {"generator": args.generator, "config": settings.in_force(), "hashes": hashes}
         if skipped:
             side_car["skipped"] = dict(skipped)
         if generator.account:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from compaug.blocks import LATER, Block, Positive, Rate, Words
+from compaug.blocks import Block, Positive, Rate, Words
 
 GRAMMARS = ("diagnostic",)  # readers of corpora made from a known grammar (benchmarks.oracle_for)
 
@@ -38,8 +38,8 @@ class Backbone(Block):
     lr: Rate | None = None
     batch_size: Positive | None = None
     pretraining: Literal["prompted", "texts"] | None = None  # of a decoder and a sequence-to-sequence model
-    architecture: Annotated[Literal["t5", "bart"] | None, LATER] = None  # of a sequence-to-sequence model; None: t5
-    cased: Annotated[bool | None, LATER] = None  # of an encoder: its tokens keep case and accents; without it ü is u
+    architecture: Literal["t5", "bart"] | None = None  # of a sequence-to-sequence model; None: t5
+    cased: bool | None = None  # of an encoder: its tokens keep case and accents; without it ü is u
 
     @model_validator(mode="after")
     def _complete(self) -> Backbone:

@@ -53,7 +53,7 @@ def facts_of(name: str, examples: Sequence[Example], labels: Labels, settings) -
         "classifier": name,
         "n_labels": len(labels),
         "phrases": list(labels.phrases),
-        "settings": settings.told(),
+        "settings": settings.in_force(),
         "rows": len(examples),
         "positives": [round(value, 6) for value in targets.sum(0).tolist()],
         "pairs": rounded,

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from compaug.blocks import (
-    LATER,
     Amount,
     Block,
     Count,
@@ -28,13 +27,13 @@ class Selection(Block):
     mode: Literal["top_k", "random"]
     scope: Literal["global", "per_composition"]
     score: Literal["log_joint", "jaccard", "posterior", "hard", "ambiguous", "easy"]
-    measure: Annotated[Words | None, LATER] = None  # of the data map, for the last three; None: its first
+    measure: Words | None = None  # of the data map, for the last three; None: its first
     overgenerate: Annotated[float, Field(ge=1)] | None
     weight: Share
     strength: Amount
     k: Count
-    labels: Annotated[Literal["soft", "teacher"] | None, LATER] = None  # of what is kept; None: those that it brings
-    sharpening: Annotated[Probability | None, LATER] = None  # T of soft labels; None: 1, which leaves them as they are
+    labels: Literal["soft", "teacher"] | None = None  # of what is kept; None: those that it brings
+    sharpening: Probability | None = None  # T of soft labels; None: 1, which leaves them as they are
 
     @model_validator(mode="after")
     def _sharpens_something(self) -> Selection:
@@ -51,9 +50,7 @@ class Classifier(Paced):
     """What all classifiers have, spec section 10."""
 
     epochs: Positive
-    steps: Annotated[Positive | None, LATER] = (
-        None  # in place of epochs: as many, to a whole one, whatever it learns from
-    )
+    steps: Positive | None = None  # in place of epochs: as many, to a whole one, whatever it learns from
     lr: Rate
     lr_head: Rate
     batch_size: Positive
@@ -62,12 +59,10 @@ class Classifier(Paced):
     validation: Annotated[float, Field(gt=0, lt=1)]
     dropout: Share
     support_repeat: Positive
-    synthetic_repeat: Annotated[Positive | None, LATER] = None  # how often an epoch has each synthetic text; None: once
+    synthetic_repeat: Positive | None = None  # how often an epoch has each synthetic text; None: once
     dynamics: bool | Literal["during"]
-    mixout: Annotated[Probability | Literal[*MIXOUT] | None, LATER] = (
-        None  # mu: the share of a weight matrix that a step trains
-    )
-    mixout_mask: Annotated[Literal["entry", "column"] | None, LATER] = None  # what a draw is for; None: entry
+    mixout: Probability | Literal[*MIXOUT] | None = None  # mu: the share of a weight matrix that a step trains
+    mixout_mask: Literal["entry", "column"] | None = None  # what a draw is for; None: entry
 
     def epochs_over(self, rows: int) -> int:
         """How many epochs over so many rows."""
@@ -81,7 +76,7 @@ class Classifier(Paced):
 class Tuned(Classifier):
     """Those that tune an encoder."""
 
-    freeze_layers: Annotated[Positive | None, LATER] = None  # its embeddings and so many layers stay as they are
+    freeze_layers: Positive | None = None  # its embeddings and so many layers stay as they are
 
 
 class Pooled(Tuned):
@@ -94,12 +89,8 @@ class Bert(Pooled):
     """Spec section 10.1."""
 
     head_hidden: Count
-    mixup: Annotated[bool | None, LATER] = (
-        None  # learns from states of two texts that are mixed, and their labels alike
-    )
-    prediction_head: Annotated[bool | None, LATER] = (
-        None  # ModernBERT's own head before the labels' heads: transformers opens it
-    )
+    mixup: bool | None = None  # learns from states of two texts that are mixed, and their labels alike
+    prediction_head: bool | None = None  # ModernBERT's own head before the labels' heads: transformers opens it
 
     @model_validator(mode="after")
     def _one_middle(self) -> Bert:
@@ -148,7 +139,7 @@ class T5Clp(Classifier):
 
     template: Words
     empty_word: Words
-    separator: Annotated[Words | None, LATER] = None  # None: the paper's [SSEP]
+    separator: Words | None = None  # None: the paper's [SSEP]
     contrast: Annotated[float, Field(ge=0, le=1)]
     tau: Annotated[float, Field(gt=0)]
     beams: Positive

@@ -1,10 +1,13 @@
-"""Fingerprints: what the code of a heavy stage computes on a tiny fixed input, as small committed files.
+"""Fingerprints: what the code of a heavy stage computes on a tiny fixed input; and the version of each, which the graph depends on.
 
-A heavy stage depends on its fingerprint in place of the source files: a docstring, a new name, a helper taken out leave it as it is; another
-dropout does not. Losses, weights (their norms), probabilities, texts and reports are all in it: whatever the stage's own script writes.
-Numbers are compared with a tolerance, because CPUs differ in the last digits; everything else must be equal.
+A heavy stage depends on its version in place of the source files. A version is raised by hand when the fingerprint is another one, which a test
+sees (`stages.golden`): a docstring, a new name, a helper taken out leave it as it is; another dropout does not; an option that is off adds
+nothing to it. Losses, weights (their norms), probabilities, texts and reports are all in it: whatever the stage's own script writes. Numbers are
+compared with a tolerance, because CPUs differ in the last digits; everything else must be equal.
 
-    fingerprints/<stage>[-<method>].json     {variant: {file: what is in it}}; the first variant is whole, another one has only what differs
+    configs/versions.yaml                    {<stage>[-<method>]: version}
+    tests/golden/<stage>[-<method>].json     {version, variants: {variant: {file: what is in it}}}; the first variant is whole, another one has
+                                             only what differs
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from compaug import shapes
-from compaug.records import WRITTEN, InputError, read_json, write_text
+from compaug.records import WRITTEN, read_json, read_yaml, write_text
 
 DIGITS = 5
 RELATIVE, ABSOLUTE = 1e-3, 1e-5  # of two numbers that count as the same
@@ -26,7 +29,10 @@ RELATIVE, ABSOLUTE = 1e-3, 1e-5  # of two numbers that count as the same
 HASH = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
 UNDEFINED = ".self.key.bias"  # the same added to all keys changes no attention: its gradient is rounding, which AdamW makes as large as any other
 CHAOTIC = ("points",)  # of t-SNE: where they end depends on the last digits; their number is kept
-VERSIONS = ("transformers_version", "tokenizer_version")  # not the project's code
+LIBRARIES = ("transformers_version", "tokenizer_version")  # not the project's code
+VERSIONS = "configs/versions.yaml"  # beside params.yaml
+HEAD = """# What each heavy stage computes, as a number: DVC runs a stage again when its number is another one. `make test` says when to raise one.
+"""
 
 Fingerprint = dict[str, dict[str, object]]
 
@@ -86,7 +92,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 def rounded(value: object) -> object:
     """Floats to five digits; without hashes of inputs, versions of libraries and what is chaotic."""
     if isinstance(value, dict):
-        kept = {key: part for key, part in value.items() if key not in VERSIONS}
+        kept = {key: part for key, part in value.items() if key not in LIBRARIES}
         return {key: len(part) if key in CHAOTIC else rounded(part) for key, part in kept.items()}
     if isinstance(value, list | tuple):
         return [rounded(part) for part in value]
@@ -95,46 +101,41 @@ def rounded(value: object) -> object:
     return "hash" if isinstance(value, str) and HASH.fullmatch(value) else value
 
 
-# ---------------------------------------------------------------- files
+# ---------------------------------------------------------------- versions
 
 
-def path_of(name: str, folder: Path) -> Path:
-    return folder / f"{name}.json"
+def read_versions(path: Path) -> dict[str, int]:
+    """The version of each fingerprint."""
+    return read_yaml(path, shapes.Versions)
 
 
-def write(path: Path, fingerprint: Fingerprint) -> None:
+def write_versions(path: Path, versions: dict[str, int]) -> None:
+    write_text(path, HEAD + "".join(f"{name}: {version}\n" for name, version in versions.items()))
+
+
+# ---------------------------------------------------------------- golden files
+
+
+def write(path: Path, version: int, fingerprint: Fingerprint) -> None:
     """One line for each file of each variant."""
     first = next(iter(fingerprint.values()))
     written = {}
     for number, (variant, files) in enumerate(fingerprint.items()):
         kept = {file: what for file, what in files.items() if not number or what != first.get(file)}
         written[variant] = kept | {file: None for file in first if file not in files}
-    write_text(path, _text(written))
-
-
-def _text(written: dict[str, dict]) -> str:
     blocks = []
     for variant, files in written.items():
         lines = [f"{json.dumps(file)}: {json.dumps(what, ensure_ascii=False)}" for file, what in files.items()]
         blocks.append(f"{json.dumps(variant)}: {{\n" + ",\n".join(lines) + "\n}")
-    return "{\n" + ",\n".join(blocks) + "\n}\n"
+    write_text(path, f'{{"version": {version}, "variants": {{\n' + ",\n".join(blocks) + "\n}}\n")
 
 
-def is_written(path: Path) -> bool:
-    """Whether a file has the form that `write` gives it; another one is somebody else's."""
-    try:
-        written = read_json(path, shapes.Fingerprint)
-    except InputError:
-        return False
-    return path.read_text(encoding="utf-8") == _text(written)
-
-
-def read(path: Path) -> Fingerprint:
+def read(path: Path) -> tuple[int, Fingerprint]:
     """What `write` wrote, every variant whole again."""
-    written = read_json(path, shapes.Fingerprint, "`make fingerprints` writes it again")
-    first = next(iter(written.values()))
-    whole = {variant: first | files for variant, files in written.items()}
-    return {
+    golden = read_json(path, shapes.Golden, "delete it, and `make golden` writes it again")
+    first = next(iter(golden["variants"].values()), {})
+    whole = {variant: first | files for variant, files in golden["variants"].items()}
+    return golden["version"], {
         variant: {file: what for file, what in files.items() if what is not None} for variant, files in whole.items()
     }
 

@@ -56,7 +56,7 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
     records = _records(pool, task, params, speaks, backbones)
     kept = [replace(e, made_of=records.get(e.id)) for e in examples]
     concepts = _concepts(texts, speaks, task, params, backbones) if params.concepts else [[] for _ in task.labels.names]
-    facts = {"generator": "coda", **task.facts(), "params": params.model_dump(), "spread": lengths.spread(texts)}
+    facts = {"generator": "coda", **task.facts(), "params": params.in_force(), "spread": lengths.spread(texts)}
     facts["concepts"] = [[{"name": one.name, "phrases": list(one.phrases)} for one in some] for some in concepts]
     with atomic_dir(out_dir) as folder:
         if params.backend == "local":

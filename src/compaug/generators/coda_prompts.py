@@ -170,7 +170,7 @@ def _exemplars(model: Model, wanted: LabelSet, sources: Sequence[Example], rng) 
 
 def _counter(model: Model) -> tuple[Callable[[str], int], int]:
     """How many tokens a prompt has, and how many it may have beside an answer."""
-    context = model.params["context"] or model.positions or PAPER_TOKENS
+    context = model.params.get("context") or model.positions or PAPER_TOKENS
     if model.positions:
         context = min(context, model.positions)
     room = context - model.params["max_tokens"]

@@ -59,7 +59,7 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
         return
     with atomic_dir(out_dir) as folder:
         save(folder, tokenizer, model)
-        write_json(folder / FACTS, {"generator": "flan_t5", **task.facts(), "params": params.told()})
+        write_json(folder / FACTS, {"generator": "flan_t5", **task.facts(), "params": params.in_force()})
         write_json(folder / "history.json", {"epochs": history})
 
 

@@ -147,7 +147,7 @@ def train(
     if len(examples) < 2:
         raise InputError(f"{generator} writes texts between two texts; there are {len(examples)} to learn from")
     seed_everything(sub_seed(seed, generator))
-    body = body_of(backbones, params.told())
+    body = body_of(backbones, params.in_force())
     if params.max_length > body.room:
         raise InputError(f"generators.{generator}.max_length: {params.max_length} {NO_ROOM.format(body.room)}")
     model, rows = Interpolation(body, params), text_rows(written(examples, task), body, params.max_length)
@@ -164,7 +164,7 @@ def train(
             name: p.detach().cpu().contiguous() for name, p in trained.items() if not name.startswith("body.model.")
         }
         save_file(kept, folder / TENSORS)
-        facts = {"generator": generator, **task.facts(), "params": params.told()}
+        facts = {"generator": generator, **task.facts(), "params": params.in_force()}
         write_json(folder / FACTS, facts | {"held_out": [row["id"] for row in held_out]})
         write_json(folder / "history.json", {"epochs": history})
         write_jsonl(folder / EXAMPLES, examples)

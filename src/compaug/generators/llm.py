@@ -45,7 +45,7 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
     with atomic_dir(out_dir) as folder:
         write_jsonl(folder / "examples.jsonl", [e for e in examples if e.labels])
         facts = {"generator": "llm", **task.facts(), "median_words": words}
-        write_json(folder / "config.json", facts | {"params": params.model_dump() | {"model": model}})
+        write_json(folder / "config.json", facts | {"params": params.in_force() | {"model": model}})
 
 
 def model_of(params, backbones: Mapping[str, Path], generator: str) -> str:

@@ -93,7 +93,7 @@ def keep(
     folder: Path, generator: str, task, params, evidence, history: list[dict], examples: Sequence[Example]
 ) -> None:
     """What generation needs beside the model."""
-    facts = {"generator": generator, **task.facts(), "evidence": evidence, "params": params.told()}
+    facts = {"generator": generator, **task.facts(), "evidence": evidence, "params": params.in_force()}
     write_json(folder / FACTS, facts)
     write_json(folder / "history.json", {"epochs": history})
     write_jsonl(folder / EXAMPLES, examples)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from compaug.blocks import LATER, Amount, Block, Count, Length, Paced, Positive, Probability, Rate, Share, Words
+from compaug.blocks import Amount, Block, Count, Length, Paced, Positive, Probability, Rate, Share, Words
 
 
 class LabelGenerator(Block):
@@ -41,7 +41,7 @@ class Synthesis(Block):
     top_k: Count
     top_p: Probability
     no_repeat_ngram: Count
-    guidance: Annotated[Amount | None, LATER] = None  # w, weight of what other labels are held against; None: 0
+    guidance: Amount | None = None  # w, weight of what other labels are held against; None: 0
 
 
 class Untrained(Block):
@@ -59,7 +59,7 @@ class TrainedGenerator(Paced):
     validation: Share
     max_length: Length
     generator_data: Literal["all", "train_only"]
-    epoch_share: Annotated[Probability | None, LATER] = None  # of D_cg that an epoch sees
+    epoch_share: Probability | None = None  # of D_cg that an epoch sees
 
 
 class FlanT5(TrainedGenerator):
@@ -87,10 +87,8 @@ class PrefixGenerator(TrainedGenerator):
     prefix_length: Positive
     mid_dim: Positive
     loss_on_prompt: bool
-    dynamics: Annotated[bool | None, LATER] = (
-        None  # true: the measures of all training rows after every epoch, for data maps
-    )
-    dynamics_bleu: Annotated[Probability | None, LATER] = None  # of so many of them BLEU too, which takes a decoding
+    dynamics: bool | None = None  # true: the measures of all training rows after every epoch, for data maps
+    dynamics_bleu: Probability | None = None  # of so many of them BLEU too, which takes a decoding
 
 
 class VaeDprior(PrefixGenerator):
@@ -144,7 +142,7 @@ class LindaPrefix(Linda):
     """The bodies of ours: a network of this width between a frozen encoder and a frozen decoder, or a frozen decoder that reads by itself."""
 
     mid_dim: Positive
-    reads: Annotated[Literal["encoder", "decoder"] | None, LATER] = None  # None: encoder
+    reads: Literal["encoder", "decoder"] | None = None  # None: encoder
 
 
 class LanguageModel(Block):

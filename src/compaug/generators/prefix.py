@@ -345,7 +345,7 @@ def save(
     if not PartialState().is_main_process:
         return
     with atomic_dir(out_dir) as folder:
-        write_json(folder / "config.json", {"generator": generator, **task.facts(), "params": params.told()})
+        write_json(folder / "config.json", {"generator": generator, **task.facts(), "params": params.in_force()})
         for name, record in {"history": {"epochs": history}, **records}.items():
             write_json(folder / f"{name}.json", record)
         tensors = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}

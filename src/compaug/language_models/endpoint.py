@@ -27,13 +27,13 @@ def answer(requests: Sequence[Mapping], params: Mapping, store: Path) -> None:
     import tenacity as retry
     from openai import OpenAI, OpenAIError
 
-    if not (params["base_url"] or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_KEY")):
+    if not (params.get("base_url") or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_KEY")):
         raise InputError(
             f"{len(missing)} answers are not in {store} and no endpoint is configured; set the generator's base_url or "
             "OPENAI_BASE_URL, and OPENAI_API_KEY where the endpoint wants one; or its backend: local"
         )
     client = OpenAI(
-        base_url=params["base_url"],
+        base_url=params.get("base_url"),
         api_key=os.environ.get("OPENAI_API_KEY", "none"),  # local servers want none
         timeout=params["timeout"],
         max_retries=params["max_retries"],
