@@ -11,9 +11,7 @@ import zlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-import yaml
-
-from compaug.records import InputError, atomic_path, read_yaml, write_text
+from compaug.records import InputError, atomic_path
 
 FILE = "built.jsonl.gz"  # of grid/: {address: entry} on every line
 REMEDY = "take it from Git again"
@@ -38,9 +36,16 @@ def read(folder: Path) -> Entries:
 
 def locks(folder: Path) -> Entries:
     """The entries of the locks that DVC has of grid/ now. InputError for a lock that is none."""
+    from dvc.utils.serialize import YAMLFileCorruptedError, load_yaml  # YAML 1.2, as DVC has it: 5e-05 is a number
+
     entries: Entries = {}
     for path in sorted(folder.glob("*/dvc.lock")):
-        stages = _checked(path, read_yaml(path).get("stages"), "remove it: what it had comes back from the run cache")
+        try:
+            content = load_yaml(path.as_posix())
+        except YAMLFileCorruptedError:
+            content = None
+        stages = content.get("stages") if isinstance(content, dict) else None
+        stages = _checked(path, stages, "remove it: what it had comes back from the run cache")
         entries |= {f"grid/{path.parent.name}/dvc.yaml:{name}": entry for name, entry in stages.items()}
     return entries
 
@@ -85,5 +90,8 @@ def hand_out(folder: Path, addresses: Collection[str]) -> None:
         if address in entries:
             file, _, name = address.partition(":")
             files.setdefault(folder / Path(file).parent.name / "dvc.lock", {})[name] = entries[address]
+    if files:
+        from dvc.utils.serialize import dump_yaml
     for path, stages in files.items():
-        write_text(path, yaml.dump({"schema": "2.0", "stages": stages}, Dumper=yaml.CSafeDumper, sort_keys=False))
+        with atomic_path(path) as temporary:
+            dump_yaml(temporary.as_posix(), {"schema": "2.0", "stages": stages})
