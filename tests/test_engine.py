@@ -546,7 +546,7 @@ def test_verify_builds_stages_again_and_finds_them_equal_even_where_the_cache_ha
 def test_verify_builds_the_stages_that_are_named_and_no_others(built, capsys):
     verify.main(["grid/dvc.yaml:train_classifier@b"])
     assert capsys.readouterr().out.splitlines() == ["equal    grid/dvc.yaml:train_classifier@b", "1 equal, 0 not"]
-    with pytest.raises(InputError, match="grid/dvc.yaml:train_classifier@z: no lock of grid/ has such a stage"):
+    with pytest.raises(InputError, match="grid/dvc.yaml:train_classifier@z: grid/built.jsonl.gz has no such stage"):
         verify.main(["grid/dvc.yaml:train_classifier@z"])
 
 
@@ -558,7 +558,7 @@ def test_verify_builds_what_native_arithmetic_made_under_it_alone(built, monkeyp
     monkeypatch.setattr(verify, "NATIVE", "train_classifier@a")
     verify.main(["--n", "5"])
     monkeypatch.setenv("COMPAUG_CPU", "portable")
-    with pytest.raises(InputError, match="train_classifier@a: no lock of grid/ has such a stage"):
+    with pytest.raises(InputError, match="train_classifier@a: grid/built.jsonl.gz has no such stage"):
         verify.main(["grid/dvc.yaml:train_classifier@a"])
 
 

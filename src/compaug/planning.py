@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from compaug import built, experiments, steps
@@ -38,11 +40,25 @@ def bring(
     Raises: InputError for a name that there is not, and for what would fail in the middle of a grid.
     """
     known = experiments.read(source)
-    held = {_experiment_of(name, known, source) for name in names}
+    stages = cache(lambda name: frozenset(addresses(of_cells([known[name]]))))
+    held = {_experiment_of(name, known, stages, source) for name in names}
     chosen = [experiment for name, experiment in known.items() if name in held]
     experiments.check(chosen, settings)
     others = [{name: other.plan(other.FILE)} for name, other in OTHERS.items() if name in held]
     return _replace(folder, _joined([planned(folder), of_cells(chosen), *others]))
+
+
+@contextmanager
+def for_now(names: Collection[str]) -> Iterator[None]:
+    """Plan them, and put everything away at the end unless something was planned before."""
+    before = bool(addresses(planned()))
+    if names or before:  # what was planned gets its locks again where one was damaged
+        bring(names)
+    try:
+        yield
+    finally:
+        if names and not before:
+            put_away()
 
 
 def put_away(folder: Path = GRID) -> list[str]:
@@ -93,13 +109,13 @@ def written(kinds: Kinds) -> str:
 # ---------------------------------------------------------------- what an experiment asks for
 
 
-def _experiment_of(name: str, known: Mapping[str, experiments.Experiment], source: Path) -> str:
+def _experiment_of(name: str, known: Collection[str], stages: Callable[[str], Collection[str]], source: Path) -> str:
     """An experiment's name as it is; for a stage's address that of the first experiment that has the stage."""
     if name in known or name in OTHERS:
         return name
     if name.startswith(f"{GRID}/"):
         step = name.split("/")[1]
-        held = (each for each in known if name in addresses(of_cells([known[each]])))
+        held = (each for each in known if name in stages(each))
         if step in OTHERS or (step := next(held, "")):
             return step
         raise InputError(f"{name}: no experiment of {source} has such a stage")

@@ -35,18 +35,13 @@ def main(argv: list[str] | None = None) -> None:
     known = experiments.read() if experiments.FILE.exists() else {}
     before = planning.addresses(planning.planned())
     names = [target for target in args.targets if target not in before and _has_cells(target, known)]
-    if names or before:  # what was planned gets its locks again where one was damaged
-        clones.check_quiet(Path.cwd())
-        planning.bring(names)
-    try:
+    clones.check_quiet(Path.cwd())
+    with planning.for_now(names):
         _check_planned(args.targets)
         targets = itertools.chain.from_iterable(stages_of(target, known) for target in args.targets)
         reach(list(dict.fromkeys(targets)), known, args)
-    finally:
-        if before:
-            print("still planned, as it was: `python -m stages.plan` puts it away", file=sys.stderr)
-        elif names:
-            planning.put_away()
+    if before:
+        print("still planned, as it was: `python -m stages.plan` puts it away", file=sys.stderr)
 
 
 def _has_cells(target: str, known: Mapping[str, experiments.Experiment]) -> bool:

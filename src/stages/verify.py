@@ -5,8 +5,9 @@ python -m stages.verify grid/generator/dvc.yaml:train_generator@diagnostic-vae-4
 python -m stages.verify --cache
 
 Those that are named are built, or else --n drawn at random; of the pretrained experiments, which were built with COMPAUG_CPU=native, only
-under it, and then of no others. Predictions are compared with those that Git has, to four digits, every other output by its hash. With --cache nothing is built: every file that the cache has of a lock is compared with its hash, which DVC
-itself trusts; one that is damaged is removed, and the command that makes it again is named.
+under it, and then of no others. Predictions are compared with those that Git has, to four digits, every other output by its hash. With
+--cache nothing is built: every file that the cache has of what is planned is compared with its hash, which DVC itself trusts; one that is
+damaged is removed, and the command that makes it again is named.
 
 It works in a scratch clone of the commit and writes nothing to the cache; what the stages took is kept in .costs/. What comes before a stage
 is taken from the cache, or is built again where the cache does not have it, and is compared as well. Exit 1 if anything differs.
@@ -23,10 +24,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from compaug import engine
+from compaug import built, engine, planning
 from compaug.engine import clones, clusters
 from compaug.evaluation import packs
 from compaug.portable import native
@@ -38,6 +39,7 @@ HEAVY = (
     *("train_classifier", "quality", "judge", "representations", "map_classifier", "map_generator", "interpolation"),
     *("distances", "map_parser", "train_parser", "slu_texts", "train_slu"),
 )
+TRIED = 4  # times as many are drawn as are to be built: what some read cannot be had everywhere
 PREDICTIONS = Path("data/predictions")
 NATIVE = "+pretrained"  # in the names of stages whose committed digits are those of COMPAUG_CPU=native
 Hashes = dict[str, dict[str, str | None]]  # address -> path -> hash of the content, as a lock has it
@@ -48,15 +50,26 @@ def main(argv: list[str] | None = None) -> None:
     head = Path.cwd()
     if args.cache:
         sys.exit(1 if damaged(head) else 0)
-    heavy = [address for address in locked(head) if _is_heavy(address)]
+    known = {*built.read(planning.GRID), *locked(head)}
+    heavy = [address for address in known if _is_heavy(address)]
     if not (candidates := sorted(address for address in heavy if (NATIVE in address) == native())):
-        raise InputError("grid/*/dvc.lock: no stage that takes long has been built yet; there is nothing to compare")
+        raise InputError(
+            "grid/built.jsonl.gz: no stage that takes long has been built yet; there is nothing to compare"
+        )
     if unknown := sorted({*args.stages} - {*candidates}):
         raise InputError(
-            f"{unknown[0]}: no lock of grid/ has such a stage that takes long and was built with this COMPAUG_CPU; name one as DVC does"
+            f"{unknown[0]}: grid/built.jsonl.gz has no such stage that takes long and was built with this COMPAUG_CPU; "
+            "name one as DVC does"
         )
     random.Random(args.seed).shuffle(candidates)
-    candidates, n = (args.stages, len(args.stages)) if args.stages else (candidates, args.n)
+    candidates, n = (args.stages, len(args.stages)) if args.stages else (candidates[: TRIED * args.n], args.n)
+    with planning.for_now([address for address in candidates if address in built.read(planning.GRID)]):
+        build(candidates, n)
+
+
+def build(candidates: Sequence[str], n: int) -> None:
+    """Build the first n of them that can be built here, and say how many were equal. Exit 1 if anything differs."""
+    head = Path.cwd()
     plan = engine.plan(candidates)
     engine.GRID.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=engine.GRID, prefix="verify-") as scratch:
