@@ -30,7 +30,10 @@ for name in sys.argv[2:]:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(sys.argv[1])
 """
-FILES = ("labels.json", "no_texts.jsonl", "support.jsonl", "test_inputs.jsonl", "train.jsonl", "classifiers-bert.json")
+FILES = (
+    *("labels.json", "no_texts.jsonl", "support.jsonl", "test_inputs.jsonl", "train.jsonl", "classifiers-bert.json"),
+    "label_generator.json",
+)
 EXPERIMENTS = """
 mine:
   title: Mine
