@@ -43,7 +43,7 @@ tables: $(READY)       ## put what cells left here into the packs in Git, and ma
 	python -m stages.readme README.md docs/guide.md
 
 N ?= 5
-verify: $(READY)       ## compare the cache with its hashes, build N random cells again and compare them with their locks (N=5)
+verify: $(READY)       ## compare the cache with its hashes, build N random cells again and compare them with what Git has (N=5)
 	python -m stages.verify --cache
 	python -m stages.verify --n $(N)
 

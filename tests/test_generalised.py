@@ -187,7 +187,7 @@ def test_another_selection_takes_the_weights_of_the_generators_own_folds(world):
 
 def held_out_rows(world: Path, seed: int, half: str) -> Fold:
     """What a classifier of the matched arm held out for validation, as the toy's files have it."""
-    learner = predictions.read(worlds.own_file(world, cell("real_texts", seed, half=half)), 3)
+    learner = predictions.read(worlds.file_of(world, cell("real_texts", seed, half=half)), 3)
     probabilities = cross_calibrated(learner.validation, learner.validation_gold)
     real = np.arange(len(probabilities)) < 16  # the first of them are of D_train
     target = target_of(learner.support, {}, "support")

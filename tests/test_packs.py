@@ -53,32 +53,32 @@ def test_a_cell_comes_back_with_its_header_to_four_digits(tmp_path, more, writte
     pieces = {"unparsed": {e.id: at % 3 for at, e in enumerate(PARTS["test"])}} if written else {}
     path = write_cell(tmp_path, cell(), **more, **pieces)
     assert packs.merge(tmp_path / "packs", {NAME: path}) == [NAME]
-    own, packed = predictions.read(path, 3), Packs(tmp_path / "packs").read(NAME, 3)
+    left, packed = predictions.read(path, 3), Packs(tmp_path / "packs").read(NAME, 3)
     for name in ("learned", "train", "support", "drawn", "n_train", "n_synthetic", "losses", "ids"):
-        assert getattr(packed, name) == getattr(own, name), name
+        assert getattr(packed, name) == getattr(left, name), name
     for name in ("validation", "test"):
-        assert np.abs(getattr(packed, name) - getattr(own, name)).max() <= 1e-4
-    assert packed.source.tolist() == own.source.tolist() and (packed.validation_gold == own.validation_gold).all()
-    assert (packed.unparsed is None) == (own.unparsed is None) == (not written)
-    assert not written or packed.unparsed.tolist() == own.unparsed.tolist()
+        assert np.abs(getattr(packed, name) - getattr(left, name)).max() <= 1e-4
+    assert packed.source.tolist() == left.source.tolist() and (packed.validation_gold == left.validation_gold).all()
+    assert (packed.unparsed is None) == (left.unparsed is None) == (not written)
+    assert not written or packed.unparsed.tolist() == left.unparsed.tolist()
 
 
 def test_no_answer_at_a_half_changes_and_four_digits_stay(tmp_path):
     values = [0.0, 1.0, 0.5, 0.500001, 0.50005, 0.499999, 0.12345, 0.00005, 0.99996]
     path = worlds.write_cell(tmp_path, NAME, {f"u{at}": [value, 0.1234, 1 - value] for at, value in enumerate(values)})
     packs.merge(tmp_path / "packs", {NAME: path})
-    found = Packs(tmp_path / "packs").read(NAME, 3).test
-    own = predictions.read(path, 3).test
-    assert ((found > 0.5) == (own > 0.5)).all() and (found[:, 1] == 0.1234).all()
-    assert found[:4, 0].tolist() == [0, 1, 0.5, 0.5001] and found[7:, 0].tolist() == [0.00005, 0.99996]
+    packed = Packs(tmp_path / "packs").read(NAME, 3).test
+    left = predictions.read(path, 3).test
+    assert ((packed > 0.5) == (left > 0.5)).all() and (packed[:, 1] == 0.1234).all()
+    assert packed[:4, 0].tolist() == [0, 1, 0.5, 0.5001] and packed[7:, 0].tolist() == [0.00005, 0.99996]
 
 
 def test_probabilities_near_0_and_1_have_three_digits_that_count(tmp_path):
     values = np.geomspace(1e-6, 0.5, 400).round(6)
     rows = {f"u{at}": [value, round(1 - value, 6), 0.5] for at, value in enumerate(values)}
     packs.merge(tmp_path / "packs", {NAME: worlds.write_cell(tmp_path, NAME, rows)})
-    found = Packs(tmp_path / "packs").read(NAME, 3).test
-    for near in (found[:, 0], 1 - found[:, 1]):
+    packed = Packs(tmp_path / "packs").read(NAME, 3).test
+    for near in (packed[:, 0], 1 - packed[:, 1]):
         assert (np.abs(near / values - 1) < 0.0051).all()
 
 
@@ -117,9 +117,9 @@ def test_a_cell_replaces_its_row_a_new_one_is_added_and_the_others_stay(tmp_path
     after = Packs(tmp_path / "reports/predictions")
     assert sorted(after) == sorted(which.name for which in (first, other, control, cell("vae")))
     assert (after.read(other.name, 3).test == before.test).all()
-    changed = predictions.read(worlds.own_file(tmp_path, first), 3).test
+    changed = predictions.read(worlds.file_of(tmp_path, first), 3).test
     assert np.abs(after.read(NAME, 3).test - changed).max() <= 1e-4
-    assert after.md5(NAME) == hashlib.md5(worlds.own_file(tmp_path, first).read_bytes()).hexdigest()
+    assert after.md5(NAME) == hashlib.md5(worlds.file_of(tmp_path, first).read_bytes()).hexdigest()
 
 
 def test_the_same_cells_give_the_same_bytes_whatever_came_first(tmp_path):
@@ -198,13 +198,13 @@ def test_any_damage_to_a_pack_is_one_line(tmp_path):
     for damage in damages:
         path.write_bytes(damage)
         try:
-            found = Packs(tmp_path).read(NAME, 3)
+            packed = Packs(tmp_path).read(NAME, 3)
         except InputError as error:
             refused += 1
             assert str(path) in str(error) and "\n" not in str(error) and "take it from Git again" in str(error)
         else:  # what no value depends on, as the version of the library
-            assert (found.test == expected.test).all() and (found.validation == expected.validation).all()
-            assert (found.learned, found.ids) == (expected.learned, expected.ids)
+            assert (packed.test == expected.test).all() and (packed.validation == expected.validation).all()
+            assert (packed.learned, packed.ids) == (expected.learned, expected.ids)
     assert refused > 200
 
 

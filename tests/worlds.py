@@ -76,14 +76,14 @@ def write_cell(
         {"id": name, "split": "test", "probabilities": list(p)} | ({"unparsed": unparsed[name]} if unparsed else {})
         for name, p in test.items()
     ]
-    path = own_file(folder, cell)
+    path = file_of(folder, cell)
     predictions.write(path, header | more, made)
     if isinstance(cell, Cell):
         packs.merge(folder / "predictions", {cell.name: path})
     return path
 
 
-def own_file(folder: Path, cell: Cell | str) -> Path:
+def file_of(folder: Path, cell: Cell | str) -> Path:
     return folder / "data" / "predictions" / f"{cell if isinstance(cell, str) else cell.name}.jsonl.gz"
 
 
@@ -92,7 +92,7 @@ def remove_cell(folder: Path, cell: Cell) -> None:
     pack = packs.pack_of(cell.name)
     cells = [name for name in packs.Packs(folder / "predictions") if packs.pack_of(name) == pack]
     (folder / "predictions" / f"{pack}.parquet").unlink()
-    packs.merge(folder / "predictions", {name: own_file(folder, name) for name in cells if name != cell.name})
+    packs.merge(folder / "predictions", {name: file_of(folder, name) for name in cells if name != cell.name})
 
 
 def write_measure(folder: Path, kind: str, name: str, value: Mapping) -> None:

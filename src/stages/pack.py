@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from compaug.evaluation import measures, packs
+from compaug.records import InputError
 from stages import parser, run
 
 PARAMS: list[str] = []
@@ -20,8 +21,10 @@ PREDICTIONS = "predictions"
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
+    if not args.data.is_dir():
+        raise InputError(f"--data {args.data}: no such folder; give the one that cells leave their files in")
     files = {kind: _files(args.data / kind, ".json") for kind in measures.KINDS}
-    changed = {kind: measures.changed(args.out, kind, some) for kind, some in files.items()}  # all that may be wrong
+    changed = {kind: measures.changed(args.out, kind, paths) for kind, paths in files.items()}  # all that may be wrong
     _print(PREDICTIONS, packs.merge(args.out / PREDICTIONS, _files(args.data / PREDICTIONS, ".jsonl.gz")))
     for kind, values in changed.items():
         if values or not measures.path_of(args.out, kind).exists():

@@ -162,7 +162,7 @@ def load(reports: Path, settings: Mapping[tuple[str, str], Settings]) -> Results
         raise InputError(f"{reports / 'results.csv.gz'}: no result; `make grid EXPERIMENT=small` makes the first")
     benchmarks, splits = set(frame["benchmark"]), sorted((reports / "gold").glob("*.json"))
     facts = {path.stem: read_json(path, shapes.GoldFacts) for path in splits if path.stem in benchmarks}
-    counts = {name: some.get("counts", {}) for name, some in facts.items()}
+    counts = {name: of_split.get("counts", {}) for name, of_split in facts.items()}
     paper = read_paper_values(reports / "paper_values.yaml")
     by_name = {kind: measures.read(reports, kind) for kind in KINDS}
     return Results(frame, gains, confusions, paper, settings, counts, **by_name)
