@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import worlds
-import yaml
 from graph import ROOT
 from worlds import PARTS
 
+from compaug import built, planning
 from compaug.evaluation import measures, packs, predictions
 from compaug.evaluation.packs import Packs, pack_of
 from compaug.experiments import Cell
@@ -244,10 +244,8 @@ def test_predictions_built_again_are_compared_with_the_packed_ones_to_four_digit
 
 def test_git_has_of_every_classifier_in_the_locks_what_it_left():
     """The packs' md5 of a cell is that of its predictions in the lock; nothing is in them that no lock has."""
-    locked = {}
-    for lock in ROOT.glob("grid/*/dvc.lock"):
-        for entry in yaml.load(lock.read_text(encoding="utf-8"), yaml.CSafeLoader)["stages"].values():
-            locked |= {out["path"]: out["md5"] for out in entry.get("outs", ())}
+    entries = built.read(ROOT / planning.GRID).values()
+    locked = {out["path"]: out["md5"] for entry in entries for out in entry.get("outs", ())}
     kept = Packs(ROOT / "reports/predictions")
     assert {f"data/predictions/{name}.jsonl.gz": kept.md5(name) for name in kept} == {
         path: md5 for path, md5 in locked.items() if path.startswith("data/predictions/")
