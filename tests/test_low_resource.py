@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import longtables
 import numpy as np
 import pytest
+import worlds
 from graph import ROOT
 
 from compaug.evaluation import predictions
@@ -139,7 +140,7 @@ def test_the_table_compares_generators_with_real_texts_alone_seed_by_seed(tmp_pa
         for seed, value in enumerate(values):
             facts = {"benchmark": "goemotions", "scale": "tiny", "generator": generator, "texts": 100, "seed": seed}
             facts |= {"accuracy": value, "n": 1000, "n_train": 100, "n_aug": 0 if generator == "none" else 480 + seed}
-            write_json(folder / "low_resource" / f"{generator}-{seed}.json", facts)
+            worlds.write_measure(folder, "low_resource", f"{generator}-{seed}", facts)
     (table,) = contents.tables("low_resource", longtables.load(folder))
     rows = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
     assert next(iter(rows)) == "none" and rows["none"]["over none, 100"].ours is None

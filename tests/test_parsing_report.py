@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import longtables
 import pytest
+import worlds
 
-from compaug.records import write_json
 from compaug.reports import contents
 
 PLAIN = {"region": "all", "ratio": 0.5, "keep": 1, "measure": "inverse_perplexity", "pacing": None, "first": None}
@@ -34,7 +34,7 @@ def written(folder, scale="tiny"):
     folder = longtables.reports(folder, longtables.paper_rows())
     for at, (choice, values) in enumerate(NUMBERS.items()):
         for seed, value in enumerate(values):
-            write_json(folder / "parsing" / f"{at}-{seed}.json", facts(choice, seed, value, scale))
+            worlds.write_measure(folder, "parsing", f"{at}-{seed}", facts(choice, seed, value, scale))
     return longtables.load(folder)
 
 

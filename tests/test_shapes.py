@@ -54,7 +54,7 @@ WHOLE = {  # a file of each type, with every key whose value the readers use
         "labels": {"names": ["joy"], "phrases": ["joy"]},
         "items": [{"text_id": "a", "requested": [0], "text": "t", "generator": "g"}],
     },
-    shapes.Metrics: {"augmented": {"acc": 1.5, "n": 3}},
+    shapes.Measures: {"augmented": {"acc": 1.5, "n": 3}},
     shapes.Details: {
         "acc_gain": {"mean": 1.0, "low": 0, "high": 2.0, "n": 3},
         "per_composition": {"augmented": {"joy": {"n": 3, "acc": 5.0, "wrong": None, "n_wrong": 0}}},

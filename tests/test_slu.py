@@ -11,6 +11,7 @@ from pathlib import Path
 import longtables
 import pytest
 import torch
+import worlds
 from hypothesis import given
 from hypothesis import strategies as st
 from toys import LABELS, PHRASES, pretrain
@@ -519,8 +520,8 @@ def test_the_tables_compare_with_few_utterances_alone_and_show_what_could_be_rea
                 "n_synthetic": 0,
             }
             facts |= {"validity": 90.0 + seed, "fresh": 60.0, "n_synthetic": 450} if mode == "span" else {}
-            write_json(folder / "slu" / f"{mode}-{seed}.json", facts)
-            write_json(folder / "slu" / f"trial-{mode}-{seed}.json", facts | {"on": "validation", "slot_f1": 99.0})
+            worlds.write_measure(folder, "slu", f"{mode}-{seed}", facts)
+            worlds.write_measure(folder, "slu", f"trial-{mode}-{seed}", facts | {"on": "validation", "slot_f1": 99.0})
     f1, intents, written = contents.tables("slu", longtables.load(folder))
     rows = {row[0]: dict(zip(f1.header, row, strict=True)) for row in f1.rows}
     assert list(rows) == ["none", "span"] and rows["span"]["0.25 %"].ours == 54.0

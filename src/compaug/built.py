@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from compaug.records import InputError, atomic_path
+from compaug.records import InputError, atomic_path, loads
 
 FILE = "built.jsonl.gz"  # of grid/: {address: entry} on every line
 REMEDY = "take it from Git again"
@@ -28,7 +28,7 @@ def read(folder: Path) -> Entries:
             lines = stream.read().splitlines()
         if not lines:
             raise ValueError("empty")
-        entries = {address: entry for line in lines for address, entry in json.loads(line).items()}
+        entries = {address: entry for line in lines for address, entry in loads(line).items()}
     except (gzip.BadGzipFile, EOFError, zlib.error, ValueError, AttributeError) as error:
         raise InputError(f"{path}: not a gzip file of lock entries ({error}); {REMEDY}") from None
     return _checked(path, entries, REMEDY)
