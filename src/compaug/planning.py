@@ -1,8 +1,8 @@
-"""What grid/<step>/dvc.yaml runs over: the stages of the experiments that are planned, once each, in grid/<step>/cells.yaml.
+"""Which experiments DVC knows now: the stages that are planned stand once each in grid/<step>/cells.yaml.
 
-DVC reads every stage and every lock at every command. So in a clone no experiment is planned: all cells.yaml are empty, and what has been
-built is in grid/built.jsonl.gz, which DVC does not read (`compaug.built`). `bring` plans experiments and gives DVC the locks that go with
-them; `put_away` takes both back.
+DVC reads every stage and every lock at every command. So in a clone no experiment is planned: all cells.yaml are empty,
+and what has been built is in grid/built.jsonl.gz, which DVC does not read (`compaug.built`). `bring` plans experiments
+and gives DVC the locks that go with them; `put_away` takes both back.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ python -m stages.grid paper --cluster slurm                   with workers as co
 python -m stages.grid paper --allow-missing                   in a new clone: what has no result in Git, and what that needs
 python -m stages.grid grid/generator/dvc.yaml:train_generator --status
 
-A target is an experiment (of configs/experiments.yaml, or `parsing`, `low_resource`, `slu`), a stage or a group of stages by DVC's address,
-or a dvc.yaml file. What they need is built before them. A stage that fails does not stop the others; all that failed are named at the end,
-with their logs in .grid/logs. Experiments are planned for the time of the run, and then put away, unless some were planned before
-(`python -m stages.plan`).
+A target is an experiment (of configs/experiments.yaml, or `parsing`, `low_resource`, `slu`), a stage or a group of
+stages by DVC's address, or a dvc.yaml file. What they need is built before them. A stage that fails does not stop the
+others; all that failed are named at the end, with their logs in .grid/logs. Experiments are planned for the time of the
+run, and then put away, unless some were planned before (`python -m stages.plan`).
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _has_cells(target: str, known: Mapping[str, experiments.Experiment]) -> bool:
-    """Whether the target is an experiment, or one stage of one; a file or a group of stages is what is planned of it."""
+    """Whether the target is an experiment or one stage of one; a file or a group of stages is what is planned of it."""
     return target in known or target in planning.OTHERS or (target.startswith(f"{planning.GRID}/") and "@" in target)
 
 
 def _check_planned(targets: Iterable[str]) -> None:
     """InputError for a file or group of stages of the grid of which nothing is planned."""
-    known = planning.addresses(planning.planned())
+    addresses = planning.addresses(planning.planned())
     for target in targets:
         if target.startswith(f"{planning.GRID}/") and not any(
-            each == target or each.startswith((f"{target}:", f"{target}@")) for each in known
+            each == target or each.startswith((f"{target}:", f"{target}@")) for each in addresses
         ):
             raise InputError(f"{target}: nothing of it is planned; `python -m stages.plan EXPERIMENT` plans it")
 

@@ -1,10 +1,10 @@
-"""Give DVC the stages of experiments and the locks that go with them, or take them away: grid/<step>/cells.yaml and dvc.lock.
+"""Give DVC the stages of experiments and the locks that go with them (grid/<step>/cells.yaml, dvc.lock), or take them away.
 
-python -m stages.plan paper     plan that experiment beside what is planned: `dvc repro grid/classifier/dvc.yaml` and the like know it
+python -m stages.plan paper     plan that experiment beside what is planned; `dvc repro grid/classifier/dvc.yaml` knows it
 python -m stages.plan           put everything away; what was built stays in grid/built.jsonl.gz
 
-`make grid` does both for what it builds. `parsing`, `low_resource` and `slu`, whose experiments stand in files of their own, are names as
-well, and so is a stage by DVC's address.
+`make grid` does both for what it builds. `parsing`, `low_resource` and `slu`, whose experiments stand in files of their
+own, are names as well, and so is a stage by DVC's address.
 """
 
 from __future__ import annotations

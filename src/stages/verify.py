@@ -50,8 +50,7 @@ def main(argv: list[str] | None = None) -> None:
     head = Path.cwd()
     if args.cache:
         sys.exit(1 if damaged(head) else 0)
-    known = {*built.read(planning.GRID), *locked(head)}
-    heavy = [address for address in known if _is_heavy(address)]
+    heavy = [address for address in {*built.read(planning.GRID), *locked(head)} if _is_heavy(address)]
     if not (candidates := sorted(address for address in heavy if (NATIVE in address) == native())):
         raise InputError(
             "grid/built.jsonl.gz: no stage that takes long has been built yet; there is nothing to compare"

@@ -1,9 +1,9 @@
 """Where a worker builds: in the working tree of the head, or in a clone of its own, for hosts must not share a working tree.
 
 DVC tests its locks by process ids, which mean nothing on another host. So each worker has a clone of the same commit, and all have one
-cache. Results meet in the run cache that is part of it. Four things reach a clone in other ways than by Git: the cache by its path, what
-Git ignores and stages read (data/own) and what is planned (cells and locks of grid/) as copies, and the mirror of the corpora by an absolute
-path in the environment.
+cache. Results meet in the run cache that is part of it. Four things reach a clone in other ways than by Git: the cache
+by its path, what Git ignores and stages read (data/own) and what is planned (cells and locks of grid/) as copies, and the
+mirror of the corpora by an absolute path in the environment.
 """
 
 from __future__ import annotations
@@ -149,7 +149,8 @@ def commit(head: Path) -> str:
 
 
 def uncommitted(head: Path, outputs: frozenset[str]) -> list[str]:
-    """Files with changes that a clone would not have: neither a lock, nor the plan, nor what stages write, which a clone makes itself."""
+    """Files with changes that a clone would not have: neither a lock, nor the plan, nor what stages write, which a clone
+    makes itself."""
     changed = _run("git", "-C", head, "status", "--porcelain", "--no-renames", "--untracked-files=all", "-z")
     names = [line[3:] for line in changed.split("\0") if line]
     return [

@@ -15,7 +15,9 @@ ALL = "all"  # name of the choice that differs in nothing
 
 
 def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
-    """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks. InputError for a choice that the schema does not know."""
+    """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks.
+
+    InputError for a choice that the schema does not know."""
     parsing = parameters.load(source)
     made: dict[str, dict] = {kind: {} for kind in KINDS}
     for asked, words in ((one, words) for one in parsing.runs for words in one.choices):

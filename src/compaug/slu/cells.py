@@ -15,7 +15,9 @@ ROLES = ("encoder", "decoder")
 
 
 def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
-    """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks. InputError as of `parameters.load`."""
+    """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks.
+
+    InputError as of `parameters.load`."""
     settings = parameters.load(source)
     asked = settings.experiment
     settings.corpus_of(asked.corpus)
