@@ -263,11 +263,13 @@ def test_an_experiment_is_planned_with_its_locks_and_put_away_with_what_was_buil
     assert known() == {of_one, of_two} and planning.planned()["parsing"]["train_parser"]
 
     lock = planning.GRID / "classifier/dvc.lock"
-    name, again = of_two.partition(":")[2], ENTRY | {"cmd": "python -m stages.y"}
+    dep, other = ({"path": path, "md5": "1" * 32} for path in "ab")
+    name, again = of_two.partition(":")[2], ENTRY | {"cmd": "python -m stages.y", "deps": [other, dep, other]}
     stages = read_yaml(lock)["stages"]
     write_json(lock, {"schema": "2.0", "stages": stages | {name: again}})  # JSON is YAML; DVC has built it
     planning.put_away()
-    assert built.read(planning.GRID) == {of_one: ENTRY, of_two: again} and known() == set()
+    kept_of_two = again | {"deps": [dep, other]}  # each once, in order, however DVC wrote them
+    assert built.read(planning.GRID) == {of_one: ENTRY, of_two: kept_of_two} and known() == set()
     assert not [*planning.GRID.glob("*/dvc.lock")]
     built.write(planning.GRID, {of_one: ENTRY})
     assert (planning.GRID / built.FILE).read_bytes() == kept  # the same entries, the same bytes

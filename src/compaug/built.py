@@ -47,13 +47,19 @@ def locks(folder: Path) -> Entries:
             content = None
         stages = content.get("stages") if isinstance(content, dict) else None
         stages = _checked(path, stages, "remove it: what it had comes back from the run cache")
-        entries |= {f"grid/{path.parent.name}/dvc.yaml:{name}": entry for name, entry in stages.items()}
+        entries |= {f"grid/{path.parent.name}/dvc.yaml:{name}": _in_order(entry) for name, entry in stages.items()}
     return entries
 
 
 def outputs(entry: Mapping) -> tuple[str, ...]:
     """Paths of what the stage wrote, seen from the repository's root."""
     return tuple(out["path"] for out in entry.get("outs", ()))
+
+
+def _in_order(entry: dict) -> dict:
+    """The entry with each dependency once, by path: a stage may name one twice, and DVC keeps the order it finds."""
+    unique = {dep["path"]: dep for dep in entry.get("deps", ())}
+    return entry | {"deps": [unique[path] for path in sorted(unique)]} if unique else entry
 
 
 def _checked(path: Path, entries: object, remedy: str) -> Entries:
@@ -68,7 +74,9 @@ def _checked(path: Path, entries: object, remedy: str) -> Entries:
 
 def write(folder: Path, entries: Mapping[str, dict]) -> None:
     """The same entries give the same bytes."""
-    lines = (json.dumps({address: entries[address]}, separators=(",", ":")) for address in sorted(entries))
+    lines = (
+        json.dumps({address: entries[address]}, sort_keys=True, separators=(",", ":")) for address in sorted(entries)
+    )
     text = "".join(f"{line}\n" for line in lines)
     with atomic_path(folder / FILE) as temporary:
         temporary.write_bytes(gzip.compress(text.encode(), mtime=0))
