@@ -160,6 +160,13 @@ def test_scale_and_split_are_axes_that_names_and_stages_tell_apart(tmp_path):
     )
 
 
+def test_the_random_split_is_tested_on_its_test_rows_beside_a_seen_test_set(tmp_path):
+    axes = {"benchmark": "semeval", "split_options": "seen_test=9", "split": "iid", "generator": "none", "seed": 13}
+    planned = steps.plan([one(tmp_path, axes=axes, cells=[{}])])
+    (classifier,) = planned["train_classifier"].values()
+    assert classifier["inputs"] == "data/splits/semeval+seen_test=9/iid_test_inputs.jsonl"
+
+
 def test_an_axis_may_have_a_value_for_each_benchmark(tmp_path):
     axes = {"benchmark": ["diagnostic", "semeval"], "seed": {"diagnostic": [1, 2], "semeval": 3}}
     found = one(tmp_path, axes=axes).cells

@@ -237,7 +237,7 @@ def _add_classifier(steps: Steps, cell: Cell) -> None:
     part = "iid_" if cell.split == IID else ""
     entry |= {name: f"{split}/{part}{name}.jsonl" for name in ("train", "support")}
     entry["inputs"] = f"{split}/{part}test_inputs.jsonl"
-    if "seen_test=" in cell.split_options:
+    if "seen_test=" in cell.split_options and cell.split != IID:  # the random split keeps its own test rows
         entry["inputs"] = f"{split}/both_inputs.jsonl"
     if cell.generator == REAL_TEXTS:
         steps["ceiling"][cell.corpus] = {"corpus": cell.corpus}
