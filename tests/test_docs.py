@@ -33,7 +33,7 @@ def test_every_phony_target_has_a_rule_and_runs_scripts_that_exist():
             assert script in SCRIPTS, f"make {name}: stages/{script}.py"
 
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
