@@ -129,7 +129,7 @@ INTERVAL = re.compile(rf"(?:{NUMBER},?\s+)?\[{NUMBER}, {NUMBER}\]")  # with the 
 
 @cache
 def measured() -> set[tuple[float, float, float]]:
-    """Means and intervals of all tables, and of all gains over seeds, of one seed over test rows (acceptance row E4);
+    """Means and intervals of all tables, and of all gains over seeds, of one seed over test rows (acceptance.md, E4);
     for the other sign too: a loss is said as a cost."""
     found = []
     for table in (ROOT / "reports/tables").glob("*.md"):
