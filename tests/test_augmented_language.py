@@ -1,4 +1,4 @@
-"""Augmented language: nothing is lost on the way there and back, and what is no sentence is refused with its reason (acceptance row S1)."""
+"""Augmented language: nothing is lost there and back, what is no sentence is refused with its reason (§2.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The BERT classifier on a toy encoder: loss, learning, determinism, and the folder it writes (spec section 10.1)."""
+"""BERT of "MLTC Models" on a toy encoder: loss, learning, determinism, and the folder it writes."""
 
 from __future__ import annotations
 

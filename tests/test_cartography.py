@@ -1,4 +1,4 @@
-"""Data maps, subsets and curricula against numbers worked by hand, and what holds for all of them (cartography spec, sections 1 to 3 and 6)."""
+"""Data maps, subsets and curricula against numbers worked by hand, and what holds for all (cartography, §2 and §3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BERT+P, BERT+DBloss, BERT+MAGNET, BERT+SGM and T5+CLP beside BERT (acceptance row A8)."""
+"""BERT+P, BERT+DBloss, BERT+MAGNET, BERT+SGM and T5+CLP beside BERT (paper, "MLTC Models")."""
 
 from __future__ import annotations
 
@@ -291,7 +291,7 @@ def test_the_prefix_of_bert_p_is_attended_to_as_by_hand(encoder):
 
 
 def by_hand(z, y, n, total):
-    """The formulas of the specification, label by label."""
+    """Distribution-balanced loss (Wu et al. 2020), label by label."""
     sigmoid = lambda x: 1 / (1 + math.exp(-x))
     terms = []
     for i in range(len(z)):

@@ -137,7 +137,7 @@ def test_exemplars_of_a_composition_are_its_support_texts_filled_up_with_single_
         assert {some.keeps.labels for some in one.asked.shown} == {(0, 1), (0,), (1,)}
 
 
-# ---------------------------------------------------------------- requests of several labels (spec 8)
+# ---------------------------------------------------------------- requests of several labels (docs/spec/coda.md, 8)
 
 
 def test_anchors_are_support_texts_of_the_composition_in_turn_and_every_source_gets_n_aug_texts(folders):

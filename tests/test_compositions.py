@@ -239,7 +239,7 @@ def test_a_phrase_that_begins_another_may_stop_or_go_on_until_it_is_used():
 
 @pytest.mark.slow
 def test_on_the_semeval_support_set_lists_parse_and_follow_its_frequencies(mirror, tmp_path):
-    """Acceptance row A3, with a decoder trained on a sample of D_train."""
+    """Paper, Eq. 3, with a decoder trained on a sample of D_train."""
     benchmark = params.parse(ROOT / "params.yaml", "semeval").corpus
     corpus = benchmarks.read(benchmark.reader, benchmark.files, benchmark.options, mirror, tmp_path)
     by_split = {

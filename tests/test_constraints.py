@@ -25,7 +25,7 @@ from compaug.records import Example, InputError
     [(0, 0), (1, 1), (2, 2), (3, 3), (9, 3), (10, 3), (13, 3), (14, 4), (20, 6), (33, 9), (34, 10), (200, 10)],
 )
 def test_the_number_of_keywords_follows_the_k_rule(n, k):
-    """max(min(3, n), floor(0.3 n)), at most 10 (spec 2.1); a document of one word has one (spec 10)."""
+    """max(min(3, n), floor(0.3 n)), at most 10 (docs/spec/coda.md, 2); a document of one word has one."""
     assert lexical.n_keywords(" ".join(f"w{at}" for at in range(n))) == k
     assert lexical.n_keywords(" ".join(f"w{at}" for at in range(n)) + " w0" * (n > 0)) == k  # of different words
 
@@ -277,7 +277,7 @@ def _conditions(prompt: str) -> list[str]:
     return found
 
 
-def test_the_instruction_is_a_numbered_list_in_the_order_of_the_specification():
+def test_the_instruction_is_a_numbered_list_in_the_order_of_the_paper():
     assert wording.instruction(TASK, whole()) == INSTRUCTION
 
 

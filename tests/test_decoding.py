@@ -224,7 +224,7 @@ class ClosedGold:
 @pytest.mark.parametrize("matched", [False, True], ids=["folds", "matched"])
 @pytest.mark.parametrize("decoding", DECODINGS)
 def test_no_decoding_looks_at_a_label_of_the_test_set(case, decoding, matched):
-    """Acceptance row E5: what is chosen is chosen on validation rows, and on support rows that the folds held out."""
+    """docs/spec/acceptance.md, E5: choices are made on validation rows, and on support rows that the folds held out."""
     whole = case()
     folds = [whole.final] if matched else whole.folds
     closed = Closed(whole.final, ClosedGold(whole.gold), whole.test, folds, whole.options, 0.5, matched)

@@ -1,4 +1,4 @@
-"""Distances between written and real texts against closed forms and scipy (acceptance row S4)."""
+"""Distances between written and real texts against closed forms and scipy (joint generation, §2.4)."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_every_phony_target_has_a_rule_and_runs_scripts_that_exist():
             assert script in SCRIPTS, f"make {name}: stages/{script}.py"
 
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -61,7 +61,7 @@ def test_the_four_files_of_the_option_that_is_shown_hold_what_is_shown():
 
 def commands_on(page: Path) -> list[list[str]]:
     """Words of the commands in a page's blocks of code; a variable that a block sets is filled in."""
-    found = []
+    commands = []
     for block in re.findall(r"^```\w*\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
         set_here = dict(re.findall(r'^(\w+)="(.*)"$', block, re.MULTILINE))
         for line in block.replace("\\\n", " ").splitlines():
@@ -69,25 +69,25 @@ def commands_on(page: Path) -> list[list[str]]:
                 for name, value in set_here.items():
                     part = part.replace(f"${name}", value)
                 if part.startswith(("python -m stages.", "compaug ")):
-                    found.append(shlex.split(part))
-    return found
+                    commands.append(shlex.split(part))
+    return commands
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_command_on_a_page_has_all_options_that_it_needs_and_no_other(page):
     typed = typer.main.get_command(cli.app).commands
     for words in commands_on(page):
-        given = {word for word in words if word.startswith("--")}
+        options = {word for word in words if word.startswith("--")}
         if words[0] == "compaug":
-            known = [option for option in typed[words[1]].params if option.param_type_name == "option"]
-            taken = {name for option in known for name in option.opts}
-            needed = {option.opts[0] for option in known if option.required}
+            accepted = [option for option in typed[words[1]].params if option.param_type_name == "option"]
+            taken = {name for option in accepted for name in option.opts}
+            needed = {option.opts[0] for option in accepted if option.required}
         else:
             script = words[2].removeprefix("stages.")
             actions = importlib.import_module(f"stages.{script}")._parser()._actions
             taken = {name for action in actions for name in action.option_strings}
             needed = {action.option_strings[0] for action in actions if action.required and action.option_strings}
-        assert needed <= given <= taken, " ".join(words)
+        assert needed <= options <= taken, " ".join(words)
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a clone")
@@ -107,20 +107,41 @@ def test_committed_pages_show_what_the_stages_wrote(tmp_path):
             assert shown == f"\n{readme.shown(tmp_path / 'file.md')}\n", f"{page}: python -m stages.readme"
 
 
-def test_the_map_of_the_architecture_names_what_exists():
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| ([^|]+) \|$", text.partition("## The house")[0], re.MULTILINE)
-    assert len(rows) > 10
-    for files, names in rows[1:]:
-        if not (paths := re.findall(r"`([\w/]+\.py)`", files)):
-            continue  # the rule below the head
-        folder = Path(paths[0]).parent
-        sources = [SRC / "compaug" / (path if "/" in path else folder / path) for path in paths]
-        code = "\n".join(source.read_text(encoding="utf-8") for source in sources)
-        for name in re.findall(r"`(\w+)`", names):
-            assert re.search(
-                rf"^(?:def|class) {name}\b|^{name} =|import .*\b{name}\b|^    {name},$", code, re.MULTILINE
-            ), name
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
+# "part | `path` | `name`", the path perhaps a link to the line where the name is defined
+PART = re.compile(r"^(.+) \| (?:`([\w/]+\.py)`|\[`([\w/]+\.py)`\]\((\S+)#L(\d+)\)) \| `([\w.]+)`$", re.MULTILINE)
+PRIOR = "LatentPrefix.label_means"
+
+
+def parts_of_papers() -> list[tuple[str, ...]]:
+    """(part, path, name, link, line) of each row, the last two empty where the path is no link."""
+    rows = PART.findall(ARCHITECTURE.read_text(encoding="utf-8"))
+    return [(part, plain or linked, name, link, line) for part, plain, linked, link, line, name in rows]
+
+
+def test_every_row_of_the_table_of_parts_can_be_read():
+    table = ARCHITECTURE.read_text(encoding="utf-8").partition("---|---|---\n")[2].partition("\n\n")[0]
+    assert len(parts_of_papers()) == len(table.splitlines()) > 60
+
+
+@pytest.mark.parametrize(("part", "path", "name"), [row[:3] for row in parts_of_papers()])
+def test_a_part_of_a_paper_is_the_function_that_the_table_names(part, path, name):
+    module = importlib.import_module("compaug." + path.removesuffix(".py").replace("/", "."))
+    assert callable(reduce(getattr, name.split("."), module)), f"{part}: {path} has no {name}"
+
+
+def test_two_links_lead_from_readme_to_the_line_of_the_prior():
+    assert "](docs/architecture.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    linked = {name: (path, link, int(line)) for _, path, name, link, line in parts_of_papers() if link}
+    assert PRIOR in linked
+    for name, (path, link, line) in linked.items():
+        source = (ARCHITECTURE.parent / link).resolve()
+        assert source == (SRC / "compaug" / path).resolve()
+        lines = source.read_text(encoding="utf-8").splitlines()
+        (right,) = [
+            at for at, text in enumerate(lines, 1) if re.match(rf"\s*(def|class) {name.split('.')[-1]}\b", text)
+        ]
+        assert line == right, f"docs/architecture.md: {path}#L{line} is not the line of {name}, which is {right}"
 
 
 NUMBER = r"([+-]?\d+(?:\.\d+)?)"
@@ -129,19 +150,20 @@ INTERVAL = re.compile(rf"(?:{NUMBER},?\s+)?\[{NUMBER}, {NUMBER}\]")  # with the 
 
 @cache
 def measured() -> set[tuple[float, float, float]]:
-    """Means and intervals of all tables, and of all gains over seeds, of one seed over test rows (acceptance row E4);
+    """Means and intervals of all tables, and of all gains over seeds, of one seed over test rows (acceptance.md, E4);
     for the other sign too: a loss is said as a cost."""
-    found = []
+    intervals = []
     for table in (ROOT / "reports/tables").glob("*.md"):
-        found += [tuple(map(float, one)) for one in INTERVAL.findall(table.read_text(encoding="utf-8")) if one[0]]
+        triples = INTERVAL.findall(table.read_text(encoding="utf-8"))
+        intervals += [tuple(map(float, triple)) for triple in triples if triple[0]]
     with (ROOT / "reports/gains.csv").open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
             mean = float(row["mean"])
             if row["ci95"]:
-                found.append((mean, mean - float(row["ci95"]), mean + float(row["ci95"])))
+                intervals.append((mean, mean - float(row["ci95"]), mean + float(row["ci95"])))
             elif row["low_rows"]:
-                found.append((mean, float(row["low_rows"]), float(row["high_rows"])))
-    return {*found, *((-mean, -high, -low) for mean, low, high in found)}
+                intervals.append((mean, float(row["low_rows"]), float(row["high_rows"])))
+    return {*intervals, *((-mean, -high, -low) for mean, low, high in intervals)}
 
 
 def written_by_hand(page: Path) -> str:
@@ -149,17 +171,17 @@ def written_by_hand(page: Path) -> str:
     return re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
 
 
-def rounds_to(known: float, said: str) -> bool:
-    digits = len(said.partition(".")[2])
+def rounds_to(measure: float, printed: str) -> bool:
+    digits = len(printed.partition(".")[2])
     return (
-        abs(known - float(said)) <= 0.5 * 10**-digits + 0.0051
+        abs(measure - float(printed)) <= 0.5 * 10**-digits + 0.0051
     )  # a table has two digits: 0.25 may have been 0.2451 or 0.2549
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_interval_that_a_page_says_was_measured(page):
-    for said in INTERVAL.findall(written_by_hand(page)):
-        given = slice(0 if said[0] else 1, 3)
-        assert any(all(map(rounds_to, known[given], said[given])) for known in measured()), (
-            f"{page.name}: {said[0]} [{said[1]}, {said[2]}] stands in no table; say what reports/tables says"
+    for printed in INTERVAL.findall(written_by_hand(page)):
+        shown = slice(0 if printed[0] else 1, 3)
+        assert any(all(map(rounds_to, triple[shown], printed[shown])) for triple in measured()), (
+            f"{page.name}: {printed[0]} [{printed[1]}, {printed[2]}] stands in no table; say what reports/tables says"
         )

@@ -1,4 +1,4 @@
-"""Data maps of generators (acceptance row D1): what LS-PT and the autoencoders leave of their training, and that it is what they think."""
+"""Data maps of generators (cartography, Eqs. 3 to 8): what LS-PT and the autoencoders leave of their training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LS-PT (acceptance row A4), the controls, and the two stages around the generators."""
+"""LS-PT (paper, Eqs. 5 and 6), the controls, and the two stages around the generators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LINDA goes from one text to the other with alpha, on pairs of texts that it never saw (acceptance row C2); and how that is measured."""
+"""LINDA goes from one text to the other with alpha, on pairs that it never saw (§5), and how that is measured."""
 
 from __future__ import annotations
 

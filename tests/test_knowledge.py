@@ -1,4 +1,4 @@
-"""Knowledge apart from the operating point: the measures, what the stage writes, the reports (rows E1 to E5)."""
+"""Knowledge apart from the operating point: measures, what the stage writes, reports (docs/spec/acceptance.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LD-VAE (acceptance row A5): divergences, encoders, priors, options, frozen parts, generation."""
+"""LD-VAE (paper, Eqs. 7 to 14): divergences, encoders, priors, options, frozen parts, generation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LINDA's length converter and its mixing: equations by hand, symmetry, lengths, padding (acceptance row C1)."""
+"""LINDA's length converter and its mixing: equations by hand, symmetry, lengths, padding (§3.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LINDA, with an encoder-decoder (T5 and BART) and with a prefix between frozen models: risk, masking, drafts, labels (acceptance rows C1, C3)."""
+"""LINDA, with an encoder-decoder and with a prefix between frozen models: risk, masking, drafts, labels (§3)."""
 
 from __future__ import annotations
 

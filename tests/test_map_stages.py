@@ -1,4 +1,4 @@
-"""The stages that make data maps, on the toys of the fingerprints (acceptance row D1)."""
+"""The stages that make data maps, on the toys of the fingerprints (cartography, Eqs. 1 to 8)."""
 
 from __future__ import annotations
 

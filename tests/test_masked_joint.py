@@ -1,4 +1,4 @@
-"""Masked joint generation: what is hidden, what is written, and what is dropped with its reason (acceptance row S2)."""
+"""Masked joint generation: what is hidden, what is written, what is dropped with its reason (§2.2)."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def matrices():
 
 
 @pytest.mark.parametrize(("case", "empty_both", "gold", "predicted", "expected"), TABLE)
-def test_every_empty_and_non_empty_case_scores_as_in_the_specification(case, empty_both, gold, predicted, expected):
+def test_every_empty_and_non_empty_case_scores_as_in_the_table(case, empty_both, gold, predicted, expected):
     scores = instance_scores(label_matrix([gold], 4), label_matrix([predicted], 4), empty_both)
     assert [scores[name][0] for name in ("jacc", "acc", "corr", "corr_set", "comp")] == pytest.approx(expected)
 

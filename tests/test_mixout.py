@@ -1,4 +1,4 @@
-"""Mixout: the algebra of its draws, and what a classifier is that was trained with it (spec slu-joint-generation 5)."""
+"""Mixout: the algebra of its draws, and what a classifier is that was trained with it (§2.3)."""
 
 from __future__ import annotations
 

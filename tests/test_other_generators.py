@@ -1,4 +1,4 @@
-"""The rows of Table 2 beside LS-PT and LD-VAE: Concat, Flan-T5, VAE-DPrior, GPT2-PT and the vanilla VAE (acceptance row A6)."""
+"""The rows of Table 2 beside LS-PT and LD-VAE: Concat, Flan-T5, VAE-DPrior, GPT2-PT, vanilla VAE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which texts LINDA mixes for a requested composition (acceptance row C3): union where there is one, chain, superset, none; never quadratic."""
+"""Which texts LINDA mixes for a requested composition: union, chain, superset, none (docs/spec/linda.md, 7)."""
 
 from __future__ import annotations
 

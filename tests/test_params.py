@@ -412,7 +412,7 @@ def test_a_value_can_be_set_beside_the_file():
 
 
 def test_values_of_one_block_can_be_set_together():
-    """Rows of spec section 13 that are two keys here."""
+    """Rows of docs/spec/ld-vae.md, 11, that are two keys here."""
     edit = "generators.ld_vae.label_heads=shared,label_prior=shared"
     made = params.parse(params.Edited(COMMITTED, (edit,))).generators["ld_vae"]
     assert (made.label_heads, made.label_prior, made.label_pool) == ("shared", "shared", "mean")

@@ -36,7 +36,7 @@ def test_the_jaccard_index_of_hand_worked_sets():
 
 @given(st.data(), scored, st.integers(0, 2**31 - 1))
 def test_the_kept_rows_are_exactly_the_top_k_by_jaccard(data, given_rows, seed):
-    """Test A7 of the specification."""
+    """Paper, "Quality Control"."""
     examples, scores = given_rows
     k = data.draw(st.integers(0, len(examples)))
     kept, positions = select(examples, scores, k, "top_k", "global", seed)

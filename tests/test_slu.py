@@ -1,4 +1,4 @@
-"""Intents and slots: corpora, measures, the joint classifier and the writer of utterances (acceptance rows S1 to S3)."""
+"""Intents and slots: corpora, measures, the joint classifier and the writer of utterances (§2.2, §2.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proof that no stage trains on anything of D_test and that a split keeps the protocol (spec ld-vae section 2).
+"""Proof that no stage trains on anything of D_test and that a split keeps the protocol (paper, "Problem Setting").
 
 An equal text is fatal. In a split made here texts are compared by `text_key`, which ignores white space and case. A
 published split stays as it is, and SemEval's has a train and a test text one space apart: there only verbatim equality

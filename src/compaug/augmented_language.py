@@ -1,5 +1,5 @@
 """Augmented language: a text together with its labels as one string that a language model can write (paper "Joint Text and Label Generation for
-Spoken Language Understanding"; spec slu-joint-generation 2).
+Spoken Language Understanding", §2.2).
 
     (( play music )) listen to [ westbam | artist ] on [ google music | service ]
     (( joy ; love )) what a day

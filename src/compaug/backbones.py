@@ -1,4 +1,4 @@
-"""Backbones: tiny in-domain models, or models that are given (given.py), all ending as a plain model folder (design section 3).
+"""Backbones: tiny in-domain models, or models that are given (given.py), all ending as a plain model folder.
 
 A tiny backbone is a tokenizer and a small encoder (masked LM), decoder (causal LM) or T5 (from prompt to text, or span corruption) trained from scratch on
 D_train texts only, so that the whole pipeline runs with no network and no text of D_test is ever seen. Encoder and decoder have the parts

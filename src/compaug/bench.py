@@ -1,6 +1,6 @@
 """How fast the product is against the plain way of doing the same: variants on one random data set, taken in turns.
 
-Design section 6. The plain variants compute what the product computes (checked), so that a factor is a price of waste
+The plain variants compute what the product computes (checked), so that a factor is a price of waste
 and nothing else. Ratios carry over to another machine, seconds do not.
 """
 

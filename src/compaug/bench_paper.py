@@ -1,6 +1,6 @@
 """The comparisons of `bench` at the paper's sizes: models of the shapes of BERT-base and GPT-2, with random weights, and SemEval's settings.
 
-Design section 6. Speed does not depend on what weights say, so that no model has to be fetched; only where a text ends does, and
+Speed does not depend on what weights say, so that no model has to be fetched; only where a text ends does, and
 therefore all that are written here are cut at the same length. With COMPAUG_CPU=native the plain variants have this CPU's widest
 instructions too, as the reference code has, and the product's last variant computes in bfloat16 where there is that.
 """

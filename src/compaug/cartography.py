@@ -1,4 +1,4 @@
-"""Data maps (Swayamdipta et al. 2020; Ince et al. 2023; cartography spec, sections 1, 2 and 5): what a training thought of its rows, epoch
+"""Data maps (Swayamdipta et al. 2020; Ince et al. 2023): what a training thought of its rows, epoch
 by epoch, and the subsets that follow from it.
 
 A row's *confidence* is the mean of its score over the epochs, its *variability* the standard deviation, its *correctness* the share of the
@@ -313,7 +313,7 @@ class Subset:
 def choose(
     order: Sequence[int], size: int, items: Sequence[Collection[Hashable]], needed: Mapping[Hashable, int]
 ) -> Subset:
-    """The first `size` rows of `order`, repaired by the paper's rule so that every item stands in as many rows as it needs (spec section 2).
+    """The first `size` rows of `order`, repaired by the paper's rule every item in as many rows as it needs (§2.2).
 
     `items` are what each row has, word types or labels. The rest is scanned in order, and a row with an item that is still short is
     added; then as many rows go from the end of the first choice, the least informative one, as long as no item falls short. Where fewer can

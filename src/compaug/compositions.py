@@ -1,4 +1,4 @@
-"""The label generator P_t(y): label sets sampled from the target distribution of compositions (spec section 4).
+"""The label generator P_t(y): label sets sampled from the target distribution of compositions (paper, Eq. 3).
 
 `fine_tuned` (the paper): the decoder learns the support set's label lists and is sampled; `zero_shot`: the untouched decoder
 is sampled under constraints, for a support set of size 0; `empirical`: the support frequencies themselves.

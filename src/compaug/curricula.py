@@ -1,4 +1,4 @@
-"""Curricula: in which order the rows of a training are unlocked (cartography spec, section 3).
+"""Curricula: in which order the rows of a training are unlocked (cartography, §3.3).
 
 Rows stand in the order in which they are unlocked. Each function makes the `batches(epoch, seed)` of `training.fit`: a pure function of both,
 with as many steps an epoch as a training without a curriculum, so that an interrupted training goes on as if it had not been.

@@ -1,4 +1,4 @@
-"""A frozen decoder of any causal family behind a prefix of keys and values (spec section 5), and an encoder-decoder's on states.
+"""A frozen causal decoder behind a prefix of keys and values (paper, Eq. 6), and an encoder-decoder's on states.
 
 GPT-2, Llama and their relatives differ in names, in how positions enter and in how many heads have keys of their own; what a prefix needs
 of them is four numbers, and keys that stand before the first token. A prefix has no position of its own: its keys are used as they are,

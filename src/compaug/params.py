@@ -33,7 +33,7 @@ from compaug.splits import Split
 
 SCALES, BENCHMARK = "configs/scales.yaml", "configs/benchmarks/{benchmark}.yaml"  # beside params.yaml
 METHODS = {"generators": generators, "classifiers": classifiers}
-FILTER = "bert"  # the filter's classifier, always (spec section 9)
+FILTER = "bert"  # the filter's classifier, always (paper, "Quality Control")
 SHARED = "shared"  # what all methods of a kind have, unless their own block says otherwise
 BLOCKS = ("label_generator", "synthesis", "selection", "data_map")  # which have a file of settings, as every method has
 SIZES = {"support_size": "split", "requested": "label_generator", "k": "selection"}  # the block that reads each
@@ -73,7 +73,7 @@ class CompositionPrior(Block):
 
 
 class DataMap(Block):
-    """Which epochs of which training a data map is made of, cartography spec, section 1."""
+    """Which epochs of which training a data map is made of (cartography, §2.2)."""
 
     epochs: Annotated[int, Field(ge=2)]
     min_epoch: Count
@@ -83,7 +83,7 @@ class DataMap(Block):
 
 
 class Subset(Block):
-    """What is kept of D_train, cartography spec, section 2."""
+    """What is kept of D_train (cartography, §3.3)."""
 
     region: Literal["hard", "ambiguous", "easy", "random", "hard_ambiguous", "hard_easy", "ambiguous_easy"]
     ratio: Probability

@@ -1,4 +1,4 @@
-"""Pre-trained models as plain local folders: loading, token states, pooled states (spec sections 6, 7, 14).
+"""Pre-trained models as plain local folders: loading, token states, pooled states.
 
 Only safetensors are read and no code from a folder is run. Nothing here reaches for the network: the backbones stage
 has made the folders.
@@ -91,7 +91,7 @@ def load_encoder(folder: Path | str):
 def load_decoder(folder: Path | str):
     """(tokenizer, model) of a causal language model in evaluation mode, float32; it pads on the right with the end-of-text id.
 
-    The specification adds a [PAD] token; that would add a row to the tied, frozen embedding matrix although padding is
+    The reference code adds a [PAD] token; that would add a row to the tied, frozen embedding matrix although padding is
     masked everywhere. Hence: mask by `attention_mask`, never by comparing ids with the pad id, because the end of text is
     learned. InputError as in `load_encoder`.
     """

@@ -1,6 +1,6 @@
 """Examples, label inventories and the files between stages: validated on read, written atomically.
 
-The record schema is section 1 of the specification and is documented for readers in data/README.md.
+The record schema is documented for readers in data/README.md.
 """
 
 from __future__ import annotations

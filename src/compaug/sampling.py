@@ -1,4 +1,4 @@
-"""The one sampling loop of all decoders (spec sections 5 and 14): top-k, top-p, no repeated n-grams.
+"""The one sampling loop of all decoders (docs/spec/ld-vae.md, 5): top-k, top-p, no repeated n-grams.
 
 A generator gives, for a batch of requests, their first tokens and a `Step`, that is a model with its cache of keys and
 values. The noise of a request depends on the seed and its number alone, so neither batching nor the number of processes

@@ -1,4 +1,4 @@
-"""Quality control (spec sections 5 and 9): drop what is no text, score the rest with the filter, keep the best, report.
+"""Drop what is no text, score the rest with the filter, keep the best, report (paper, "Quality Control").
 
 The filter is a classifier trained on D_cg with a seed of its own; a text's score says how well what the filter reads in it agrees with
 what was asked for: the Jaccard index of the filter's label set and the requested one (the paper), or the probability of the requested set.
@@ -24,7 +24,7 @@ def replaced(
     label_sets: Sequence[tuple[int, ...]], possible: Sequence[bool], labels: Labels, generator: str, seed: int
 ) -> tuple[list[tuple[int, ...]], Counter]:
     """Requests that a generator cannot answer give way to further draws from those it can, so that it is asked as often as
-    the others (spec section 8, Concat). Also how often each composition was skipped. InputError when none is possible."""
+    the others (paper, Concat). Also how often each composition was skipped. InputError when none is possible."""
     able = [label_set for label_set, can in zip(label_sets, possible, strict=True) if can]
     skipped = Counter(labels.key(label_set) for label_set, can in zip(label_sets, possible, strict=True) if not can)
     if label_sets and not able:

@@ -1,4 +1,4 @@
-"""Compositional splits: no composition of D'_test = D_s + D_test occurs in D_train (spec ld-vae section 2).
+"""Compositional splits: no composition of D'_test = D_s + D_test occurs in D_train (paper, "Problem Setting").
 
 A corpus may hold a text twice, even under two compositions. In a split made here, rows of D_train whose text is in
 D'_test leave, and so do rows of D_test whose text is in D_s (compared by `text_key`). Published parts are kept as
@@ -50,7 +50,7 @@ class Split(Block):
 
 
 PARTS = ("train", "support", "test")
-LABEL_FLOOR, LABEL_FLOOR_SHARE = 50, 0.005  # training instances that every label keeps, spec section 2
+LABEL_FLOOR, LABEL_FLOOR_SHARE = 50, 0.005  # training instances that every label keeps (docs/spec/ld-vae.md, 2)
 DRAWS = 5_000  # draws of M compositions before the label floor is halved
 
 Composition = tuple[int, ...]

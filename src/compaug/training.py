@@ -43,7 +43,7 @@ class TrainingError(InputError):
 
 @dataclass(frozen=True)
 class FitOptions:
-    """AdamW with a linear schedule (spec sections 6 and 10). `warmup` is a share of all steps; `schedule` increase grows the
+    """AdamW with a linear schedule. `warmup` is a share of all steps; `schedule` increase grows the
     rate to the very end (T5+CLP's reference), constant keeps it after the warm-up, and root lets it fall with the square root of the step, as
     Noam's (cartography spec, section 4). It stops after `patience` epochs without a better validation loss and keeps
     the best epoch; None keeps the last."""

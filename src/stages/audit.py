@@ -2,7 +2,7 @@
 
 python -m stages.audit --benchmark diagnostic --split data/splits/diagnostic --out data/audit/diagnostic.json
 
-Spec ld-vae section 2. train.jsonl and support.jsonl are always checked; --inputs adds files for pre-training,
+Paper, "Problem Setting". train.jsonl and support.jsonl are always checked; --inputs adds files for pre-training,
 few-shot prompts or augmentation. What trains on D_train alone waits for the file `.passed`, which is the same whatever the counts are.
 """
 

@@ -3,7 +3,7 @@
 python -m stages.bench --out reports/bench.md [--quick]
 COMPAUG_CPU=native python -m stages.bench --paper --out reports/bench_paper.md [--quick]
 
-Design section 6. Small models, or models of the paper's sizes, each in ten to fifteen minutes. `--quick` measures next to nothing and
+Small models, or models of the paper's sizes, each in ten to fifteen minutes. `--quick` measures next to nothing and
 only shows that everything runs.
 """
 

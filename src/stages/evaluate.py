@@ -4,7 +4,7 @@ python -m stages.evaluate --gold reports/run/gold.jsonl.gz --quality reports/run
     --predictions reports/run/augmented.jsonl.gz reports/run/baseline.jsonl.gz \
     --plots reports/plots --out reports/metrics.json --measures reports/measures.json --details reports/details.json
 
-Spec sections 3 and 9; an arm is named by the file of its predictions: augmented and baseline; oversample, iid, and
+Paper, Eqs. 1, 2, 15, 16; an arm is named by the file of its predictions: augmented and baseline; oversample, iid, and
 matched_a with matched_b where they are there.
 """
 

@@ -1,5 +1,5 @@
 """The iid split in the form in which generators read a split, with the label set of every training text as a request (plain augmentation,
-spec linda sections 4 and 7: as many synthetic texts as training texts).
+LINDA, §3.4: as many synthetic texts as training texts).
 
 python -m stages.iid --split data/splits/diagnostic --out data/iid/diagnostic
 

@@ -1,4 +1,4 @@
-"""Sample the label sets to write texts for from the label generator P_t(y) (spec section 4).
+"""Sample the label sets to write texts for from the label generator P_t(y) (paper, Eq. 3).
 
 python -m stages.label_generator --benchmark diagnostic --split data/splits/diagnostic \
     --decoder models/run/backbones/decoder --seed 42 --out data/compositions/run.jsonl

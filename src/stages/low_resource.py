@@ -1,4 +1,4 @@
-"""Draw a single-label task with few training texts from a corpus, in the form of a split (spec coda, section 7).
+"""Draw a single-label task with few training texts from a corpus, in the form of a split (CoDa; docs/spec/coda.md, 7).
 
 python -m stages.low_resource --raw data/raw/goemotions --texts 100 --seed 42 --out data/splits/goemotions+texts=100-42
 

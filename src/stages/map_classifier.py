@@ -1,4 +1,4 @@
-"""The data map of a classifier: what a training thought of its rows, epoch by epoch (cartography spec, sections 1 and 5).
+"""The data map of a classifier: what a training thought of its rows, epoch by epoch (cartography, Eqs. 1 and 2).
 
 python -m stages.map_classifier --benchmark diagnostic --classifier bert --labels data/splits/diagnostic/labels.json \
     --train data/splits/diagnostic/train.jsonl data/splits/diagnostic/support.jsonl data/synthetic/run/augmented.jsonl \

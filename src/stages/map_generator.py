@@ -1,4 +1,4 @@
-"""The data map of a generator: what a training thought of its texts, epoch by epoch (cartography spec, sections 1 and 5).
+"""The data map of a generator: what a training thought of its texts, epoch by epoch (cartography, Eqs. 3 to 8).
 
 python -m stages.map_generator --benchmark diagnostic --generator ls_pt --split data/splits/diagnostic \
     --backbones models/backbones/diagnostic --seed 42 --out data/maps/run --report data/maps/run.json

@@ -1,4 +1,4 @@
-"""The data map of a parser: what a training thought of its pairs, epoch by epoch (cartography spec, section 1).
+"""The data map of a parser: what a training thought of its pairs, epoch by epoch (cartography, Eqs. 3 to 8).
 
 python -m stages.map_parser --corpus cogs --scale tiny --data data/parsing/cogs --seed 42 --out data/maps/parser-cogs-tiny-42
 

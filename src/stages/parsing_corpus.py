@@ -1,4 +1,4 @@
-"""Read COGS or CFQ from its files, check them, and write pairs of a sentence and its logical form (cartography spec, section 4).
+"""Read COGS or CFQ from its files, check them, and write pairs of a sentence and its logical form (cartography, §3.2).
 
 python -m stages.parsing_corpus --corpus cogs --out data/parsing/cogs
 

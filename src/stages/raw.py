@@ -5,7 +5,7 @@ python -m stages.raw --benchmark diagnostic --out data/raw/diagnostic
 Files come from the folder that the environment variable COMPAUG_MIRROR names, else from their address (kept in
 --downloads). Writes examples.jsonl, labels.json, corpus.json (counts) and, for a corpus with a released compositional
 split, reference.json: {"train": ids, "support": ids, "test": ids}; for one that came with an ordinary split,
-own_split.json: {"train": ids, "validation": ids, "test": ids}. Design section 3.
+own_split.json: {"train": ids, "validation": ids, "test": ids}.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Quality control: score the synthetic texts with the filter and keep the best k (spec section 9).
+"""Quality control: score the synthetic texts with the filter and keep the best k (paper, "Quality Control").
 
 The score (`selection.score`) says how well what the filter reads in a text agrees with what was asked for: the probability of exactly the
 requested set, the Jaccard index of the filter's label set and the requested one (the paper), or the probability of the requested set
@@ -6,7 +6,7 @@ among all compositions under the composition prior: a filter that saw a composit
 text says. Its probabilities are not calibrated first: it keeps no predictions on its validation rows.
 
 hard, ambiguous and easy rank by a data map in place of the filter: what a training on D_cg and all synthetic texts thought of each text
-(--map, of the stage map_classifier; cartography spec, section 5.C).
+(--map, of the stage map_classifier; docs/spec/cartography.md, 5).
 
 With `selection.labels` the kept texts get soft labels: `teacher`, the filter's probabilities, for it is a classifier that was trained on real
 texts alone; `soft`, those of the real texts that each was made of, in their proportion (LINDA). `selection.sharpening` moves them from the

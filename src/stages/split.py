@@ -2,7 +2,7 @@
 
 python -m stages.split --benchmark diagnostic --raw data/raw/diagnostic --out data/splits/diagnostic
 
-Spec ld-vae section 2. Rows keep the order of the corpus; support.jsonl is in its nested order, so that a smaller
+Paper, "Problem Setting". Rows keep the order of the corpus; support.jsonl is in its nested order, so that a smaller
 support set is its head. The *_inputs.jsonl files carry no labels: classifiers predict on them.
 """
 

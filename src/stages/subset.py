@@ -1,4 +1,4 @@
-"""What is kept of D_train by a data map (cartography spec, sections 2 and 5.C): easy, hard or ambiguous texts, two of them, or random ones.
+"""What is kept of D_train by a data map (cartography, §3.3): easy, hard, ambiguous texts, two of them, or random ones.
 
 python -m stages.subset --split data/splits/diagnostic --map data/maps/diagnostic-none-bert-42 --seed 42 \
     --set subset.region=hard,ratio=0.5 --out data/subsets/diagnostic-bert+region=hard-42

@@ -1,4 +1,4 @@
-"""Support sets of several sizes with one test set in common (spec section 2, tables 4 and 7 of the paper).
+"""Support sets of several sizes with one test set in common (paper, Tables 4 and 7).
 
 python -m stages.supports --split data/splits/diagnostic+support_size=250 --like data/splits/diagnostic --sizes 0 100 250 \
     --out data/supports/diagnostic

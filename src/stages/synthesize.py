@@ -1,4 +1,4 @@
-"""Generate texts for the requested label sets; drop what is blank, repeated or copied (spec section 5).
+"""Generate texts for the requested label sets; drop what is blank, repeated or copied (paper, Eq. 4).
 
 python -m stages.synthesize --benchmark diagnostic --generator ld_vae --model models/run/generator/augmented \
     --compositions data/compositions/run.jsonl --split data/splits/diagnostic \

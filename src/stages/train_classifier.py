@@ -1,4 +1,4 @@
-"""Train one classifier and write its probabilities for validation and test rows (spec section 10).
+"""Train one classifier and write its probabilities for validation and test rows (paper, "MLTC Models").
 
 python -m stages.train_classifier --benchmark diagnostic --classifier bert --labels data/splits/diagnostic/labels.json \
     --train data/splits/diagnostic/train.jsonl --support data/splits/diagnostic/support.jsonl \
@@ -63,7 +63,7 @@ def main(argv: list[str] | None = None) -> None:
     backbone = args.backbone or args.backbones / model.ROLES[0]
     examples = train + support + synthetic  # D_mltc
     same = lambda example: text_key(example.text)  # a repeated text is held out once or not at all
-    fitted, validation = holdout(examples, settings.validation, seed, same)  # spec section 10
+    fitted, validation = holdout(examples, settings.validation, seed, same)  # paper, Appendix A
     kept = {e.id for e in fitted}
     leaks = {e.id for e in containing([e for e in synthetic if e.id in kept], validation)}
     if leaks:

@@ -1,4 +1,4 @@
-"""Train the quality filter: a classifier on D_cg (training and support rows) with a seed of its own (spec section 9).
+"""Train the quality filter: a classifier on D_cg (training and support rows) with its seed (paper, "Quality Control").
 
 python -m stages.train_filter --benchmark diagnostic --classifier bert --split data/splits/diagnostic \
     --encoder models/run/backbones/encoder --seed 13 --out models/run/filter

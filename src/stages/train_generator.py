@@ -1,4 +1,4 @@
-"""Train a text generator P(x | y) on D_cg, the training and support rows (spec sections 5 to 8).
+"""Train a text generator P(x | y) on D_cg, the training and support rows (paper, Eq. 4).
 
 python -m stages.train_generator --benchmark diagnostic --generator ld_vae --split data/splits/diagnostic \
     --backbones models/backbones/diagnostic --seed 42 --out models/run/generator/augmented

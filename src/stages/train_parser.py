@@ -1,4 +1,4 @@
-"""Train a parser on all pairs, a subset or a curriculum, and judge it (cartography spec, sections 2 to 4).
+"""Train a parser on all pairs, a subset or a curriculum, and judge it (cartography, §3.3).
 
 python -m stages.train_parser --corpus cogs --scale tiny --data data/parsing/cogs --seed 42 --map data/maps/parser-cogs-tiny-42 \
     --set choice.region=hard --out data/parsing/cogs-tiny-region=hard-42.json

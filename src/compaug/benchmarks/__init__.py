@@ -1,4 +1,4 @@
-"""Corpora: `READERS` turns a benchmark's raw files into one list of examples and a label inventory (design, section 3)."""
+"""Corpora: `READERS` turns a benchmark's raw files into one list of examples and a label inventory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AAPD, arXiv abstracts with 54 subject codes (spec section 2): the SGM release, the authors' split, or a rebuild.
+"""AAPD, arXiv abstracts with 54 subject codes (paper, "Datasets"): the SGM release, the authors' split, or a rebuild.
 
 The rebuild holds real arXiv records with AAPD's histogram of compositions, for when the release cannot be had.
 """

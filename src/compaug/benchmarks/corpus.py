@@ -13,7 +13,7 @@ from compaug.benchmarks.fetch import open_bytes
 from compaug.records import Example, InputError, Labels, loads, text_key
 
 LONGEST = csv.field_size_limit()  # characters of a text
-SPLITS = ("train", "support", "test")  # of the authors' compositional split, spec section 2
+SPLITS = ("train", "support", "test")  # of the authors' compositional split (paper, Table 6)
 
 
 @dataclass(frozen=True)

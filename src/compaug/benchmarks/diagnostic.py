@@ -1,6 +1,6 @@
 """The diagnostic corpus: a grammar of short emotional messages, its exact oracle and its Bayes classifier.
 
-Design.md section 3. Each label of a composition y is expressed by a clause of its own (*explicit*) with probability
+Each label of a composition y is expressed by a clause of its own (*explicit*) with probability
 1 - p, or, with probability p (the option `ambiguity`), by a cue *group* that contains it, drawn uniformly; labels that
 draw the same group share one clause. An *outcome* (E, G) is the set E of explicit labels and the set G of groups used.
 Wording, order, joiners and topics depend on the outcome only, never on y, hence

@@ -1,4 +1,4 @@
-"""Raw files: taken from a mirror folder or downloaded once, and checked against their SHA-256 (design, section 3)."""
+"""Raw files: taken from a mirror folder or downloaded once, and checked against their SHA-256."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""IMDB genres: film plots with 27 genres (spec section 2): the public table, or the authors' split files."""
+"""IMDB genres: film plots with 27 genres (paper, "Datasets"): the public table, or the authors' split files."""
 
 from __future__ import annotations
 

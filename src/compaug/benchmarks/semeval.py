@@ -1,4 +1,4 @@
-"""SemEval-2018 Task 1 E-c, English tweets (spec section 2): the authors' split files, or the official archive.
+"""SemEval-2018 Task 1 E-c, English tweets (paper, "Datasets"): the authors' split files, or the official archive.
 
 The official archive and the list of tweet ids rebuild the authors' split exactly: same ids, texts and labels in the same order.
 """

@@ -1,4 +1,4 @@
-"""Classifiers (paper, "MLTC Models"; spec section 10).
+"""Classifiers (paper, "MLTC Models").
 
 A classifier is one file of this folder, whose name is the classifier's, one block of `classifiers` in params.yaml with its
 schema in parameters.py, and

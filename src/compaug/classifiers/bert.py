@@ -1,4 +1,4 @@
-"""BERT with one two-way head per label (spec 10.1): the text's state goes to n_labels independent linear classifiers.
+"""BERT with one two-way head per label (paper, "MLTC Models"): n_labels linear classifiers of the text's state.
 
 The n_labels heads are one matrix product. A two-way softmax head equals a sigmoid of the difference of its two scores; both
 scores are kept because the paper trains both.
@@ -25,7 +25,7 @@ def build(encoder: nn.Module, facts: Mapping) -> body.BertClassifier:
 
 
 class Mixed(body.BertClassifier):
-    """Sentence-embedding mixup (spec linda section 5, the article's baseline): in training, the state of every text is mixed with that
+    """Sentence-embedding mixup (LINDA, §6.3, a baseline): in training, the state of every text is mixed with that
     of another one of its batch, with alpha ~ U(0, 1), and their labels alike."""
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:

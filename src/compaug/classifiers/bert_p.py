@@ -1,4 +1,4 @@
-"""BERT+P (spec 10.2): a frozen BERT with learned keys and values before the tokens of every layer (P-tuning v2).
+"""BERT+P: a frozen BERT with learned keys and values before the tokens of every layer (P-tuning v2).
 
 The prefix is peft's, embedded directly, without an MLP. Tokens keep the positions that they had in pre-training. Only prefix
 and heads are trained; the encoder's own dropout stays off. The prefix enters where transformers calls its attention function, so that

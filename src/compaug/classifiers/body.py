@@ -1,4 +1,4 @@
-"""What the classifiers share: rows, batches, training, predicting, model folders (spec section 10).
+"""What the classifiers share: rows, batches, training, predicting, model folders (paper, "MLTC Models").
 
 A classifier is a module with a `backbone` and two methods, made by `build(backbone, facts)`:
 

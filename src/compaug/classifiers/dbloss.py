@@ -1,4 +1,4 @@
-"""BERT+DBloss (spec 10.3): distribution-balanced focal loss (Wu et al. 2020), one sigmoid output per label.
+"""BERT+DBloss: distribution-balanced focal loss (Wu et al. 2020), one sigmoid output per label.
 
 Rare labels of an instance weigh more (re-balanced weighting), frequent ones have to score higher (logit bias), and easy
 negatives count less (negative-tolerant scaling, focal term).
@@ -20,7 +20,7 @@ ROLES = ("encoder",)
 
 
 class BalancedLoss(nn.Module):
-    """L of the specification, from the positives n_i [n_labels] among N training rows."""
+    """Distribution-balanced loss (Wu et al. 2020), from the positives n_i [n_labels] among N training rows."""
 
     def __init__(self, positives: Sequence[float], rows: int, settings: Mapping) -> None:
         super().__init__()

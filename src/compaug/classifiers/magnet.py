@@ -1,4 +1,4 @@
-"""BERT+MAGNET (spec 10.4): a graph attention network over the labels gives the classifiers (Pal et al. 2020).
+"""BERT+MAGNET: a graph attention network over the labels gives the classifiers (Pal et al. 2020).
 
 The nodes are the label phrases as the pre-trained encoder reads them; their graph is learned. The label graph is computed
 once a step, whatever the batch.

@@ -1,4 +1,4 @@
-"""Parameters of the classifiers and of the filter (spec sections 9 and 10)."""
+"""Parameters of the classifiers and of the filter (paper, "MLTC Models")."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from compaug.blocks import (
 
 
 class Selection(Block):
-    """Quality control, spec section 9."""
+    """Paper, "Quality Control"."""
 
     mode: Literal["top_k", "random"]
     scope: Literal["global", "per_composition"]
@@ -47,7 +47,7 @@ MIXOUT = {"slu_literal": 0.05, "slu_mixprob": 0.95}
 
 
 class Classifier(Paced):
-    """What all classifiers have, spec section 10."""
+    """What all classifiers have (paper, "MLTC Models", Appendix A)."""
 
     epochs: Positive
     steps: Positive | None = None  # in place of epochs: as many, to a whole one, whatever it learns from
@@ -86,7 +86,7 @@ class Pooled(Tuned):
 
 
 class Bert(Pooled):
-    """Spec section 10.1."""
+    """BERT of "MLTC Models"."""
 
     head_hidden: Count
     mixup: bool | None = None  # learns from states of two texts that are mixed, and their labels alike
@@ -100,14 +100,14 @@ class Bert(Pooled):
 
 
 class BertP(Classifier):
-    """Spec section 10.2."""
+    """BERT+P (docs/spec/ld-vae.md, 10)."""
 
     pool: Literal["cls", "mean"]
     prefix_length: Positive
 
 
 class Dbloss(Pooled):
-    """Spec section 10.3."""
+    """BERT+DBloss (Wu et al. 2020)."""
 
     gamma: Amount
     negative_scale: Annotated[float, Field(gt=0)]
@@ -118,7 +118,7 @@ class Dbloss(Pooled):
 
 
 class Magnet(Tuned):
-    """Spec section 10.4."""
+    """BERT+MAGNET (Pal et al. 2020)."""
 
     gat_layers: Positive
     gat_heads: Positive
@@ -127,7 +127,7 @@ class Magnet(Tuned):
 
 
 class Sgm(Tuned):
-    """Spec section 10.5."""
+    """BERT+SGM (Yang et al. 2018)."""
 
     embedding: Positive
     hidden: Positive
@@ -135,7 +135,7 @@ class Sgm(Tuned):
 
 
 class T5Clp(Classifier):
-    """Spec section 10.6."""
+    """T5+CLP (Chai et al. 2022)."""
 
     template: Words
     empty_word: Words

@@ -1,4 +1,4 @@
-"""BERT+SGM (spec 10.5): the labels as a sequence, most frequent first, written by an LSTM that attends to the text (Yang et
+"""BERT+SGM: the labels as a sequence, most frequent first, written by an LSTM that attends to the text (Yang et
 al. 2018). A label is never written twice; the sequence may end before its first label, which is the empty set.
 """
 

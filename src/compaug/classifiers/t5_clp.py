@@ -1,5 +1,5 @@
-"""T5+CLP (spec 10.6): a sequence-to-sequence model writes one sentence for every label; label embeddings in front of the text
-are pulled together by a contrastive loss where labels stand together (Chai et al. 2022).
+"""T5+CLP: a sequence-to-sequence model writes one sentence for every label; label embeddings in front of the text are
+pulled together by a contrastive loss where labels stand together (Chai et al. 2022).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Constraints that a prompt can state, taken from real texts, and how well a text keeps them (CoDa; spec coda, sections 2 to 4 and 6).
+"""Constraints that a prompt can state, taken from real texts, and how a text keeps them (docs/spec/coda.md, 2 to 6).
 
     lexical.py      keywords of a text
     syntactic.py    universal tags of its sentences

@@ -1,4 +1,4 @@
-"""Which of its constraints a text keeps (spec coda, section 6). Words are compared by their lemmas, which simplemma's English tables give."""
+"""Which of its constraints a text keeps (docs/spec/coda.md, 6). Words are compared by simplemma's English lemmas."""
 
 from __future__ import annotations
 

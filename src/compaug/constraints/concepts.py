@@ -1,5 +1,5 @@
-"""What gives a label away in training without meaning it: n-grams by mutual information, and the concepts behind them (spec coda, sections
-2.5 and 3; the cheap miner, Friedman et al. 2022 induce a grammar)."""
+"""What gives a label away in training without meaning it: n-grams by mutual information, and the concepts behind
+them (docs/spec/coda.md, 3; the cheap miner, Friedman et al. 2022 induce a grammar)."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def to_avoid(
 ) -> list[Concept]:
     """At most three concepts. Where texts have several labels, those of the labels tied to the wanted ones, which take turns, without what the
     wanted ones have too; where every text has one label there are no ties, and they are the wanted label's own: what gives it away without
-    meaning it (spec 2.5 and 8)."""
+    meaning it (docs/spec/coda.md, 2 and 8)."""
     several = any(len(some) > 1 for some in compositions)
     order = tied(compositions, wanted, len(concepts)) if several else list(wanted)
     own = {concept.name for label in wanted for concept in concepts[label]} if several else set()

@@ -1,4 +1,4 @@
-"""How many words a text is to have: about as many as a real one (spec coda, section 2.4). A word is what stands between white space."""
+"""How many words a text is to have (CoDa, "Length Constraints"). A word is what stands between white space."""
 
 from __future__ import annotations
 

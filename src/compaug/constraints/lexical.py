@@ -1,4 +1,4 @@
-"""Keywords: the n-grams of a text that mean what the text means (KeyBERT's idea; spec coda, sections 2.1 and 8)."""
+"""Keywords: the n-grams of a text that mean what the text means (CoDa, "Lexical Constraints")."""
 
 from __future__ import annotations
 

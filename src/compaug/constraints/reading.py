@@ -1,4 +1,4 @@
-"""The text in what a model answered: without remarks, list marks and quotation marks around it, or why there is none (spec coda, sections 5 and 10)."""
+"""The text in an answer, without remarks, list and quotation marks, or why there is none (docs/spec/coda.md, 5)."""
 
 from __future__ import annotations
 

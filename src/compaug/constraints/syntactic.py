@@ -1,4 +1,4 @@
-"""Universal part-of-speech tags of sentences, by spaCy's small English model (spec coda, section 2.2)."""
+"""Universal part-of-speech tags of sentences, by spaCy's small English model (CoDa, "Syntactic Constraints")."""
 
 from __future__ import annotations
 

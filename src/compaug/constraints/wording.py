@@ -1,4 +1,4 @@
-"""Constraints in words: as one instruction with a numbered list, or as a list that a model goes on with (spec coda, sections 4 and 8).
+"""Constraints in words: one instruction with a numbered list, or a list that a model continues (docs/spec/coda.md, 4).
 
 The instruction is for models that follow one. In the list every exemplar stands behind a line with the constraints that it keeps itself, and
 the text that is asked for would be the next one: small models go on with a pattern better than they do what they are told.

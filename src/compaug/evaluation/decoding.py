@@ -1,4 +1,4 @@
-"""Decodings: from one classifier's probabilities to label sets, without training again (spec section 3; composition prior).
+"""Decodings: from one classifier's probabilities to label sets, without training again (docs/spec/acceptance.md, E3).
 
 `DECODINGS` maps a name to a function of a `Case`, a cell's predictions with what is needed to read them. What a decoding learns, it learns
 from rows that the classifier was not trained on (validation rows, held-out support rows of the folds) and never from a test label.

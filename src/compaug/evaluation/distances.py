@@ -1,4 +1,4 @@
-"""How far written texts are from real ones, without training a classifier (spec slu, section 6): FD, PR, BLEU; FDa and PRa with the labels.
+"""How far written texts are from real ones, without a classifier: FD, PR, BLEU, FDa, PRa (joint generation, §2.4).
 
 Features are mean states of a frozen encoder; the suffix `a` (augmented language) reads `(( labels )) text` in the place of the text. Both
 sets always have the same number of texts, because all of these depend on it; where there are more, several draws count.

@@ -1,4 +1,4 @@
-"""Whether a model that writes between two texts goes from the one to the other (LINDA, sections 3.1 and 5; acceptance row C2).
+"""Whether a model that writes between two texts goes from the one to the other (LINDA, §3.1 and §5).
 
 For pairs of texts that it was not trained on and every alpha, the weight of the first text: how many words of what it writes are in either
 text, how near it is to either for an encoder, how often it is one of them, or any known text, and how fluent it is to the decoder.

@@ -1,5 +1,5 @@
-"""What a classifier knows of new combinations, apart from its operating point between seen and unseen ones (acceptance
-rows E1, E2).
+"""What a classifier knows of new combinations, apart from its operating point between seen and unseen ones
+(docs/spec/acceptance.md, E1 and E2).
 
 A constant on the scores of all unseen candidates costs nothing and moves a classifier along its seen-unseen curve (Chao
 et al. 2016). So Acc at 0.5 says two things at once: where on its curve a classifier stands, and how good the curve is.
@@ -120,7 +120,7 @@ def fold_ausuc(folds: Sequence[Fold]) -> float:
 
 
 def chosen(values: Sequence[Sequence[float]]) -> int:
-    """Which of several settings a method may use (acceptance row E5): the first whose mean is within one standard error
+    """Which of several settings a method may use (rule E5): the first whose mean is within one standard error
     of the best mean.
 
     Args: `fold_ausuc` of each setting by seed, the cheapest setting first; the same seeds for all. The error is that of

@@ -1,5 +1,5 @@
 """Three simpler ways to give unseen compositions their due, beside the composition prior and chosen on the same folds
-(acceptance row E3).
+(docs/spec/acceptance.md, E3).
 
 stacking    calibrated stacking (Chao et al. 2016): one constant for all unseen candidates, whatever P_t says of them
 crm         the extrapolated bias of Compositional Risk Minimization (Mahajan et al., ICML 2025): labels are additive energies of a text, and what

@@ -1,4 +1,4 @@
-"""How good generated texts are, from the texts alone: variety, copying, length, fluency (spec section 9; design section 5).
+"""How good generated texts are, from the texts alone: variety, copying, length, fluency.
 
 Everything is measured on at most `SAMPLE` texts drawn with a fixed seed, so that generators which kept different numbers
 of texts are compared on equal numbers and memory does not grow with them; the corpus is read once, as a stream.

@@ -1,7 +1,7 @@
 """Human evaluation of synthetic texts (Table 10 of the paper): a blind sheet, filled sheets read back, scores, ranks, agreement.
 
 A rater sees a text and ticks the labels that it expresses, not knowing which generator wrote it or what was asked. Per text
-Acc, Corr and Comp compare the ticked labels with the requested ones, as everywhere (spec section 3).
+Acc, Corr and Comp compare the ticked labels with the requested ones, as everywhere (paper, Table 10).
 """
 
 from __future__ import annotations

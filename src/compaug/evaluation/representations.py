@@ -1,4 +1,4 @@
-"""How a generator represents a label in different compositions (spec section 7.2, figures 2 and 5 of the paper).
+"""How a generator represents a label in different compositions (paper, Figures 2 and 5).
 
 A generator that keeps labels apart has one place for each of them, whatever stands beside it. Two views:
 

@@ -1,4 +1,4 @@
-"""Spread and significance: t intervals over seeds, paired bootstrap, paired tests, Holm's correction (spec section 3)."""
+"""Spread and significance: t intervals over seeds, paired bootstrap, paired tests, Holm's correction."""
 
 from __future__ import annotations
 

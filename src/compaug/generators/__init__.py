@@ -1,4 +1,4 @@
-"""Conditional text generators P(x | y) (paper, "Conditional Text Generative Models"; spec sections 5 to 8).
+"""Conditional text generators P(x | y) (paper, "Conditional Text Generative Models").
 
 A generator is one file of this folder, whose name is the generator's, and one block of `generators` in params.yaml:
 

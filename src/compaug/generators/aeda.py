@@ -1,4 +1,4 @@
-"""AEDA: a real text with punctuation marks put between its words (Karimi et al. 2021; spec coda, section 7)."""
+"""AEDA: a real text with punctuation marks put between its words (Karimi et al. 2021)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two bodies of LINDA: what reads a text into states, and what writes one from states that were mixed (spec/linda.md sections 2 and 6).
+"""The two bodies of LINDA: what reads a text into states, what writes one from mixed states (LINDA, §3.2 and §4).
 
 A body is a module with
 

@@ -1,4 +1,4 @@
-"""CoDa: a language model writes what keeps simple constraints, taken from real texts (Evuru et al. 2024; spec coda).
+"""CoDa: a language model writes what keeps simple constraints, taken from real texts (Evuru et al. 2024).
 
 Nothing is trained: `train` takes the constraints out of D_cg, once for each text, and has the model name the concepts to avoid. A request then
 gets anchors, real texts with its labels, and what they say becomes a prompt: keywords for every label, which is what makes the text

@@ -1,5 +1,5 @@
 """From requests to CoDa's prompts: anchors that have a combination's labels, what they ask a text to keep, exemplars, and what fits
-(spec coda, sections 2 to 5 and 8)."""
+(docs/spec/coda.md, 2 to 5 and 8)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def build(model: Model, requests: Sequence[Sequence[int]], seed: int) -> list[Bu
 
 
 def _constraints(model: Model, wanted: LabelSet, turn: int, seed: int) -> Constraints:
-    """What the source of that turn, of one composition, asks for (spec section 8; of a single label it is that of section 2)."""
+    """What the source of that turn, of one composition, asks for (docs/spec/coda.md, 8; of a single label, 2)."""
     tagged, drawn = (
         np.random.default_rng(sub_seed(seed, "coda", what, turn, *wanted)) for what in ("tags", "exemplars")
     )
@@ -138,7 +138,7 @@ def _taken(
 
 
 def _keywords(wanted: LabelSet, anchors: Mapping[int, Example]) -> dict[int, list[str]]:
-    """Of one label the k best n-grams of its text. Of m labels ceil(k / m) each: what means the text and speaks for the label (spec 8)."""
+    """The k best n-grams of one label's text; of m labels ceil(k / m) each (docs/spec/coda.md, 8)."""
     scores, how_many = {}, {}
     for label in wanted:
         example, record = anchors[label], anchors[label].made_of

@@ -1,4 +1,4 @@
-"""Concat: for every label one real text that has this label alone, joined in random order (spec section 8)."""
+"""Concat: for every label one real text that has this label alone, joined in random order (paper, Concat)."""
 
 from __future__ import annotations
 

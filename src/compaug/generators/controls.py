@@ -1,4 +1,4 @@
-"""What the controls share: their "model" is the folder of the real rows that they draw from (design section 4).
+"""What the controls share: their "model" is the folder of the real rows that they draw from.
 
 `none`, `oversample` and `shuffled` tell the quality of generated text from its mere volume. `aeda` and `eda`, which edit real rows, keep them
 the same way.

@@ -1,4 +1,4 @@
-"""EDA: a real text with words swapped or deleted (Wei and Zou 2019; spec coda, section 7).
+"""EDA: a real text with words swapped or deleted (Wei and Zou 2019).
 
 Two of its four operations, synonym replacement and random insertion, need a thesaurus, and no package of the index brings one along: they are
 left out.

@@ -1,4 +1,4 @@
-"""From examples to drafts: the rows of D_cg that generators learn from, the room for a text, one draft for each text (spec sections 5 and 6)."""
+"""From examples to drafts: the rows of D_cg that generators learn from, one draft for each text (paper, Eq. 4)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from compaug.records import Draft, Example, InputError
 
 
 def training_examples(examples: Sequence[Example], generator_data: str) -> list[Example]:
-    """The part of D_cg a generator learns from: rows with labels; `train_only` leaves the support set out (spec 13, row 1)."""
+    """Rows of D_cg with labels; `train_only` leaves the support set out (docs/spec/ld-vae.md, 11.1)."""
     return [e for e in examples if e.labels and (generator_data == "all" or e.source != "support")]
 
 

@@ -1,4 +1,4 @@
-"""Flan-T5: a sequence-to-sequence model, all weights fine-tuned from the prompt P(y) to the text (spec section 8)."""
+"""Flan-T5: a sequence-to-sequence model, all weights fine-tuned from the prompt P(y) to the text (paper, Flan-T5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GPT2-PT: ordinary prefix tuning (spec section 8): one prefix for all texts, so that only the prompt P(y) names the labels.
+"""GPT2-PT: ordinary prefix tuning: one prefix for all texts, so that only the prompt P(y) names the labels.
 
 The prefix encoder is peft's, embedding and MLP; its rows have the layout of `decoders.prefix_cache`.
 """

@@ -1,4 +1,4 @@
-"""LINDA's model: trained without labels to write either of two texts from what lies between them (section 3.3; spec/linda.md section 3).
+"""LINDA's model: trained without labels to write either of two texts from what lies between them (LINDA, §3.3).
 
 It is a body (`bodies`), which has an encoder and a decoder, and the length converter between them.
 """

@@ -1,9 +1,9 @@
-"""The variational autoencoder of `ld_vae`, `vae` and `vae_dprior` (paper, "Label Disentangled Variational Autoencoder"; spec
-section 7).
+"""The variational autoencoder of `ld_vae`, `vae` and `vae_dprior` (paper, Eqs. 7 to 14;
+docs/spec/ld-vae.md, 7).
 
 Every label y of a composition has a latent z_y with its own prior N(l_y W_y, lambda I), the content has z_c with prior
 N(k_c W_c, lambda I) around one of |C| centroids; the decoder is LS-PT's with rows [z_y ; z_c ; e_l]. `prior: standard`
-is the vanilla VAE of table 8 (spec 7.1). The options that follow the reference code are rows of spec section 13.
+is the vanilla VAE of Table 8. The options that follow the reference code are rows of docs/spec/ld-vae.md, 11.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class LatentPrefix(nn.Module):
         return self.mlp(torch.cat(copies, dim=-1))
 
     def noise_shape(self) -> tuple[int, int]:
-        """Of one label: the reference draws noise for each of the L copies of z_y, the paper once (spec 13, row 7)."""
+        """Of one label: the reference draws noise for each copy of z_y, the paper once (docs/spec/ld-vae.md, 11.7)."""
         return (self.length if self.per_copy else 1, self.latent)
 
     def sample(self, label_sets: Sequence[Sequence[int]], seeds: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -114,7 +114,7 @@ def gaussian_kl(mean: Tensor, log_variance: Tensor, prior_mean: Tensor, prior_va
 
 def reference_divergence(mean: Tensor, log_variance: Tensor, prior_mean: Tensor, prior_variance: float) -> Tensor:
     """What the reference code minimises instead, per dimension: commitment terms with stopped gradients and the standard
-    deviation where the variance belongs (spec 13, row 5). It is not a divergence: it can be negative."""
+    deviation where the variance belongs (docs/spec/ld-vae.md, 11.5). It is not a divergence: it can be negative."""
     commitment = 0.2 * (prior_mean - mean.detach()).square() + (prior_mean.detach() - mean).square()
     return commitment + (0.5 * log_variance).exp() - 1 - log_variance
 
@@ -234,7 +234,7 @@ class LdVae(nn.Module):
 
     def elbo(self, nll: Tensor, label_kl: Tensor, content_kl: Tensor, n_texts: int) -> dict[str, Tensor]:
         """Token-mean CE + alpha KL_label + beta KL_content, means over everything; or, `paper_literal`, the sums over tokens,
-        labels and dimensions of a text with alpha = beta = 1 (spec section 7)."""
+        labels and dimensions of a text with alpha = beta = 1 (paper, Eqs. 7, 12, 13)."""
         literal = self.params.kl_reduction == "paper_literal"
 
         def reduce(values: Tensor) -> Tensor:
@@ -303,7 +303,7 @@ def train(
     for row, cluster, own in zip(rows, clusters, parts, strict=True):
         row["cluster"] = cluster
         row["encoders"] = latents.encoders_of(row["labels"])
-        if params.batch_order == "reference":  # one composition per batch (spec 13, row 11); without its dummy rows
+        if params.batch_order == "reference":  # one composition per batch; without its dummy rows
             row["group"] = groups[row["labels"]]
         row["labels"] = own
 

@@ -1,4 +1,4 @@
-"""LD-VAE: label-disentangled variational autoencoder (paper, "Label Disentangled Variational Autoencoder"; spec section 7).
+"""LD-VAE: label-disentangled variational autoencoder (paper, Eqs. 7 to 14).
 
 Every label has a latent of its own with its own encoder and prior, the content has one more; the network is in `latents`,
 the encoders are in `posterior`.

@@ -1,4 +1,4 @@
-"""Two texts of different lengths become one sequence of states between them (LINDA, section 3.2; spec/linda.md section 2).
+"""Two texts of different lengths become one sequence of states between them (LINDA, §3.2, Eq. 3).
 
 The article states its mixing ratio both ways round. Here alpha is the weight of x^a, everywhere: alpha = 1 is x^a.
 """

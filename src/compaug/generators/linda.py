@@ -1,4 +1,4 @@
-"""LINDA: a text between two texts, by an encoder-decoder whose weights are all trained without labels (spec/linda.md).
+"""LINDA: a text between two texts, by an encoder-decoder trained without labels (docs/spec/linda.md).
 
 For a requested composition it takes two real texts that make it up and writes one between them; its labels are the composition (selection
 may give it those of the two texts instead, in the proportion in which they were mixed). With three or more labels and no such pair it goes

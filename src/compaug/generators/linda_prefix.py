@@ -1,5 +1,5 @@
 """LINDA before a frozen decoder: a frozen encoder reads both texts and their mixed states become the decoder's prefix, or the decoder reads the
-mixed text itself (spec/linda.md; both bodies are ours)."""
+mixed text itself (docs/spec/linda.md, 2; both bodies are ours)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LLM: a language model is asked for one text per request, with real texts as examples (spec section 8, GPT3.5).
+"""LLM: a language model is asked for one text per request, with real texts as examples (paper, GPT3.5).
 
 Behind an OpenAI-compatible endpoint it gets an instruction, with examples of exactly the composition; what a text is, is between two
 marks. The decoder backbone (`backend: local`), which need not have learned to follow instructions, goes on with a list of texts under

@@ -1,4 +1,4 @@
-"""A causal decoder that learns, through LoRA, to write a string behind what it is shown of it (spec slu-joint-generation 2 and 3)."""
+"""A causal decoder that learns by LoRA to write a string behind what it is shown of it (§2.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LS-PT: label-specific prefix tuning of a frozen GPT-2 (paper, "Label Specific Prefix-Tuning"; spec section 6)."""
+"""LS-PT: label-specific prefix tuning of a frozen GPT-2 (paper, Eqs. 5 and 6)."""
 
 from __future__ import annotations
 

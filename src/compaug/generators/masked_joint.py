@@ -1,5 +1,5 @@
 """Masked joint generation: a sequence-to-sequence model writes labels and text at once (paper "Joint Text and Label Generation for Spoken Language
-Understanding"; spec slu-joint-generation 3 and 7).
+Understanding", §2.2).
 
 It always writes a whole sentence of the augmented language. What it reads is the marker of the labels (`mode: labels`), or the marker and a text
 with words or spans hidden. A new composition is asked for with its marker in front of a real text of the nearest one, in which the words that

@@ -1,5 +1,5 @@
 """Masked joint generation by a causal decoder, of which small factors beside its linear layers learn (LoRA): `masked_joint` with the body
-that its paper's pretrained models have an equal of here (spec slu-joint-generation 3, 7 and 9)."""
+that its paper's pretrained models have an equal of here (docs/spec/joint-generation.md, 3 and 7)."""
 
 from __future__ import annotations
 

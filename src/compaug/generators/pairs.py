@@ -1,4 +1,4 @@
-"""Which texts to write between, so that what lies between them has a requested composition (spec/linda.md section 7).
+"""Which texts to write between, so that what lies between them has a requested composition (docs/spec/linda.md, 7).
 
 Compositions are few where texts are many: pairs are sought among compositions and counted, and a pair of texts is found from its number, so
 that neither time nor memory grows with the square of the corpus.

@@ -1,4 +1,4 @@
-"""Parameters of the label generator, of the text generators and of decoding (spec sections 4 to 8)."""
+"""Parameters of the label generator, of the text generators and of decoding (docs/spec/ld-vae.md, 4 to 8)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compaug.blocks import Amount, Block, Count, Length, Paced, Positive, Probab
 
 
 class LabelGenerator(Block):
-    """P_t(y), spec section 4."""
+    """P_t(y) (paper, Eq. 3)."""
 
     mode: Literal["fine_tuned", "zero_shot", "empirical"]
     requested: Positive
@@ -33,7 +33,7 @@ class LabelGenerator(Block):
 
 
 class Synthesis(Block):
-    """Decoding, spec section 5; `guidance` is ours."""
+    """Decoding (docs/spec/ld-vae.md, 5); `guidance` is ours."""
 
     max_length: Length
     batch_size: Positive
@@ -49,7 +49,7 @@ class Untrained(Block):
 
 
 class TrainedGenerator(Paced):
-    """What all trained generators have, spec section 5."""
+    """What all trained generators have (paper, Eq. 4)."""
 
     epochs: Positive
     lr: Rate
@@ -63,11 +63,11 @@ class TrainedGenerator(Paced):
 
 
 class FlanT5(TrainedGenerator):
-    """Spec section 8."""
+    """Flan-T5 of "Generator Baselines"."""
 
 
 class MaskedJoint(TrainedGenerator):
-    """Spec slu-joint-generation, sections 3 and 7."""
+    """Joint text and labels, §2.2 (docs/spec/joint-generation.md, 3 and 7)."""
 
     mode: Literal["labels", "words", "span", "multi_spans"]
     masked: Probability
@@ -82,7 +82,7 @@ class MaskedJointLora(MaskedJoint):
 
 
 class PrefixGenerator(TrainedGenerator):
-    """What the prefix-tuned generators share, spec sections 5 and 6."""
+    """What the prefix-tuned generators share (paper, Eqs. 5 and 6)."""
 
     prefix_length: Positive
     mid_dim: Positive
@@ -92,7 +92,7 @@ class PrefixGenerator(TrainedGenerator):
 
 
 class VaeDprior(PrefixGenerator):
-    """Spec section 8; what LD-VAE has too."""
+    """What LD-VAE has too (paper, Eq. 7)."""
 
     latent: Positive
     clusters: Positive
@@ -107,7 +107,7 @@ class VaeDprior(PrefixGenerator):
 
 
 class LdVae(VaeDprior):
-    """Spec section 7; every `reference` option is a row of section 13."""
+    """Paper, Eqs. 7 to 14; every `reference` option is a row of docs/spec/ld-vae.md, 11."""
 
     prior: Literal["conditional", "standard"]
     label_pool: Literal["mean", "last"]
@@ -119,7 +119,7 @@ class LdVae(VaeDprior):
 
 
 class Linda(TrainedGenerator):
-    """spec/linda.md sections 3 and 7."""
+    """LINDA, §3.3 and Appendix B.1 (docs/spec/linda.md, 7)."""
 
     p_mask: Share
     norm: Amount
@@ -165,7 +165,7 @@ class LanguageModel(Block):
 
 
 class Llm(LanguageModel):
-    """Spec section 8, GPT3.5."""
+    """GPT3.5 of "Generator Baselines"."""
 
     few_shot_words: Count
     per_prompt: Positive
@@ -183,8 +183,8 @@ AT_AN_ENDPOINT = {"backend": "endpoint", "max_tokens": 400, "few_shot_words": 15
 
 
 class Coda(LanguageModel):
-    """Spec coda, sections 2 to 5 and 8. What is left open of the constraints is as `constraints` says (section 9), what is left open of the form
-    is as `backend` does."""
+    """CoDa (docs/spec/coda.md, 2 to 9). What is left open of the constraints is as `constraints` says, what is left
+    open of the form is as `backend` does."""
 
     constraints: Literal["paper", "released"]
     lexical: bool

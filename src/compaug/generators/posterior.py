@@ -1,4 +1,4 @@
-"""The label and content encoders of LD-VAE: many small biGRUs that run together (spec section 7, "Posteriors").
+"""The label and content encoders of LD-VAE: many small biGRUs that run together (paper, Eqs. 9 to 11).
 
 A batch needs one encoder per label that occurs in it, on the rows that have the label, and the content encoder on every
 row. Their sequences are sorted into slots of equal size, each slot with the weights of its encoder, so that one loop over
@@ -50,7 +50,7 @@ class Posterior(nn.Module):
     """Q(z_y | x, y) for every label and Q(z_c | x): biGRU, pooling, one linear map to the mean and log variance.
 
     Encoder n_labels is the content encoder, always mean-pooled. `pool` "last" gives label encoders their final forward and
-    backward states; `shared_heads` gives all labels one head (spec section 13, rows 8 and 9).
+    backward states; `shared_heads` gives all labels one head (docs/spec/ld-vae.md, 11.8 and 11.9).
     """
 
     def __init__(self, n_labels: int, width: int, latent: int, pool: str = "mean", shared_heads: bool = False) -> None:
@@ -64,7 +64,7 @@ class Posterior(nn.Module):
         self.w_hh = nn.Parameter(torch.empty(encoders, 2, gates, self.hidden))
         self.b_ih = nn.Parameter(torch.empty(encoders, 2, gates))
         self.b_hh = nn.Parameter(torch.empty(encoders, 2, gates))
-        self.head = nn.Parameter(torch.empty(heads, 2 * latent, 2 * self.hidden))  # [A; B] of the specification
+        self.head = nn.Parameter(torch.empty(heads, 2 * latent, 2 * self.hidden))  # both maps of Eq. 10
         self.head_bias = nn.Parameter(torch.empty(heads, 2 * latent))
         for parameter in (self.w_ih, self.w_hh, self.b_ih, self.b_hh):
             nn.init.uniform_(parameter, -1 / math.sqrt(self.hidden), 1 / math.sqrt(self.hidden))  # as torch.nn.GRU

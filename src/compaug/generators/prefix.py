@@ -1,6 +1,6 @@
 """What the prefix-tuned generators share: a frozen decoder behind a computed prefix.
 
-Spec sections 5 and 6. A generator gives, per label of a composition, L rows of numbers; they become keys and values that every
+Paper, Eqs. 5, 6. A generator gives L rows of numbers per label of a composition; they become keys and values that every
 layer of the frozen decoder attends to before the first token (`compaug.decoders`). Requests of a batch may have
 different compositions: shorter prefixes and prompts are padded on the left with mask 0 and positions follow the mask.
 """

@@ -1,4 +1,4 @@
-"""Labels of a text between others: their label sets mixed as the texts were, and sharpened (LINDA, appendix C; spec/linda.md sections 4 and 7)."""
+"""Labels of a text between others: their label sets mixed as the texts were, and sharpened (LINDA, Appendix C)."""
 
 from __future__ import annotations
 

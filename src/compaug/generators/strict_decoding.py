@@ -1,4 +1,4 @@
-"""A decoder that can write nothing but augmented language (spec slu-joint-generation 2): each step leaves only the tokens that some sentence has there.
+"""A decoder that can write nothing but augmented language: a step has only the tokens that some sentence has there.
 
 Few sentences teach a small model the words sooner than the form: with 34 of them two texts in three cannot be read, for slots that there are not and
 brackets that do not close. The article's parser drops such texts; here they are not written. Only what is cut for its length can still be unreadable.

@@ -1,4 +1,4 @@
-"""VAE-DPrior: one latent for the whole composition beside the content's (spec section 8).
+"""VAE-DPrior: one latent for the whole composition beside the content's (paper, Eq. 7).
 
 LD-VAE's network with a single label encoder and a prior N(l_Y W, lambda I), where l_Y is the encoder's mean state over
 the label phrases joined to one string. A composition that training never saw has a vector l_Y all the same.

@@ -1,4 +1,4 @@
-"""A single-label task with few training texts, drawn from any corpus (spec coda, section 7): 100, 200 or 500 texts and a test set."""
+"""A single-label task of 100, 200 or 500 training texts and a test set, drawn from any corpus (CoDa)."""
 
 from __future__ import annotations
 

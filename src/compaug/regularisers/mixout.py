@@ -1,4 +1,4 @@
-"""Mixout (Lee et al. 2020; paper "Joint Text and Label Generation for Spoken Language Understanding"; spec slu-joint-generation 5).
+"""Mixout (Lee et al. 2020; paper "Joint Text and Label Generation for Spoken Language Understanding", §2.3).
 
 In a training step each entry of a weight matrix w is, with probability 1 - mu, replaced by its value u before the training; what stays is
 scaled so that the mean over masks is w:

@@ -36,7 +36,7 @@ DECODINGS = {
 }
 PAIR = ("threshold", "composition_prior")
 SPLITS = ("seen", "unseen")
-# the composition prior is never shown without them (acceptance row E3)
+# the composition prior is never shown without them (docs/spec/acceptance.md, E3)
 BASELINES = ("stacking", "crm", "logit_adjustment")
 WORDS = {"composition_prior": "the composition prior", "crm": "CRM", "logit_adjustment": "logit adjustment"}
 GAINS = {

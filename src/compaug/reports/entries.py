@@ -99,7 +99,7 @@ def gain(row: pd.Series | None) -> list[Entry]:
 
 def gained(row: pd.Series) -> Entry:
     """The gain alone, with its interval over seeds; of one seed, which has none, with that over test rows where there
-    is one (acceptance row E4)."""
+    is one (docs/spec/acceptance.md, E4)."""
     if not pd.isna(row["ci95"]):
         return Entry(row["mean"], row["ci95"], sign=True)
     over_rows = None if pd.isna(row["low_rows"]) else (row["low_rows"], row["high_rows"])

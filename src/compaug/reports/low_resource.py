@@ -1,4 +1,4 @@
-"""Few texts with one label each: what texts written for them are worth, CoDa's other setting (spec coda, section 7)."""
+"""Few texts with one label each: what texts written for them are worth, CoDa's other setting (docs/spec/coda.md, 7)."""
 
 from __future__ import annotations
 

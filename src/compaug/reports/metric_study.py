@@ -1,4 +1,4 @@
-"""Whether a measure of generated texts that trains no classifier ranks generators as their accuracy does (spec slu, section 6)."""
+"""Whether measures of texts rank generators as classifiers' accuracy does (joint generation, §4.1)."""
 
 from __future__ import annotations
 

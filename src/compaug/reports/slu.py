@@ -1,4 +1,4 @@
-"""Intents and slots with few labelled utterances, beside the article's Table 2a (spec slu-joint-generation, section 4)."""
+"""Intents and slots with few labelled utterances, beside the article's Table 2a."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ READERS = {"snips": read_snips, "nlu_ed": read_nlu_ed}
 
 
 def few(utterances: Sequence[Utterance], share: float, seed: int) -> list[Utterance]:
-    """The same share of each intent, at least one of it, in the order of the corpus (spec 4); a smaller share is part of a larger one."""
+    """The same share of each intent, at least one, in the corpus' order; smaller shares are part of larger ones."""
     by_intent: dict[str, list[int]] = {}
     for at, utterance in enumerate(utterances):
         by_intent.setdefault(utterance.intent, []).append(at)

@@ -1,4 +1,4 @@
-"""The joint classifier: one encoder, a head for the intent of the utterance and one for the tag of each word (spec slu-joint-generation 4).
+"""The joint classifier: one encoder, a head for the intent and one for the tag of each word (joint generation, §2.3).
 
 The loss is the sum of both cross-entropies. A word is tagged at its first sub-word; the others, and what was cut off, have no tag to learn.
 """

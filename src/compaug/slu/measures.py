@@ -1,4 +1,4 @@
-"""Slot F1 over whole spans by the rule of conlleval, and intent accuracy, in percent (spec slu-joint-generation 4)."""
+"""Slot F1 over whole spans by the rule of conlleval, and intent accuracy, in percent (joint generation, Table 2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Utterances, their slots and their intent written at once by a small causal decoder (spec slu-joint-generation 2 and 3).
+"""Utterances, their slots and their intent written at once by a small causal decoder (joint generation, §2.2).
 
 The decoder learns, through LoRA, to write a whole sentence of the augmented language behind what is left of one after hiding: the intent alone
 (`labels`), or a text with words or spans hidden; in every epoch others. `factorised` is the baseline p(y) p(x|y) p(s|x): it writes plain texts of an

@@ -1,4 +1,4 @@
-"""Multi-label texts: a text has a set of labels, and P(y), the set in words, stands before it (spec sections 2, 5 and 6)."""
+"""Multi-label texts: a text has a set of labels, and P(y), the set in words, stands before it (paper, Eq. 4)."""
 
 from __future__ import annotations
 
