@@ -5,7 +5,7 @@ READY  := $(VENV)/.ready
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export DVC_NO_ANALYTICS = 1
 
-.PHONY: help install repro repair grid tables verify golden portable sweep test lint faults bench costs provenance clean
+.PHONY: help install repro repair grid tables verify golden sweep test lint faults bench costs provenance clean
 .DEFAULT_GOAL := help
 
 help:                  ## this list
@@ -23,12 +23,12 @@ $(READY): requirements.txt constraints.txt pyproject.toml
 # What an experiment or the root cell needs, stage by stage, as many at a time as there are cores. `dvc repro` does the same one after the other.
 EXPERIMENT ?= small
 WORKERS    ?=
-grid = python -m stages.grid $(if $(WORKERS),--workers $(WORKERS))
+grid = python -m tools.grid $(if $(WORKERS),--workers $(WORKERS))
 
 repro: $(READY)        ## run the cell that `run` in params.yaml names; ends with its table
 	$(grid) dvc.yaml
 	@sed -n '/^\*\*/p; /^| *|/,/^$$/p' reports/summary.md | sed -n '1,/^$$/p'
-	@python -m stages.seeds
+	@python -m tools.seeds
 
 repair: $(READY)       ## after an audit of your corpus: a classifier for use, from every row, with texts for rare combinations (params.yaml)
 	$(grid) repair/dvc.yaml
@@ -40,18 +40,15 @@ grid: $(READY)         ## make what Git does not have of an experiment of config
 
 tables: $(READY)       ## put what cells left here into the packs in Git, and make every table, figure and the page again; trains nothing
 	dvc repro --force --single-item evaluate report reports/dvc.yaml:pack reports/dvc.yaml:results reports/dvc.yaml:tables reports/dvc.yaml:page
-	python -m stages.readme README.md docs/guide.md
+	python -m tools.readme README.md docs/guide.md
 
 N ?= 5
 verify: $(READY)       ## compare the cache with its hashes, build N random cells again and compare them with what Git has (N=5)
-	python -m stages.verify --cache
-	python -m stages.verify --n $(N)
+	python -m tools.verify --cache
+	python -m tools.verify --n $(N)
 
 golden: $(READY)       ## what the heavy stages compute on toys, for the tests: write what is new, or has another version (configs/versions.yaml)
-	python -m stages.golden
-
-portable: $(READY)     ## small trainings of every kind of model, here and on an emulated CPU of another maker: equal?
-	python -m stages.portable
+	python -m tools.golden
 
 KEY    ?= sizes.k
 VALUES ?= 600,1200
@@ -71,19 +68,19 @@ lint: $(READY)         ## ruff, check and format; which package may import which
 	lint-imports --no-logo --no-cache
 
 faults: $(READY)       ## damage what the stages read and kill them while they work; writes reports/reliability.md
-	python -m stages.faults --out reports/reliability.md
+	python -m tests.faults --out reports/reliability.md
 
 bench: $(READY)        ## compare fast and plain variants in one run; writes reports/bench.md and bench_paper.md
-	python -m stages.bench --out reports/bench.md
-	COMPAUG_CPU=native python -m stages.bench --paper --out reports/bench_paper.md
+	python -m tools.bench --out reports/bench.md
+	COMPAUG_CPU=native python -m tools.bench --paper --out reports/bench_paper.md
 
 costs: $(READY)        ## seconds, memory, parameters trained and device of every stage that has run here
-	@python -m stages.costs
+	@python -m tools.costs
 
 provenance: $(READY)   ## keep what the experiments that ran here cost, and which commit made their numbers, for the page
-	python -m stages.provenance --out reports/provenance.json
+	python -m tools.provenance --out reports/provenance.json
 	dvc repro --force --single-item reports/dvc.yaml:page
-	python -m stages.readme README.md docs/guide.md
+	python -m tools.readme README.md docs/guide.md
 
 clean:                 ## remove every output of the root pipeline; dvc.lock and reports stay
 	rm -rf data/raw data/splits data/audit data/matched data/compositions data/samples data/synthetic data/selected data/mixtures models/run .checkpoints .costs

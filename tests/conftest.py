@@ -28,7 +28,7 @@ def in_a_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.fixture
 def own_costs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the stages cost that a test calls goes there; `make costs` in this working tree does not list it."""
-    monkeypatch.setattr("stages.COSTS", tmp_path / "costs")
+    monkeypatch.setattr("compaug.stages.COSTS", tmp_path / "costs")
 
 
 @pytest.fixture(scope="session")

@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from compaug import experiments, fingerprints, planning
+from tools.golden import fingerprints
+
+from compaug.engine import planning
+from compaug.experiments import cells
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src"
-SCRIPTS = sorted(file.stem for file in (SRC / "stages").glob("[!_]*.py"))
+SCRIPTS = sorted(file.stem for file in (SRC / "compaug/stages").glob("[!_]*.py"))
 # what the stage `settings` joined, for one method or block
 SETTINGS = re.compile(r"data/settings/[^/]+/([^/-]+)(?:-(\w+))?\.json")
 KINDS = {"without_texts": "classifiers"}  # without what concerns synthetic texts alone
@@ -26,7 +29,13 @@ KINDS = {"without_texts": "classifiers"}  # without what concerns synthetic text
 def module_file(name: str) -> Path | None:
     """Source file of a module of this repository, None for anything else."""
     path = SRC.joinpath(*name.split("."))
-    return next((p for p in (path.with_suffix(".py"), path / "__init__.py") if p.exists()), None)
+    file = next((p for p in (path.with_suffix(".py"), path / "__init__.py") if p.exists()), None)
+    return file if file and _has_code(file) else None
+
+
+def _has_code(file: Path) -> bool:
+    """Whether there is more in it than a docstring."""
+    return len(ast.parse(file.read_text(encoding="utf-8")).body) > 1
 
 
 @cache
@@ -35,7 +44,7 @@ def imports_of(file: Path) -> frozenset[Path]:
     found: set[Path] = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8") if file.suffix == ".py" else "")):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "render":
-            found.add(SRC / "compaug/reports/templates" / ast.literal_eval(node.args[0]))
+            found.add(SRC / "compaug/core/templates" / ast.literal_eval(node.args[0]))
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -50,18 +59,21 @@ def imports_of(file: Path) -> frozenset[Path]:
     return frozenset(found - {file})
 
 
-# stages/__init__.py reads argv, writes costs and turns errors into one line; params.py, the schemas that it collects and shapes.py check values;
-# compaug/__init__.py holds the version; portable.py is checked by the numbers themselves. None of them computes a result.
+# stages/__init__.py reads argv, writes costs and turns errors into one line; params.py, the schemas that it collects
+# and shapes.py check values; compaug/__init__.py holds the version; numerics.py is checked by the numbers themselves.
+# None of them computes a result.
 PLUMBING = {
-    SRC / "stages" / "__init__.py",
-    *(SRC / "compaug" / name for name in ("__init__.py", "blocks.py", "params.py", "portable.py", "shapes.py")),
-    *SRC.glob("compaug/*/parameters.py"),
+    SRC / "compaug/stages/__init__.py",
+    SRC / "compaug/__init__.py",
+    *(SRC / "compaug/core" / name for name in ("numerics.py", "schema.py", "shapes.py")),
+    SRC / "compaug/experiments/params.py",
+    *SRC.glob("compaug/**/parameters.py"),
 }
 
 
 def code_of(script: str) -> set[str]:
     """The script of a stage and every module it reaches."""
-    reached = {SRC / "stages" / f"{script}.py"}
+    reached = {SRC / "compaug/stages" / f"{script}.py"}
     todo = list(reached)
     while todo:
         last = todo.pop()
@@ -73,7 +85,7 @@ def code_of(script: str) -> set[str]:
 
 def declared_params(script: str) -> list[str]:
     """The PARAMS list of a stage script."""
-    return importlib.import_module(f"stages.{script}").PARAMS
+    return importlib.import_module(f"compaug.stages.{script}").PARAMS
 
 
 # ---------------------------------------------------------------- the graph, as DVC resolves it
@@ -83,7 +95,7 @@ def declared_params(script: str) -> list[str]:
 class Stage:
     """One stage; paths are seen from the repository's root."""
 
-    name: str  # grid/filter/dvc.yaml:train_filter@diagnostic-13
+    name: str  # experiments/filter/dvc.yaml:train_filter@diagnostic-13
     script: str
     options: dict[str, list[str]]
     deps: list[str]
@@ -123,13 +135,13 @@ def stages() -> tuple[Stage, ...]:
 
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch).resolve()
-        for file in ("params.yaml", "dvc.yaml", "*/dvc.yaml", "grid/*/dvc.yaml", "configs/**/*.yaml"):
+        for file in ("params.yaml", "dvc.yaml", "*/dvc.yaml", "experiments/*/dvc.yaml", "configs/**/*.yaml"):
             for source in ROOT.glob(file):
                 (folder / source.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, folder / source.relative_to(ROOT))
-        every = [*experiments.read(ROOT / experiments.FILE), *planning.OTHERS]
+        every = [*cells.read(ROOT / cells.FILE), *planning.OTHERS]
         with contextlib.chdir(ROOT):
-            planning.bring(every, folder=folder / planning.GRID)
+            planning.bring(every, folder=folder / planning.EXPERIMENTS)
         (folder / ".dvc").mkdir()
         (folder / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
         with Repo(str(folder)) as repo:
@@ -143,7 +155,7 @@ def _stage(stage, folder: Path) -> Stage:
     file = Path(stage.path).relative_to(folder).as_posix()
 
     python, flag, module, *arguments = shlex.split(stage.cmd)
-    assert (python, flag, module.split(".")[0]) == ("python", "-m", "stages"), stage.addressing
+    assert (python, flag, module.rpartition(".")[0]) == ("python", "-m", "compaug.stages"), stage.addressing
     options: dict[str, list[str]] = {}
     for word in arguments:
         if word.startswith("--"):
@@ -154,7 +166,7 @@ def _stage(stage, folder: Path) -> Stage:
     joined = [SETTINGS.fullmatch(path(dep)) for dep in stage.deps]
     return Stage(
         name=stage.name if file == "dvc.yaml" else f"{file}:{stage.name}",
-        script=module.split(".")[1],
+        script=module.split(".")[2],
         options=options,
         deps=list(dict.fromkeys(path(dep) for dep in stage.deps if dep not in params)),
         params=[

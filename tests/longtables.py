@@ -9,8 +9,8 @@ from pathlib import Path
 
 from graph import ROOT
 
-from compaug import params
 from compaug.evaluation import gains, longtable, results
+from compaug.experiments import params
 from compaug.reports import queries
 
 SEEDS = (13, 21, 42)

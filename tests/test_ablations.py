@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from graph import ROOT
 
-from compaug.records import Example, InputError, Labels, read_json, read_jsonl, write_jsonl
+from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl, write_jsonl
 from compaug.reports.paper import read_paper_values
-from stages import judge, parser, supports
+from compaug.stages import judge, parser, supports
 
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
 

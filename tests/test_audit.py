@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
-from compaug.records import Example, InputError, Labels, iter_rows, read_json, write_json, write_rows
-from compaug.splits import Split, split_corpus
-from stages import audit, split
+from compaug.core.records import Example, InputError, Labels, iter_rows, read_json, write_json, write_rows
+from compaug.data.splits import Split, split_corpus
+from compaug.stages import audit_split, split
 
 LABELS = Labels(tuple("abcde"), tuple("abcde"))
 PAIRS = list(itertools.combinations(range(5), 2))
@@ -26,7 +26,7 @@ def folder(tmp_path):
 
 def run_audit(folder, *inputs):
     out = folder.parent / "audit.json"
-    audit.main(["--benchmark", "toy", "--split", str(folder), "--out", str(out), "--inputs", *map(str, inputs)])
+    audit_split.main(["--benchmark", "toy", "--split", str(folder), "--out", str(out), "--inputs", *map(str, inputs)])
     return read_json(out)
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compaug.augmented_language import (
+from compaug.core.records import InputError
+from compaug.generators.joint.augmented_language import (
     ESCAPE,
     MARKS,
     REASONS,
@@ -23,7 +24,6 @@ from compaug.augmented_language import (
     spans_of,
     tags_of,
 )
-from compaug.records import InputError
 
 NAMES = ("PlayMusic", "RateBook", "hard;one", "odd")
 SLOTS = ("artist", "object_name", "bar")

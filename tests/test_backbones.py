@@ -12,22 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from parameters import written
 
-from compaug.backbones import (
+from compaug.core.records import Example, InputError, Labels, read_json, write_json, write_jsonl
+from compaug.data.multi_label import Task
+from compaug.data.parameters import Backbone, Backbones
+from compaug.experiments.params import parse
+from compaug.generators.disentangled.prefix_tuning import text_rows
+from compaug.models.backbones import (
     _causal_language_model,
     _masked_language_model,
     _wordpiece,
     _written_or_restored,
     prepare,
 )
-from compaug.benchmarks.parameters import Backbone, Backbones
-from compaug.denoising import corrupt, infilled
-from compaug.generators.prefix import text_rows
-from compaug.params import parse
-from compaug.pretrained import IGNORED, LOADERS, load_decoder, load_encoder, mean_states, read_texts
-from compaug.records import Example, InputError, Labels, read_json, write_json, write_jsonl
-from compaug.tasks.multi_label import Task
-from compaug.training import seed_everything
-from stages import backbones
+from compaug.models.denoising import corrupt, infilled
+from compaug.models.loading import IGNORED, LOADERS, load_decoder, load_encoder, mean_states, read_texts
+from compaug.stages import prepare_backbone
+from compaug.training.loop import seed_everything
 
 ROOT = Path(__file__).parent.parent
 TEXTS = [
@@ -306,7 +306,7 @@ def test_the_stage_reads_train_texts_only_and_makes_the_role_it_is_asked_for(tmp
     )
     arguments = ["--benchmark", "diagnostic", "--split", "split"]
     for out, role in itertools.product(("a", "b"), ROLES):
-        backbones.main([*arguments, "--role", role, "--out", f"{out}/{role}"])
+        prepare_backbone.main([*arguments, "--role", role, "--out", f"{out}/{role}"])
     for role in ROLES:
         assert contents(tmp_path / "a" / role) == contents(tmp_path / "b" / role)
         assert str(tmp_path) not in json.dumps({k: repr(v) for k, v in contents(tmp_path / "a" / role).items()})
@@ -314,14 +314,14 @@ def test_the_stage_reads_train_texts_only_and_makes_the_role_it_is_asked_for(tmp
     assert prompt in (tmp_path / "a/decoder/tokenizer.json").read_text()  # a decoder reads texts after their prompts
     assert prompt in (tmp_path / "a/seq2seq/tokenizer.json").read_text()
     assert prompt not in (tmp_path / "a/encoder/tokenizer.json").read_text()
-    backbones.main([*arguments, "--role", "seq2seq", "--generator", "ld_vae", "--out", "c"])
+    prepare_backbone.main([*arguments, "--role", "seq2seq", "--generator", "ld_vae", "--out", "c"])
     assert {file.name for file in (tmp_path / "c").iterdir()} == {"unused.json", ".written"}
-    backbones.main([*arguments, "--role", "seq2seq", "--generator", "oversample", "--out", "d"])
+    prepare_backbone.main([*arguments, "--role", "seq2seq", "--generator", "oversample", "--out", "d"])
     assert contents(tmp_path / "c") == contents(tmp_path / "d")  # what follows is not made again
-    backbones.main([*arguments, "--role", "seq2seq", "--generator", "flan_t5", "--out", "c"])
+    prepare_backbone.main([*arguments, "--role", "seq2seq", "--generator", "flan_t5", "--out", "c"])
     assert contents(tmp_path / "c") == contents(tmp_path / "a" / "seq2seq")
     for role in ("encoder", "decoder"):  # the filter and the label generator open them, whatever the generator does
-        backbones.main(
+        prepare_backbone.main(
             [*arguments, "--role", role, "--generator", "oversample", "--classifier", "t5_clp", "--out", f"d/{role}"]
         )
         assert contents(tmp_path / "d" / role) == contents(tmp_path / "a" / role)

@@ -12,9 +12,8 @@ from itertools import pairwise
 import pytest
 import torch
 from graph import ROOT
-
-from compaug import bench, bench_paper, portable, training
-from compaug.bench import (
+from tools import bench_paper, bench_runs
+from tools.bench_runs import (
     BATCH,
     PRODUCT,
     REDUCED,
@@ -28,8 +27,11 @@ from compaug.bench import (
     of_few_compositions,
     shown,
 )
-from compaug.generators.posterior import Posterior, slots
-from compaug.records import Example
+
+from compaug.core import numerics
+from compaug.core.records import Example
+from compaug.generators.disentangled.posterior import Posterior, slots
+from compaug.training import loop
 
 ROWS = [{"length": 5, "group": at % 3} for at in range(32)]
 
@@ -82,19 +84,19 @@ def test_some_eleven_texts_have_each_composition_so_that_a_batch_is_as_full_as_t
 def test_the_precision_is_that_of_the_variant_and_then_what_it_was(monkeypatch):
     monkeypatch.setenv("COMPAUG_CPU", "native")
     with bfloat16(False):
-        assert not portable.native()
+        assert not numerics.native()
         with bfloat16(True):
-            assert portable.native()
+            assert numerics.native()
     assert os.environ["COMPAUG_CPU"] == "native"
 
 
 @pytest.mark.slow
 def test_only_the_last_variant_is_in_bfloat16(tmp_path, monkeypatch):
     monkeypatch.setenv("COMPAUG_CPU", "native")
-    if not training.reduced(training.device()):
+    if not loop.reduced(loop.device()):
         pytest.skip("no bfloat16 here")
-    small = bench.setup(tmp_path, ROOT / "params.yaml", bench.QUICK)
-    variants = bench.training_variants(bench_paper.setup(small, bench_paper.QUICK))
+    small = bench_runs.setup(tmp_path, ROOT / "params.yaml", bench_runs.QUICK)
+    variants = bench_runs.training_variants(bench_paper.setup(small, bench_paper.QUICK))
     precisions = {name: variant.model.decoder.model.dtype for name, variant in variants.items()}
     assert precisions.pop(REDUCED) == torch.bfloat16
     assert set(precisions.values()) == {torch.float32} and PRODUCT in precisions
@@ -104,7 +106,7 @@ def written(tmp_path, *options: str) -> str:
     """What the command reports, run at toy sizes."""
     report = tmp_path / "bench.md"
     done = subprocess.run(
-        [sys.executable, "-m", "stages.bench", "--out", str(report), "--quick", *options],
+        [sys.executable, "-m", "tools.bench", "--out", str(report), "--quick", *options],
         check=False,
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"},
@@ -145,7 +147,7 @@ def test_the_command_writes_a_report_with_every_comparison_and_no_path(tmp_path)
         "t5_clp",
         "raw",
         "split",
-        "audit",
+        "audit_split",
         "linda",
         "linda_prefix, plain fine-tuning",
         "dynamics during",
@@ -164,4 +166,4 @@ def test_the_other_report_has_the_papers_sizes_and_bfloat16_where_there_is_that(
         "## 2. Synthesis",
         "## 3. Filtering",
     ]
-    assert text.count(f"| {REDUCED} |") == (2 if training.reduced(training.device()) else 0)
+    assert text.count(f"| {REDUCED} |") == (2 if loop.reduced(loop.device()) else 0)

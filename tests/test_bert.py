@@ -25,8 +25,8 @@ from transformers import (
 from compaug import classifiers
 from compaug.classifiers import bert, body
 from compaug.classifiers.parameters import BLOCKS, Bert
-from compaug.pretrained import load_encoder, save
-from compaug.records import Example, InputError, Labels, file_digest
+from compaug.core.records import Example, InputError, Labels, file_digest
+from compaug.models.loading import load_encoder, save
 
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
 CUES = ("sunny", "darling", "shiver")
@@ -280,7 +280,7 @@ def test_every_classifier_of_params_keeps_the_contract():
 
 
 def test_prediction_rows_carry_six_digits(model):
-    from stages.train_classifier import predicted
+    from compaug.stages.train_classifier import predicted
 
     rows = list(predicted(bert, model[0], "test", examples(3)))
     assert [(row["id"], row["split"]) for row in rows] == [(f"x{n}", "test") for n in range(3)]

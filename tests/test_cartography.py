@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from parameters import written
 from pydantic import ValidationError
 
-from compaug import cartography, curricula
-from compaug.blocks import Paced
-from compaug.cartography import DataMap, choose, in_order, needs, ranked, subset
-from compaug.records import Example, InputError, Labels, read_json, read_jsonl, write_jsonl
-from stages import subset as subset_stage
-from stages import train_filter
+from compaug.cartography import maps as cartography
+from compaug.cartography.maps import DataMap, choose, in_order, needs, ranked, subset
+from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl, write_jsonl
+from compaug.core.schema import Paced
+from compaug.stages import subset as subset_stage
+from compaug.stages import train_filter
+from compaug.training import curricula
 
 # P(label | text) of two texts and two labels after three epochs; the first text has the first label, the second has none.
 DYNAMICS = np.array(

@@ -12,8 +12,8 @@ from graph import ROOT
 from longtables import lines
 from PIL import Image
 
-from compaug.experiments import read
-from compaug.reports import cartography, contents, page
+from compaug.experiments.cells import read
+from compaug.reports import cartography_tables, contents, page
 
 OF = {"experiment": "cartography"}
 HALF, HARD, RANDOM = (5.0, 6.0, 7.0), (8.0, 9.0, 10.0), (4.0, 5.0, 6.0)
@@ -39,7 +39,7 @@ def rows() -> list[dict]:
 
 def facts(seed=13, texts=True, **more) -> dict:
     regions = {
-        region: dict.fromkeys(cartography.STATISTICS, value) | {"rows": 1}
+        region: dict.fromkeys(cartography_tables.STATISTICS, value) | {"rows": 1}
         for region, value in {"hard": 0.1, "ambiguous": 0.2, "easy": 0.3, "all": 0.2}.items()
     }
     points = {"confidence": [0.1, 0.5, 0.9], "variability": [0.1, 0.3, 0.0], "correctness": [0.0, 0.4, 1.0]}
@@ -121,7 +121,7 @@ def test_the_map_is_drawn_and_its_page_has_texts_of_the_own_corpus_alone(results
     drawn[0].draw(tmp_path / "map")
     grey = Image.open(tmp_path / "map.png").convert("L")
     assert grey.width > 500 and len({value for _, value in grey.getcolors(256)}) > 20
-    (own,) = cartography.interactive(results)  # no text of semeval
+    (own,) = cartography_tables.interactive(results)  # no text of semeval
     assert own["points"][1] == [0.5, 0.3, 0.4, True, "joy+love", "two"] and "seed 13" in own["title"]
     figures = tmp_path / "figures"
     for name in contents.TABLES:
@@ -133,7 +133,7 @@ def test_the_map_is_drawn_and_its_page_has_texts_of_the_own_corpus_alone(results
 
 def test_without_maps_the_page_has_no_place_for_them(tmp_path):
     results = longtables.load(longtables.reports(tmp_path / "reports", longtables.paper_rows()))
-    assert cartography.interactive(results) == [] and not contents.tables("cartography", results)
+    assert cartography_tables.interactive(results) == [] and not contents.tables("cartography", results)
 
 
 @needs_browser

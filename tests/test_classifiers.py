@@ -14,11 +14,13 @@ from test_bert import CUES, SETTINGS, examples, write_encoder, write_seq2seq
 from torch import nn
 from transformers import ModernBertConfig, ModernBertModel
 
-from compaug import classifiers, dynamics, training
+from compaug import classifiers
+from compaug.cartography import dynamics
 from compaug.classifiers import bert_p, body, dbloss, magnet, sgm, t5_clp
 from compaug.classifiers.parameters import Bert, BertP, Dbloss, Magnet, Sgm, T5Clp
-from compaug.pretrained import load_encoder, load_seq2seq
-from compaug.records import Example, InputError, Labels, file_digest
+from compaug.core.records import Example, InputError, Labels, file_digest
+from compaug.models.loading import load_encoder, load_seq2seq
+from compaug.training import loop
 
 LABELS = Labels(("joy", "love", "fear"), CUES)  # phrases that the toy encoder's vocabulary knows
 COMMON = {name: value for name, value in SETTINGS.in_force().items() if name not in ("head_hidden", "pool")}
@@ -631,14 +633,14 @@ def test_it_takes_as_many_steps_whatever_it_learns_from(rows, epochs, encoder, t
 def test_a_curriculum_unlocks_the_rows_in_the_order_in_which_they_stand_and_does_not_stop(
     pacing, encoder, tmp_path, monkeypatch
 ):
-    seen, fit = [], training.fit
+    seen, fit = [], loop.fit
 
     def spied(*args, **more):
         order = more["batches"]
         seen.extend([sorted({row for batch in order(epoch, epoch) for row in batch}) for epoch in range(10)])
         return fit(*args, **more)
 
-    monkeypatch.setattr(training, "fit", spied)
+    monkeypatch.setattr(loop, "fit", spied)
     settings = OWN["bert"].model_copy(update={"epochs": 10, "patience": 1, "pacing": pacing, "first": "hard"})
     made = classifiers.load("bert").train(
         examples(), LABELS, settings, backbone_of("bert", encoder), tmp_path / "a", 13, "toy", examples(8)

@@ -12,15 +12,16 @@ from types import SimpleNamespace
 import pytest
 from toys import TASK, examples, synthesis, texts
 
-from compaug.constraints import lengths, lexical, syntactic
-from compaug.constraints.reading import FATES, read
-from compaug.generators import coda
-from compaug.generators.coda_prompts import Built, Model, build
+from compaug.core.records import Example, InputError, read_json
+from compaug.data.multi_label import Task
+from compaug.generators.coda import coda
+from compaug.generators.coda.constraints import lengths, syntactic
+from compaug.generators.coda.constraints.reading import FATES, read
+from compaug.generators.coda.prompts import Built, Model, build
 from compaug.generators.parameters import Coda
-from compaug.language_models import local
-from compaug.pretrained import load_decoder
-from compaug.records import Example, InputError, read_json
-from compaug.tasks.multi_label import Task
+from compaug.generators.shared import keywords as lexical
+from compaug.models.language_models import local
+from compaug.models.loading import load_decoder
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder", "offline")
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compaug.evaluation.composition_prior import (
+from compaug.core.records import InputError
+from compaug.evaluation.decoding.composition_prior import (
     Calibration,
     Fold,
     Prior,
@@ -26,7 +27,6 @@ from compaug.evaluation.composition_prior import (
     seen_unseen_scores,
     target_of,
 )
-from compaug.records import InputError
 
 RNG = np.random.default_rng(0)
 TRAIN = [(0,)] * 6 + [(0, 1)] * 3 + [(2,)] * 1

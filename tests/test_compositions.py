@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from parameters import written
 from scipy.stats import spearmanr
 
-from compaug import benchmarks, params
-from compaug.backbones import prepare
-from compaug.benchmarks.parameters import Backbone
-from compaug.compositions import Draws, Listing, label_list_constraint, parse, report, sample_label_sets
+from compaug.core.records import Example, InputError, Labels, read_json, write_jsonl
+from compaug.data import readers
+from compaug.data.parameters import Backbone
+from compaug.experiments import params
 from compaug.generators.parameters import LabelGenerator
-from compaug.records import Example, InputError, Labels, read_json, write_jsonl
-from stages import label_generator
+from compaug.label_generator import Draws, Listing, label_list_constraint, parse, report, sample_label_sets
+from compaug.models.backbones import prepare
+from compaug.stages import sample_label_sets as label_generator
 
 ROOT = Path(__file__).parent.parent
 EMOTIONS = Labels(("joy", "joy_ride", "love", "sadness"), ("joy", "joy ride", "love", "deep sadness"))
@@ -241,7 +242,7 @@ def test_a_phrase_that_begins_another_may_stop_or_go_on_until_it_is_used():
 def test_on_the_semeval_support_set_lists_parse_and_follow_its_frequencies(mirror, tmp_path):
     """Paper, Eq. 3, with a decoder trained on a sample of D_train."""
     benchmark = params.parse(ROOT / "params.yaml", "semeval").corpus
-    corpus = benchmarks.read(benchmark.reader, benchmark.files, benchmark.options, mirror, tmp_path)
+    corpus = readers.read(benchmark.reader, benchmark.files, benchmark.options, mirror, tmp_path)
     by_split = {
         split: [example for example in corpus.examples if corpus.reference[example.id] == split]
         for split in ("train", "support")

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score
 from toys import TASK
 
-from compaug.constraints import Constraints, Shown, compliance, concepts, lengths, lexical, syntactic, wording
-from compaug.constraints.concepts import Concept
-from compaug.records import Example, InputError
+from compaug.core.records import Example, InputError
+from compaug.generators.coda.constraints import Constraints, Shown, compliance, concepts, lengths, syntactic, wording
+from compaug.generators.coda.constraints.concepts import Concept
+from compaug.generators.shared import keywords
 
 # ---------------------------------------------------------------- keywords
 
@@ -26,51 +27,51 @@ from compaug.records import Example, InputError
 )
 def test_the_number_of_keywords_follows_the_k_rule(n, k):
     """max(min(3, n), floor(0.3 n)), at most 10 (docs/spec/coda.md, 2); a document of one word has one."""
-    assert lexical.n_keywords(" ".join(f"w{at}" for at in range(n))) == k
-    assert lexical.n_keywords(" ".join(f"w{at}" for at in range(n)) + " w0" * (n > 0)) == k  # of different words
+    assert keywords.n_keywords(" ".join(f"w{at}" for at in range(n))) == k
+    assert keywords.n_keywords(" ".join(f"w{at}" for at in range(n)) + " w0" * (n > 0)) == k  # of different words
 
 
 def test_ngrams_are_lower_cased_words_without_punctuation_stop_words_alone_or_single_characters():
-    assert lexical.ngrams("The Sun, it's COLD!", 1) == ["sun", "it's", "cold"]
-    assert lexical.ngrams("Of the #Sun.") == ["sun", "the sun", "of the sun"]
-    assert lexical.ngrams("x y", 2) == ["x y"]  # one character is too short
-    assert lexical.ngrams("x") == [] == lexical.ngrams("!!! :)") == lexical.ngrams("of the")
-    assert lexical.ngrams("sun sun sun") == ["sun", "sun sun", "sun sun sun"]
-    assert "cry" in lexical.ngrams("do not cry")  # some lists of stop words have it
+    assert keywords.ngrams("The Sun, it's COLD!", 1) == ["sun", "it's", "cold"]
+    assert keywords.ngrams("Of the #Sun.") == ["sun", "the sun", "of the sun"]
+    assert keywords.ngrams("x y", 2) == ["x y"]  # one character is too short
+    assert keywords.ngrams("x") == [] == keywords.ngrams("!!! :)") == keywords.ngrams("of the")
+    assert keywords.ngrams("sun sun sun") == ["sun", "sun sun", "sun sun sun"]
+    assert "cry" in keywords.ngrams("do not cry")  # some lists of stop words have it
 
 
 @given(st.lists(st.sampled_from(["sun", "the", "rain", "of", "Dark!"]), max_size=12), st.integers(1, 3))
 def test_every_ngram_stands_in_its_text_and_none_is_there_twice(words, longest):
-    found = lexical.ngrams(" ".join(words), longest)
+    found = keywords.ngrams(" ".join(words), longest)
     assert len(set(found)) == len(found)
-    assert all(lexical.contains(" ".join(lexical.words_of(" ".join(words))), one) for one in found)
+    assert all(keywords.contains(" ".join(keywords.words_of(" ".join(words))), one) for one in found)
     assert all(1 <= len(one.split()) <= longest for one in found)
 
 
 def test_a_keyword_that_a_better_one_contains_is_left_out_and_one_that_contains_a_better_one_is_kept():
     scores = {0: {"dark night": 0.9, "night": 0.8, "sun": 0.7, "the sun": 0.6, "moon": 0.5}}
-    assert lexical.chosen(scores, {0: 3}) == {0: ["dark night", "sun", "the sun"]}
-    assert lexical.chosen({0: {"sunday": 0.9, "sun": 0.8}}, {0: 2}) == {0: ["sunday", "sun"]}  # words, not letters
-    assert lexical.chosen({0: {}}, {0: 2}) == {0: []}
+    assert keywords.chosen(scores, {0: 3}) == {0: ["dark night", "sun", "the sun"]}
+    assert keywords.chosen({0: {"sunday": 0.9, "sun": 0.8}}, {0: 2}) == {0: ["sunday", "sun"]}  # words, not letters
+    assert keywords.chosen({0: {}}, {0: 2}) == {0: []}
 
 
 def test_labels_take_turns_and_share_no_keyword():
     scores = {0: {"sun": 0.9, "day": 0.8, "dark": 0.1}, 1: {"sun": 0.9, "dark": 0.8, "so dark": 0.7}}
-    assert lexical.chosen(scores, {0: 2, 1: 2}) == {0: ["sun", "day"], 1: ["dark", "so dark"]}
+    assert keywords.chosen(scores, {0: 2, 1: 2}) == {0: ["sun", "day"], 1: ["dark", "so dark"]}
 
 
 def test_a_keyword_that_holds_the_labels_name_is_kept():
-    assert "such joy" in lexical.ngrams("such joy today")
-    assert lexical.chosen({0: {"such joy": 0.9, "today": 0.5}}, {0: 1}) == {0: ["such joy"]}
+    assert "such joy" in keywords.ngrams("such joy today")
+    assert keywords.chosen({0: {"such joy": 0.9, "today": 0.5}}, {0: 1}) == {0: ["such joy"]}
 
 
 def test_scores_are_cosines_to_the_text_whatever_else_is_read(folders):
     text, other = "the sun is out and it was so dark", "he broke my cup"
-    ngrams = lexical.ngrams(text)
-    alone = [lexical.similarities([([one], text)], folders["encoder"])[0][0] for one in ngrams[:6]]
-    together = lexical.similarities([(ngrams, text), (lexical.ngrams(other), other)], folders["encoder"], 4)
+    ngrams = keywords.ngrams(text)
+    alone = [keywords.similarities([([one], text)], folders["encoder"])[0][0] for one in ngrams[:6]]
+    together = keywords.similarities([(ngrams, text), (keywords.ngrams(other), other)], folders["encoder"], 4)
     assert together[0][:6] == pytest.approx(alone, abs=2e-4)
-    assert lexical.similarities([([text], text), ([], text)], folders["encoder"]) == [[1.0], []]
+    assert keywords.similarities([([text], text), ([], text)], folders["encoder"]) == [[1.0], []]
     assert all(-1 <= score <= 1 for some in together for score in some)
 
 
@@ -122,17 +123,17 @@ def test_without_spacy_one_line_says_what_to_do(monkeypatch):
 
 def test_mutual_information_of_four_counts_by_hand():
     # f and y on together 2 times of 4, off together 2: I = log 2; independent: 0
-    assert concepts.mutual_information(2, 0, 0, 2) == pytest.approx(np.log(2))
-    assert concepts.mutual_information(1, 1, 1, 1) == pytest.approx(0)
+    assert keywords.mutual_information(2, 0, 0, 2) == pytest.approx(np.log(2))
+    assert keywords.mutual_information(1, 1, 1, 1) == pytest.approx(0)
     by_hand = 0.5 * np.log(0.5 / (0.75 * 0.5)) + 0.25 * np.log(0.25 / (0.75 * 0.5)) + 0.25 * np.log(0.25 / (0.25 * 0.5))
-    assert concepts.mutual_information(2, 1, 0, 1) == pytest.approx(by_hand)
+    assert keywords.mutual_information(2, 1, 0, 1) == pytest.approx(by_hand)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
 def test_mutual_information_is_what_scikit_learn_has(pairs):
     f, y = ([one[at] for one in pairs] for at in (0, 1))
     cells = Counter(pairs)
-    found = concepts.mutual_information(
+    found = keywords.mutual_information(
         *(cells[key] for key in ((True, True), (True, False), (False, True), (False, False)))
     )
     assert found == pytest.approx(mutual_info_score(f, y), abs=1e-9)
@@ -149,18 +150,18 @@ def _corpus():
 
 
 def test_a_planted_shortcut_word_is_found_for_its_label_and_for_no_other():
-    found = concepts.association(*_corpus(), 3)
+    found = keywords.association(*_corpus(), 3)
     assert next(iter(found[0])) in ("a zebra", "zebra") and "zebra" in found[0] and "zebra" not in found[1]
     assert "lion" in found[1] and found[2] == {}
-    assert found[0]["zebra"] == pytest.approx(float(concepts.mutual_information(19, 1, 1, 19)))
+    assert found[0]["zebra"] == pytest.approx(float(keywords.mutual_information(19, 1, 1, 19)))
     assert list(found[0].values()) == sorted(found[0].values(), reverse=True)
     assert any("zebra" in phrase for phrase in concepts.groups(found[0])[0])
 
 
 def test_what_is_rare_or_speaks_against_a_label_is_no_shortcut():
-    found = concepts.association(["rare word here"] * 2 + ["plain text"] * 8, [(0,)] * 5 + [(1,)] * 5, 2)
+    found = keywords.association(["rare word here"] * 2 + ["plain text"] * 8, [(0,)] * 5 + [(1,)] * 5, 2)
     assert "rare" not in found[0] and "plain" in found[1] and "plain" not in found[0]  # in two texts; below P(y)
-    assert concepts.association([], [], 2) == [{}, {}] == concepts.association(["of the"] * 5, [(0,)] * 5, 2)
+    assert keywords.association([], [], 2) == [{}, {}] == keywords.association(["of the"] * 5, [(0,)] * 5, 2)
 
 
 def test_ngrams_with_a_common_lemma_are_a_group_and_there_are_six_at_most():
@@ -351,7 +352,7 @@ def test_compliance_by_hand():
 
 
 def test_words_are_compared_by_their_lemmas_in_a_row():
-    text = f" {' '.join(compliance.lemmas(lexical.words_of('They were laughing at the broken cups')))} "
+    text = f" {' '.join(compliance.lemmas(keywords.words_of('They were laughing at the broken cups')))} "
     assert compliance.has("laughed", text) and compliance.has("the broken cup", text) and compliance.has("cups", text)
     assert not compliance.has("at cup", text) and not compliance.has("cupboard", text)
 

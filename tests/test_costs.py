@@ -10,10 +10,13 @@ from pathlib import Path
 import longtables
 import pytest
 from graph import ROOT
+from tools import costs, provenance
 
-from compaug import built, experiments, steps
-from compaug.records import InputError, read_json, write_json
-from stages import cost_file, cost_of, costs, provenance
+from compaug.core.records import InputError, read_json, write_json
+from compaug.engine import built
+from compaug.experiments import cells as experiments
+from compaug.experiments import steps
+from compaug.stages import cost_file, cost_of
 
 
 def test_a_stage_records_seconds_device_and_what_it_trained(tmp_path, monkeypatch):
@@ -59,10 +62,10 @@ def test_provenance_adds_up_an_experiments_stages_and_names_the_commit_of_its_nu
     rows = longtables.lines("acc", (1.0, 2.0, 3.0), experiment="small")
     longtables.reports(tmp_path / "reports", rows)
     outputs = {
-        "grid/classifier/dvc.yaml:train_classifier@diagnostic-none-bert-42": "models/a",
-        "grid/classifier/dvc.yaml:train_classifier@other": "models/other",
-        "grid/backbones/dvc.yaml:backbones@diagnostic-encoder": "models/b",
-        "grid/backbones/dvc.yaml:backbones@diagnostic-decoder": "models/c",
+        "experiments/classifier/dvc.yaml:train_classifier@diagnostic-none-bert-42": "models/a",
+        "experiments/classifier/dvc.yaml:train_classifier@other": "models/other",
+        "experiments/backbones/dvc.yaml:backbones@diagnostic-encoder": "models/b",
+        "experiments/backbones/dvc.yaml:backbones@diagnostic-decoder": "models/c",
     }
     ends = steps.targets(experiments.read(ROOT / experiments.FILE)["small"])
     entries = {address: {"cmd": "x", "outs": []} for address in ends}
@@ -181,26 +184,26 @@ def test_an_output_elsewhere_on_the_disk_has_its_cost_among_the_others(tmp_path,
 @pytest.mark.parametrize(
     "script",
     [
-        "backbones",
+        "prepare_backbone",
         "train_filter",
-        "label_generator",
+        "sample_label_sets",
         "train_generator",
         "synthesize",
         "select",
         "folds",
         "train_classifier",
-        "quality",
+        "measure_quality",
         "judge",
-        "representations",
+        "measure_representations",
         "map_classifier",
         "map_generator",
         "subset",
-        "interpolation",
-        "distances",
+        "measure_interpolation",
+        "measure_distances",
     ],
 )
 def test_every_heavy_stage_records_what_it_costs_to_write_its_output(script):
-    source = Path(importlib.import_module(f"stages.{script}").__file__).read_text(encoding="utf-8")
+    source = Path(importlib.import_module(f"compaug.stages.{script}").__file__).read_text(encoding="utf-8")
     timed = [
         node
         for node in ast.walk(ast.parse(source))

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from worlds import PARTS
 
-from compaug.evaluation import composition_prior, predictions
+from compaug.core.records import Example, InputError
 from compaug.evaluation import gold as golds
-from compaug.evaluation.decoding import (
+from compaug.evaluation import predictions
+from compaug.evaluation.decoding import composition_prior
+from compaug.evaluation.decoding.decodings import (
     DECODINGS,
     PART_OF_SPLIT,
     Case,
@@ -22,8 +24,7 @@ from compaug.evaluation.decoding import (
     held_out_of,
     tune_thresholds,
 )
-from compaug.params import CompositionPrior
-from compaug.records import Example, InputError
+from compaug.experiments.params import CompositionPrior
 
 OPTIONS = CompositionPrior(target="support", calibrate=True, back_off=True, weight=None, strength=None)
 HALVES = {name: [e for i, e in enumerate(PARTS["support"]) if (i // 2) % 2 == at] for at, name in enumerate("ab")}

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compaug.benchmarks import diagnostic as grammar
-from compaug.benchmarks.diagnostic import bank
-from compaug.records import InputError, text_key
+from compaug.core.records import InputError, text_key
+from compaug.data.readers import diagnostic as grammar
+from compaug.data.readers.diagnostic import bank
 
 JOY, LOVE, OPTIMISM = (grammar.LABELS.index(name) for name in ("joy", "love", "optimism"))
 LABEL_SETS = [

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 from scipy.linalg import sqrtm
 
-from compaug.evaluation import distances
-from compaug.records import Example, InputError, Labels, read_json, write_rows
-from stages import distances as stage
+from compaug.core.records import Example, InputError, Labels, read_json, write_rows
+from compaug.evaluation.text_quality import distances
+from compaug.stages import measure_distances as stage
 
 LABELS = Labels(("joy", "anger"), ("joy", "anger"))
 
@@ -181,10 +181,10 @@ def test_what_cannot_be_written_or_read_is_said_before_a_model_is_opened(more, w
 
 
 def test_the_same_texts_are_read_once(folders, monkeypatch):
-    from compaug import pretrained
+    from compaug.models import loading
 
-    calls, means = [], pretrained.mean_states
-    monkeypatch.setattr(pretrained, "mean_states", lambda *args: calls.append(args[2]) or means(*args))
+    calls, means = [], loading.mean_states
+    monkeypatch.setattr(loading, "mean_states", lambda *args: calls.append(args[2]) or means(*args))
     read = distances.reader(folders["encoder"])
     assert (read(["a b", "c"]) == read(["a b", "c"])).all() and len(calls) == 1
     read(["c"])
@@ -197,7 +197,7 @@ def test_a_stop_ends_every_process_and_a_killed_one_is_told(what, code, words, d
     write_rows(tmp_path / "split" / "train.jsonl", map(asdict, rows(20_000, "rain", 1)))  # so that it takes a while
     for name in ("sun", "snow"):
         write_rows(tmp_path / "selected" / f"{name}.jsonl", map(asdict, rows(20_000, name, 0)))
-    command = [sys.executable, "-m", "stages.distances", *desk, "--out", "made"]
+    command = [sys.executable, "-m", "compaug.stages.measure_distances", *desk, "--out", "made"]
     command += ["--selected", "selected/sun.jsonl", "selected/snow.jsonl"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         workers = wait_for(lambda: children_of(process.pid, "spawn_main"), 2)

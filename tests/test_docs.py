@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib
+import importlib.util
 import re
 import shlex
 import subprocess
@@ -13,10 +14,16 @@ from pathlib import Path
 import pytest
 import typer
 import yaml
-from graph import ROOT, SCRIPTS, SRC
+from graph import ROOT, SRC
+from tools import readme
 
 from compaug import cli
-from stages import readme
+
+MODULE = r"-m ((?:compaug\.stages|tools|tests)\.\w+)"  # of a command
+
+
+def has_module(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
 
 
 def make_targets() -> dict[str, str]:
@@ -29,8 +36,8 @@ def test_every_phony_target_has_a_rule_and_runs_scripts_that_exist():
     (phony,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert set(phony.split()) == set(targets)
     for name, recipe in targets.items():
-        for script in re.findall(r"-m stages\.(\w+)", recipe):
-            assert script in SCRIPTS, f"make {name}: stages/{script}.py"
+        for module in re.findall(MODULE, recipe):
+            assert has_module(module), f"make {name}: {module}"
 
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -40,7 +47,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 def test_every_command_file_and_key_on_a_page_exists(page):
     text = page.read_text(encoding="utf-8")
     assert set(re.findall(r"(?:^|`|\$ )make ([a-z]\w*)", text, re.MULTILINE)) <= set(make_targets())
-    assert set(re.findall(r"-m stages\.(\w+)", text)) <= set(SCRIPTS)
+    assert [module for module in re.findall(MODULE, text) if not has_module(module)] == []
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         assert (page.parent / link).exists(), link
     tree = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
@@ -68,7 +75,7 @@ def commands_on(page: Path) -> list[list[str]]:
             for part in re.split(r"\s#\s|;|&&", line)[:1]:
                 for name, value in set_here.items():
                     part = part.replace(f"${name}", value)
-                if part.startswith(("python -m stages.", "compaug ")):
+                if part.startswith(("python -m compaug.stages.", "python -m tools.", "compaug ")):
                     commands.append(shlex.split(part))
     return commands
 
@@ -83,8 +90,9 @@ def test_a_command_on_a_page_has_all_options_that_it_needs_and_no_other(page):
             taken = {name for option in accepted for name in option.opts}
             needed = {option.opts[0] for option in accepted if option.required}
         else:
-            script = words[2].removeprefix("stages.")
-            actions = importlib.import_module(f"stages.{script}")._parser()._actions
+            package = importlib.util.find_spec(words[2]).submodule_search_locations
+            module = importlib.import_module(f"{words[2]}.__main__" if package else words[2])
+            actions = module._parser()._actions
             taken = {name for action in actions for name in action.option_strings}
             needed = {action.option_strings[0] for action in actions if action.required and action.option_strings}
         assert needed <= options <= taken, " ".join(words)
@@ -104,7 +112,7 @@ def test_committed_pages_show_what_the_stages_wrote(tmp_path):
     for page in PAGES:
         for file, shown in re.findall(r"<!-- ([\w/.+-]+) -->\n(.*?)<!-- end -->", committed(page), re.DOTALL):
             (tmp_path / "file.md").write_text(committed(ROOT / file), encoding="utf-8")
-            assert shown == f"\n{readme.shown(tmp_path / 'file.md')}\n", f"{page}: python -m stages.readme"
+            assert shown == f"\n{readme.shown(tmp_path / 'file.md')}\n", f"{page}: python -m tools.readme"
 
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"

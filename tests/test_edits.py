@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toys import TASK, examples, synthesis
 
-from compaug.generators import aeda, eda
+from compaug.generators.baselines import aeda, eda
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 BY_ID = {example.id: example for example in examples()}

@@ -16,17 +16,17 @@ from types import SimpleNamespace
 import psutil
 import pytest
 import yaml
+from tools import grid, verify
 
 from compaug import engine
+from compaug.core.records import InputError
 from compaug.engine import clones, clusters, progress
-from compaug.records import InputError
-from stages import grid, verify
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 SURROUNDINGS = os.environ | {
-    "PYTHONPATH": str(ROOT / "src"),
+    "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
     "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
     "DVC_NO_ANALYTICS": "1",
     "GIT_AUTHOR_NAME": "a",
@@ -118,7 +118,7 @@ class Toy:
 
     def start(self, *options: str) -> subprocess.Popen:
         return subprocess.Popen(
-            [sys.executable, "-m", "stages.grid", *TARGETS, "--workers", "2", *options],
+            [sys.executable, "-m", "tools.grid", *TARGETS, "--workers", "2", *options],
             cwd=self.folder,
             env=self.environment,
             text=True,
@@ -262,7 +262,7 @@ def test_a_stage_that_changed_waits_for_what_may_become_stale_before_it(tmp_path
     (tmp_path / "notes").write_text("")
     (toy.folder / "own" / "mine").write_text("other\n")  # the first of three is stale, and by itself the last
     (toy.folder / "predictions" / "b").unlink()
-    listed = toy.run("python", "-m", "stages.grid", *TARGETS, "--allow-missing", "--dry-run").stdout.split()
+    listed = toy.run("python", "-m", "tools.grid", *TARGETS, "--allow-missing", "--dry-run").stdout.split()
     assert listed == ["corpus", "cells/dvc.yaml:classifier@b"]
     assert toy.grid("--allow-missing")[0] == 0
     begun = [note.removeprefix("begin ") for note in toy.notes() if note.startswith("begin ")]
@@ -512,12 +512,12 @@ def test_the_scheduler_of_this_machine_listens_on_loopback_only_and_has_no_dashb
 
 @pytest.fixture
 def built(tmp_path, monkeypatch) -> Toy:
-    """A toy whose last stages are in grid/ and heavy, built and committed."""
+    """A toy whose last stages are in experiments/ and heavy, built and committed."""
     toy = Toy(tmp_path)
-    toy.run("git", "mv", "cells", "grid")
-    file = toy.folder / "grid" / "dvc.yaml"
+    toy.run("git", "mv", "cells", "experiments")
+    file = toy.folder / "experiments" / "dvc.yaml"
     file.write_text(file.read_text().replace("classifier:", "train_classifier:"))
-    toy.run("dvc", "repro", "grid/dvc.yaml")
+    toy.run("dvc", "repro", "experiments/dvc.yaml")
     toy.commit()
     for name, value in toy.environment.items():
         monkeypatch.setenv(name, value)
@@ -530,7 +530,7 @@ def test_verify_builds_stages_again_and_finds_them_equal_even_where_the_cache_ha
     cached = sorted((built.folder / ".dvc/cache").rglob("*"))
     verify.main(["--n", "2", "--seed", "1"])
     lines = capsys.readouterr().out.splitlines()
-    assert sorted(lines[:2]) == [f"equal    grid/dvc.yaml:train_classifier@{cell}" for cell in "ab"]
+    assert sorted(lines[:2]) == [f"equal    experiments/dvc.yaml:train_classifier@{cell}" for cell in "ab"]
     assert lines[2:] == ["2 equal, 0 not"]
     assert (built.notes().count("end classifier@a"), built.notes().count("end corpus")) == (runs[0] + 1, runs[1])
     assert sorted((built.folder / ".dvc/cache").rglob("*")) == cached
@@ -544,10 +544,15 @@ def test_verify_builds_stages_again_and_finds_them_equal_even_where_the_cache_ha
 
 
 def test_verify_builds_the_stages_that_are_named_and_no_others(built, capsys):
-    verify.main(["grid/dvc.yaml:train_classifier@b"])
-    assert capsys.readouterr().out.splitlines() == ["equal    grid/dvc.yaml:train_classifier@b", "1 equal, 0 not"]
-    with pytest.raises(InputError, match="grid/dvc.yaml:train_classifier@z: grid/built.jsonl.gz has no such stage"):
-        verify.main(["grid/dvc.yaml:train_classifier@z"])
+    verify.main(["experiments/dvc.yaml:train_classifier@b"])
+    assert capsys.readouterr().out.splitlines() == [
+        "equal    experiments/dvc.yaml:train_classifier@b",
+        "1 equal, 0 not",
+    ]
+    with pytest.raises(
+        InputError, match="experiments/dvc.yaml:train_classifier@z: experiments/built.jsonl.gz has no such stage"
+    ):
+        verify.main(["experiments/dvc.yaml:train_classifier@z"])
 
 
 def test_verify_builds_what_native_arithmetic_made_under_it_alone(built, monkeypatch):
@@ -558,8 +563,8 @@ def test_verify_builds_what_native_arithmetic_made_under_it_alone(built, monkeyp
     monkeypatch.setattr(verify, "NATIVE", "train_classifier@a")
     verify.main(["--n", "5"])
     monkeypatch.setenv("COMPAUG_CPU", "portable")
-    with pytest.raises(InputError, match="train_classifier@a: grid/built.jsonl.gz has no such stage"):
-        verify.main(["grid/dvc.yaml:train_classifier@a"])
+    with pytest.raises(InputError, match="train_classifier@a: experiments/built.jsonl.gz has no such stage"):
+        verify.main(["experiments/dvc.yaml:train_classifier@a"])
 
 
 def test_verify_keeps_what_stages_took_even_when_it_is_interrupted(built, monkeypatch):
@@ -575,7 +580,7 @@ def test_verify_keeps_what_stages_took_even_when_it_is_interrupted(built, monkey
 
 
 def test_verify_names_what_differs_from_the_lock(built, capsys):
-    lock = built.folder / "grid" / "dvc.lock"
+    lock = built.folder / "experiments" / "dvc.lock"
     entry = yaml.safe_load(lock.read_text())["stages"]["train_classifier@a"]["outs"][0]["md5"]
     lock.write_text(lock.read_text().replace(entry, "f" * 32))
     built.commit()
@@ -583,5 +588,8 @@ def test_verify_names_what_differs_from_the_lock(built, capsys):
         verify.main(["--n", "2"])
     assert stopped.value.code == 1
     out = capsys.readouterr().out
-    assert "differs  grid/dvc.yaml:train_classifier@a: predictions/a (of grid/dvc.yaml:train_classifier@a)" in out
+    assert (
+        "differs  experiments/dvc.yaml:train_classifier@a: predictions/a (of experiments/dvc.yaml:train_classifier@a)"
+        in out
+    )
     assert "1 equal, 1 not" in out

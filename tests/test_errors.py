@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compaug.core.records import Labels
 from compaug.evaluation import errors
 from compaug.evaluation.metrics import label_matrix, rates
-from compaug.records import Labels
 
 KINDS = ["exact", "subset", "empty", "superset", "overlap", "disjoint"]
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))

@@ -10,11 +10,13 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from tools import plan as plan_stage
 
-from compaug import built, experiments, planning, steps
-from compaug.experiments import Cell
-from compaug.records import InputError, read_yaml, write_json
-from stages import plan as plan_stage
+from compaug.core.records import InputError, read_yaml, write_json
+from compaug.engine import built, planning
+from compaug.experiments import cells as experiments
+from compaug.experiments import steps
+from compaug.experiments.cells import Cell
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = ROOT / "params.yaml"
@@ -225,9 +227,9 @@ def test_a_new_experiment_is_a_few_lines_of_one_file(tmp_path, capsys):
     path.write_text(
         shipped + "\nmine:\n  title: Mine\n  axes: {benchmark: diagnostic, seed: 99}\n  cells:\n  - generator: concat\n"
     )
-    where = ["--experiments", str(path), "--params", str(SETTINGS), "--out", str(tmp_path / "grid")]
+    where = ["--experiments", str(path), "--params", str(SETTINGS), "--out", str(tmp_path / "experiments")]
     plan_stage.main(["small", *where])
-    before = {file: file.read_text() for file in tmp_path.glob("grid/*/cells.yaml")}
+    before = {file: file.read_text() for file in tmp_path.glob("experiments/*/cells.yaml")}
     plan_stage.main(["mine", *where])
     added = {
         line.split(":")[0].strip()
@@ -245,7 +247,7 @@ def test_a_new_experiment_is_a_few_lines_of_one_file(tmp_path, capsys):
 
 
 ENTRY = {"cmd": "python -m stages.x", "outs": [{"path": "models/x", "hash": "md5", "md5": "0" * 32, "size": 1}]}
-CLASSIFIER = "grid/classifier/dvc.yaml:train_classifier@diagnostic-none-bert-{}"
+CLASSIFIER = "experiments/classifier/dvc.yaml:train_classifier@diagnostic-none-bert-{}"
 
 
 def test_an_experiment_is_planned_with_its_locks_and_put_away_with_what_was_built(tmp_path, monkeypatch):
@@ -254,32 +256,32 @@ def test_an_experiment_is_planned_with_its_locks_and_put_away_with_what_was_buil
     monkeypatch.chdir(tmp_path)
     block = "{}:\n  title: T\n  axes: {{benchmark: diagnostic, seed: {}}}\n  cells:\n  - generator: none\n"
     experiments.FILE.write_text(block.format("one", 1) + block.format("two", 2))
-    planning.GRID.mkdir()
+    planning.EXPERIMENTS.mkdir()
     of_one, of_two = (CLASSIFIER.format(seed) for seed in (1, 2))
-    built.write(planning.GRID, {of_one: ENTRY})
-    kept = (planning.GRID / built.FILE).read_bytes()
+    built.write(planning.EXPERIMENTS, {of_one: ENTRY})
+    kept = (planning.EXPERIMENTS / built.FILE).read_bytes()
 
     def known() -> set[str]:
         return {address for address in planning.addresses(planning.planned()) if "train_classifier" in address}
 
     planning.put_away()
-    assert known() == set() and not [*planning.GRID.glob("*/dvc.lock")]
+    assert known() == set() and not [*planning.EXPERIMENTS.glob("*/dvc.lock")]
     planning.bring([of_one])  # a stage brings in the experiment that has it
-    assert known() == {of_one} and built.locks(planning.GRID) == {of_one: ENTRY}
+    assert known() == {of_one} and built.locks(planning.EXPERIMENTS) == {of_one: ENTRY}
     planning.bring(["two", "parsing"])
     assert known() == {of_one, of_two} and planning.planned()["parsing"]["train_parser"]
 
-    lock = planning.GRID / "classifier/dvc.lock"
+    lock = planning.EXPERIMENTS / "classifier/dvc.lock"
     dep, other = ({"path": path, "md5": "1" * 32} for path in "ab")
     name, again = of_two.partition(":")[2], ENTRY | {"cmd": "python -m stages.y", "deps": [other, dep, other]}
     stages = read_yaml(lock)["stages"]
     write_json(lock, {"schema": "2.0", "stages": stages | {name: again}})  # JSON is YAML; DVC has built it
     planning.put_away()
     kept_of_two = again | {"deps": [dep, other]}  # each once, in order, however DVC wrote them
-    assert built.read(planning.GRID) == {of_one: ENTRY, of_two: kept_of_two} and known() == set()
-    assert not [*planning.GRID.glob("*/dvc.lock")]
-    built.write(planning.GRID, {of_one: ENTRY})
-    assert (planning.GRID / built.FILE).read_bytes() == kept  # the same entries, the same bytes
+    assert built.read(planning.EXPERIMENTS) == {of_one: ENTRY, of_two: kept_of_two} and known() == set()
+    assert not [*planning.EXPERIMENTS.glob("*/dvc.lock")]
+    built.write(planning.EXPERIMENTS, {of_one: ENTRY})
+    assert (planning.EXPERIMENTS / built.FILE).read_bytes() == kept  # the same entries, the same bytes
 
     with pytest.raises(InputError, match="tow: no experiment of .*; did you mean two?"):
         planning.bring(["tow"])
@@ -306,7 +308,7 @@ def test_targets_are_stages_of_the_graph():
         for target in steps.targets(experiment):
             file, _, stage = target.partition(":")
             kind, _, name = stage.partition("@")
-            assert name in planned[kind] and file == f"grid/{steps.FOLDER[kind]}/dvc.yaml"
+            assert name in planned[kind] and file == f"experiments/{steps.FOLDER[kind]}/dvc.yaml"
             assert kind in yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"]
 
 

@@ -17,13 +17,13 @@ from graph import ROOT
 from test_bert import LABELS, SETTINGS, examples, write_encoder
 
 from compaug import classifiers, cli
-from compaug.backbones import prepare
-from compaug.benchmarks.parameters import Backbone
 from compaug.classifiers.parameters import Bert, Dbloss
+from compaug.core.records import Example, InputError, Labels, read_json, read_label_sets, write_json, write_jsonl
+from compaug.data.parameters import Backbone
 from compaug.evaluation import predictions
-from compaug.own import export
-from compaug.records import Example, InputError, Labels, read_json, read_label_sets, write_json, write_jsonl
-from stages import requests
+from compaug.models.backbones import prepare
+from compaug.project import export
+from compaug.stages import write_requests
 
 TINY = {
     "layers": 2,
@@ -213,7 +213,7 @@ def test_exported_texts_load_as_a_data_set_with_names_request_and_score(run, for
 
 
 def test_exported_texts_can_be_somebodys_own_corpus_again(run):
-    from compaug.benchmarks import tabular
+    from compaug.data.readers import tabular
 
     for format in export.FORMATS:
         compaug("export", format, "--what", "texts", "--format", format)
@@ -281,7 +281,7 @@ def test_requests_are_for_what_is_rare_or_listed_and_come_in_turns(run, capsys):
 
     def asked(out: str, **repair) -> None:
         edits = [word for key, value in repair.items() for word in ("--set", f"repair.{key}={value}")]
-        requests.main(["--params", str(ROOT / "params.yaml"), "--raw", str(corpus), "--out", out, *edits])
+        write_requests.main(["--params", str(ROOT / "params.yaml"), "--raw", str(corpus), "--out", out, *edits])
 
     asked("r.jsonl", rare=3, each=2, combinations="[Joy & co+fear]")
     assert read_label_sets(run / "r.jsonl", 3) == [(0, 2), (1, 2)] * 2

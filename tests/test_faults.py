@@ -12,14 +12,10 @@ from pathlib import Path
 import pytest
 import torch
 from parameters import written
+from tools import grid, verify
 from toys import backbones
 
-from compaug import params, training
-from compaug.benchmarks import corpus, diagnostic, tabular
-from compaug.engine import locks
-from compaug.evaluation import plots
-from compaug.pretrained import load_decoder
-from compaug.records import (
+from compaug.core.records import (
     InputError,
     Labels,
     atomic_dir,
@@ -30,9 +26,16 @@ from compaug.records import (
     write_json,
     write_text,
 )
+from compaug.data import corpus
+from compaug.data.readers import diagnostic, tabular
+from compaug.engine import locks
+from compaug.evaluation import plots
+from compaug.experiments import params
+from compaug.models.loading import load_decoder
 from compaug.reports.paper import read_paper_values
-from stages import backbones as backbones_stage
-from stages import grid, synthesize, train_classifier, train_filter, train_generator, verify
+from compaug.stages import prepare_backbone as backbones_stage
+from compaug.stages import synthesize, train_classifier, train_filter, train_generator
+from compaug.training import loop
 
 ROOT = Path(__file__).parents[1]
 GONE = 2**22 + 1  # above every process number of Linux
@@ -71,7 +74,7 @@ def test_an_output_that_a_killed_process_had_set_aside_comes_back(tmp_path):
 
 
 def test_a_process_killed_while_it_writes_leaves_nothing_that_stays(tmp_path):
-    code = "import os, signal\nfrom compaug.records import atomic_path\nwith atomic_path('out/a.txt') as p: os.kill(os.getpid(), signal.SIGKILL)"
+    code = "import os, signal\nfrom compaug.core.records import atomic_path\nwith atomic_path('out/a.txt') as p: os.kill(os.getpid(), signal.SIGKILL)"
     subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, check=False
     )
@@ -94,8 +97,8 @@ def test_a_file_too_large_for_the_disk_is_one_line_whatever_writes_it(tmp_path, 
 import signal, torch
 from pathlib import Path
 from safetensors.torch import save_file
-from compaug.records import atomic_dir
-from stages import run
+from compaug.core.records import atomic_dir
+from compaug.stages import run
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 def main():
     with atomic_dir(Path('model')) as folder:
@@ -133,12 +136,12 @@ class Line(torch.nn.Module):
 def fitted(folder: Path, epochs: int = 3) -> tuple[float, list]:
     rows = [{"id": str(i), "length": 1, "x": float(i % 3)} for i in range(8)]
     model = Line()
-    history = training.fit(
+    history = loop.fit(
         model,
         rows,
         [],
         lambda batch: {"x": torch.tensor([row["x"] for row in batch])},
-        training.FitOptions(epochs, 4, 0.1),
+        loop.FitOptions(epochs, 4, 0.1),
         seed=1,
         work_dir=folder,
         description="line",
@@ -157,14 +160,14 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_checkpoint_is_set_aside_and_the_training_is_the_same(tmp_path, monkeypatch, capsys, damage):
-    undisturbed, save = fitted(tmp_path / "a"), training._Progress.save
+    undisturbed, save = fitted(tmp_path / "a"), loop._Progress.save
 
     def save_and_die(self, history, *rest):
         save(self, history, *rest)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(training._Progress, "save", save_and_die)
+        patch.setattr(loop._Progress, "save", save_and_die)
         fitted(tmp_path / "b")
     file = tmp_path / "b" / "checkpoint.pt"
     file.write_bytes(DAMAGE[damage](file.read_bytes()))
@@ -238,9 +241,9 @@ def test_a_flipped_byte_in_the_cache_is_found_and_its_stage_is_named(pipeline, c
 
 FULL = """\
 mount -t tmpfs -o size=2m none cache || exit 77
-{python} -m stages.grid --workers 1 dvc.yaml && exit 1
+{python} -m tools.grid --workers 1 dvc.yaml && exit 1
 mount -o remount,size=20m cache && rm -rf cache/*
-exec {python} -m stages.grid --workers 1 dvc.yaml
+exec {python} -m tools.grid --workers 1 dvc.yaml
 """
 
 
@@ -256,7 +259,7 @@ def test_a_full_cache_fails_its_stage_which_is_built_again_when_there_is_room(tm
     for words in (["git", "init", "-q"], ["dvc", "init", "-q"], ["dvc", "config", "cache.dir", "cache"]):
         subprocess.run(words, cwd=tmp_path, check=True)
     command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", FULL.format(python=sys.executable)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     if done.returncode == 77 or "unshare" in done.stderr:
         pytest.skip("no file system of a given size can be mounted here")

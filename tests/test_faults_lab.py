@@ -12,11 +12,10 @@ from types import SimpleNamespace
 
 import pytest
 from graph import ROOT
+from tests.faults import lab
+from tests.faults.lab import Ended
+from tools.golden.runs import Step
 from tqdm import tqdm
-
-from compaug import faults
-from compaug.faults import Ended
-from compaug.fingerprints.runs import Step
 
 
 def test_a_fault_is_judged_by_its_status_by_what_was_said_and_by_what_was_left():
@@ -33,19 +32,19 @@ def test_a_fault_is_judged_by_its_status_by_what_was_said_and_by_what_was_left()
         (-11, "", {}, "traceback"),
         (None, "", {}, "hang"),
     ):
-        assert faults.kind_of(Ended(status, said, 1.0), made, whole) == kind
+        assert lab.kind_of(Ended(status, said, 1.0), made, whole) == kind
 
 
-@pytest.mark.parametrize("name", faults.MUTATIONS)
+@pytest.mark.parametrize("name", lab.MUTATIONS)
 def test_every_fault_changes_the_file_or_does_not_apply(tmp_path, name):
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"a": [1, {"b": 2.5}], "c": "x"}, indent=2))
-    made = {faults.mutated(path, name, random.Random(seed)) for seed in range(20)}
+    made = {lab.mutated(path, name, random.Random(seed)) for seed in range(20)}
     assert path.read_bytes() not in made
     path.write_bytes(b"")
     if name != "gone":
         with pytest.raises(ValueError):
-            faults.mutated(path, name, random.Random(0))
+            lab.mutated(path, name, random.Random(0))
 
 
 def test_a_step_killed_at_its_progress_bar_does_not_stop_the_next(tmp_path, monkeypatch):
@@ -54,18 +53,18 @@ def test_a_step_killed_at_its_progress_bar_does_not_stop_the_next(tmp_path, monk
             if argv[0] == "holds it":
                 time.sleep(60)
 
-    monkeypatch.setitem(sys.modules, "stages.bar", SimpleNamespace(main=bar))
-    monkeypatch.setattr(faults, "PATIENCE", 20.0)
+    monkeypatch.setitem(sys.modules, "compaug.stages.bar", SimpleNamespace(main=bar))
+    monkeypatch.setattr(lab, "PATIENCE", 20.0)
     tqdm([], disable=True)  # as any stage before it: the forks have its lock from here
     killed, next_one = Step("bar", "out/it", ("holds it",)), Step("bar", "out/it", ("and lets it go",))
-    assert faults.run_fork(killed, tmp_path / "out", tmp_path / "log", kill_after=3.0).status == -signal.SIGKILL
-    ended = faults.run_fork(next_one, tmp_path / "out", tmp_path / "log")
+    assert lab.run_fork(killed, tmp_path / "out", tmp_path / "log", kill_after=3.0).status == -signal.SIGKILL
+    ended = lab.run_fork(next_one, tmp_path / "out", tmp_path / "log")
     assert ended.status == 0, ended.said
 
 
 @pytest.mark.slow
 def test_no_fault_of_a_sample_makes_a_traceback_and_no_kill_loses_anything(tmp_path):
-    command = [sys.executable, "-m", "stages.faults", "--faults", "2", "--kills", "1", "--seed", "5"]
+    command = [sys.executable, "-m", "tests.faults", "--faults", "2", "--kills", "1", "--seed", "5"]
     done = subprocess.run(
         [*command, "--out", str(tmp_path / "page.md")], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -73,5 +72,5 @@ def test_no_fault_of_a_sample_makes_a_traceback_and_no_kill_loses_anything(tmp_p
     page = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert "94 faults, 0 of them not refused" in done.stdout and "47 kills, 0 that left something" in done.stdout
     assert "| all " in page and all(
-        f"| {stage} " in page for stage in ("train_generator", "select", "results", "page", "folds")
+        f"| {stage} " in page for stage in ("train_generator", "select", "write_results", "write_page", "folds")
     )

@@ -10,9 +10,9 @@ from transformers import BertConfig, BertModel, ModernBertConfig, ModernBertMode
 from compaug import classifiers
 from compaug.classifiers import body
 from compaug.classifiers.parameters import Magnet, Sgm
-from compaug.frozen import FrozenBelow
-from compaug.pretrained import load_tensors, pad
-from compaug.records import InputError, Labels, file_digest
+from compaug.core.records import InputError, Labels, file_digest
+from compaug.models.frozen import FrozenBelow
+from compaug.models.loading import load_tensors, pad
 
 LABELS = Labels(("joy", "love", "fear"), CUES)
 LAYERS = 4
@@ -141,7 +141,7 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(tmp_path, monkeypatch
 
 
 def test_more_states_than_fit_are_read_in_every_epoch(monkeypatch, capsys):
-    monkeypatch.setattr("compaug.frozen.AT_MOST", 100)
+    monkeypatch.setattr("compaug.models.frozen.AT_MOST", 100)
     frozen = FrozenBelow(model("bert"), 2)
     frozen.keep(TEXTS, 0)
     assert not frozen._kept and "5 texts are too many to keep" in capsys.readouterr().err

@@ -10,14 +10,14 @@ import worlds
 from test_results import metrics, run, table
 from worlds import PARTS, UNSEEN, rows
 
-from compaug import experiments
+from compaug.core.records import Example, InputError, read_jsonl, write_jsonl
 from compaug.evaluation import predictions
-from compaug.evaluation.composition_prior import Fold, choose, prior_of, target_of
-from compaug.evaluation.decoding import cross_calibrated
-from compaug.experiments import Cell
-from compaug.params import parse
-from compaug.records import Example, InputError, read_jsonl, write_jsonl
-from stages import ceiling, folds
+from compaug.evaluation.decoding.composition_prior import Fold, choose, prior_of, target_of
+from compaug.evaluation.decoding.decodings import cross_calibrated
+from compaug.experiments import cells as experiments
+from compaug.experiments.cells import Cell
+from compaug.experiments.params import parse
+from compaug.stages import ceiling, folds
 
 ROOT = Path(__file__).parents[1]
 DECODINGS = (

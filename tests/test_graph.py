@@ -16,35 +16,36 @@ import pytest
 import yaml
 from graph import ROOT, SCRIPTS, SRC, Stage, code_of, declared_params, stages
 from importlinter.cli import lint_imports
+from tools.golden import fingerprints, runs
 
-from compaug import built, fingerprints, planning, steps
-from compaug.fingerprints import runs
-from compaug.records import Labels, write_json, write_rows
+from compaug.core.records import Labels, write_json, write_rows
+from compaug.engine import built, planning
+from compaug.experiments import steps
 
 SOURCES = sorted(SRC.rglob("*.py"))
 FILES = (
     "dvc.yaml",
-    *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("grid/*/dvc.yaml")),
+    *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("experiments/*/dvc.yaml")),
     "repair/dvc.yaml",
     "reports/dvc.yaml",
 )
 HEAVY = {  # script: its fingerprint, which has a version
-    "backbones": "backbones-{role}",
+    "prepare_backbone": "backbones-{role}",
     "train_filter": "classifier-{classifier}",
-    "label_generator": "label_generator",
+    "sample_label_sets": "label_generator",
     "train_generator": "train_generator-{generator}",
     "synthesize": "synthesize-{generator}",
     "select": "select",
     "folds": "folds",
     "mixture": "mixture",
     "train_classifier": "classifier-{classifier}",
-    "quality": "quality",
+    "measure_quality": "quality",
     "judge": "judge",
-    "representations": "representations",
+    "measure_representations": "representations",
     "map_classifier": "map_classifier",
     "map_generator": "map_generator-{generator}",
-    "interpolation": "interpolation",
-    "distances": "distances",
+    "measure_interpolation": "interpolation",
+    "measure_distances": "distances",
     "map_parser": "map_parser",
     "train_parser": "train_parser",
     "slu_texts": "slu_texts",
@@ -70,10 +71,12 @@ def coordinates(stage: Stage) -> dict[str, str]:
 def test_each_kind_of_stage_stands_once_in_the_root_cell_in_the_grid_and_in_what_is_made_of_no_cells():
     definitions = {file: yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"] for file in FILES}
     assert {stage.file for stage in stages()} <= set(FILES)
-    others = {f"grid/{name}/dvc.yaml": other.KINDS for name, other in planning.OTHERS.items()}
+    others = {f"experiments/{name}/dvc.yaml": other.KINDS for name, other in planning.OTHERS.items()}
     alone = {"dvc.yaml", "repair/dvc.yaml", *others}
     scripts = {
-        (file if file in alone else "grid", kind): re.search(r"stages\.(\w+)", (stage.get("do") or stage)["cmd"])[1]
+        (file if file in alone else "experiments", kind): re.search(
+            r"stages\.(\w+)", (stage.get("do") or stage)["cmd"]
+        )[1]
         for file, kinds in definitions.items()
         for kind, stage in kinds.items()
     }
@@ -82,27 +85,27 @@ def test_each_kind_of_stage_stands_once_in_the_root_cell_in_the_grid_and_in_what
         assert set(definitions[file]) == set(others.get(file, definitions[file]))
         for kind, stage in definitions[file].items():
             assert stage["foreach"] == f"${{{kind}}}"
-            assert file in others or file == f"grid/{steps.FOLDER[kind]}/dvc.yaml"
+            assert file in others or file == f"experiments/{steps.FOLDER[kind]}/dvc.yaml"
 
 
 def test_in_git_no_experiment_is_planned(tmp_path):
     """DVC reads every stage and lock at every command."""
     planning.put_away(tmp_path)
     for path in sorted(tmp_path.glob("*/cells.yaml")):
-        shipped = ROOT / planning.GRID / path.relative_to(tmp_path)
-        assert shipped.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), "run `python -m stages.plan`"
-    assert not [*(ROOT / planning.GRID).glob("*/dvc.lock")], "run `python -m stages.plan`"
+        shipped = ROOT / planning.EXPERIMENTS / path.relative_to(tmp_path)
+        assert shipped.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), "run `python -m tools.plan`"
+    assert not [*(ROOT / planning.EXPERIMENTS).glob("*/dvc.lock")], "run `python -m tools.plan`"
 
 
 def test_what_was_built_is_of_stages_that_some_experiment_has():
     known = {stage.name for stage in stages()}
-    assert sorted(built.read(ROOT / planning.GRID).keys() - known) == []
+    assert sorted(built.read(ROOT / planning.EXPERIMENTS).keys() - known) == []
 
 
 def test_the_grid_runs_the_stages_of_the_root_on_its_own_coordinates():
     twins = {stage.script: stage for stage in root()}
     # the root holds out seen test rows for every corpus; a cell where its split says so
-    cells = {f"grid/{folder}/dvc.yaml" for folder in steps.FOLDER.values()}
+    cells = {f"experiments/{folder}/dvc.yaml" for folder in steps.FOLDER.values()}
     for stage in stages():
         if (twin := twins.get(stage.script)) and stage.file in cells:
             allowed = {"set", "texts", "map", "backbone", "backbones", "generator", "classifier", "seen-test"}
@@ -153,7 +156,7 @@ def test_what_another_stage_writes_and_a_command_reads_is_a_dependency():
 
 def test_a_side_car_that_a_script_reads_is_a_dependency():
     for stage in {(stage.script, stage.file): stage for stage in stages()}.values():
-        source = (SRC / "stages" / f"{stage.script}.py").read_text(encoding="utf-8")
+        source = (SRC / "compaug/stages" / f"{stage.script}.py").read_text(encoding="utf-8")
         for option in re.findall(r'read_json\(args\.(\w+)\.with_suffix\("\.json"\)\)', source):
             (path,) = stage.options[option]
             assert stage.reads(str(Path(path).with_suffix(".json"))), f"{stage.name} --{option}"
@@ -171,7 +174,7 @@ def test_a_dependency_that_no_stage_writes_is_in_the_repository():
 def test_a_command_gives_only_options_that_its_script_takes_and_all_that_it_requires():
     taken = {}
     for script in {stage.script for stage in stages()}:
-        actions = importlib.import_module(f"stages.{script}")._parser()._actions
+        actions = importlib.import_module(f"compaug.stages.{script}")._parser()._actions
         taken[script] = {action.dest.replace("_", "-"): action.required for action in actions}
     for stage in stages():
         options = taken[stage.script]
@@ -238,7 +241,7 @@ def test_nothing_is_trained_before_the_audit_has_passed():
         return frozenset(needs[name]).union(*(behind(earlier) for earlier in needs[name]))
 
     for stage in stages():
-        if stage.script in ("backbones", "label_generator", "synthesize") or stage.script.startswith("train"):
+        if stage.script in ("prepare_backbone", "sample_label_sets", "synthesize") or stage.script.startswith("train"):
             kinds = [name.split("@")[0] for name in behind(stage.name)]
             assert any(kind.endswith(("audit", ":parsing_corpus", ":low_resource", ":slu_corpus")) for kind in kinds), (
                 stage.name
@@ -333,7 +336,7 @@ def behind_of(some: list[Stage], names: set[str]) -> set[str]:
 def room_of(file: Path) -> str:
     """First word below compaug/ ("generators" for all of its files), "stages" for scripts."""
     words = file.relative_to(SRC).with_suffix("").parts
-    return "stages" if words[0] == "stages" else words[1]
+    return words[1]
 
 
 def test_imports_only_go_down():
@@ -341,12 +344,12 @@ def test_imports_only_go_down():
     assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == 0
 
 
-LEARNS = {"train_filter", "train_classifier", "label_generator", "representations", "golden", "portable"}
+LEARNS = {"train_filter", "train_classifier", "sample_label_sets", "measure_representations"}
 
 
 @pytest.mark.parametrize("script", sorted(set(SCRIPTS) - LEARNS))
 def test_a_light_stage_does_not_wait_for_torch(script):
-    code = f"import sys, stages.{script}; sys.exit(', '.join({{'torch', 'transformers', 'sklearn'}} & set(sys.modules)) or 0)"
+    code = f"import sys, compaug.stages.{script}; sys.exit(', '.join({{'torch', 'transformers', 'sklearn'}} & set(sys.modules)) or 0)"
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": str(SRC)}, capture_output=True, text=True, check=False
     )
@@ -357,7 +360,7 @@ def test_selection_for_the_generator_none_does_not_wait_for_torch_either(tmp_pat
     Labels(("joy",), ("joy",)).write(tmp_path / "labels.json")
     write_rows(tmp_path / "synthetic.jsonl", [])
     write_json(tmp_path / "synthetic.json", {"requested": 0})
-    code = "import sys; from stages import select; select.main(); sys.exit('torch' in sys.modules)"
+    code = "import sys; from compaug.stages import select; select.main(); sys.exit('torch' in sys.modules)"
     options = "--benchmark diagnostic --classifier bert --synthetic synthetic.jsonl --filter none --labels labels.json --train none --seed 13"
     command = [
         sys.executable,

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 from graph import ROOT
+from tools import grid
+from tools import plan as plan_stage
 
-from compaug import built, experiments, planning
-from stages import grid
-from stages import plan as plan_stage
+from compaug.engine import built, planning
+from compaug.experiments import cells
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("dvc") is None, reason="dvc is not installed here")]
 
@@ -41,7 +42,7 @@ mine:
   cells:
   - generator: none
 """
-LAST = "grid/classifier/dvc.yaml:train_classifier@diagnostic-none-bert-1"
+LAST = "experiments/classifier/dvc.yaml:train_classifier@diagnostic-none-bert-1"
 
 
 def emptied(stage: dict) -> dict:
@@ -65,16 +66,16 @@ def repository(tmp_path, monkeypatch) -> Path:
     folder = tmp_path / "tree"
     shutil.copytree(ROOT / "configs", folder / "configs")
     shutil.copy(ROOT / "params.yaml", folder)
-    (folder / experiments.FILE).write_text(EXPERIMENTS)
+    (folder / cells.FILE).write_text(EXPERIMENTS)
     (folder / "step.py").write_text(STEP.replace("FILES", repr(FILES)))
     (folder / ".gitignore").write_text("/data/\n/models/\n/notes\n.grid/\n")
-    for path in (ROOT / planning.GRID).glob("*/dvc.yaml"):
+    for path in (ROOT / planning.EXPERIMENTS).glob("*/dvc.yaml"):
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         if path.parent.name not in planning.OTHERS:
             stages = {kind: emptied(stage) for kind, stage in content["stages"].items()}
-            (folder / planning.GRID / path.parent.name).mkdir(parents=True)
+            (folder / planning.EXPERIMENTS / path.parent.name).mkdir(parents=True)
             text = yaml.safe_dump({"vars": content["vars"], "stages": stages})
-            (folder / planning.GRID / path.parent.name / "dvc.yaml").write_text(text)
+            (folder / planning.EXPERIMENTS / path.parent.name / "dvc.yaml").write_text(text)
     monkeypatch.chdir(folder)
     for name in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{name}_NAME", "t")
@@ -89,7 +90,7 @@ def repository(tmp_path, monkeypatch) -> Path:
 
 
 def run(*command: str) -> str:
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -110,8 +111,8 @@ def test_a_grid_plans_an_experiment_builds_it_and_puts_it_away(repository, capsy
     assert (
         "diagnostic-none-bert-1" in names_run() and times == len(set(names_run())) + names_run().count("diagnostic") - 1
     )
-    assert run("git", "status", "--short") == "?? grid/built.jsonl.gz\n?? reports/\n"  # nothing is planned
-    assert LAST in built.read(planning.GRID)
+    assert run("git", "status", "--short") == "?? experiments/built.jsonl.gz\n?? reports/\n"  # nothing is planned
+    assert LAST in built.read(planning.EXPERIMENTS)
     commit()
 
     capsys.readouterr()
@@ -137,7 +138,7 @@ def test_in_a_clone_what_has_results_is_not_built_again(repository, tmp_path, mo
     capsys.readouterr()
     grid.main(["mine", "--allow-missing"])
     assert "everything is up to date" in capsys.readouterr().out and names_run() == []
-    file = experiments.FILE
+    file = cells.FILE
     file.write_text(file.read_text().replace("seed: 1", "seed: [1, 2]"))
     grid.main(["mine", "--allow-missing"])  # a new seed, and what it needs of the others
     assert "diagnostic-none-bert-2" in names_run() and "diagnostic-none-bert-1" not in names_run()
@@ -145,24 +146,24 @@ def test_in_a_clone_what_has_results_is_not_built_again(repository, tmp_path, mo
 
 def test_a_stage_is_a_target_and_so_is_what_is_planned(repository, capsys):
     with pytest.raises(
-        Exception, match="grid/corpus/dvc.yaml: nothing of it is planned; `python -m stages.plan EXPERIMENT`"
+        Exception, match="experiments/corpus/dvc.yaml: nothing of it is planned; `python -m tools.plan EXPERIMENT`"
     ):
-        grid.main(["grid/corpus/dvc.yaml"])
+        grid.main(["experiments/corpus/dvc.yaml"])
     grid.main([LAST, "--workers", "2"])
     assert "diagnostic-none-bert-1" in names_run() and planning.addresses(planning.planned()) == []
     plan_stage.main(["mine"])
     times = len(names_run())
     capsys.readouterr()
-    grid.main(["grid/corpus/dvc.yaml"])
+    grid.main(["experiments/corpus/dvc.yaml"])
     said = capsys.readouterr()
     assert "gold@diagnostic: done" in said.out and "still planned, as it was" in said.err  # no classifier reads it
     assert len(names_run()) == times + 1
     assert LAST in planning.addresses(planning.planned())
-    run(sys.executable, "-m", "stages.plan")
+    run(sys.executable, "-m", "tools.plan")
     assert planning.addresses(planning.planned()) == [] and run("git", "status", "--short").count("\n") == 2
 
 
 def test_workers_in_clones_get_the_plan_of_the_head(repository):
     commit()
-    run(sys.executable, "-m", "stages.grid", "mine", "--clones", "--workers", "1")
-    assert LAST in built.read(planning.GRID) and planning.addresses(planning.planned()) == []
+    run(sys.executable, "-m", "tools.grid", "mine", "--clones", "--workers", "1")
+    assert LAST in built.read(planning.EXPERIMENTS) and planning.addresses(planning.planned()) == []

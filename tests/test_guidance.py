@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toys import synthesis
 
-from compaug import sampling
-from compaug.generators.guidance import FAR, Guided, others
+from compaug.generators.disentangled.guidance import FAR, Guided, others
+from compaug.models import sampling
 
 
 class Said:

@@ -6,7 +6,7 @@ import longtables
 import pytest
 from longtables import lines
 
-from compaug.reports import guidance
+from compaug.reports import guidance_tables
 
 OF = {"experiment": "guidance"}
 
@@ -22,7 +22,7 @@ def test_guided_texts_are_compared_with_the_controls_and_with_those_written_with
     rows += every((2.0, 2.0, 2.0), "ls_pt+guidance=2", selection="mode=random")
     rows += lines("quality_filter_exact", (0.25, 0.5, 0.75), "ls_pt+guidance=2", decoding="any", **OF)
     rows += every((9.0, 9.0, 9.0), "ld_vae")  # nothing guided to compare it with
-    (table,) = guidance.tables(longtables.load(longtables.reports(tmp_path / "reports", rows)))
+    (table,) = guidance_tables.tables(longtables.load(longtables.reports(tmp_path / "reports", rows)))
     assert table.title == "diagnostic: ls_pt"
     assert table.header[0] == "texts" and table.header[-3:] == ["filter", "over w = 0", "over oversample"]
     shown = {row[0]: row[1:] for row in table.rows}
@@ -44,4 +44,4 @@ def test_guided_texts_are_compared_with_the_controls_and_with_those_written_with
 
 def test_without_guided_texts_there_is_no_table(tmp_path):
     rows = every((2.0, 3.0, 4.0), "none") + every((5.0, 6.0, 7.0), "ls_pt")
-    assert guidance.tables(longtables.load(longtables.reports(tmp_path / "reports", rows))) == []
+    assert guidance_tables.tables(longtables.load(longtables.reports(tmp_path / "reports", rows))) == []

@@ -14,14 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from compaug import cli, params
-from compaug.benchmarks import diagnostic, tabular
-from compaug.benchmarks.corpus import Corpus
-from compaug.benchmarks.corpus import lines as corpus_lines
-from compaug.own import inspection, proposed
-from compaug.records import Example, InputError, Labels, read_json
-from compaug.splits import Split, split_corpus
-from stages import audit, raw, split
+from compaug import cli
+from compaug.core.records import Example, InputError, Labels, read_json
+from compaug.data.corpus import Corpus
+from compaug.data.corpus import lines as corpus_lines
+from compaug.data.readers import diagnostic, tabular
+from compaug.data.splits import Split, split_corpus
+from compaug.experiments import params
+from compaug.project import inspection, proposed
+from compaug.stages import audit_split, raw, split
 
 ROOT = Path(__file__).parents[1]
 
@@ -222,8 +223,8 @@ def test_a_small_corpus_is_read_often_in_small_steps_within_one_budget(n_train, 
 
 
 def test_what_a_tokenizer_loses_is_counted(tmp_path):
-    from compaug.backbones import TOKENIZERS
-    from compaug.benchmarks.parameters import Backbone
+    from compaug.data.parameters import Backbone
+    from compaug.models.backbones import TOKENIZERS
 
     sizes = {
         "layers": 1,
@@ -302,6 +303,6 @@ def test_public_corpora_of_three_shapes_are_inspected_and_split_without_an_edit(
     assert f"dvc exp run report samples -S run.benchmark={name} -S run.scale=pretrained" in done.output
     raw.main(["--benchmark", name, "--out", "raw"])
     split.main(["--benchmark", name, "--raw", "raw", "--out", "split"])
-    audit.main(["--benchmark", name, "--split", "split", "--out", "audit.json"])
+    audit_split.main(["--benchmark", name, "--split", "split", "--out", "audit.json"])
     parts = read_json(Path("split/split.json"))
     assert parts["compositions"]["test"] >= 4 and parts["examples"]["test"] > parts["examples"]["support"] >= 5

@@ -19,11 +19,11 @@ from transformers import (
 )
 
 from compaug import generators
-from compaug.evaluation import interpolation
-from compaug.generators import bodies
-from compaug.pretrained import IGNORED
-from compaug.records import Example, InputError, read_json
-from stages import interpolation as stage
+from compaug.core.records import Example, InputError, read_json
+from compaug.evaluation.text_quality import interpolation_behaviour
+from compaug.generators.linda import bodies
+from compaug.models.loading import IGNORED
+from compaug.stages import measure_interpolation as stage
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 
@@ -149,14 +149,14 @@ def model_of(request, folders, tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TRAINED)
 def test_on_held_out_pairs_it_goes_from_the_second_text_to_the_first_as_alpha_grows(name, model_of, monkeypatch):
-    monkeypatch.setattr(interpolation, "ALPHAS", (0, 0.25, 0.5, 0.75, 1))
+    monkeypatch.setattr(interpolation_behaviour, "ALPHAS", (0, 0.25, 0.5, 0.75, 1))
     settings = synthesis(max_length=16, top_k=50, top_p=0.95, temperature=TEMPERATURE.get(name, 0.7))
     generator, model, backbones = model_of(name)
-    found = interpolation.behaviour(generator, model, TASK, settings, backbones, 3)
+    found = interpolation_behaviour.behaviour(generator, model, TASK, settings, backbones, 3)
     assert found["pairs"] == round(N * HELD_OUT)
     at, chance = found["alphas"], found["between"]
-    assert interpolation.monotony(at, "precision_a") == pytest.approx(1.0)
-    assert interpolation.monotony(at, "precision_b") == pytest.approx(-1.0)
+    assert interpolation_behaviour.monotony(at, "precision_a") == pytest.approx(1.0)
+    assert interpolation_behaviour.monotony(at, "precision_b") == pytest.approx(-1.0)
     assert at["1"]["precision_a"] > 0.8 and at["0"]["precision_b"] > 0.8
     assert at["0.5"]["copies"] < 0.2
     for source in ("a", "b"):  # something of both in the middle
@@ -167,10 +167,10 @@ def test_on_held_out_pairs_it_goes_from_the_second_text_to_the_first_as_alpha_gr
 
 
 def test_a_text_without_a_word_has_no_perplexity_and_stops_nothing(model_of, folders, monkeypatch):
-    write = interpolation.interpolation.write_between
-    monkeypatch.setattr(interpolation, "ALPHAS", (0, 1))
-    monkeypatch.setattr(interpolation.interpolation, "write_between", lambda *of: ["", *write(*of)[1:]])
-    found = interpolation.behaviour("linda", model_of("linda")[1], TASK, synthesis(max_length=16), folders, 3)
+    write = interpolation_behaviour.interpolation.write_between
+    monkeypatch.setattr(interpolation_behaviour, "ALPHAS", (0, 1))
+    monkeypatch.setattr(interpolation_behaviour.interpolation, "write_between", lambda *of: ["", *write(*of)[1:]])
+    found = interpolation_behaviour.behaviour("linda", model_of("linda")[1], TASK, synthesis(max_length=16), folders, 3)
     assert all(found["alphas"][at]["perplexity"] > 0 for at in ("0", "1"))
 
 
@@ -191,34 +191,36 @@ def test_the_stage_writes_numbers_for_every_alpha_and_no_text(model_of, folders,
 
 
 def test_unigram_precision_is_clipped():
-    assert interpolation.precision("the the cat", "The dog and the cat the end") == 1.0
-    assert interpolation.precision("the the the", "the dog the") == pytest.approx(2 / 3)
-    assert interpolation.precision("", "the dog") == 0.0
-    assert interpolation.precision("a b c d", "d e") == 0.25
+    assert interpolation_behaviour.precision("the the cat", "The dog and the cat the end") == 1.0
+    assert interpolation_behaviour.precision("the the the", "the dog the") == pytest.approx(2 / 3)
+    assert interpolation_behaviour.precision("", "the dog") == 0.0
+    assert interpolation_behaviour.precision("a b c d", "d e") == 0.25
 
 
 def test_copies_and_novelty_look_at_both_sources_and_at_all_known_texts():
     made, a, b = ["One  two", "three", "four", ""], ["one two", "x", "y", "z"], ["q", "three", "w", "v"]
-    found = interpolation.measures(made, a, b, {"one two", "three", "four"}, lambda *_: 0.0)
+    found = interpolation_behaviour.measures(made, a, b, {"one two", "three", "four"}, lambda *_: 0.0)
     assert found["copies"] == 0.5 and found["novel"] == 0.0 and found["words"] == 1.0
-    assert interpolation.measures(made, a, b, {"x"}, lambda *_: 0.0)["novel"] == 0.75  # nothing is no new text
+    assert (
+        interpolation_behaviour.measures(made, a, b, {"x"}, lambda *_: 0.0)["novel"] == 0.75
+    )  # nothing is no new text
 
 
 def test_held_out_pairs_are_of_two_texts_and_none_that_was_learned_from():
     rows = [Example(str(at), f"text {at}", ()) for at in range(6)] + [Example("again", "Text  0", ())]
-    a, b = interpolation.held_out_pairs(rows, ["0", "1", "2", "3"], 1)
+    a, b = interpolation_behaviour.held_out_pairs(rows, ["0", "1", "2", "3"], 1)
     assert sorted(a) == sorted(b) == ["text 1", "text 2", "text 3"]  # text 0 is also among those learned from
     assert all(x != y for x, y in zip(a, b, strict=True))
-    assert interpolation.held_out_pairs(rows, ["1"], 1) == ([], [])
+    assert interpolation_behaviour.held_out_pairs(rows, ["1"], 1) == ([], [])
 
 
 def test_monotony_is_1_for_what_grows_at_every_step():
     made = lambda *values: {str(at): {"x": value} for at, value in enumerate(values)}
-    assert interpolation.monotony(made(0.1, 0.2, 0.9), "x") == pytest.approx(1.0)
-    assert interpolation.monotony(made(0.1, 0.2, 0.15), "x") == pytest.approx(0.5)
-    assert interpolation.monotony(made(0.3, 0.3, 0.3), "x") == 0.0
+    assert interpolation_behaviour.monotony(made(0.1, 0.2, 0.9), "x") == pytest.approx(1.0)
+    assert interpolation_behaviour.monotony(made(0.1, 0.2, 0.15), "x") == pytest.approx(0.5)
+    assert interpolation_behaviour.monotony(made(0.3, 0.3, 0.3), "x") == 0.0
 
 
 def test_another_generator_is_refused():
     with pytest.raises(InputError, match="'concat' writes between no texts; choose from linda, linda_prefix"):
-        interpolation.behaviour("concat", None, TASK, None, {}, 1)
+        interpolation_behaviour.behaviour("concat", None, TASK, None, {}, 1)

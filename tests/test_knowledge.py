@@ -17,21 +17,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_results import TEST, cell, metrics, run, table
 
-from compaug import experiments
-from compaug.evaluation import cells, gains
-from compaug.evaluation.cells import Found, Outcome
-from compaug.evaluation.composition_prior import Fold, ausuc, best_label_sets, harmonic_mean, prior_of
-from compaug.evaluation.knowledge import SIDES, Ranking, halves, right_at_best_constant
-from compaug.evaluation.prior_controls import (
+from compaug.core.markdown import number
+from compaug.core.records import sub_seed
+from compaug.evaluation import cell_scores, gains
+from compaug.evaluation.cell_scores import Found, Outcome
+from compaug.evaluation.decoding.composition_prior import Fold, ausuc, best_label_sets, harmonic_mean, prior_of
+from compaug.evaluation.decoding.knowledge import SIDES, Ranking, halves, right_at_best_constant
+from compaug.evaluation.decoding.prior_controls import (
     adjustment_correction,
     adjustment_strength,
     best_candidates,
     best_constant,
 )
-from compaug.experiments import Cell, Experiment
-from compaug.records import sub_seed
-from compaug.reports import contents, number
-from compaug.reports import knowledge as report
+from compaug.experiments import cells as experiments
+from compaug.experiments.cells import Cell, Experiment
+from compaug.reports import contents
+from compaug.reports import knowledge_tables as report
 from compaug.reports.entries import Entry, bounds
 
 toy_world = test_results.world  # four test rows of new combinations
@@ -197,7 +198,7 @@ def outcome(generator: str, found: Ranking, seed: int = 13) -> Outcome:
 def test_classifiers_that_differ_by_a_constant_alone_have_the_same_knowledge():
     plain = drawn(3, 200, 200)
     bold = Ranking(plain.ids, {side: (parts[0] - 0.75, *parts[1:]) for side, parts in plain.ranked.items()})
-    found = cells.with_knowledge([outcome("none", plain), outcome("ld_vae", bold)])
+    found = cell_scores.with_knowledge([outcome("none", plain), outcome("ld_vae", bold)])
     at_half = {o.cell.generator: o.metrics["unseen"] for o in found if o.decoding == "threshold"}
     at_best = {o.cell.generator: o.metrics for o in found if o.decoding == "best_constant"}
     assert at_half["ld_vae"]["acc"] > at_half["none"]["acc"] + 10  # a gain in Acc at 0.5, and nothing learned
@@ -216,7 +217,7 @@ def test_classifiers_that_differ_by_a_constant_alone_have_the_same_knowledge():
 def test_an_arm_that_is_never_that_good_on_known_combinations_has_no_number_there(tmp_path):
     sure = ranking(ranked(*[(2, True, False)] * 4), ranked(*[(1, False, True)] * 4))
     weak = ranking(ranked(*[(2, True, False)] * 2, *[(2, False, False)] * 2), sure.ranked["unseen"])
-    found = cells.with_knowledge([outcome("none", sure), outcome("ld_vae", weak)])
+    found = cell_scores.with_knowledge([outcome("none", sure), outcome("ld_vae", weak)])
     assert [("acc_at_seen" in o.metrics["unseen"]) for o in found if o.decoding == "threshold"] == [True, False]
     rows = [r for r in longtables.knowledge_rows() if (r["generator"], r["metric"]) != ("ls_pt", "acc_at_seen")]
     results = longtables.load(longtables.reports(tmp_path / "reports", rows, longtables.knowledge_gains()))
@@ -314,7 +315,7 @@ def test_what_the_matched_arm_chooses_it_chooses_on_its_own_held_out_rows():
     """The other classifier has held out texts of the half that this one is tested on."""
     where = {"split_options": "seen_test=400", "generator": "real_texts"}
     first, second = (Cell("diagnostic", 13, half=half, **where) for half in "ab")
-    assert cells._folds(first, {first, second}) == (first,)
+    assert cell_scores._folds(first, {first, second}) == (first,)
 
 
 # ---------------------------------------------------------------- E3: baselines of decoding

@@ -10,13 +10,13 @@ import pytest
 import torch
 from toys import TASK, examples, synthesis, texts
 
-from compaug import language_models
-from compaug.generators import llm
+from compaug.core.records import InputError, read_json
+from compaug.generators.baselines import llm
 from compaug.generators.parameters import Llm
-from compaug.language_models import complete, local
-from compaug.pretrained import load_decoder
-from compaug.records import InputError, read_json
-from stages import cost_of
+from compaug.models import language_models
+from compaug.models.language_models import complete, local
+from compaug.models.loading import load_decoder
+from compaug.stages import cost_of
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder", "offline")
 

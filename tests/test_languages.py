@@ -10,12 +10,12 @@ import pytest
 from pydantic import ValidationError
 
 from compaug import classifiers
-from compaug.backbones import _wordpiece, prepare
-from compaug.benchmarks import tabular
-from compaug.benchmarks.parameters import Backbone, Backbones
 from compaug.classifiers.parameters import Bert
-from compaug.pretrained import load_encoder
-from compaug.tasks.multi_label import Task
+from compaug.data.multi_label import Task
+from compaug.data.parameters import Backbone, Backbones
+from compaug.data.readers import tabular
+from compaug.models.backbones import _wordpiece, prepare
+from compaug.models.loading import load_encoder
 
 GERMAN = [
     ("Das war schön, Herr Weiß", "Lob"),

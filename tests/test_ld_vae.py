@@ -15,13 +15,13 @@ from torch.distributions import Normal, kl_divergence
 from toys import TASK, examples, ld_vae_params, synthesis, texts
 from transformers import GPT2Config
 
-from compaug import pretrained
-from compaug.generators import latents, ld_vae, prefix
-from compaug.generators import posterior as posterior_module
-from compaug.generators.posterior import Posterior, slots
-from compaug.pretrained import load_decoder, load_encoder
-from compaug.records import Example, InputError, file_digest
-from compaug.training import FitOptions, fit
+from compaug.core.records import Example, InputError, file_digest
+from compaug.generators.disentangled import collapse, latent_inputs, ld_vae, prefix_tuning
+from compaug.generators.disentangled import posterior as posterior_module
+from compaug.generators.disentangled.posterior import Posterior, slots
+from compaug.models import loading
+from compaug.models.loading import load_decoder, load_encoder
+from compaug.training.loop import FitOptions, fit
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 
@@ -61,11 +61,11 @@ def test_the_kl_equals_torch_distributions_and_is_zero_only_for_equal_gaussians(
     mean, log_variance, prior_mean, variance
 ):
     mean, log_variance, prior_mean = (torch.tensor(v, dtype=torch.float64) for v in (mean, log_variance, prior_mean))
-    made = latents.gaussian_kl(mean, log_variance, prior_mean, variance)
+    made = ld_vae.gaussian_kl(mean, log_variance, prior_mean, variance)
     expected = kl_divergence(Normal(mean, (0.5 * log_variance).exp()), Normal(prior_mean, variance**0.5))
     torch.testing.assert_close(made, expected, atol=1e-9, rtol=1e-6)
     assert made >= -1e-12
-    zero = latents.gaussian_kl(prior_mean, torch.tensor(variance, dtype=torch.float64).log(), prior_mean, variance)
+    zero = ld_vae.gaussian_kl(prior_mean, torch.tensor(variance, dtype=torch.float64).log(), prior_mean, variance)
     assert abs(zero) < 1e-12
     if abs(mean - prior_mean) > 1e-2 or abs(log_variance.exp() - variance) > 1e-2:
         assert made > 0
@@ -73,14 +73,14 @@ def test_the_kl_equals_torch_distributions_and_is_zero_only_for_equal_gaussians(
 
 def test_the_kl_of_a_hand_worked_case():
     # s = 2, difference 1, lambda = 1: 1/2 (2 + 1 - 1 - ln 2)
-    made = latents.gaussian_kl(torch.tensor(1.0), torch.tensor(2.0).log(), torch.tensor(0.0), 1.0)
+    made = ld_vae.gaussian_kl(torch.tensor(1.0), torch.tensor(2.0).log(), torch.tensor(0.0), 1.0)
     assert made.item() == pytest.approx(0.5 * (2 - 0.6931472))
 
 
 def test_the_reference_form_stops_gradients_as_the_reference_code_does():
     mean, prior_mean = torch.tensor(1.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
     log_variance = torch.tensor(0.0)
-    made = latents.reference_divergence(mean, log_variance, prior_mean, 1.0)
+    made = ld_vae.reference_divergence(mean, log_variance, prior_mean, 1.0)
     assert made.item() == pytest.approx(0.2 * 4 + 4 + 1 - 1)
     made.backward()
     assert prior_mean.grad.item() == pytest.approx(0.2 * 2 * 2)
@@ -183,11 +183,11 @@ def test_shared_heads_are_shared_by_labels_and_not_by_the_content():
 # ---------------------------------------------------------------- priors and prefix
 
 
-def network_of(decoder=None, **changes) -> latents.LatentPrefix:
+def network_of(decoder=None, **changes) -> ld_vae.LatentPrefix:
     torch.manual_seed(0)
     params = ld_vae_params(**changes).model_dump()
     decoder = decoder or GPT2Config(n_embd=32, n_layer=2, n_head=2)
-    return latents.LatentPrefix(params, torch.randn(4, 16), torch.randn(5, 16), decoder)
+    return ld_vae.LatentPrefix(params, torch.randn(4, 16), torch.randn(5, 16), decoder)
 
 
 def test_the_prefix_network_of_gpt2_size_has_the_printed_number_of_parameters():
@@ -257,17 +257,17 @@ def model_and_rows(folders, cached=True, **changes):
     params = ld_vae_params(**changes)
     tokenizer, decoder = load_decoder(folders["decoder"])
     encoder_tokenizer, encoder = load_encoder(folders["encoder"])
-    rows = prefix.text_rows(LABELED, TASK, tokenizer, params.max_length)
-    assert cached == latents.add_encoder_inputs(rows, LABELED, params, encoder_tokenizer, encoder)[0]
+    rows = prefix_tuning.text_rows(LABELED, TASK, tokenizer, params.max_length)
+    assert cached == latent_inputs.add_encoder_inputs(rows, LABELED, params, encoder_tokenizer, encoder)[0]
     for at, row in enumerate(rows):
         row["cluster"] = at % 5
     torch.manual_seed(1)
     network = network_of(decoder.config, **changes)
     posterior = Posterior(4, 16, params.latent, params.label_pool, params.label_heads == "shared")
-    model = latents.LdVae(
-        params, network, posterior, decoder, None if cached else encoder, 10, latents.KL_FORMS[params.kl_form]
+    model = ld_vae.NegativeElbo(
+        params, network, posterior, decoder, None if cached else encoder, 10, ld_vae.KL_FORMS[params.kl_form]
     )
-    return model, rows, lambda some: latents.collate(some, 4, params.prefix_length, 0, 0)
+    return model, rows, lambda some: latent_inputs.collate(some, 4, params.prefix_length, 0, 0)
 
 
 def parts_of(folders, **changes):
@@ -331,14 +331,14 @@ class _Fixed(torch.nn.Module):
 def test_the_measures_of_hand_worked_latents(folders, spread, log_variance, kl, active, information):
     mean = torch.zeros(4, 1)
     mean[:2, 0] = torch.tensor([spread, -spread])  # two pairs of one label, then two contents
-    model = latents.LdVae.__new__(latents.LdVae)
+    model = ld_vae.NegativeElbo.__new__(ld_vae.NegativeElbo)
     torch.nn.Module.__init__(model)
     model.posterior, model.encoder = _Fixed(mean, torch.full((4, 1), log_variance)), None
     zeros = lambda names: torch.zeros(len(names), 1)
     model.network = SimpleNamespace(label_means=zeros, content_means=zeros, variance=1.0)
     batch = slots([(0,), (0,)], 1) | {"lengths": torch.tensor([1, 1]), "states": torch.zeros(2, 1, 4)}
     batch |= {"pair_label": torch.tensor([0, 0]), "clusters": torch.tensor([0, 0])}
-    made = model.measures([batch], ["joy"])
+    made = collapse.measures(model, [batch], ["joy"])
     expected = {"kl": kl, "active": active, "mutual_information": information}
     assert made["joy"] == pytest.approx(expected, abs=1e-3)
     assert made["content"] == {"kl": 0.0, "active": 0.0, "mutual_information": 0.0}
@@ -389,13 +389,13 @@ def test_ld_vae_overfits_the_toy_set(trained, folders):
 
 @pytest.mark.parametrize("cache_gib", [0.0, 1.0])
 def test_the_frozen_encoder_reads_every_text_once_before_training(folders, tmp_path, monkeypatch, cache_gib):
-    read, batches = [], pretrained._hidden_batches
+    read, batches = [], loading._hidden_batches
 
     def counted(model, tokenizer, texts, *more):
         read.extend(texts)
         return batches(model, tokenizer, texts, *more)
 
-    monkeypatch.setattr(pretrained, "_hidden_batches", counted)
+    monkeypatch.setattr(loading, "_hidden_batches", counted)
     train(folders, tmp_path / "g", cache_gib=cache_gib, epochs=1)
     assert sorted(read) == sorted([*(e.text for e in LABELED), *TASK.labels.phrases])
 
@@ -481,9 +481,9 @@ def test_every_option_trains_and_generates(folders, tmp_path, changes):
 
 def test_one_composition_per_batch_when_the_order_of_the_reference_is_asked_for(folders, tmp_path, monkeypatch):
     seen = []
-    collate = latents.collate
+    collate = latent_inputs.collate
     noted = lambda rows, **rest: seen.append({row["labels"] for row in rows}) or collate(rows, **rest)
-    monkeypatch.setattr(latents, "collate", noted)
+    monkeypatch.setattr(ld_vae, "collate", noted)
     train(folders, tmp_path / "g", batch_order="reference", epochs=1)
     assert seen and all(len(compositions) == 1 for compositions in seen)
 

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compaug.generators.length_converter import LengthConverter, mask_of, mix, mixed_lengths
+from compaug.generators.linda.length_converter import LengthConverter, mask_of, mix, mixed_lengths
 
 ALPHAS = st.integers(0, 1024).map(lambda n: n / 1024)  # 1 - alpha is exact: no length is at the edge of rounding
 LENGTHS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9), ALPHAS), min_size=1, max_size=5)

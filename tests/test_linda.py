@@ -11,12 +11,9 @@ from hypothesis.extra.numpy import arrays
 from parameters import written
 from toys import LABELS, TASK, backbones, bart, examples, linda_params, llama, synthesis
 
-from compaug import classifiers, generators, training
+from compaug import classifiers, generators
 from compaug.classifiers import body
-from compaug.generators import bodies, interpolation, linda, linda_prefix, soft_labels
-from compaug.generators.interpolation import Interpolation, collate, mask_words, text_rows
-from compaug.pretrained import IGNORED, load_decoder, pad
-from compaug.records import (
+from compaug.core.records import (
     Example,
     InputError,
     Labels,
@@ -26,8 +23,12 @@ from compaug.records import (
     write_jsonl,
     write_rows,
 )
-from compaug.tasks.multi_label import Task
-from stages import select, synthesize, train_classifier, train_filter
+from compaug.data.multi_label import Task
+from compaug.generators.linda import bodies, interpolation, linda, linda_prefix, soft_labels
+from compaug.generators.linda.interpolation import Interpolation, collate, mask_words, text_rows
+from compaug.models.loading import IGNORED, load_decoder, pad
+from compaug.stages import select, synthesize, train_classifier, train_filter
+from compaug.training import loop as training
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 

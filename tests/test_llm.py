@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from toys import TASK, examples, synthesis, texts
 
-from compaug.generators import llm
+from compaug.core.records import InputError, read_json
+from compaug.generators.baselines import llm
 from compaug.generators.parameters import Llm
-from compaug.records import InputError, read_json
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 

@@ -10,10 +10,7 @@ import pytest
 import worlds
 from graph import ROOT
 
-from compaug.evaluation import predictions
-from compaug.generators import oversample
-from compaug.low_resource import accuracy, cells, draw, parameters
-from compaug.records import (
+from compaug.core.records import (
     Example,
     InputError,
     Labels,
@@ -25,8 +22,11 @@ from compaug.records import (
     write_json,
     write_jsonl,
 )
+from compaug.evaluation import predictions
+from compaug.generators.baselines import oversample
 from compaug.reports import contents
-from stages import low_resource, one_label
+from compaug.stages import draw_few_texts, one_label
+from compaug.tasks.few_texts import accuracy, draw, few_texts_cells, parameters
 
 LABELS = Labels(("a", "b", "c"), ("a", "b", "c"))
 
@@ -73,7 +73,7 @@ def test_the_stages_write_a_split_with_requests_and_score_predictions(tmp_path, 
     (tmp_path / "raw").mkdir()
     LABELS.write("raw/labels.json")
     write_jsonl("raw/examples.jsonl", corpus())
-    low_resource.main(
+    draw_few_texts.main(
         ["--raw", "raw", "--texts", "20", "--tested", "30", "--n-aug", "2", "--seed", "7", "--out", "task"]
     )
     train, test = (read_jsonl(tmp_path / "task" / f"{name}.jsonl", 3) for name in ("train", "test"))
@@ -105,9 +105,9 @@ def test_where_there_are_no_support_texts_the_few_texts_are_repeated(tmp_path):
 
 
 def test_the_grid_has_every_task_and_generator_and_nothing_is_written_for_none():
-    asked, planned = parameters.load(ROOT / parameters.FILE), cells.plan(ROOT / parameters.FILE)
+    asked, planned = parameters.load(ROOT / parameters.FILE), few_texts_cells.plan(ROOT / parameters.FILE)
     tasks = len(asked.texts) * len(asked.seeds)
-    assert set(planned) == set(cells.KINDS) and len(planned["low_resource"]) == tasks
+    assert set(planned) == set(few_texts_cells.KINDS) and len(planned["low_resource"]) == tasks
     assert len(planned["one_label"]) == len(planned["train_classifier"]) == tasks * len(asked.generators)
     assert len(planned["synthesize"]) == len(planned["train_generator"]) == tasks * (len(asked.generators) - 1)
     of = "goemotions-pretrained-none-100-42"
@@ -129,7 +129,7 @@ def test_a_wrong_value_of_its_file_is_one_line_that_names_the_key(tmp_path, edit
     path = tmp_path / "low_resource.yaml"
     write_json(path, read_yaml(ROOT / parameters.FILE) | edit)  # JSON is YAML
     with pytest.raises(InputError, match=f"low_resource.yaml: {said}") as caught:
-        cells.plan(path)
+        few_texts_cells.plan(path)
     assert "\n" not in str(caught.value)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from graph import ROOT
+from tools.golden import runs, workplace
 
-from compaug import cartography, data_maps
-from compaug.fingerprints import runs, workplace
-from compaug.records import Example, InputError, Labels, file_digest, read_json, read_jsonl
+from compaug.cartography import map_files, maps
+from compaug.core.records import Example, InputError, Labels, file_digest, read_json, read_jsonl
 
 STEPS = {"map_classifier": runs.map_classifier, "ls_pt": runs.map_generator, "ld_vae": runs.map_generator}
 
@@ -31,10 +31,10 @@ def test_a_map_has_a_line_for_every_row_and_every_measure(name, toys):
     parts = ("train", "support", "synthetic") if name == "map_classifier" else ("train", "support")
     rows = [e for part in parts for e in read_jsonl(f"toys/split/{part}.jsonl")]
     rows = rows if name == "map_classifier" else [e for e in rows if e.labels]
-    measures = cartography.MEASURES if name == "map_classifier" else cartography.GENERATED
+    measures = maps.MEASURES if name == "map_classifier" else maps.GENERATED
     folder = Path("maps") / name
     assert {path.stem for path in folder.glob("*.csv")} == set(measures)
-    made = cartography.map_of(folder)
+    made = maps.map_of(folder)
     assert made.ids == [e.id for e in rows] and ((made.correctness * 2) % 1 == 0).all()  # of two epochs
     report = read_json(Path(f"maps/{name}.json"))
     assert report["rows"] == len(rows) and report["epochs"] == [1, 2] and report["measure"] == next(iter(measures))
@@ -50,7 +50,7 @@ def test_a_map_that_was_killed_while_it_was_written_does_not_train_again(name, t
 
     workplace.run_step(step(name, f"whole/{name}"))
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(data_maps, "leave", killed)
+        patch.setattr(map_files, "leave", killed)
         workplace.run_step(step(name, f"again/{name}"))
     assert not Path(f"again/{name}").exists()
     workplace.run_step(step(name, f"again/{name}"))
@@ -60,11 +60,11 @@ def test_a_map_that_was_killed_while_it_was_written_does_not_train_again(name, t
 def test_texts_are_shown_where_the_corpus_allows_it_alone():
     rows = [Example("a", "secret", (0,)), Example("b", "words", ())]
     numbers = np.array([0.25, 0.5])
-    made = cartography.DataMap(["b", "a"], numbers, numbers, numbers)  # in another order than the data
+    made = maps.DataMap(["b", "a"], numbers, numbers, numbers)  # in another order than the data
     labels = Labels(("joy",), ("joy",))
-    assert "texts" not in data_maps.shown(made, rows, labels, 1, texts=False)["points"]
-    points = data_maps.shown(made, rows, labels, 1, texts=True)["points"]
+    assert "texts" not in map_files.shown(made, rows, labels, 1, texts=False)["points"]
+    points = map_files.shown(made, rows, labels, 1, texts=True)["points"]
     found = zip(points["texts"], points["labels"], points["confidence"], strict=True)
     assert sorted(found) == [("secret", "joy", 0.5), ("words", "<none>", 0.25)]
     with pytest.raises(InputError, match="'c' is in the map or in the data, but not in both"):
-        data_maps.shown(made, [*rows, Example("c", "more", ())], labels, 1, texts=False)
+        map_files.shown(made, [*rows, Example("c", "more", ())], labels, 1, texts=False)

@@ -12,12 +12,12 @@ from safetensors.torch import save_file
 from toys import LABELS, SETTINGS, TASK, backbones, examples, pretrain, synthesis
 
 from compaug import selection
-from compaug.augmented_language import BAR, BEGIN, END, REASONS
-from compaug.generators import lora, masked_joint, masked_joint_lora, masking
+from compaug.core.records import Example, InputError, Labels, file_digest, read_json
+from compaug.data.multi_label import Task
+from compaug.generators.joint import lora, masked_joint, masked_joint_lora, masking
+from compaug.generators.joint.augmented_language import BAR, BEGIN, END, REASONS
 from compaug.generators.parameters import MaskedJoint, MaskedJointLora
-from compaug.pretrained import IGNORED, load_decoder
-from compaug.records import Example, InputError, Labels, file_digest, read_json
-from compaug.tasks.multi_label import Task
+from compaug.models.loading import IGNORED, load_decoder
 
 KNOWN = [e for e in examples() if e.labels and len(e.labels) < 4]
 EVIDENCE = [["sun", "laughed"], ["dark"], ["cup"], ["count"]]

@@ -4,7 +4,7 @@ import resource
 import pytest
 import torch
 
-from compaug import memory
+from compaug.core import memory
 
 PAGES = 48 * 2**20 // resource.getpagesize()
 

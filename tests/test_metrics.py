@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import f1_score, hamming_loss
 
+from compaug.core.records import InputError, Labels
 from compaug.evaluation.metrics import instance_scores, label_matrix
 from compaug.evaluation.root_cell import evaluate
-from compaug.records import InputError, Labels
 
 LABELS = Labels(("anger", "joy", "love", "trust"), ("anger", "joy", "love", "trust"))
 

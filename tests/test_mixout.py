@@ -14,9 +14,9 @@ from torch import nn
 from compaug import classifiers
 from compaug.classifiers import body
 from compaug.classifiers.parameters import MIXOUT, Bert
-from compaug.pretrained import load_encoder, load_tensors
-from compaug.records import Labels, file_digest
-from compaug.regularisers.mixout import Mixout, mix, unmix
+from compaug.core.records import Labels, file_digest
+from compaug.models.loading import load_encoder, load_tensors
+from compaug.models.mixout import Mixout, mix, unmix
 
 LABELS = Labels(("joy", "love", "fear"), CUES)
 masks = pytest.mark.parametrize("mask", ["entry", "column"])

@@ -6,7 +6,7 @@ import longtables
 import pytest
 from longtables import lines
 
-from compaug.reports import mixout
+from compaug.reports import mixout_tables
 
 OF = {"experiment": "mixout"}
 
@@ -26,7 +26,7 @@ def results(tmp_path):
 
 
 def test_mixout_is_compared_with_dropout_and_with_neither_seed_by_seed(results):
-    (table,) = mixout.tables(results)
+    (table,) = mixout_tables.tables(results)
     assert table.title == "diagnostic: no synthetic texts" and table.header[-2:] == ["over dropout", "over neither"]
     shown = {row[0]: row[-2:] for row in table.rows}
     assert list(shown) == [
@@ -45,7 +45,7 @@ def test_mixout_is_compared_with_dropout_and_with_neither_seed_by_seed(results):
 
 def test_without_mixout_there_is_no_table(tmp_path):
     rows = every((10.0, 11.0, 12.0)) + every((20.0, 21.0, 22.0), "ld_vae")
-    assert mixout.tables(longtables.load(longtables.reports(tmp_path / "reports", rows))) == []
+    assert mixout_tables.tables(longtables.load(longtables.reports(tmp_path / "reports", rows))) == []
 
 
 def test_one_seed_has_its_interval_over_test_rows(tmp_path):
@@ -55,7 +55,7 @@ def test_one_seed_has_its_interval_over_test_rows(tmp_path):
     rows = [row | at for name, value in cells.items() for row in every((value,), classifier=name)]
     tested = longtables.gain(2.0, "none", p_seeds="", over="bert", classifier="bert+mixout=0.3") | at
     tested |= {"seeds": 1, "std": "", "ci95": ""}
-    (table,) = mixout.tables(longtables.load(longtables.reports(tmp_path / "reports", rows, [tested])))
+    (table,) = mixout_tables.tables(longtables.load(longtables.reports(tmp_path / "reports", rows, [tested])))
     over_dropout, over_neither = {row[0]: row[-2:] for row in table.rows}["`mixout=0.3`"]
     assert table.title == "semeval: no synthetic texts"
     assert str(over_dropout) == "+2.00 [+1.00, +3.00] over rows" and over_neither.ours == 1.0

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from parameters import written
 
-from compaug.benchmarks import oracle_for
-from compaug.benchmarks.diagnostic import LABELS
-from compaug.evaluation.mixtures import mixture
-from compaug.records import InputError, read_json, read_jsonl, text_key, write_jsonl, write_rows
-from stages import mixture as stage
+from compaug.core.records import InputError, read_json, read_jsonl, text_key, write_jsonl, write_rows
+from compaug.data.readers import oracle_for
+from compaug.data.readers.diagnostic import LABELS
+from compaug.evaluation.text_quality.mixtures import mixture
+from compaug.stages import mixture as stage
 
 GRAMMAR = oracle_for("diagnostic", {"seed": 7})
 REQUESTS = [(0,), (0, 3), (1, 4), (2, 3, 5)] * 10
@@ -48,7 +48,7 @@ def test_no_known_text_comes_again():
 
 
 def test_a_grammar_that_has_no_further_text_is_one_line(monkeypatch):
-    monkeypatch.setattr("compaug.evaluation.mixtures.MAX_DRAWS", 50)
+    monkeypatch.setattr("compaug.evaluation.text_quality.mixtures.MAX_DRAWS", 50)
     one = type(GRAMMAR)(compose=lambda labels, rng: "I am happy.", fidelity=lambda text, labels: True)
     with pytest.raises(InputError, match="no further text for the labels .*lower sizes.k"):
         list(mixture(one, [(0,), (0,)], 8, 1.0, (), 1))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from compaug.reports import NOT_REPORTED, STORED, number
+from compaug.core.markdown import NOT_REPORTED, STORED, number
 
 values = st.floats(-1e6, 1e6) | st.integers(-(10**7), 10**7).map(lambda thousandths: thousandths / 1000)
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import scaled_dot_product_attention
 
-from compaug import one_query, pretrained
-from compaug.pretrained import frozen, load_decoder
+from compaug.models import loading, one_query
+from compaug.models.loading import frozen, load_decoder
 
 
 @given(
@@ -44,7 +44,7 @@ def test_several_queries_are_left_to_torch():
 
 @pytest.mark.parametrize(("amx", "name"), [(False, one_query.NAME), (True, "sdpa")])
 def test_a_decoder_in_bfloat16_has_it_where_the_cpu_has_no_amx(folders, monkeypatch, amx, name):
-    monkeypatch.setattr(pretrained, "reduced", lambda where: where.type == "cpu")
+    monkeypatch.setattr(loading, "reduced", lambda where: where.type == "cpu")
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
     _, model = load_decoder(folders["decoder"])
     assert frozen(model).config._attn_implementation == name and model.dtype == torch.bfloat16

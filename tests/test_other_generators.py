@@ -23,11 +23,14 @@ from toys import (
 )
 from transformers import GPT2Config
 
-from compaug import generators, selection, training
-from compaug.generators import concat, flan_t5, gpt2_pt, latents, vae_dprior
-from compaug.pretrained import load_decoder, load_seq2seq
-from compaug.records import Example, InputError, Labels, file_digest, read_json
-from compaug.tasks.multi_label import Task
+from compaug import generators, selection
+from compaug.core.records import Example, InputError, Labels, file_digest, read_json
+from compaug.data.multi_label import Task
+from compaug.generators.baselines import concat, flan_t5
+from compaug.generators.disentangled import gpt2_pt, ld_vae, vae_dprior
+from compaug.generators.shared import seq2seq
+from compaug.models.loading import load_decoder, load_seq2seq
+from compaug.training import loop as training
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 
@@ -181,9 +184,9 @@ def test_the_target_is_the_text_and_its_end_and_padding_does_not_count(folders):
     cut = flan_t5.text_rows(LABELED[:1], TASK, tokenizer, 3)[0]
     assert cut["target"] == rows[0]["target"][:3]
     loss = flan_t5.Seq2SeqLoss(model)
-    alone = [loss(**flan_t5.collate([row], tokenizer.pad_token_id))["loss"] for row in rows[:3]]
+    alone = [loss(**seq2seq.collate([row], tokenizer.pad_token_id))["loss"] for row in rows[:3]]
     weights = torch.tensor([len(row["target"]) for row in rows[:3]])
-    together = loss(**flan_t5.collate(rows[:3], tokenizer.pad_token_id))["loss"]
+    together = loss(**seq2seq.collate(rows[:3], tokenizer.pad_token_id))["loss"]
     torch.testing.assert_close(together, (torch.stack(alone) * weights).sum() / weights.sum())
 
 
@@ -227,7 +230,7 @@ def test_the_original_form_of_its_divergence_by_hand():
     vae_dprior.commitment_loss(mean, torch.tensor(0.0), prior_mean, 1.0).backward()
     assert mean.grad.item() == pytest.approx(0.1 * 2 * (1 - 4))
     assert prior_mean.grad.item() == pytest.approx(2 * (4 - 1))
-    assert vae_dprior.KL_FORMS["exact"] is latents.gaussian_kl
+    assert vae_dprior.KL_FORMS["exact"] is ld_vae.gaussian_kl
 
 
 def test_the_vae_draws_from_standard_normals_whatever_the_labels(model_of):
@@ -296,8 +299,8 @@ def test_concat_refuses_data_without_single_label_texts_and_names_the_labels(tmp
 def test_a_name_without_a_file_and_a_file_without_a_generator_are_refused():
     with pytest.raises(InputError, match="unknown generator 'ld_vea'"):
         generators.load("ld_vea")
-    with pytest.raises(InputError, match=r"prefix\.py is no generator"):
-        generators.load("prefix")
+    with pytest.raises(InputError, match=r"prefix_tuning\.py is no generator"):
+        generators.load("prefix_tuning")
     with pytest.raises(InputError, match="unknown generator"):
         generators.load("../params")
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from compaug.records import InputError, atomic_dir, atomic_path, check_folder, write_json, write_rows, write_text
-from stages import run, seed
+from compaug.core.records import InputError, atomic_dir, atomic_path, check_folder, write_json, write_rows, write_text
+from compaug.stages import run, seed
 
 ROOT = Path(__file__).parents[1]
-SCRIPTS = sorted(path.stem for path in (ROOT / "src" / "stages").glob("[!_]*.py"))
-PARSERS = {name: importlib.import_module(f"stages.{name}")._parser() for name in SCRIPTS}
+SCRIPTS = sorted(path.stem for path in (ROOT / "src/compaug/stages").glob("[!_]*.py"))
+PARSERS = {name: importlib.import_module(f"compaug.stages.{name}")._parser() for name in SCRIPTS}
 WITH_OUT = [name for name, made in PARSERS.items() if any(a.dest == "out" and a.required for a in made._actions)]
 FOLDERS = [name for name in WITH_OUT if PARSERS[name].out == "folder"]
 FILES = [name for name in WITH_OUT if PARSERS[name].out not in (None, "folder")]
@@ -51,7 +51,7 @@ def command(script: str, out: str, **given: str) -> list[str]:
 
 def refusal(script: str, words: list[str], capsys) -> str:
     """The one line that the stage ends with."""
-    stage = importlib.import_module(f"stages.{script}")
+    stage = importlib.import_module(f"compaug.stages.{script}")
     with pytest.raises(SystemExit) as end:
         run(lambda: stage.main(words))
     errors = capsys.readouterr().err
@@ -61,10 +61,10 @@ def refusal(script: str, words: list[str], capsys) -> str:
 
 def test_every_stage_that_replaces_a_folder_says_so():
     """What follows is tested on these; a stage that is not among them is refused by `atomic_dir` alone, after its work."""
-    assert {"raw", "split", "backbones", "train_filter", "train_generator", "train_classifier"} <= set(FOLDERS)
-    assert {"label_generator", "synthesize", "select"} <= set(FILES)
+    assert {"raw", "split", "prepare_backbone", "train_filter", "train_generator", "train_classifier"} <= set(FOLDERS)
+    assert {"sample_label_sets", "synthesize", "select"} <= set(FILES)
     for script in WITH_OUT:
-        source = (ROOT / "src" / "stages" / f"{script}.py").read_text(encoding="utf-8")
+        source = (ROOT / "src/compaug/stages" / f"{script}.py").read_text(encoding="utf-8")
         assert script in FOLDERS or "atomic_dir(" not in source, script
 
 
@@ -109,7 +109,9 @@ def test_an_output_that_is_or_holds_an_input_is_refused(script, out, desk, capsy
 def test_the_command_that_deleted_a_users_data_says_no(desk):
     before = everything(desk)
     words = ["--benchmark", "diagnostic", "--params", str(ROOT / "params.yaml"), "--out", "data", "--downloads", "d"]
-    done = subprocess.run([sys.executable, "-m", "stages.raw", *words], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "compaug.stages.raw", *words], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith("error: data: no stage wrote this folder (it holds ") and done.stderr.count("\n") == 1
     assert everything(desk) == before

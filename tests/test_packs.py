@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 import worlds
 from graph import ROOT
+from tools import verify
 from worlds import PARTS
 
-from compaug import built, planning
+from compaug.core.records import InputError, write_json
+from compaug.engine import built, planning
 from compaug.evaluation import measures, packs, predictions
 from compaug.evaluation.packs import Packs, pack_of
-from compaug.experiments import Cell
-from compaug.records import InputError, write_json
-from stages import pack, verify
+from compaug.experiments.cells import Cell
+from compaug.stages import pack
 
 LIMIT = 4_000_000  # bytes of a file in Git
 NAME = "diagnostic-ld_vae-bert-13"
@@ -244,7 +245,7 @@ def test_predictions_built_again_are_compared_with_the_packed_ones_to_four_digit
 
 def test_git_has_of_every_classifier_in_the_locks_what_it_left():
     """The packs' md5 of a cell is that of its predictions in the lock; nothing is in them that no lock has."""
-    entries = built.read(ROOT / planning.GRID).values()
+    entries = built.read(ROOT / planning.EXPERIMENTS).values()
     locked = {out["path"]: out["md5"] for entry in entries for out in entry.get("outs", ())}
     kept = Packs(ROOT / "reports/predictions")
     assert {f"data/predictions/{name}.jsonl.gz": kept.md5(name) for name in kept} == {

@@ -15,11 +15,12 @@ from graph import ROOT
 from longtables import gain, lines
 from PIL import Image
 
+from compaug.core import pages
+from compaug.core.records import InputError, write_json
 from compaug.evaluation.longtable import digest_of, pick
-from compaug.records import InputError, write_json
-from compaug.reports import contents, knowledge, page, rendering, verdicts
-from stages import page as page_stage
-from stages import tables as tables_stage
+from compaug.reports import contents, knowledge_tables, page, verdicts
+from compaug.stages import tables as tables_stage
+from compaug.stages import write_page as page_stage
 
 
 @pytest.fixture
@@ -85,8 +86,8 @@ def test_the_page_begins_with_what_texts_teach(reports):
     gained = longtables.paper_gains() + longtables.knowledge_gains()
     results = longtables.load(longtables.reports(reports, rows, gained))
     html = squeezed(build(reports))
-    (corpus,) = knowledge.corpora(results)
-    finding = str(rendering.code(knowledge.finding(corpus)))
+    (corpus,) = knowledge_tables.corpora(results)
+    finding = str(pages.code(knowledge_tables.finding(corpus)))
     assert "26.0 [25.0, 27.0] are a matter of decoding" in finding
     assert html.index("data:image/webp") < html.index(finding) < html.index("<nav>") < html.index("<h2>")
     assert html.index("<h2>What texts teach") < html.index("<h2>Gains at 0.5")
@@ -170,10 +171,10 @@ def test_the_page_needs_nothing_from_elsewhere_and_text_cannot_break_out(reports
     assert links == ["https://arxiv.org/abs/2312.11276"]
     assert "</script><i>" not in shown and "<b>mine" not in shown
     assert "text \\u003c/script\\u003e\\u003ci\\u003e2" in shown and "&lt;b&gt;mine&lt;/b&gt;" in shown
-    assert rendering.breakable(rendering.code("`a` obj_omitted_transitive_to_transitive")).endswith(
+    assert pages.breakable(pages.code("`a` obj_omitted_transitive_to_transitive")).endswith(
         "obj_<wbr>omitted_<wbr>transitive_<wbr>to_<wbr>transitive"
     )
-    assert rendering.code("`a<b` & `c`") == "<code>a&lt;b</code> &amp; <code>c</code>"
+    assert pages.code("`a<b` & `c`") == "<code>a&lt;b</code> &amp; <code>c</code>"
 
 
 def test_the_page_has_the_same_bytes_from_everywhere(reports, tmp_path, monkeypatch):

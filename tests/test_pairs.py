@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compaug.generators.pairs import KINDS, RANDOM, Pairs, random_pairs
+from compaug.generators.linda.pairs import KINDS, RANDOM, Pairs, random_pairs
 
 COMPOSITIONS = st.lists(st.sets(st.integers(0, 5), min_size=0, max_size=4).map(lambda s: tuple(sorted(s))), max_size=12)
 WANTED = st.sets(st.integers(0, 5), min_size=1, max_size=5).map(lambda s: tuple(sorted(s)))

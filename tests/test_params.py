@@ -9,11 +9,11 @@ import pytest
 import yaml
 from parameters import written
 
-from compaug import params
-from compaug.blocks import Block
+from compaug.core.records import InputError
+from compaug.core.schema import Block
+from compaug.experiments import params
 from compaug.generators.parameters import FlanT5, PrefixGenerator
-from compaug.records import InputError
-from stages import settings
+from compaug.stages import settings
 
 ROOT = Path(__file__).parents[1]
 
@@ -367,7 +367,7 @@ def mine(tmp_path, monkeypatch):
     for kind in params.METHODS:
         (tmp_path / "src" / kind).mkdir(parents=True)
         (tmp_path / "src" / kind / "mine.py").write_text("")
-    monkeypatch.setattr(params, "FOLDER", tmp_path / "src")
+    monkeypatch.setattr(params, "PACKAGE", tmp_path / "src")
 
 
 def test_a_file_and_a_block_make_a_generator(tmp_path, mine):

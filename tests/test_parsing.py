@@ -17,16 +17,18 @@ import torch
 import yaml
 from graph import ROOT
 
-from compaug import cartography, dynamics, training
-from compaug.cartography import DataMap, write_map
-from compaug.generators.teacher_forcing import VALUES
-from compaug.params import Edited
-from compaug.parsing import cells, corpora, learning, parameters
-from compaug.parsing.corpora import Pair
-from compaug.parsing.model import Parser, positions
-from compaug.parsing.vocabulary import BEGIN, END, PAD, UNKNOWN, Vocabulary
-from compaug.records import InputError, file_digest, read_json, write_rows
-from stages import map_parser, parsing_corpus, train_parser
+from compaug.cartography import dynamics
+from compaug.cartography import maps as cartography
+from compaug.cartography.maps import DataMap, write_map
+from compaug.core.records import InputError, file_digest, read_json, write_rows
+from compaug.experiments.params import Edited
+from compaug.generators.shared.teacher_forcing import VALUES
+from compaug.stages import map_parser, parsing_corpus, train_parser
+from compaug.tasks.parsing import corpora, learning, parameters, parser_cells
+from compaug.tasks.parsing.corpora import Pair
+from compaug.tasks.parsing.model import Parser, positions
+from compaug.tasks.parsing.vocabulary import BEGIN, END, PAD, UNKNOWN, Vocabulary
+from compaug.training import loop
 
 CONFIG = ROOT / "configs" / "parsing.yaml"
 SIZE = parameters.Size(
@@ -152,7 +154,7 @@ def test_a_file_that_the_corpus_stage_did_not_write_is_refused(tmp_path, rows, f
     write_rows(tmp_path / "train.jsonl", rows)
     with pytest.raises(InputError) as error:
         corpora.read(tmp_path / "train.jsonl")
-    assert f"train.jsonl{fault}" in str(error.value) and "stages.parsing_corpus again" in str(error.value)
+    assert f"train.jsonl{fault}" in str(error.value) and "compaug.stages.parsing_corpus again" in str(error.value)
 
 
 def test_a_vocabulary_gives_words_back_and_knows_no_mark_as_a_word():
@@ -276,7 +278,7 @@ def test_an_interrupted_training_ends_with_the_same_numbers(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     vocabulary, size = Vocabulary.of(toys()), SIZE.model_copy(update={"steps": 16, "dropout": 0.1})
     whole, _ = learning.train(toys(), vocabulary, size, Path("a"), 3, mapped=Path("whole"))
-    save = training._Progress.save
+    save = loop._Progress.save
 
     def killed(self, history, *rest):
         save(self, history, *rest)
@@ -284,7 +286,7 @@ def test_an_interrupted_training_ends_with_the_same_numbers(tmp_path, monkeypatc
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(training._Progress, "save", killed)
+        patch.setattr(loop._Progress, "save", killed)
         learning.train(toys(), vocabulary, size, Path("a"), 3, mapped=Path("again"))
     again, _ = learning.train(toys(), vocabulary, size, Path("a"), 3, mapped=Path("again"))
     assert all(torch.equal(one, other) for one, other in zip(whole.parameters(), again.parameters(), strict=True))
@@ -415,7 +417,7 @@ def test_an_unknown_corpus_or_scale_is_named_with_those_that_there_are():
 
 
 def test_the_grid_runs_what_the_experiment_asks_for():
-    planned = cells.plan(CONFIG)
+    planned = parser_cells.plan(CONFIG)
     runs = parameters.load(CONFIG).runs
     assert len(planned["train_parser"]) == sum(len(asked.choices) * len(asked.seeds) for asked in runs)
     hard, plain = (planned["train_parser"][f"cogs-tiny-{name}-42"] for name in ("region=hard", "all"))

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from compaug.core.records import Example, InputError, Labels, read_json, write_jsonl, write_rows
 from compaug.evaluation import gold, predictions
-from compaug.records import Example, InputError, Labels, read_json, write_jsonl, write_rows
-from stages import train_classifier
+from compaug.stages import train_classifier
 
 LABELS = Labels(("joy", "fear", "love"), ("joy", "fear", "love"))
 HEADER = {
@@ -170,7 +170,7 @@ def trained(tmp_path, monkeypatch):
         given.clear()
         files = "--labels labels.json --train train.jsonl --test-inputs inputs.jsonl --backbones bb --out m"
         cell = "--benchmark diagnostic --classifier bert --seed 13 --predictions reports/p.jsonl.gz"
-        settings = train_classifier.__file__.replace("src/stages/train_classifier.py", "params.yaml")
+        settings = train_classifier.__file__.replace("src/compaug/stages/train_classifier.py", "params.yaml")
         train_classifier.main([*files.split(), *cell.split(), "--params", settings, *words])
         return list(dict.fromkeys(given)), predictions.read(tmp_path / "reports/p.jsonl.gz", 3)
 
@@ -212,9 +212,9 @@ def test_a_broken_line_of_the_label_generator_is_named(trained, tmp_path, line):
 
 
 def test_the_iid_split_and_generator_none_have_their_empty_files(tmp_path):
-    from stages import raw, split
+    from compaug.stages import raw, split
 
-    settings = train_classifier.__file__.replace("src/stages/train_classifier.py", "params.yaml")
+    settings = train_classifier.__file__.replace("src/compaug/stages/train_classifier.py", "params.yaml")
     words = ["--benchmark", "diagnostic", "--params", settings]
     raw.main([*words, "--out", str(tmp_path / "raw")])
     split.main([*words, "--raw", str(tmp_path / "raw"), "--out", str(tmp_path / "split")])

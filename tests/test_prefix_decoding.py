@@ -8,10 +8,10 @@ import pytest
 import torch
 from toys import LABELS, TASK, examples, synthesis
 
-from compaug import decoders, one_query, sampling
-from compaug.generators import prefix
-from compaug.pretrained import load_decoder
-from compaug.records import InputError
+from compaug.core.records import InputError
+from compaug.generators.disentangled import prefix_tuning
+from compaug.models import one_query, prefix_decoder, sampling
+from compaug.models.loading import load_decoder
 
 REQUESTS = [(0,), (0, 1, 2), (1, 3), (0, 1, 2, 3), (2,), (1, 2)]
 LENGTH = 3
@@ -29,7 +29,7 @@ def decoder(request, folders, llama):
 @pytest.fixture(scope="module")
 def rows_of(decoder):
     """Random prefix rows per label, strong enough to steer the decoder."""
-    size = decoders.shape(decoder[1].config).row
+    size = prefix_decoder.shape(decoder[1].config).row
     table = 2 * torch.randn(len(LABELS), LENGTH, size, generator=torch.Generator().manual_seed(1))
     return lambda requests, label_sets, index: table[index["pair_label"]]
 
@@ -37,18 +37,22 @@ def rows_of(decoder):
 def texts_of(decoder, rows_of, label_sets, **changes):
     tokenizer, model = decoder
     prompts = [TASK.source(label_set) for label_set in label_sets]
-    return prefix.generate_texts(model, tokenizer, rows_of, label_sets, prompts, LENGTH, synthesis(**changes), seed=5)
+    return prefix_tuning.generate_texts(
+        model, tokenizer, rows_of, label_sets, prompts, LENGTH, synthesis(**changes), seed=5
+    )
 
 
 def without_cache(decoder, rows_of, label_set, max_length=40):
     """Greedy decoding by hand: the whole sequence again for every token, no padding, no growing cache."""
     tokenizer, model = decoder
     ids = tokenizer(TASK.source(label_set), add_special_tokens=False)["input_ids"]
-    start, index = len(ids), prefix.pairs([label_set], LENGTH)
-    made = prefix.place(rows_of([0], [label_set], index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
+    start, index = len(ids), prefix_tuning.pairs([label_set], LENGTH)
+    made = prefix_tuning.place(
+        rows_of([0], [label_set], index), index["pair_row"], index["pair_slot"], index["prefix_mask"]
+    )
     while len(ids) < max_length:
         with torch.no_grad():
-            logits = model(torch.tensor([ids]), past_key_values=decoders.prefix_cache(made, model)).logits
+            logits = model(torch.tensor([ids]), past_key_values=prefix_decoder.prefix_cache(made, model)).logits
         if (token := int(logits[0, -1].argmax())) == tokenizer.eos_token_id:
             break
         ids.append(token)
@@ -60,8 +64,8 @@ def test_keys_and_values_of_real_tokens_as_prefix_equal_reading_the_tokens(decod
     ids = torch.tensor([tokenizer(" the sun is out and my hands shake")["input_ids"]])
     with torch.no_grad():
         whole = model(ids, use_cache=True)
-        rows = decoders.rows_of(model(ids[:, :4], use_cache=True).past_key_values)
-        rest = model(ids[:, 4:], past_key_values=decoders.prefix_cache(rows, model)).logits
+        rows = prefix_decoder.rows_of(model(ids[:, :4], use_cache=True).past_key_values)
+        rest = model(ids[:, 4:], past_key_values=prefix_decoder.prefix_cache(rows, model)).logits
     torch.testing.assert_close(rest, whole.logits[:, 4:])
 
 
@@ -92,11 +96,11 @@ def test_rows_that_end_early_leave_the_batch_without_changing_the_others(decoder
 def test_no_text_is_longer_than_the_cap_with_its_prompt(decoder, rows_of):
     tokenizer, model = decoder
     prompts = [tokenizer(TASK.source(label_set))["input_ids"] for label_set in REQUESTS]
-    index = prefix.pairs(REQUESTS, LENGTH)
-    made = prefix.place(rows_of(None, None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
+    index = prefix_tuning.pairs(REQUESTS, LENGTH)
+    made = prefix_tuning.place(rows_of(None, None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     cap = max(map(len, prompts)) + 2
     tokens = sampling.sample_tokens(
-        decoders.Step(model, decoders.prefix_cache(made, model), index["prefix_mask"]),
+        prefix_decoder.Step(model, prefix_decoder.prefix_cache(made, model), index["prefix_mask"]),
         prompts,
         torch.full((6, cap), 0.5),
         tokenizer.eos_token_id,
@@ -116,23 +120,25 @@ def test_labels_held_against_a_text_must_leave_it_room_behind_their_longer_promp
     tokenizer, model = decoder
     own, other = [(0,)], [(1, 2, 3)]
     sides = [(label_sets, [TASK.source(one) for one in label_sets]) for label_sets in (own, other)]
-    room = decoders.shape(model.config).positions - 3 * LENGTH  # what either side has without its prompt being longer
+    room = (
+        prefix_decoder.shape(model.config).positions - 3 * LENGTH
+    )  # what either side has without its prompt being longer
     options = synthesis(max_length=room, guidance=2.0)
     with pytest.raises(InputError, match="exceed the decoder's 128 positions"):
-        prefix.generate_texts(model, tokenizer, rows_of, *sides[0], LENGTH, options, 5, sides[1])
+        prefix_tuning.generate_texts(model, tokenizer, rows_of, *sides[0], LENGTH, options, 5, sides[1])
     longer = len(tokenizer(sides[1][1][0])["input_ids"]) - len(tokenizer(sides[0][1][0])["input_ids"])
     options = synthesis(max_length=room - longer, guidance=2.0)
-    (text,) = prefix.generate_texts(model, tokenizer, rows_of, *sides[0], LENGTH, options, 5, sides[1])
+    (text,) = prefix_tuning.generate_texts(model, tokenizer, rows_of, *sides[0], LENGTH, options, 5, sides[1])
     assert text
 
 
 def test_no_two_gram_occurs_twice_in_prompt_and_text(decoder, rows_of):
     tokenizer, model = decoder
     prompts = [tokenizer("the sun is out and the sun")["input_ids"]]
-    index = prefix.pairs([(0,)], LENGTH)
-    made = prefix.place(rows_of(None, None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
+    index = prefix_tuning.pairs([(0,)], LENGTH)
+    made = prefix_tuning.place(rows_of(None, None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
     options = synthesis(no_repeat_ngram=2)
-    step = decoders.Step(model, decoders.prefix_cache(made, model), index["prefix_mask"])
+    step = prefix_decoder.Step(model, prefix_decoder.prefix_cache(made, model), index["prefix_mask"])
     (new,) = sampling.sample_tokens(step, prompts, torch.full((1, 40), 0.5), 0, options)
     start = len(prompts[0]) - 1
     ids = prompts[0] + new
@@ -163,7 +169,7 @@ def test_top_k_then_top_p_keep_the_hand_worked_tokens():
 
 def test_the_prompt_is_removed_exactly_and_colons_and_line_breaks_of_the_text_are_safe(decoder):
     tokenizer, _ = decoder
-    row = prefix.text_rows([examples()[0]], TASK, tokenizer, 40)[0]
+    row = prefix_tuning.text_rows([examples()[0]], TASK, tokenizer, 40)[0]
     assert tokenizer.decode(row["input_ids"][row["first"] :]) == f" {examples()[0].text}<|endoftext|>"
 
 
@@ -171,33 +177,33 @@ def test_only_text_tokens_and_the_end_count_in_the_loss_unless_the_prompt_is_ask
     tokenizer, _ = decoder
     example = examples()[:1]
     text = [*tokenizer(f" {example[0].text}", add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
-    batch = prefix.collate(prefix.text_rows(example, TASK, tokenizer, 40), LENGTH, 0)
+    batch = prefix_tuning.collate(prefix_tuning.text_rows(example, TASK, tokenizer, 40), LENGTH, 0)
     assert batch["targets"].tolist() == text
     assert (batch["predicts"] + 1).tolist() == list(
         range(len(batch["input_ids"][0]) - len(text), len(batch["input_ids"][0]))
     )
-    batch = prefix.collate(prefix.text_rows(example, TASK, tokenizer, 40, loss_on_prompt=True), LENGTH, 0)
+    batch = prefix_tuning.collate(prefix_tuning.text_rows(example, TASK, tokenizer, 40, loss_on_prompt=True), LENGTH, 0)
     assert batch["targets"].tolist() == batch["input_ids"][0, 1:].tolist()
 
 
 def test_a_text_cut_at_the_maximal_length_does_not_learn_to_end_and_is_counted(decoder, capsys):
     tokenizer, _ = decoder
-    whole = prefix.text_rows(examples()[:1], TASK, tokenizer, 40)[0]
+    whole = prefix_tuning.text_rows(examples()[:1], TASK, tokenizer, 40)[0]
     assert capsys.readouterr().err == ""
-    cut = prefix.text_rows(examples()[:1], TASK, tokenizer, whole["length"] - 1)[0]
+    cut = prefix_tuning.text_rows(examples()[:1], TASK, tokenizer, whole["length"] - 1)[0]
     assert cut["input_ids"] == whole["input_ids"][:-1]
     assert "note: generator: 1 of 1 texts (100.0%) are longer than max_length, " in capsys.readouterr().err
 
 
 def test_the_loss_of_a_padded_batch_equals_the_losses_of_its_rows(decoder, rows_of):
     tokenizer, model = decoder
-    frozen = decoders.PrefixDecoder(model)
-    rows = prefix.text_rows([e for e in examples() if e.labels][::5], TASK, tokenizer, 40)
+    frozen = prefix_decoder.PrefixDecoder(model)
+    rows = prefix_tuning.text_rows([e for e in examples() if e.labels][::5], TASK, tokenizer, 40)
 
     def losses(some):
-        batch = prefix.collate(some, LENGTH, tokenizer.eos_token_id)
+        batch = prefix_tuning.collate(some, LENGTH, tokenizer.eos_token_id)
         index = [batch.pop(name) for name in ("pair_row", "pair_slot")]
-        made = prefix.place(rows_of(None, None, batch), *index, batch["prefix_mask"])
+        made = prefix_tuning.place(rows_of(None, None, batch), *index, batch["prefix_mask"])
         del batch["pair_label"]
         return frozen.token_nll(made, **batch)
 
@@ -209,16 +215,16 @@ def test_a_frozen_decoder_in_bfloat16_reads_and_writes_as_in_float32(family, fol
     """Loss, the prefix's gradient and cached decoding, to what eight bits of mantissa leave."""
     folder = llama if family == "llama" else folders["decoder"]
     whole, model = (load_decoder(folder)[1] for _ in "ab")
-    made = torch.randn(2, 3, decoders.shape(model.config).row, generator=torch.Generator().manual_seed(1)) * 0.5
+    made = torch.randn(2, 3, prefix_decoder.shape(model.config).row, generator=torch.Generator().manual_seed(1)) * 0.5
     ids, mask = torch.tensor([[5, 6, 7, 8], [9, 10, 11, 12]]), torch.ones(2, 4, dtype=torch.long)
     given = {"input_ids": ids, "token_mask": mask, "prefix_mask": torch.ones(2, 3, dtype=torch.long)}
     given |= {"predicts": torch.tensor([0, 1, 4, 5]), "targets": torch.tensor([6, 7, 10, 11])}
 
     def found(decoder):
         rows = made.clone().requires_grad_()
-        loss = decoders.PrefixDecoder(decoder).token_nll(rows, **given).mean()
+        loss = prefix_decoder.PrefixDecoder(decoder).token_nll(rows, **given).mean()
         (gradient,) = torch.autograd.grad(loss, rows)
-        step = decoders.Step(decoder, decoders.prefix_cache(made, decoder), given["prefix_mask"])
+        step = prefix_decoder.Step(decoder, prefix_decoder.prefix_cache(made, decoder), given["prefix_mask"])
         step(ids[:, :2], mask[:, :2], 2)
         return loss.item(), gradient, step(ids[:, :3], mask[:, :3], 1).float()
 

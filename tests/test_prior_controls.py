@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from compaug.evaluation.composition_prior import Fold, em_target, log_joint, prior_of
-from compaug.evaluation.prior_controls import (
+from compaug.evaluation.decoding.composition_prior import Fold, em_target, log_joint, prior_of
+from compaug.evaluation.decoding.prior_controls import (
     best_candidates,
     crm_correction,
     crm_weight,

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toys import backbones
 
-from compaug.evaluation import quality
-from compaug.pretrained import load_decoder
-from compaug.records import Example, Labels
+from compaug.core.records import Example, Labels
+from compaug.evaluation.text_quality import quality
+from compaug.models.loading import load_decoder
 
 ROOT = Path(__file__).parents[1]
 words = st.lists(st.sampled_from("abc"), max_size=14).map(" ".join)
@@ -114,8 +114,8 @@ import random, resource, sys
 from pathlib import Path
 import numpy as np
 from compaug import selection
-from compaug.evaluation import quality
-from compaug.records import Example, Labels
+from compaug.evaluation.text_quality import quality
+from compaug.core.records import Example, Labels
 rng = random.Random(0)
 vocabulary = [f"w{n}" for n in range(20000)]
 text = lambda: " ".join(rng.choices(vocabulary, k=98))

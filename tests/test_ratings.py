@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from browser import needs_browser, text_of
 
-from compaug.evaluation import ratings
+from compaug.core.records import Example, InputError, Labels, read_json, write_json, write_jsonl
 from compaug.evaluation.metrics import label_matrix
-from compaug.records import Example, InputError, Labels, read_json, write_json, write_jsonl
-from stages import rating_sheet
-from stages import ratings as ratings_stage
+from compaug.evaluation.text_quality import ratings
+from compaug.stages import rating_sheet
+from compaug.stages import read_ratings as ratings_stage
 
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love & care", "fear"))
 
@@ -81,7 +81,7 @@ def test_what_lies_beside_an_export_is_not_lost_and_a_sheet_of_another_is_refuse
         ratings.read(exported / "second" / "sheet.csv", items, labels)
     for name in ("key.json", "labels.json"):
         (exported / name).write_text("[]" if name == "key.json" else (exported / name).read_text())
-        with pytest.raises(InputError, match=f"{name}: .*`python -m stages.rating_sheet` writes one"):
+        with pytest.raises(InputError, match=f"{name}: .*`python -m compaug.stages.rating_sheet` writes one"):
             ratings.read_key(exported / name)
 
 

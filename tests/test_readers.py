@@ -18,12 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from parameters import written
 
-from compaug import benchmarks, params
-from compaug.benchmarks import aapd, corpus, goemotions, imdb, semeval, tabular
-from compaug.benchmarks.fetch import obtain
-from compaug.benchmarks.parameters import File
-from compaug.records import Example, InputError, Labels, read_json, read_jsonl
-from stages import raw, split
+from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl
+from compaug.data import corpus, readers
+from compaug.data.download import obtain
+from compaug.data.parameters import File
+from compaug.data.readers import aapd, goemotions, imdb, semeval, tabular
+from compaug.experiments import params
+from compaug.stages import raw, split
 
 ROOT = Path(__file__).parents[1]
 
@@ -356,7 +357,7 @@ def test_files_without_any_text_are_refused(tmp_path):
     put(tmp_path / "train.txt", "")
     files = {"train": File(url=None, sha256=None, mirror="train.txt")}
     with pytest.raises(InputError, match="files.train: .*train.txt is empty"):
-        benchmarks.read("semeval", files, {}, tmp_path, tmp_path)
+        readers.read("semeval", files, {}, tmp_path, tmp_path)
 
 
 # ---------------------------------------------------------------- AAPD
@@ -516,7 +517,7 @@ def test_the_inventory_can_be_given_in_the_order_of_ids(tmp_path):
 def test_the_file_can_come_from_the_mirror_instead(tmp_path):
     put(tmp_path / "mine/a.csv.gz", "text,tags\nx,a\n")
     files = {"data": File(url=None, sha256=None, mirror="mine/a.csv")}
-    assert len(benchmarks.read("tabular", files, NAMES_OPTIONS, tmp_path, tmp_path).examples) == 1
+    assert len(readers.read("tabular", files, NAMES_OPTIONS, tmp_path, tmp_path).examples) == 1
 
 
 @pytest.mark.parametrize(
@@ -598,7 +599,7 @@ def test_the_path_of_a_tabular_file_must_be_clear(tmp_path):
 
 def test_repeated_texts_are_kept_and_counted(tmp_path):
     path = put(tmp_path / "a.csv", "text,tags\nHello you,a\nhello  YOU,a\nhello you,b\nother words here,\n")
-    assert benchmarks.describe(own(path, **NAMES_OPTIONS)) == {
+    assert readers.describe(own(path, **NAMES_OPTIONS)) == {
         "n": 4,
         "n_labels": 2,
         "labels_per_text": {"min": 0, "mean": 0.75, "max": 1},
@@ -688,26 +689,26 @@ def test_a_failed_raw_stage_leaves_the_earlier_output_alone(tmp_path, monkeypatc
 def test_every_benchmark_of_params_yaml_has_a_reader_that_knows_its_files():
     for name in params.benchmarks(ROOT / "params.yaml"):
         benchmark = params.parse(ROOT / "params.yaml", name).corpus
-        assert benchmark.reader in benchmarks.READERS, name
+        assert benchmark.reader in readers.READERS, name
         if benchmark.files:
             with pytest.raises(InputError, match="absent: no such file"):
-                benchmarks.READERS[benchmark.reader](dict.fromkeys(benchmark.files, Path("absent")), benchmark.options)
+                readers.READERS[benchmark.reader](dict.fromkeys(benchmark.files, Path("absent")), benchmark.options)
 
 
 def test_the_diagnostic_corpus_is_made_from_its_options_and_takes_no_files():
     options = params.parse(ROOT / "params.yaml", "diagnostic").corpus.options | {"size": 400}
-    made = benchmarks.read("diagnostic", {}, options, None, Path("unused"))
+    made = readers.read("diagnostic", {}, options, None, Path("unused"))
     assert len(made.examples) == 400
-    assert made.examples == benchmarks.read("diagnostic", {}, options, None, Path("unused")).examples
+    assert made.examples == readers.read("diagnostic", {}, options, None, Path("unused")).examples
     with pytest.raises(InputError, match="options.seed is missing"):
-        benchmarks.read("diagnostic", {}, {}, None, Path("unused"))
+        readers.read("diagnostic", {}, {}, None, Path("unused"))
     with pytest.raises(InputError, match="the diagnostic corpus is made, not read"):
-        benchmarks.READERS["diagnostic"]({"data": Path("unused")}, options)
+        readers.READERS["diagnostic"]({"data": Path("unused")}, options)
 
 
 def test_only_a_corpus_with_a_known_grammar_has_an_oracle():
-    assert benchmarks.oracle_for("semeval", {}) is None
-    assert callable(benchmarks.oracle_for("diagnostic", {}).oracle)
+    assert readers.oracle_for("semeval", {}) is None
+    assert callable(readers.oracle_for("diagnostic", {}).oracle)
 
 
 # ---------------------------------------------------------------- the real corpora
@@ -716,7 +717,7 @@ def test_only_a_corpus_with_a_known_grammar_has_an_oracle():
 def from_mirror(name: str, mirror: Path, tmp_path: Path, **files: File) -> corpus.Corpus:
     """A benchmark of params.yaml, or the same reader on other files."""
     benchmark = params.parse(ROOT / "params.yaml", name).corpus
-    return benchmarks.read(benchmark.reader, files or benchmark.files, benchmark.options, mirror, tmp_path)
+    return readers.read(benchmark.reader, files or benchmark.files, benchmark.options, mirror, tmp_path)
 
 
 def mirrored(path: str) -> File:
@@ -747,7 +748,7 @@ def test_goemotions_has_the_published_rows_less_the_repeated_ones(mirror, offlin
     read = from_mirror("goemotions", mirror, tmp_path)
     assert len(read.examples) + sum(read.dropped.values()) == 43410 + 5426 + 5427
     assert len(read.labels) == 28
-    assert benchmarks.describe(read)["repeated_texts"] == 0
+    assert readers.describe(read)["repeated_texts"] == 0
 
 
 def test_aapd_support_rows_have_the_compositions_of_the_paper(mirror, offline, tmp_path):
@@ -766,7 +767,7 @@ def test_aapd_release_and_rebuild_have_their_sizes(mirror, offline, tmp_path):
     }
     assert len(from_mirror("aapd", mirror, tmp_path, **kinds).examples) == 2000
     rebuilt = from_mirror("aapd", mirror, tmp_path, rebuilt=mirrored("aapd/aapd_rebuilt.tsv"))
-    description = benchmarks.describe(rebuilt)
+    description = readers.describe(rebuilt)
     assert (description["n"], description["labels_per_text"]["min"]) == (55696, 2)
 
 

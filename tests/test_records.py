@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compaug.records import (
+from compaug.core.records import (
     EMPTY_KEY,
     WRITTEN,
     Example,

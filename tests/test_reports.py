@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from compaug.benchmarks.parameters import Backbone, Backbones
+from compaug.core.markdown import markdown_table
+from compaug.core.records import Example, InputError, Labels, read_json, write_json
+from compaug.data.parameters import Backbone, Backbones
 from compaug.evaluation import gold, predictions, root_cell
 from compaug.evaluation.metrics import label_matrix
 from compaug.evaluation.root_cell import evaluate
 from compaug.evaluation.statistics import Summary
-from compaug.records import Example, InputError, Labels, read_json, write_json
-from compaug.reports import backbone_names, figures, markdown_table
+from compaug.reports import backbone_names, figures
 from compaug.reports.paper import printed, read_paper_values
 from compaug.reports.summary import page
-from stages import evaluate as evaluate_stage
-from stages import report as report_stage
+from compaug.stages import evaluate as evaluate_stage
+from compaug.stages import report as report_stage
 
 LABELS = Labels(("anger", "joy", "love"), ("anger", "joy", "love"))
 ROOT = Path(__file__).parents[1]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compaug.evaluation.representations import probe, silhouette
+from compaug.evaluation.text_quality.representations import probe, silhouette
 
 PAIRS = [0, 1, 0, 2, 1, 2]  # labels of the compositions 0+1, 0+2, 1+2
 WITHIN = [0, 0, 1, 1, 2, 2]

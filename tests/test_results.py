@@ -17,10 +17,10 @@ from graph import ROOT
 from pyarrow import parquet
 from worlds import PARTS, UNSEEN, rows, sure
 
+from compaug.core.records import Example, InputError
 from compaug.evaluation import gains, results
-from compaug.experiments import Cell
-from compaug.records import Example, InputError
-from stages import results as stage
+from compaug.experiments.cells import Cell
+from compaug.stages import write_results as stage
 
 TOY = """
 toy:
@@ -297,7 +297,7 @@ def test_the_same_predictions_give_the_same_bytes_in_any_order_and_process(world
     words = ["--reports", ".", "--experiments", "toy.yaml"]
     words += ["--out", "results.csv.gz", "--gains", "gains.csv", "--confusions", "confusions.csv"]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PYTHONHASHSEED": "7"}
-    command = [sys.executable, "-m", "stages.results", *words, "--params", str(ROOT / "params.yaml")]
+    command = [sys.executable, "-m", "compaug.stages.write_results", *words, "--params", str(ROOT / "params.yaml")]
     subprocess.run(command, cwd=world, env=environment, check=True, capture_output=True)
     assert [(world / name).read_bytes() for name in tables] == before
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from compaug.own import samples
-from compaug.records import Example, InputError, Labels, write_json, write_jsonl
-from stages import samples as stage
+from compaug.core.records import Example, InputError, Labels, write_json, write_jsonl
+from compaug.project import samples
+from compaug.stages import write_samples as stage
 
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
 

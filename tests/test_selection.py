@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from parameters import written
 
-from compaug import cartography, classifiers
-from compaug.records import Example, InputError, Labels, read_json, read_jsonl, write_json, write_jsonl
+from compaug import classifiers
+from compaug.cartography import maps
+from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl, write_json, write_jsonl
 from compaug.selection import jaccard, log_joint, quotas, report, select
-from stages import select as select_stage
+from compaug.stages import select as select_stage
 
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
 A, B, C = (0,), (0, 1), (1, 2)
@@ -234,9 +235,9 @@ def test_the_posterior_counts_the_support_rows_that_the_filter_learned_from(kept
 
 def test_a_data_map_ranks_in_the_place_of_the_filter(tmp_path, kept):
     case = (B, B, B), [[0.9, 0.9, 0.1], [0.1, 0.1, 0.1], [0.1, 0.1, 0.1]]  # the filter would keep the first
-    made = cartography.DataMap(["s0", "s1", "s2"], np.array([0.5, 0.1, 0.9]), np.array([0.3, 0.1, 0.2]), np.zeros(3))
+    made = maps.DataMap(["s0", "s1", "s2"], np.array([0.5, 0.1, 0.9]), np.array([0.3, 0.1, 0.2]), np.zeros(3))
     (tmp_path / "map").mkdir()
-    cartography.write_map(tmp_path / "map" / "mean_label.csv", made)
+    maps.write_map(tmp_path / "map" / "mean_label.csv", made)
     own = ("--map", str(tmp_path / "map"))
     for region, best in {"hard": "s1", "easy": "s2", "ambiguous": "s0"}.items():
         row = kept(*case, 0, "--set", f"selection.score={region}", *own)

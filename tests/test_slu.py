@@ -16,15 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toys import LABELS, PHRASES, pretrain
 
-from compaug import training
-from compaug.augmented_language import Unreadable, spans_of
-from compaug.generators import lora
-from compaug.pretrained import IGNORED, LanguageModelLoss, load_decoder, load_encoder
-from compaug.records import Example, InputError, write_json
+from compaug.core.records import Example, InputError, write_json
+from compaug.generators.joint import lora
+from compaug.generators.joint.augmented_language import Unreadable, spans_of
+from compaug.models.loading import IGNORED, LanguageModelLoss, load_decoder, load_encoder
 from compaug.reports import contents
-from compaug.slu import cells, corpus, joint, measures, parameters, writer
-from compaug.slu.corpus import Utterance
-from stages import slu_backbone, slu_corpus, slu_texts, train_slu
+from compaug.stages import slu_backbone, slu_corpus, slu_texts, train_slu
+from compaug.tasks.slu import joint_classifier, parameters, slot_f1, slu_cells, writer
+from compaug.tasks.slu import utterances as corpus
+from compaug.tasks.slu.utterances import Utterance
+from compaug.training import loop
 
 ROOT = Path(__file__).parents[1]
 SNIPS = {part: f"Play\tplay {part} now\tO B-song O\nRest\tstop\tO\n" for part in corpus.PARTS}
@@ -49,13 +50,13 @@ NAMES = corpus.inventory(utterances())
 
 
 def test_spans_are_found_by_the_rule_of_conlleval():
-    assert measures.chunks(["B-a", "I-a", "O", "B-b", "B-b"]) == {(0, 2, "a"), (3, 4, "b"), (4, 5, "b")}
-    assert measures.chunks(["I-a", "I-b", "I-b", "O", "I-a"]) == {(0, 1, "a"), (1, 3, "b"), (4, 5, "a")}
-    assert measures.chunks([]) == measures.chunks(["O"]) == set()
+    assert slot_f1.chunks(["B-a", "I-a", "O", "B-b", "B-b"]) == {(0, 2, "a"), (3, 4, "b"), (4, 5, "b")}
+    assert slot_f1.chunks(["I-a", "I-b", "I-b", "O", "I-a"]) == {(0, 1, "a"), (1, 3, "b"), (4, 5, "a")}
+    assert slot_f1.chunks([]) == slot_f1.chunks(["O"]) == set()
 
 
 def test_what_a_tagger_found_is_written_as_a_corpus_writes_it():
-    assert measures.as_bio(["I-a", "I-a", "I-b", "O", "I-b", "B-b"]) == ("B-a", "I-a", "B-b", "O", "B-b", "B-b")
+    assert slot_f1.as_bio(["I-a", "I-a", "I-b", "O", "I-b", "B-b"]) == ("B-a", "I-a", "B-b", "O", "B-b", "B-b")
 
 
 TAGS = st.lists(st.sampled_from(["O", "B-a", "I-a", "B-b", "I-b"]), max_size=9)
@@ -63,14 +64,14 @@ TAGS = st.lists(st.sampled_from(["O", "B-a", "I-a", "B-b", "I-b"]), max_size=9)
 
 @given(TAGS)
 def test_tags_with_beginnings_have_the_same_spans_and_can_be_read(tags):
-    mended = measures.as_bio(tags)
-    assert measures.chunks(mended) == measures.chunks(tags) and measures.as_bio(mended) == mended
-    assert set(spans_of(mended)) == measures.chunks(tags)
+    mended = slot_f1.as_bio(tags)
+    assert slot_f1.chunks(mended) == slot_f1.chunks(tags) and slot_f1.as_bio(mended) == mended
+    assert set(spans_of(mended)) == slot_f1.chunks(tags)
 
 
 @given(TAGS)
 def test_spans_are_apart_and_those_of_whole_tags_are_read_back(tags):
-    found = sorted(measures.chunks(tags))
+    found = sorted(slot_f1.chunks(tags))
     assert all(end <= start for (_, end, _), (start, _, _) in itertools.pairwise(found))
     assert {at for first, behind, _ in found for at in range(first, behind)} == {
         at for at, tag in enumerate(tags) if tag != "O"
@@ -84,10 +85,10 @@ def test_spans_are_apart_and_those_of_whole_tags_are_read_back(tags):
 
 def test_f1_counts_whole_spans_over_all_utterances():
     gold = [["B-a", "I-a", "O"], ["B-b"]]
-    assert measures.slot_f1(gold, gold) == 100 and measures.slot_f1([["O"]], [["O"]]) == 100
-    assert measures.slot_f1(gold, [["B-a", "O", "O"], ["B-b"]]) == 50  # 1 right, 2 found, 2 real
-    assert measures.slot_f1(gold, [["O", "O", "O"], ["B-b"]]) == pytest.approx(200 / 3)
-    assert measures.intent_accuracy(["x", "y"], ["x", "x"]) == 50
+    assert slot_f1.slot_f1(gold, gold) == 100 and slot_f1.slot_f1([["O"]], [["O"]]) == 100
+    assert slot_f1.slot_f1(gold, [["B-a", "O", "O"], ["B-b"]]) == 50  # 1 right, 2 found, 2 real
+    assert slot_f1.slot_f1(gold, [["O", "O", "O"], ["B-b"]]) == pytest.approx(200 / 3)
+    assert slot_f1.intent_accuracy(["x", "y"], ["x", "x"]) == 50
 
 
 # ---------------------------------------------------------------- corpora
@@ -232,43 +233,45 @@ JOINT = parameters.Joint(
 def test_a_word_is_tagged_at_its_first_sub_word(folders):
     tokenizer, _ = load_encoder(folders["encoder"])
     row = Utterance("a", ("the-sun", "is"), ("B-joy", "O"), "joy")  # three tokens, then one
-    (made,) = joint.rows_of([row], tokenizer, NAMES, 40)
-    tags = joint.tags_of(NAMES)
+    (made,) = joint_classifier.rows_of([row], tokenizer, NAMES, 40)
+    tags = joint_classifier.tags_of(NAMES)
     assert made["first"] == {0: 1, 1: 4} and made["length"] == 6
     assert made["tags"] == [IGNORED, tags.index("B-joy"), IGNORED, IGNORED, tags.index("O"), IGNORED]
-    (cut,) = joint.rows_of([row], tokenizer, NAMES, 4)
+    (cut,) = joint_classifier.rows_of([row], tokenizer, NAMES, 4)
     assert cut["first"] == {0: 1}
 
 
 def test_the_joint_classifier_takes_as_many_steps_whatever_it_learns_from(folders, in_a_temporary_folder, monkeypatch):
     taken = []
-    monkeypatch.setattr(training, "fit", lambda *of, **more: taken.append(of) or [{"train": {"loss": 0.0}}])
+    monkeypatch.setattr(loop, "fit", lambda *of, **more: taken.append(of) or [{"train": {"loss": 0.0}}])
     for rows in (utterances(), utterances()[:5]):
-        joint.train(rows, NAMES, JOINT, folders["encoder"], seed=1)
+        joint_classifier.train(rows, NAMES, JOINT, folders["encoder"], seed=1)
     many, few = (of[4].epochs * -(-len(of[1]) // of[4].batch_size) for of in taken)
     assert many == JOINT.steps == few
 
 
 def test_the_joint_classifier_learns_32_utterances(folders, in_a_temporary_folder):
-    tokenizer, model, _ = joint.train(utterances(), NAMES, JOINT, folders["encoder"], seed=1)
-    intents, tags = joint.predict(tokenizer, model, utterances(), NAMES, 40)
-    assert measures.intent_accuracy([row.intent for row in utterances()], intents) == 100
-    assert measures.slot_f1([row.tags for row in utterances()], tags) == 100
-    alone = joint.predict(tokenizer, model, utterances()[3:4], NAMES, 40)
+    tokenizer, model, _ = joint_classifier.train(utterances(), NAMES, JOINT, folders["encoder"], seed=1)
+    intents, tags = joint_classifier.predict(tokenizer, model, utterances(), NAMES, 40)
+    assert slot_f1.intent_accuracy([row.intent for row in utterances()], intents) == 100
+    assert slot_f1.slot_f1([row.tags for row in utterances()], tags) == 100
+    alone = joint_classifier.predict(tokenizer, model, utterances()[3:4], NAMES, 40)
     assert alone == (intents[3:4], tags[3:4])  # a batch changes nothing
 
 
 @pytest.mark.parametrize(("few", "many", "copies"), [(3, 0, 1), (3, 2, 1), (3, 8, 3), (3, 12, 4), (2, 1, 1)])
 def test_real_utterances_are_repeated_until_they_are_as_many_as_the_written_ones(few, many, copies):
     real, made = utterances()[:few], utterances()[few : few + many]
-    rows = joint.balanced(real, made)
+    rows = joint_classifier.balanced(real, made)
     assert rows == real * copies + made and abs(few * copies - many) <= max(few / 2, few - many)
 
 
 def test_the_stage_balances_or_does_not(desk, folders, monkeypatch):
     taken = []
-    train = joint.train
-    monkeypatch.setattr(joint, "train", lambda rows, *more: taken.append(len(rows)) or train(rows[:4], *more))
+    train = joint_classifier.train
+    monkeypatch.setattr(
+        joint_classifier, "train", lambda rows, *more: taken.append(len(rows)) or train(rows[:4], *more)
+    )
     corpus.write(Path("few"), {"train": utterances()[:4], "test": utterances()[:3]}, NAMES)
     corpus.write(Path(), {"more": utterances()[4:16]}, NAMES)
     write_json(Path("few/corpus.json"), {"corpus": "toy", "share": 0.5, "seed": 1})
@@ -452,7 +455,7 @@ def test_factorised_texts_are_tagged_by_the_classifier(desk, folders, monkeypatc
     with pytest.raises(InputError, match="--encoder"):
         slu_texts.main(words)
     tagged = [["I-joy", *["B-joy"] * len(row.words)][: len(row.words)] for row in plain]  # what no corpus has
-    monkeypatch.setattr(joint, "predict", lambda tokenizer, model, rows, *of: (["joy"] * len(rows), tagged))
+    monkeypatch.setattr(joint_classifier, "predict", lambda tokenizer, model, rows, *of: (["joy"] * len(rows), tagged))
     slu_texts.main([*words, "--encoder", str(folders["encoder"])])
     found = corpus.read(Path("f.jsonl"))
     assert [list(row.tags) for row in found] == [["B-joy"] * len(row.words) for row in plain] and [
@@ -476,7 +479,7 @@ def test_what_cannot_be_is_refused_in_one_line(desk, words, says):
 
 
 def test_the_grid_trains_on_few_utterances_with_and_without_what_was_written(desk):
-    planned = cells.plan(Path("slu.yaml"))
+    planned = slu_cells.plan(Path("slu.yaml"))
     assert {kind: len(entries) for kind, entries in planned.items()} == {
         "slu_corpus": 4, "slu_backbone": 2, "slu_texts": 8, "train_slu": 12,
     }  # fmt: skip

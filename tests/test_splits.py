@@ -13,8 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from parameters import written
 
-from compaug.records import Example, InputError, Labels, read_jsonl, read_label_sets, text_key, write_json, write_jsonl
-from compaug.splits import (
+from compaug.core.records import (
+    Example,
+    InputError,
+    Labels,
+    read_jsonl,
+    read_label_sets,
+    text_key,
+    write_json,
+    write_jsonl,
+)
+from compaug.data.splits import (
     Split,
     describe,
     draw_compositions,
@@ -23,7 +32,7 @@ from compaug.splits import (
     reconstruct_compositions,
     split_corpus,
 )
-from stages import iid, split
+from compaug.stages import iid, split
 
 ROOT = Path(__file__).parents[1]
 LABELS = Labels(tuple("abcde"), tuple("abcde"))
@@ -319,7 +328,7 @@ def test_reference_mode_without_a_published_split_is_refused():
 
 
 def test_the_published_semeval_split_has_the_published_facts(mirror):
-    from compaug.benchmarks import semeval
+    from compaug.data.readers import semeval
 
     folder = mirror / "semeval2018_ec" / "restricted" / "ldvae_cg"
     raw = semeval.read({part: folder / f"{part}.txt.xz" for part in ("train", "support", "test")}, {})

@@ -15,14 +15,14 @@ import toys
 from parameters import written
 from test_bert import LABELS, examples, write_encoder
 
-from compaug import training
-from compaug.records import InputError, Labels, file_digest, write_jsonl
+from compaug.core.records import InputError, Labels, file_digest, write_jsonl
+from compaug.training import loop
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 COMMAND = [
-    *(sys.executable, "-m", "stages.train_filter", "--benchmark", "diagnostic", "--classifier", "bert"),
+    *(sys.executable, "-m", "compaug.stages.train_filter", "--benchmark", "diagnostic", "--classifier", "bert"),
     *("--split", "split", "--encoder", "backbones/encoder", "--seed", "13", "--out", "models/filter"),
 ]
 SURROUNDINGS = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
@@ -120,15 +120,15 @@ def test_what_the_user_can_mend_is_one_line_and_exit_code_2(tmp_path):
 SPLIT, BENCHMARK = ("--split", "split"), ("--benchmark", "diagnostic")
 FILES = [f"--{name.replace('_', '-')}=split/{name}.jsonl" for name in ("train", "support", "test_inputs")]
 TRAINING_STAGES = {  # stage: its arguments, and what it does after the training and before the output is in its place
-    "backbones": ([*SPLIT, "--role", "encoder"], "compaug.backbones.write_json"),
+    "prepare_backbone": ([*SPLIT, "--role", "encoder"], "compaug.models.backbones.write_json"),
     "train_filter": (
         [*SPLIT, "--classifier", "bert", "--encoder", "backbones/encoder"],
-        "stages.train_filter.write_json",
+        "compaug.stages.train_filter.write_json",
     ),
-    "label_generator": ([*SPLIT, "--decoder", "backbones/decoder"], "stages.label_generator.write_rows"),
+    "sample_label_sets": ([*SPLIT, "--decoder", "backbones/decoder"], "compaug.stages.sample_label_sets.write_rows"),
     "train_generator": (
         [*SPLIT, "--generator", "gpt2_pt", "--backbones", "backbones"],
-        "compaug.generators.prefix.save_file",
+        "compaug.generators.disentangled.prefix_tuning.save_file",
     ),
     "train_classifier": (
         ["--classifier", "bert", "--labels", "split/labels.json", *FILES, "--backbones", "backbones"]
@@ -156,11 +156,11 @@ def toy_world(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize("script", TRAINING_STAGES)
 def test_a_stage_that_cannot_write_what_it_trained_does_not_train_again(script, toy_world, tmp_path, monkeypatch):
-    stage, (arguments, writer) = importlib.import_module(f"stages.{script}"), TRAINING_STAGES[script]
-    out = "out/made.jsonl" if script == "label_generator" else "out/made"
+    stage, (arguments, writer) = importlib.import_module(f"compaug.stages.{script}"), TRAINING_STAGES[script]
+    out = "out/made.jsonl" if script == "sample_label_sets" else "out/made"
     epochs = []
-    epoch = training._epoch
-    monkeypatch.setattr(training, "_epoch", lambda *args: epochs.append(1) or epoch(*args))
+    epoch = loop._epoch
+    monkeypatch.setattr(loop, "_epoch", lambda *args: epochs.append(1) or epoch(*args))
 
     def attempt(folder: Path) -> int:
         """Run the stage there; how many epochs it trained."""

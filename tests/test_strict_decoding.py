@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM
 
-from compaug import sampling
-from compaug.augmented_language import Follows, Language, Sentence, Unreadable
-from compaug.generators import lora
-from compaug.generators.strict_decoding import StrictStep, Vocabulary
-from compaug.pretrained import load_decoder
+from compaug.generators.joint import lora
+from compaug.generators.joint.augmented_language import Follows, Language, Sentence, Unreadable
+from compaug.generators.joint.strict_decoding import StrictStep, Vocabulary
+from compaug.models import sampling
+from compaug.models.loading import load_decoder
 
 SLOTS = [("song", "song"), ("name", "song name"), ("odd", "a b")]
 INTENT = Language([("PlayMusic", "play music"), ("Play", "play")], SLOTS, one=True)

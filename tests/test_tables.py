@@ -11,26 +11,16 @@ import pytest
 import test_results
 from graph import ROOT
 from longtables import gain, lines
+from tools import seeds
 
+from compaug.core.markdown import NOT_REPORTED
+from compaug.core.records import InputError, write_json
 from compaug.evaluation import longtable, packed
 from compaug.evaluation import results as long
 from compaug.evaluation.statistics import summarise
-from compaug.records import InputError, write_json
-from compaug.reports import (
-    NOT_REPORTED,
-    contents,
-    entries,
-    figures,
-    kinds_of_errors,
-    linda,
-    page,
-    table_2,
-    table_3,
-    verdicts,
-)
+from compaug.reports import contents, entries, figures, kinds_of_errors, linda_tables, page, table_2, table_3, verdicts
 from compaug.reports.entries import Entry, Table
-from stages import seeds
-from stages import tables as tables_stage
+from compaug.stages import tables as tables_stage
 
 BEFORE = "Numbers of commit 0ld5ha1, from before the arithmetic was made the same on every CPU"
 # no committed result needs to have them
@@ -517,7 +507,7 @@ def test_plain_augmentation_is_compared_with_no_texts_on_the_same_split(tmp_path
         rows += lines(metric, (29.0, 29.0, 32.0), "linda+pairs=random", **iid)
         rows += lines(metric, (26.0, 26.0, 26.0), classifier="bert+mixup=true", **iid)
         rows += lines(metric, (2.0, 3.0, 4.0), experiment="linda")
-    (table,) = linda.plain(longtables.load(longtables.reports(tmp_path, rows)))
+    (table,) = linda_tables.plain(longtables.load(longtables.reports(tmp_path, rows)))
     found = {tuple(line[:2]): line for line in table.rows}
     assert found["linda+pairs=random", "bert"][-1].ours == pytest.approx(3.0)
     assert found["none", "bert+mixup=true"][-1].ours == pytest.approx(-1.0)

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from parameters import written
 
-from compaug.benchmarks import corpus, tabular
-from compaug.records import InputError, read_json, read_jsonl
-from stages import audit, raw, split
+from compaug.core.records import InputError, read_json, read_jsonl
+from compaug.data import corpus
+from compaug.data.readers import tabular
+from compaug.stages import audit_split, raw, split
 
 ROWS = [("so glad", ["joy", "love"]), ("line\nbreak", []), ("so sad", ["love", "sadness"]), ("größer, 你好", ["joy"])]
 CORPUS = [(text, tuple(labels)) for text, labels in ROWS]
@@ -252,4 +253,4 @@ def test_the_stages_test_on_the_users_test_rows_alone(tmp_path):
     assert {name: len(some) for name, some in parts.items()} == {"train": 60, "support": 4, "test": 8, "iid_test": 36}
     assert all(" test " in e.text for name in ("support", "test", "iid_test") for e in parts[name])
     assert read_json(tmp_path / "split/split.json")["unused_of_own_split"] == {"train": 30, "test": 24}
-    audit.main([*common, "--split", str(tmp_path / "split"), "--out", str(tmp_path / "audit.json")])
+    audit_split.main([*common, "--split", str(tmp_path / "split"), "--out", str(tmp_path / "audit.json")])

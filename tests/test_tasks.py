@@ -15,11 +15,11 @@ from toys import LABELS, TASK, examples, flan_t5_params, linda_params, ls_pt_par
 
 from compaug import classifiers, generators
 from compaug.classifiers import body
-from compaug.records import Draft, Example, InputError, Labels, read_json, read_jsonl, write_jsonl, write_rows
+from compaug.core.records import Draft, Example, InputError, Labels, read_json, read_jsonl, write_jsonl, write_rows
+from compaug.data.multi_label import Task
+from compaug.data.task import TASKS
 from compaug.reports import METRICS
-from compaug.tasks import TASKS
-from compaug.tasks.multi_label import Task
-from stages import select, synthesize, train_classifier
+from compaug.stages import select, synthesize, train_classifier
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 

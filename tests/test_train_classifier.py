@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tools.golden import runs
 from toys import TASK, examples, synthesis
 
 from compaug import classifiers, generators
+from compaug.core.records import Example, InputError, Labels, sub_seed, text_key, write_jsonl
 from compaug.evaluation import predictions
-from compaug.fingerprints import runs
-from compaug.records import Example, InputError, Labels, sub_seed, text_key, write_jsonl
-from compaug.training import holdout
-from stages import train_classifier
+from compaug.stages import train_classifier
+from compaug.training.loop import holdout
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("train", "support", "synthetic")

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from compaug import training
-from compaug.dynamics import Dynamics
-from compaug.evaluation import quality
-from compaug.records import Example, file_digest, read_json, sub_seed
-from compaug.training import (
+from compaug.cartography.dynamics import Dynamics
+from compaug.core.records import Example, file_digest, read_json, sub_seed
+from compaug.evaluation.text_quality import quality
+from compaug.training import loop
+from compaug.training.loop import (
     FitOptions,
     TrainingError,
     batches_by_length,
@@ -177,7 +177,7 @@ def test_texts_that_contain_none_stay_out_and_the_others_keep_their_order():
 
 
 def test_by_chance_is_what_the_measure_of_copies_takes_for_it():
-    assert training.SHARED_WORDS == quality.SEED_WORDS
+    assert loop.SHARED_WORDS == quality.SEED_WORDS
 
 
 def test_eight_hundred_held_out_texts_that_begin_alike_are_looked_up_in_no_time():
@@ -254,8 +254,8 @@ def test_a_checkpoint_that_takes_long_is_written_less_often_and_a_resumed_run_st
     tmp_path, capsys, monkeypatch
 ):
     undisturbed = fitted(tmp_path / "undisturbed", valid=rows_of(6, seed=1))
-    monkeypatch.setattr(training._Progress, "LONG", 0.0)  # seconds: every checkpoint takes longer
-    monkeypatch.setattr(training._Progress, "BETWEEN", 1e9)
+    monkeypatch.setattr(loop._Progress, "LONG", 0.0)  # seconds: every checkpoint takes longer
+    monkeypatch.setattr(loop._Progress, "BETWEEN", 1e9)
     with pytest.raises(KeyboardInterrupt):
         fitted(tmp_path / "work", valid=rows_of(6, seed=1), collate=interrupted_at(15))
     capsys.readouterr()
@@ -376,7 +376,7 @@ def test_training_follows_the_order_of_batches_it_is_given(tmp_path):
 @given(st.integers(1, 40), st.floats(0.02, 1), st.integers(1, 9), st.integers(0, 99), st.booleans())
 def test_epochs_of_a_share_go_through_all_rows_before_one_comes_again(count, share, batch_size, seed, grouped):
     rows = [{"length": n % 5 + 1} | ({"group": n % 3} if grouped else {}) for n in range(count)]
-    batches = training.shares(rows, share, batch_size, seed)
+    batches = loop.shares(rows, share, batch_size, seed)
     size = max(1, round(share * count))
     epochs = [batches(epoch, sub_seed(seed, "epoch", epoch)) for epoch in range(2 * count // size + 2)]
     assert all(sum(map(len, epoch)) == size and max(map(len, epoch)) <= batch_size for epoch in epochs)
@@ -385,7 +385,7 @@ def test_epochs_of_a_share_go_through_all_rows_before_one_comes_again(count, sha
         seen.update(row for batch in epoch for row in batch)
         assert max(seen.values()) - min(seen[row] for row in range(count)) <= 1
         assert not grouped or all(len({rows[row]["group"] for row in batch}) == 1 for batch in epoch)
-    again = training.shares(rows, share, batch_size, seed)
+    again = loop.shares(rows, share, batch_size, seed)
     assert again(1, 5) == batches(1, 5)  # of its arguments alone
 
 
@@ -406,7 +406,7 @@ def test_a_generator_sees_its_share_of_the_rows_in_an_epoch(tmp_path):
             return {"loss": (x * self.weight).sum()}
 
     params = SimpleNamespace(epochs=4, batch_size=4, lr=0.1, warmup=0.0, patience=None, validation=0.0, epoch_share=0.5)
-    training.fit_and_validate("toy", Model(), rows, collate, params, tmp_path / "out", 1)
+    loop.fit_and_validate("toy", Model(), rows, collate, params, tmp_path / "out", 1)
     halves = [sorted(row for batch in seen[at : at + 3] for row in batch) for at in range(0, 12, 3)]
     assert [len(half) for half in halves] == [10] * 4 and len(seen) == 12
     everything = sorted(row["id"] for row in rows)
@@ -460,7 +460,7 @@ def test_the_rate_can_grow_to_the_very_end(tmp_path):
 
 def loaded(work_dir: Path) -> dict:
     """A checkpoint's state, which stands behind its digest."""
-    data = (work_dir / "checkpoint.pt").read_bytes()[training.DIGEST :]
+    data = (work_dir / "checkpoint.pt").read_bytes()[loop.DIGEST :]
     return torch.load(io.BytesIO(data), weights_only=True)
 
 

@@ -24,9 +24,9 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
+from compaug.core.records import Draft, Example, Labels
+from compaug.data.multi_label import Task
 from compaug.generators.parameters import FlanT5, LdVae, LindaPrefix, PrefixGenerator, VaeDprior
-from compaug.records import Draft, Example, Labels
-from compaug.tasks.multi_label import Task
 
 LABELS = Labels(("joy", "fear", "anger", "trust"), ("joy", "fear", "anger", "trust"))
 PHRASES = (

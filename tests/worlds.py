@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from compaug.core.records import Example, Labels
 from compaug.evaluation import gold, measures, packs, predictions
-from compaug.experiments import Cell
-from compaug.records import Example, Labels
+from compaug.experiments.cells import Cell
 
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
 SEEN, UNSEEN = [(0, 1), (0, 1), (2,), (0, 1, 2)], [(0,), (1,)]  # the classifier never saw joy or love alone

@@ -1,8 +1,8 @@
 """compaug: compositional data augmentation for multi-label text classification (arXiv 2312.11276)."""
 
-from compaug import memory, portable
+from compaug.core import memory, numerics
 
-portable.fix()  # before anything loads numpy or torch
+numerics.fix()  # before anything loads numpy or torch
 memory.keep_freed()
 
 __version__ = "0.1.0"

@@ -1,6 +1,6 @@
 """compaug inspect, predict, export: ways in and out for somebody's own corpus. DVC runs what lies between.
 
-Each command is a few lines over `compaug.own`; libraries that are slow to import are loaded after the cheap checks.
+Each command is a few lines over `compaug.project`; libraries that are slow to import are loaded after the cheap checks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from compaug.records import InputError, Labels, atomic_dir, check_file, read_jsonl
+from compaug.core.records import InputError, Labels, atomic_dir, check_file, read_jsonl
 
 SPLIT, MEASURES = Path("data/splits/run"), Path("reports/measures.json")
 # Where a classifier is, the synthetic texts that it learned from, and its predictions for validation rows: of the audit, and of `make repair`.
@@ -73,7 +73,7 @@ def inspect(
     write: Annotated[bool, typer.Option(help="write configs/benchmarks/NAME.yaml")] = False,
 ) -> None:
     """What is in a file, and a benchmark for it with a reason for each value."""
-    from compaug.own import inspection, proposed
+    from compaug.project import inspection, proposed
 
     given = {"text_column": text_column, "label_column": label_column, "label_delimiter": label_delimiter}
     given |= {"id_column": id_column, "split_column": split_column, "test_path": test_path}
@@ -103,7 +103,7 @@ def predict(
     thresholds: Annotated[Path | None, typer.Option(help="thresholds.json of `compaug export`: one a label")] = None,
 ) -> None:
     """Label names and probabilities for every text of a file."""
-    from compaug.own import inspection, names, predict, samples
+    from compaug.project import inspection, names, predict, samples
 
     _check_out(out, (".csv", ".jsonl"), file)
     known = names.names_of(model, labels)
@@ -133,7 +133,7 @@ def export(
     ] = None,
 ) -> None:
     """The synthetic texts and all training rows as a data set; the classifier as a folder that plain transformers opens."""
-    from compaug.own import export
+    from compaug.project import export
 
     measured = export.measured(MEASURES) if model is None else {}  # of another classifier the audit says nothing
     usual = REPAIRED if repaired else AUDITED
@@ -144,7 +144,7 @@ def export(
         raise InputError(f"{selected}: nothing has been repaired yet; run `make repair` after the audit")
     labels = Labels.read(split / "labels.json")
     if what != What.texts:
-        from compaug.own import names
+        from compaug.project import names
 
         names.names_of(model, split / "labels.json")
         export.check(model)
@@ -157,13 +157,13 @@ def export(
             parts = dict(export.parts_of(real, read_jsonl(selected, len(labels))))
             export.texts(parts, labels, format, folder / "texts", repaired)
         if what != What.texts:
-            from compaug.evaluation import decoding
+            from compaug.evaluation.decoding import decodings
             from compaug.evaluation.predictions import read
-            from compaug.own.predict import DEFAULT
+            from compaug.project.predict import DEFAULT
 
             (folder / "classifier").mkdir()
             found = read(predictions, len(labels))
-            tuned = decoding.tune_thresholds(found.validation, found.validation_gold, DEFAULT)
+            tuned = decodings.tune_thresholds(found.validation, found.validation_gold, DEFAULT)
             by_name = {name: round(float(t), 6) for name, t in zip(labels.names, tuned, strict=True)}
             export.classifier(model, labels.names, by_name, DEFAULT, folder / "classifier", measured, repaired)
     print(f"{out}: {', '.join(sorted(path.name for path in out.iterdir() if path.is_dir()))}; each has a README.md")

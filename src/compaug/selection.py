@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from compaug.records import Draft, Example, InputError, Labels, sub_seed, text_key
+from compaug.core.records import Draft, Example, InputError, Labels, sub_seed, text_key
 
 CERTAIN = 1e-6  # a probability is never closer to 0 or 1: one saturated label must not decide alone
 DROPPED = ("blank", "duplicate", "copied")  # what may become of any draft

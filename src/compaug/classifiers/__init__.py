@@ -19,13 +19,13 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from compaug import named
+from compaug.core import registry
 
 
 def roles_of(name: str) -> tuple[str, ...]:
-    return named.roles_of(sys.modules[__name__], name)
+    return registry.roles_of(sys.modules[__name__], name)
 
 
 def load(name: str) -> ModuleType:
     """The classifier of that name. InputError when there is no such file, or the file is no classifier."""
-    return named.load(sys.modules[__name__], name, ("train", "predict", "ROLES"))
+    return registry.load(sys.modules[__name__], name, ("train", "predict", "ROLES"))

@@ -23,12 +23,23 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from compaug import curricula, pretrained, shapes, training
+from compaug.cartography.dynamics import PROBABILITIES, Dynamics, InPassing
 from compaug.classifiers.parameters import MIXOUT
-from compaug.dynamics import PROBABILITIES, Dynamics, InPassing
-from compaug.frozen import FrozenBelow
-from compaug.records import Example, InputError, Labels, digest, file_digest, read_json, sub_seed, text_key, write_json
-from compaug.regularisers import mixout
+from compaug.core import shapes
+from compaug.core.records import (
+    Example,
+    InputError,
+    Labels,
+    digest,
+    file_digest,
+    read_json,
+    sub_seed,
+    text_key,
+    write_json,
+)
+from compaug.models import loading, mixout
+from compaug.models.frozen import FrozenBelow
+from compaug.training import curricula, loop
 
 HEADS, FACTS = "heads.safetensors", "classifier.json"
 
@@ -71,7 +82,7 @@ def train(
     seed: int,
     description: str = "classifier",
     validation: Sequence[Example] | None = None,
-    load_backbone: Callable = pretrained.load_encoder,
+    load_backbone: Callable = loading.load_encoder,
 ) -> list[dict]:
     """Fine-tune on `examples`, the model in `backbone` included where the module lets it; the best epoch by validation loss
     goes to `out_dir`.
@@ -84,9 +95,9 @@ def train(
     if not examples:
         raise InputError(f"{description}: there are no training examples")
     tokenizer, loaded = load_backbone(backbone)
-    training.seed_everything(sub_seed(seed, "classifier"))
+    loop.seed_everything(sub_seed(seed, "classifier"))
     if validation is None:
-        examples, validation = training.holdout(examples, settings.validation, seed, lambda e: text_key(e.text))
+        examples, validation = loop.holdout(examples, settings.validation, seed, lambda e: text_key(e.text))
     facts = facts_of(name, examples, labels, settings)
     frozen = getattr(settings, "freeze_layers", None)
     model = build(FrozenBelow(loaded, frozen) if frozen else loaded, facts)
@@ -97,7 +108,7 @@ def train(
     if mixed := getattr(settings, "mixout", None):
         mixout.mix(model, MIXOUT.get(mixed, mixed), settings.mixout_mask or "entry")
     epochs = settings.epochs_over(len(examples))
-    options = training.FitOptions(
+    options = loop.FitOptions(
         epochs,
         settings.batch_size,
         settings.lr,
@@ -107,7 +118,7 @@ def train(
     )
     distinct = list({example.id: example for example in examples}.values())  # repeated support rows count once
     identity = (name, settings, seed, file_digest(backbone), digest([e.as_row() for e in examples]), len(validation))
-    work_dir = training.work_dir_for(description.replace(" ", "-"), *identity)  # out_dir may be a temporary folder
+    work_dir = loop.work_dir_for(description.replace(" ", "-"), *identity)  # out_dir may be a temporary folder
     texts = [example.text for example in distinct]
     if settings.dynamics == "during":
         place_of = {example.id: place for place, example in enumerate(distinct)}
@@ -121,9 +132,9 @@ def train(
         lengths = [row["length"] for row in rows]
         order = curricula.batches(settings.pacing, lengths, settings.batch_size, epochs)
     if frozen:
-        model.to(training.device()).backbone.keep([row["input_ids"] for row in rows + held], tokenizer.pad_token_id)
-    with training.checkpoints_kept():
-        history = training.fit(
+        model.to(loop.device()).backbone.keep([row["input_ids"] for row in rows + held], tokenizer.pad_token_id)
+    with loop.checkpoints_kept():
+        history = loop.fit(
             model,
             rows,
             held,
@@ -147,7 +158,7 @@ def train(
 def rows_of(
     examples: Sequence[Example], tokenizer, max_length: int, n_labels: int, description: str = "classifier"
 ) -> list[dict]:
-    """Rows for `training.fit`. Says how many texts are cut."""
+    """Rows for `loop.fit`. Says how many texts are cut."""
     encoded = (
         tokenizer([e.text for e in examples], truncation=True, max_length=max_length)["input_ids"] if examples else []
     )
@@ -155,7 +166,7 @@ def rows_of(
         # With the same truncation: a tokenizer keeps the last one that it was asked for, and is saved with it.
         pieces = tokenizer(full, truncation=True, max_length=max_length, return_overflowing_tokens=True)
         cut = sum(n > 1 for n in Counter(pieces["overflow_to_sample_mapping"]).values())
-        pretrained.say_cut(description, cut, len(examples), max_length)
+        loading.say_cut(description, cut, len(examples), max_length)
     return [
         {"id": e.id, "length": len(ids), "input_ids": ids, "targets": targets_of(e, n_labels)}
         for e, ids in zip(examples, encoded, strict=True)
@@ -164,7 +175,7 @@ def rows_of(
 
 def collate(rows: list[dict], pad_id: int) -> dict[str, Tensor]:
     """input_ids, attention_mask [B, T]; targets [B, n_labels] where the rows have them."""
-    input_ids, mask = pretrained.pad([row["input_ids"] for row in rows], pad_id)
+    input_ids, mask = loading.pad([row["input_ids"] for row in rows], pad_id)
     batch = {"input_ids": input_ids, "attention_mask": mask}
     if "targets" in rows[0]:
         batch["targets"] = torch.stack([row["targets"] for row in rows])
@@ -174,25 +185,25 @@ def collate(rows: list[dict], pad_id: int) -> dict[str, Tensor]:
 def save(model: nn.Module, tokenizer, facts: Mapping, out_dir: Path) -> None:
     """The backbone as a Hugging Face folder, everything else beside it."""
     out_dir.mkdir(parents=True, exist_ok=True)
-    pretrained.save(out_dir, tokenizer, getattr(model.backbone, "whole", model.backbone))
+    loading.save(out_dir, tokenizer, getattr(model.backbone, "whole", model.backbone))
     heads = {name: value for name, value in model.state_dict().items() if not name.startswith("backbone.")}
     save_file({name: value.detach().cpu().contiguous() for name, value in heads.items()}, out_dir / HEADS)
     write_json(out_dir / FACTS, dict(facts))
 
 
 def load(
-    build: Build, model_dir: Path, load_backbone: Callable = pretrained.load_encoder
+    build: Build, model_dir: Path, load_backbone: Callable = loading.load_encoder
 ) -> tuple[object, nn.Module, dict]:
     """(tokenizer, model, facts) of a folder written by `save`."""
     tokenizer, backbone = load_backbone(model_dir)
     facts = read_json(Path(model_dir) / FACTS, shapes.ClassifierFacts)
     model = build(backbone, facts)
-    missing, unexpected = model.load_state_dict(pretrained.load_tensors(Path(model_dir) / HEADS), strict=False)
+    missing, unexpected = model.load_state_dict(loading.load_tensors(Path(model_dir) / HEADS), strict=False)
     if unexpected or any(not name.startswith("backbone.") for name in missing):
         raise InputError(f"{model_dir}: {HEADS} does not fit this classifier; train it again")
     if hasattr(model, "take_tokenizer"):
         model.take_tokenizer(tokenizer)
-    return tokenizer, model.eval().to(training.device()), facts
+    return tokenizer, model.eval().to(loop.device()), facts
 
 
 def predict(
@@ -200,7 +211,7 @@ def predict(
     model_dir: Path,
     texts: Sequence[str],
     batch_size: int = 256,
-    load_backbone: Callable = pretrained.load_encoder,
+    load_backbone: Callable = loading.load_encoder,
 ) -> np.ndarray:
     """Probability of every label for every text, in the order given.  # [n, n_labels]"""
     return answers(build, model_dir, texts, batch_size, load_backbone)[0]
@@ -211,7 +222,7 @@ def answers(
     model_dir: Path,
     texts: Sequence[str],
     batch_size: int = 256,
-    load_backbone: Callable = pretrained.load_encoder,
+    load_backbone: Callable = loading.load_encoder,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities [n, n_labels] and, of a classifier that writes text, how many pieces of each answer are no label [n]."""
     tokenizer, model, facts = load(build, model_dir, load_backbone)
@@ -226,9 +237,9 @@ def _answers(model, tokenizer, texts: Sequence[str], facts: Mapping, batch_size:
         return probabilities, unparsed
     encoded = tokenizer(list(texts), truncation=True, max_length=facts["settings"]["max_length"])["input_ids"]
     rows = [{"length": len(ids), "input_ids": ids} for ids in encoded]
-    for batch_rows in training.batches_by_length([row["length"] for row in rows], batch_size):
+    for batch_rows in loop.batches_by_length([row["length"] for row in rows], batch_size):
         batch = collate([rows[i] for i in batch_rows], tokenizer.pad_token_id)
-        batch = {name: value.to(training.device()) for name, value in batch.items()}
+        batch = {name: value.to(loop.device()) for name, value in batch.items()}
         if hasattr(model, "answers"):
             values, unparsed[batch_rows] = model.answers(**batch)
         else:

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
+from compaug.cartography.dynamics import PROBABILITIES
 from compaug.classifiers import body
-from compaug.dynamics import PROBABILITIES
 
 ROLES = ("encoder",)
 

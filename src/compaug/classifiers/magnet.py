@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
+from compaug.cartography.dynamics import PROBABILITIES
 from compaug.classifiers import body
-from compaug.dynamics import PROBABILITIES
-from compaug.pretrained import mean_states
+from compaug.models.loading import mean_states
 
 ROLES = ("encoder",)
 
@@ -46,7 +46,7 @@ class GraphAttention(nn.Module):
 
 @contextmanager
 def without_onednn() -> Iterator[None]:
-    """torch's own kernels of an LSTM, which are as fast at this size; oneDNN's has other digits on an emulated CPU (`make portable`)."""
+    """torch's own kernels of an LSTM, which are as fast at this size; oneDNN's has other digits on other CPUs."""
     before, torch.backends.mkldnn.enabled = torch.backends.mkldnn.enabled, False
     try:
         yield

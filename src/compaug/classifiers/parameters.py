@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from compaug.blocks import (
+from compaug.core.schema import (
     Amount,
     Block,
     Count,

@@ -14,8 +14,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from compaug.classifiers import body
-from compaug.pretrained import IGNORED, BaseModelOutput, load_seq2seq, pad
-from compaug.records import InputError
+from compaug.core.records import InputError
+from compaug.models.loading import IGNORED, BaseModelOutput, load_seq2seq, pad
 
 ROLES = ("seq2seq",)
 SEPARATOR = "[SSEP]"  # between two sentences, where the settings name nothing else

@@ -18,9 +18,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from compaug.core.records import InputError
 from compaug.engine import guard, keep
 from compaug.engine.clones import Place
-from compaug.records import InputError
 
 GRID = Path(".grid")  # logs, locks and clones; ignored by Git
 LOGS = GRID / "logs"  # what the stages print
@@ -43,7 +43,7 @@ class StageFailed(Exception):
 
 
 def kind(address: str) -> str:
-    """grid/classifier/dvc.yaml:train_classifier@diagnostic-none-bert-13 -> train_classifier."""
+    """experiments/classifier/dvc.yaml:train_classifier@diagnostic-none-bert-13 -> train_classifier."""
     return address.rpartition(":")[2].partition("@")[0]
 
 

@@ -2,7 +2,7 @@
 
 DVC tests its locks by process ids, which mean nothing on another host. So each worker has a clone of the same commit, and all have one
 cache. Results meet in the run cache that is part of it. Four things reach a clone in other ways than by Git: the cache
-by its path, what Git ignores and stages read (data/own) and what is planned (cells and locks of grid/) as copies, and the
+by its path, what Git ignores and stages read (data/own) and what is planned (cells and locks of experiments/) as copies, and the
 mirror of the corpora by an absolute path in the environment.
 """
 
@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from compaug.records import InputError
+from compaug.core.records import InputError
 
-PLAN = ("grid/*/cells.yaml", "grid/*/dvc.lock")  # what is planned, which is not committed
+PLAN = ("experiments/*/cells.yaml", "experiments/*/dvc.lock")  # what is planned, which is not committed
 TREE_LOCK = Path(".grid/tree.lock")  # whoever builds in the head's tree shares it
 
 
@@ -108,7 +108,7 @@ def _update(folder: Path, place: Place) -> None:
 
 def _carry_plan(head: Path, folder: Path) -> None:
     """The cells and locks of the experiments that are planned in `head`, and no others."""
-    for lock in folder.glob("grid/*/dvc.lock"):
+    for lock in folder.glob("experiments/*/dvc.lock"):
         lock.unlink()
     for pattern in PLAN:
         for path in head.glob(pattern):

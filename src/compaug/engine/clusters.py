@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from compaug.records import InputError
+from compaug.core.records import InputError
 
 FILE = Path("configs/cluster.yaml")
 ALWAYS = "COMPAUG_"  # begins the names of environment variables that go to the workers in any case

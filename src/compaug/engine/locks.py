@@ -8,14 +8,14 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from compaug.core.records import InputError, read_yaml, write_text
 from compaug.engine import Plan
-from compaug.records import InputError, read_yaml, write_text
 
 
 def mend(folder: Path) -> None:
     """Put back the locks that cannot be read, which is what a kill in the middle of DVC's writing leaves: as Git has them, or away. What
     was built since then comes back from DVC's run cache."""
-    for lock in sorted([folder / "dvc.lock", *folder.glob("grid/*/dvc.lock"), folder / "reports" / "dvc.lock"]):
+    for lock in sorted([folder / "dvc.lock", *folder.glob("experiments/*/dvc.lock"), folder / "reports" / "dvc.lock"]):
         try:
             if not lock.exists() or isinstance(read_yaml(lock).get("stages"), dict):
                 continue

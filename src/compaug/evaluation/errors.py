@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 import numpy as np
 
+from compaug.core.records import Labels
 from compaug.evaluation.metrics import label_matrix, percent, rows_among
-from compaug.records import Labels
 
 
 def analyse(gold: np.ndarray, predicted: np.ndarray, supported: np.ndarray | None = None) -> dict[str, float]:

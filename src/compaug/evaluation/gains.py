@@ -3,7 +3,7 @@
     experiment,benchmark,scale,generator,selection,classifier,decoding,split,metric,over,seeds,mean,std,ci95,low_rows,high_rows,p_seeds,p_rows
 
 The first columns are those of results.csv.gz and name what gains, and in which metric: acc on split unseen; where there
-is a seen test set also harmonic and, under threshold, ausuc and acc_at_seen (`compaug.evaluation.knowledge`). `over`
+is a seen test set also harmonic and, under threshold, ausuc and acc_at_seen (`compaug.evaluation.decoding.knowledge`). `over`
 names what it is compared with, in everything else alike:
     none, oversample, real_texts   the cell of that generator, same decoding (none, real_texts: without repeats).
                                    real_texts is the matched arm, half
@@ -29,12 +29,12 @@ from functools import partial
 
 import numpy as np
 
-from compaug.evaluation.cells import Found, Outcome
-from compaug.evaluation.composition_prior import harmonic_mean
+from compaug.core.records import sub_seed
+from compaug.evaluation.cell_scores import Found, Outcome
+from compaug.evaluation.decoding.composition_prior import harmonic_mean
 from compaug.evaluation.results import CELL_COLUMNS, Row
 from compaug.evaluation.statistics import holm, paired_t_test, resampled_means, sign_flip_test, summarise
-from compaug.experiments import NONE, REAL_TEXTS, REPEATED, Cell
-from compaug.records import sub_seed
+from compaug.experiments.cells import NONE, REAL_TEXTS, REPEATED, Cell
 
 TESTS = ("mean", "std", "ci95", "low_rows", "high_rows", "p_seeds", "p_rows")
 COLUMNS = (*CELL_COLUMNS, "decoding", "split", "metric", "over", "seeds", *TESTS)

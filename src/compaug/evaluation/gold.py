@@ -2,7 +2,7 @@
 
 <benchmark>.jsonl.gz has a line for every row of every part: `id`, `part` (train, support, test, seen_test, iid_train, iid_test),
 `labels`. <benchmark>.json has what was counted or computed from the texts: `labels` (names), `counts` (the paper's Table 6) and, where the
-grammar of the corpus is known, `bayes` (`compaug.evaluation.grammar.bayes`).
+grammar of the corpus is known, `bayes` (`compaug.evaluation.text_quality.grammar.bayes`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug import shapes
+from compaug.core import shapes
+from compaug.core.records import Example, InputError, Labels, label_ids, read_json, write_json
 from compaug.evaluation.metrics import DECIMALS, label_matrix
 from compaug.evaluation.predictions import Composition, read_lines, write_lines
-from compaug.records import Example, InputError, Labels, label_ids, read_json, write_json
 
 PARTS = ("train", "support", "test", "seen_test", "iid_train", "iid_test")
 REMEDY = "take it from Git again or run the gold stage"

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from compaug.core.records import InputError, digest
 from compaug.evaluation import gains, packed, results
 from compaug.evaluation.statistics import Summary, summarise
-from compaug.experiments import TINY
-from compaug.records import InputError, digest
+from compaug.experiments.cells import TINY
 
 # pandas would store words otherwise where pyarrow is installed, which datasets needs
 pd.set_option("mode.string_storage", "python")

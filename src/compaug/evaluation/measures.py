@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from compaug import shapes
+from compaug.core import shapes
+from compaug.core.records import InputError, read_json
 from compaug.evaluation.predictions import read_lines, write_lines
-from compaug.records import InputError, read_json
 
 KINDS: dict[str, Any] = {  # and the type of what is in their files
     "quality": shapes.Quality,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from compaug.records import InputError
+from compaug.core.records import InputError
 
 DECIMALS = 4
 

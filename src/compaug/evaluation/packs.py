@@ -36,10 +36,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from compaug.core.records import InputError, atomic_path, loads
 from compaug.evaluation import predictions
 from compaug.evaluation.metrics import label_matrix
 from compaug.evaluation.predictions import COUNTS, NUMBERS, Predictions
-from compaug.records import InputError, atomic_path, loads
 
 if TYPE_CHECKING:
     from pyarrow import Table  # slow to load, and what reads gold alone does not need it

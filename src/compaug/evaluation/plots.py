@@ -8,9 +8,9 @@ import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from compaug.core.records import InputError, write_csv
 from compaug.evaluation.gold import Gold
 from compaug.evaluation.metrics import DECIMALS
-from compaug.records import InputError, write_csv
 
 PARTS = ("train", "support", "requested", "kept", "test")
 COLUMNS = {

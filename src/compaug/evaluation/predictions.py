@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
+from compaug.core.records import InputError, label_ids, loads
 from compaug.evaluation import packed
 from compaug.evaluation.metrics import label_matrix
-from compaug.records import InputError, label_ids, loads
 
 Composition = tuple[int, ...]
 

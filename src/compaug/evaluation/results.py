@@ -12,7 +12,7 @@ generator   none, a generator, with what differs behind a plus sign ("ld_vae+kl_
 selection   top_k, or what differs ("mode=random", "scope=per_composition", "score=posterior", "labels=teacher", "top_k+texts=200")
 classifier  bert, ..., "bert+support=250"; of the Bayes classifier "bayes"
 decoding    threshold | tuned_thresholds | joint | composition_prior | uncalibrated | stacking | crm | logit_adjustment
-            | em | map_em; best_constant for the measure of that name (`compaug.evaluation.knowledge`), which no method
+            | em | map_em; best_constant for the measure of that name (`compaug.evaluation.decoding.knowledge`), which no method
             may use; of the Bayes classifier the prior that it is
             given: training_prior | target_prior | mixed_prior; "any" for facts about the cell that no decoding changes
 seed        of the cell; 0 where there is none (the Bayes classifier)
@@ -48,10 +48,10 @@ Facts about a cell (decoding any):
     silhouette_<latent|state>: of the generator's label representations, from -1 to 1; probe_<latent|state>: share of them whose label has
     the nearest mean in other compositions
     between_<measure>_<alpha>: of texts that LINDA writes between two held-out texts with this weight of the first; between_pair_<measure>: of
-    the two texts against each other; between_spearman_<measure>: rank correlation with alpha (evaluation/interpolation.py has the measures)
+    the two texts against each other; between_spearman_<measure>: rank correlation with alpha (evaluation/text_quality/interpolation_behaviour.py has the measures)
 
     distance_<support|train>_<measure>: of the kept texts to the support texts or those of D_train: fd, fd_unit, precision, recall, with the
-    labels fda, fda_unit, precision_a, recall_a; bleu; n, texts of each side (evaluation/distances.py)
+    labels fda, fda_unit, precision_a, recall_a; bleu; n, texts of each side (evaluation/text_quality/distances.py)
 
 Values have at most four decimals; lines are sorted; the same inputs give the same bytes. `gains` documents reports/gains.csv.
 
@@ -70,10 +70,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from compaug.core.records import write_csv
 from compaug.evaluation import packed
-from compaug.evaluation.cells import Found
+from compaug.evaluation.cell_scores import Found
 from compaug.evaluation.metrics import DECIMALS
-from compaug.records import write_csv
 
 CELL_COLUMNS = ("experiment", "benchmark", "scale", "generator", "selection", "classifier")
 COLUMNS = (*CELL_COLUMNS, "decoding", "seed", "split", "metric", "value")

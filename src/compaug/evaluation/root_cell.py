@@ -12,14 +12,14 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from compaug.evaluation.cells import Outcome, with_knowledge
+from compaug.core.records import Labels, sub_seed
+from compaug.evaluation.cell_scores import Outcome, with_knowledge
 from compaug.evaluation.errors import per_composition
 from compaug.evaluation.gains import harmonic_gain
 from compaug.evaluation.gold import Gold
 from compaug.evaluation.metrics import DECIMALS, instance_scores, percent, rates
 from compaug.evaluation.statistics import paired_bootstrap, sign_flip_test
-from compaug.experiments import NONE
-from compaug.records import Labels, sub_seed
+from compaug.experiments.cells import NONE
 
 MATCHED, HALVES = "matched", ("matched_a", "matched_b")
 SPLIT_OF_ARM = dict.fromkeys(("augmented", "baseline", "oversample", *HALVES), "unseen") | {"iid": "iid"}

@@ -1,9 +1,9 @@
 """Conditional text generators P(x | y) (paper, "Conditional Text Generative Models").
 
-A generator is one file of this folder, whose name is the generator's, and one block of `generators` in params.yaml:
+A generator is one file, in the folder of its paper, whose name is the generator's, and one block of `generators` in params.yaml:
 
     train(examples, task, params, backbones, out_dir, seed) -> None
-        examples: D_cg, support rows have source "support"; task: one of compaug.tasks; params: its resolved block;
+        examples: D_cg, support rows have source "support"; task: one of compaug.data.task; params: its resolved block;
         backbones: folder by role, for its `ROLES`. Writes the folder `out_dir` in one piece; it must hold everything
         that generation needs except the backbones and the labels: `task.facts()` too.
     generate(model_dir, requests, task, synthesis, backbones, seed) -> Iterator[Draft]
@@ -22,8 +22,7 @@ and, where they apply,
         others and draws further requests in their place
     account(model_dir, requests, task, seed) -> dict: what the side-car is to say about its answers
 
-Files without `generate` (controls, examples, guidance, masking, prefix, latents, posterior, teacher_forcing; of LINDA bodies, interpolation, length_converter,
-pairs, soft_labels) are what generators share.
+A file without `generate` is what generators share: of a paper in its folder, of several in `shared`.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from compaug import named
-from compaug.records import Draft
+from compaug.core import registry
+from compaug.core.records import Draft
 
 
 @dataclass(frozen=True)
@@ -49,12 +48,12 @@ class Generator:
 
 
 def roles_of(name: str) -> tuple[str, ...]:
-    return named.roles_of(sys.modules[__name__], name)
+    return registry.roles_of(sys.modules[__name__], name)
 
 
 def load(name: str) -> Generator:
     """The generator of that name. InputError when there is no such file, or the file is no generator."""
-    module = named.load(sys.modules[__name__], name, ("train", "generate"))
+    module = registry.load(sys.modules[__name__], name, ("train", "generate"))
     return Generator(
         module.train,
         module.generate,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from compaug.blocks import Amount, Block, Count, Length, Paced, Positive, Probability, Rate, Share, Words
+from compaug.core.schema import Amount, Block, Count, Length, Paced, Positive, Probability, Rate, Share, Words
 
 
 class LabelGenerator(Block):

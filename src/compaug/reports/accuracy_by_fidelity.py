@@ -8,7 +8,7 @@ import pandas as pd
 
 from compaug.evaluation.longtable import pick, summaries
 from compaug.evaluation.statistics import Summary
-from compaug.experiments import ORACLE
+from compaug.experiments.cells import ORACLE
 from compaug.reports import figures
 from compaug.reports.entries import Entry, Figure, Table, entry
 from compaug.reports.queries import Results

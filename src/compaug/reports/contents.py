@@ -1,6 +1,6 @@
 """Every table and figure, in the order of the paper: name of its files, and the query that makes it.
 
-A query is a module of that name with TITLE, EXPERIMENT (which `make grid` makes), INTRO, `tables(results)`, whose tables without rows are left
+A query is a module of that name, or of that name and `_tables`, with TITLE, EXPERIMENT (which `make grid` makes), INTRO, `tables(results)`, whose tables without rows are left
 out, and maybe `figures_of(results)`.
 """
 
@@ -12,8 +12,8 @@ from types import ModuleType
 from compaug.reports.entries import Figure, Table
 from compaug.reports.queries import Results
 
-NAMES = (
-    "knowledge",
+QUERIES = (
+    "knowledge_tables",
     "verdicts",
     "accuracy_by_fidelity",
     "table_1",
@@ -27,24 +27,26 @@ NAMES = (
     "figure_4",
     "figures_2_5",
 )
-NAMES += (
+QUERIES += (
     "kinds_of_errors",
-    "composition_prior",
+    "composition_prior_tables",
     "emphasis",
-    "guidance",
-    "coda",
-    "low_resource",
-    "linda",
-    "cartography",
-    "parsing",
-    "slu",
-    "joint",
-    "mixout",
+    "guidance_tables",
+    "coda_tables",
+    "low_resource_tables",
+    "linda_tables",
+    "cartography_tables",
+    "parsing_tables",
+    "slu_tables",
+    "joint_tables",
+    "mixout_tables",
     "metric_study",
     "departures",
     "other_experiments",
 )
-TABLES: dict[str, ModuleType] = {name: import_module(f"compaug.reports.{name}") for name in NAMES}
+TABLES: dict[str, ModuleType] = {
+    query.removesuffix("_tables"): import_module(f"compaug.reports.{query}") for query in QUERIES
+}
 
 
 def tables(name: str, results: Results) -> list[Table]:

@@ -7,10 +7,11 @@ from functools import partial
 
 import pandas as pd
 
-from compaug.evaluation.knowledge import chosen
+from compaug.core.markdown import NOT_REPORTED
+from compaug.evaluation.decoding.knowledge import chosen
 from compaug.evaluation.longtable import pick, rows_by, summaries
-from compaug.experiments import NONE, REAL_TEXTS, REPEATED
-from compaug.reports import NOT_REPORTED, figures
+from compaug.experiments.cells import NONE, REAL_TEXTS, REPEATED
+from compaug.reports import figures
 from compaug.reports.entries import Entry, Figure, Table, gained
 from compaug.reports.queries import Results
 

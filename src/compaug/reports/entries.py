@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from compaug.core.markdown import NOT_REPORTED, STORED, markdown_table, number
 from compaug.evaluation.statistics import Summary
-from compaug.reports import NOT_REPORTED, STORED, markdown_table, number
 
 LEVEL = 0.05  # of a test
 CSV = ("table", "row", "column", "value", "ci95", "paper", "shown")

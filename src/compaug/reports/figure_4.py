@@ -6,9 +6,10 @@ from functools import partial
 
 import pandas as pd
 
+from compaug.core.markdown import number
 from compaug.evaluation.longtable import pick, summaries
 from compaug.evaluation.statistics import Summary
-from compaug.reports import figures, number
+from compaug.reports import figures
 from compaug.reports.entries import Figure, Table, entry
 from compaug.reports.queries import Results
 

@@ -16,9 +16,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from PIL import Image
 
+from compaug.core.markdown import number
+from compaug.core.records import atomic_path
 from compaug.evaluation.statistics import Summary
-from compaug.records import atomic_path
-from compaug.reports import number
 
 COLOURS = 64
 STYLE = {

@@ -1,11 +1,11 @@
 """The gap on new combinations in its two parts, as a sentence, and the remedy that follows from it
-(`compaug.evaluation.knowledge`)."""
+(`compaug.evaluation.decoding.knowledge`)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compaug.reports import number
+from compaug.core.markdown import number
 
 LEAST = 1.0  # point of H: a part that is smaller is not worth a remedy
 

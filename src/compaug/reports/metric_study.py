@@ -7,9 +7,9 @@ import math
 import pandas as pd
 import scipy
 
+from compaug.core.markdown import NOT_REPORTED
 from compaug.evaluation.longtable import pick
 from compaug.evaluation.statistics import summarise
-from compaug.reports import NOT_REPORTED
 from compaug.reports.entries import Entry, Table, entry
 from compaug.reports.queries import FIRST, Results
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compaug.evaluation.longtable import pick, rows_by
-from compaug.experiments import NONE
+from compaug.experiments.cells import NONE
 from compaug.reports import METRICS
 from compaug.reports.entries import Table, gain
 from compaug.reports.queries import SPLITS, UNSEEN, Results

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from PIL import Image
 
+from compaug.core.markdown import NOT_REPORTED, number
+from compaug.core.pages import render
+from compaug.core.records import InputError
 from compaug.evaluation.longtable import digest_of
-from compaug.records import InputError
-from compaug.reports import NOT_REPORTED, cartography, contents, knowledge, number
+from compaug.reports import cartography_tables, contents, knowledge_tables
 from compaug.reports.queries import Results
-from compaug.reports.rendering import render
 
 
 def samples(quality: Mapping[str, Mapping]) -> dict | None:
@@ -39,7 +40,7 @@ def sections(results: Results, figures: Path) -> list[dict]:
     made = []
     for name, query in contents.TABLES.items():
         tables = contents.tables(name, results)
-        drawn = (one for one in contents.figures(name, results) if one.on_page and query is not knowledge)
+        drawn = (one for one in contents.figures(name, results) if one.on_page and query is not knowledge_tables)
         shown = [(one.caption, data_uri(figures / f"{one.name}.png")) for one in drawn]
         section = {"anchor": name, "title": query.TITLE, "intro": query.INTRO, "tables": tables, "figures": shown}
         made.append(section | {"missing": "" if tables else contents.missing(name)})
@@ -80,7 +81,7 @@ def data_uri(path: Path) -> str:
 
 def headline(results: Results, figures: Path) -> tuple[str, str] | None:
     """Caption and picture of what the page begins with; None without results of that experiment."""
-    return next(((f.caption, data_uri(figures / f"{f.name}.png")) for f in knowledge.figures_of(results)), None)
+    return next(((f.caption, data_uri(figures / f"{f.name}.png")) for f in knowledge_tables.figures_of(results)), None)
 
 
 def page(results: Results, figures: Path, quality: Mapping[str, Mapping], provenance: list[dict]) -> str:
@@ -88,9 +89,9 @@ def page(results: Results, figures: Path, quality: Mapping[str, Mapping], proven
     return render(
         "page.html",
         headline=headline(results, figures),
-        findings=[(corpus.name, knowledge.finding(corpus)) for corpus in knowledge.corpora(results)],
+        findings=[(corpus.name, knowledge_tables.finding(corpus)) for corpus in knowledge_tables.corpora(results)],
         sections=sections(results, figures),
         samples=samples(quality),
-        maps=cartography.interactive(results),
+        maps=cartography_tables.interactive(results),
         provenance=provenance,
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug import shapes
-from compaug.records import InputError, read_yaml
+from compaug.core import shapes
+from compaug.core.records import InputError, read_yaml
 
 IID = "iid"  # stands for a generator in file names and tables: no augmentation, iid split
 ARMS = {"No Aug.": "without_aug", "LD-VAE": "with_aug"}  # row of Table 2: column of Table 3

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from compaug import shapes
+from compaug.core import shapes
+from compaug.core.records import InputError, read_json
 from compaug.evaluation import longtable, measures
-from compaug.evaluation.decoding import DECODINGS
+from compaug.evaluation.decoding.decodings import DECODINGS
 from compaug.evaluation.longtable import pick, summaries
 from compaug.evaluation.statistics import Summary
-from compaug.params import Settings
-from compaug.records import InputError, read_json
+from compaug.experiments.params import Settings
 from compaug.reports import METRICS, backbone_names
 from compaug.reports.entries import Entry, Table, entry
 from compaug.reports.paper import read_paper_values

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from compaug.reports import NOT_REPORTED, number
+from compaug.core.markdown import NOT_REPORTED, number
+from compaug.core.pages import render
 from compaug.reports.gap import Gap, Part, contribution, remedy, sentence
 from compaug.reports.paper import IID, printed
-from compaug.reports.rendering import render
 
 NONE = "none"  # the generator that adds nothing
 CEILINGS = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from compaug.core.markdown import number
 from compaug.evaluation.longtable import pick
-from compaug.reports import number
 from compaug.reports.entries import Entry, Table
 from compaug.reports.queries import Results
 
@@ -20,7 +20,7 @@ INTRO = (
     "Three differences remain: kept texts of any other combination count in the generator's columns alone; the label "
     "filter preferred the kept texts, and nothing chose the real ones; the classifier may have learned from texts that "
     "`concat` joins, but never from a real text that counts. Proxies: no person has rated these texts; `python -m "
-    "stages.rating_sheet` exports a blind sheet for people. The paper's numbers are those of three students."
+    "compaug.stages.rating_sheet` exports a blind sheet for people. The paper's numbers are those of three students."
 )
 ASKED = {"acc": "Acc", "corr": "Corr", "comp": "Comp"}
 READERS = {"oracle": "judged_oracle", "classifier": "judged_classifier", "real texts": "reader"}  # words: metrics

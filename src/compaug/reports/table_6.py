@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compaug.reports import NOT_REPORTED
+from compaug.core.markdown import NOT_REPORTED
 from compaug.reports.entries import Entry, Table
 from compaug.reports.queries import Results
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from compaug.core.markdown import NOT_REPORTED
 from compaug.evaluation.longtable import pick, rows_by, summaries
-from compaug.reports import NOT_REPORTED
 from compaug.reports.entries import LEVEL, Entry, Table, gained
 from compaug.reports.queries import FIRST, Results
 

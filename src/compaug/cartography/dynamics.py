@@ -1,0 +1,83 @@
+"""Training dynamics: what a model thinks of its training rows after every epoch, for the data maps of `cartography`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from torch import Tensor
+
+from compaug.core import shapes
+from compaug.core.records import InputError, atomic_path, read_json, write_json
+from compaug.training.loop import EpochEnd
+
+NAME = "dynamics"
+PROBABILITIES = "probabilities"  # what a classifier's `forward` says of the labels of its batch, beside the loss
+
+
+class Dynamics:
+    """A hook of `loop.fit` that keeps `values()` [rows, values of a row] of every epoch beside the checkpoint, so that a resumed training
+    has those of the epochs before: of a classifier its probabilities, of a generator the measures of its texts."""
+
+    def __init__(self, work_dir: Path, ids: Sequence[str], values: Callable[[], np.ndarray]) -> None:
+        self.work_dir, self.ids, self.values = work_dir, list(ids), values
+
+    def __call__(self, end: EpochEnd) -> None:
+        _save(self.work_dir / f"{NAME}-{end.epoch:04d}.npy", self.values())
+
+    def write(self, folder: Path) -> None:
+        """dynamics.npy [epochs, rows, values] and, in dynamics.json, the rows' ids; before the checkpoint is removed."""
+        epochs = sorted(self.work_dir.glob(f"{NAME}-*.npy"))
+        _save(folder / f"{NAME}.npy", np.stack([np.load(file) for file in epochs]))
+        write_json(folder / f"{NAME}.json", {"ids": self.ids})
+
+
+class InPassing(Dynamics):
+    """What `forward` said of every row when the training came to it, dropout on, the model of that step: no row is read twice. It is how
+    Swayamdipta et al. 2020 measure; a row that an epoch does not come to has no number in it.
+
+    `places` are, of each training row, its place among the `ids`; `width` values each. `batch` is for `loop.fit`'s `on_batch`.
+    """
+
+    def __init__(self, work_dir: Path, ids: Sequence[str], places: Sequence[int], width: int) -> None:
+        super().__init__(work_dir, ids, self._seen)
+        self.places, self.width = list(places), width
+        self.batches: list[tuple[list[int], Tensor]] = []
+
+    def batch(self, rows: Sequence[int], parts: Mapping[str, Tensor]) -> None:
+        """InputError for a model whose `forward` says nothing of labels."""
+        if PROBABILITIES not in parts:
+            raise InputError(
+                "dynamics: `during` needs a classifier that answers for every label in training, without mixup: bert, bert_p, dbloss, magnet; "
+                "take `true`, which reads every text once more after an epoch"
+            )
+        self.batches.append((list(rows), parts[PROBABILITIES]))
+
+    def _seen(self) -> np.ndarray:
+        values = np.full((len(self.ids), self.width), np.nan, dtype=np.float32)
+        for rows, probabilities in self.batches:
+            values[[self.places[row] for row in rows]] = probabilities.float().cpu().numpy()
+        self.batches.clear()
+        return values
+
+
+def read(folder: Path) -> tuple[np.ndarray, list[str]]:
+    """What `write` wrote, the array as a file mapped into memory: (values [epochs, rows, values of a row], the rows' ids). InputError where
+    they do not fit each other."""
+    ids = read_json(Path(folder) / f"{NAME}.json", shapes.DynamicsFacts)["ids"]
+    path = Path(folder) / f"{NAME}.npy"
+    try:
+        values = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; train with `dynamics: true`") from None
+    except (ValueError, EOFError) as error:
+        raise InputError(f"{path}: not an array of numbers ({error}); train again") from None
+    if values.ndim != 3 or values.shape[1] != len(ids):
+        raise InputError(f"{path}: {list(values.shape)} is not [epochs, {len(ids)} rows, values]; train again")
+    return values, ids
+
+
+def _save(path: Path, values: np.ndarray) -> None:
+    with atomic_path(path) as temporary, temporary.open("wb") as stream:
+        np.save(stream, values)

@@ -1,0 +1,578 @@
+"""Examples, label inventories and the files between stages: validated on read, written atomically.
+
+The record schema is documented for readers in data/README.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import glob
+import hashlib
+import json
+import math
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from compaug.core import shapes
+
+EMPTY_KEY = "<none>"  # key of the empty label set
+PARTIAL, OLD = (
+    ".partial",
+    ".old.partial",
+)  # ends of names: half-written, and set aside while its successor takes the place
+FULL = re.compile(
+    r"No space left|os error (?:27|28|122)\b|[Ff]ile too large|Disk quota|PytorchStreamWriter failed|file write failed"
+)
+DEEPEST = 200  # brackets within brackets of a YAML file
+WRITTEN = ".written"  # in every folder that a stage writes: the names of its files, one a line
+OPTIONAL_FIELDS = {
+    "source": str,
+    "requested_labels": list,
+    "seed": int,
+    "filter_jacc": float,
+    "soft_labels": list,
+    "made_of": dict,
+}
+
+
+class InputError(ValueError):
+    """Something the user can mend: the message is one line that names the file, line or key and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One text with its composition. `labels` are sorted label ids; the optional fields belong to synthetic rows."""
+
+    id: str
+    text: str
+    labels: tuple[int, ...]
+    source: str = "train"
+    requested_labels: tuple[int, ...] | None = None
+    seed: int | None = None
+    filter_jacc: float | None = None
+    soft_labels: tuple[float, ...] | None = None
+    made_of: dict | None = field(default=None, hash=False)
+
+    def as_row(self) -> dict:
+        """The JSONL row: absent optional fields are left out."""
+        row = {"id": self.id, "text": self.text, "labels": list(self.labels), "source": self.source}
+        for name in ("requested_labels", "seed", "filter_jacc", "soft_labels", "made_of"):
+            value = getattr(self, name)
+            if value is not None:
+                row[name] = list(value) if isinstance(value, tuple) else value
+        return row
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a generator yields: a text for the request of that number, with the labels that it vouches for.
+
+    `soft_labels` are probabilities of all labels; `made_of` is any JSON object: the constraints or sources that made the text. A draft
+    with a `fate` has no text: it says why, and the side-car counts it.
+    """
+
+    request: int
+    text: str
+    labels: tuple[int, ...]
+    soft_labels: tuple[float, ...] | None = None
+    made_of: dict | None = field(default=None, hash=False)
+    fate: str | None = None
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The label inventory: a label's id is its position; `phrases` are the words prompts use for it."""
+
+    names: tuple[str, ...]
+    phrases: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.names or len(self.names) != len(self.phrases):
+            raise InputError(
+                f"labels: {len(self.names)} names but {len(self.phrases)} phrases; give one phrase per name"
+            )
+        for what, values in (("name", self.names), ("phrase", self.phrases)):
+            first: dict[str, str] = {}
+            for value in values:
+                if not value.strip():
+                    raise InputError(f"labels: an empty label {what}; every label needs one")
+                if len(value.splitlines()) > 1 or "\t" in value:
+                    raise InputError(f"labels: the label {what} {value!r} holds a line break or a tab; take it out")
+                if other := first.get(value.casefold().strip()):
+                    raise InputError(f"labels: the label {what}s {other!r} and {value!r} collide; make them distinct")
+                first[value.casefold().strip()] = value
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def key(self, labels: Iterable[int]) -> str:
+        """Readable key of a composition: names in label-id order joined by '+'."""
+        return "+".join(self.names[label] for label in sorted(labels)) or EMPTY_KEY
+
+    def index(self, name: str) -> int:
+        """Id of a label name; InputError when unknown."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise InputError(f"unknown label {name!r}; the labels are {', '.join(self.names)}") from None
+
+    def composition(self, key: str) -> tuple[int, ...]:
+        """Inverse of `key`."""
+        return () if key == EMPTY_KEY else tuple(sorted(self.index(name) for name in key.split("+")))
+
+    def phrase(self, labels: Iterable[int], separator: str) -> str:
+        """Label phrases in label-id order joined by the benchmark's separator."""
+        return separator.join(self.phrases[label] for label in sorted(labels))
+
+    def check_separator(self, separator: str) -> None:
+        """A phrase that contains the separator could not be parsed back out of a generated list."""
+        for phrase in self.phrases:
+            if separator.strip() in phrase:
+                raise InputError(
+                    f"label phrase {phrase!r} contains the separator {separator!r}; set another label_separator"
+                )
+
+    @classmethod
+    def read(cls, path: Path | str) -> Labels:
+        row = read_json(path, shapes.LabelNames)
+        try:
+            return cls(tuple(row["names"]), tuple(row["phrases"]))
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+
+    def write(self, path: Path | str) -> None:
+        write_json(path, {"names": list(self.names), "phrases": list(self.phrases)})
+
+
+def text_key(text: str) -> str:
+    """Two texts are the same text when their keys are equal: white space collapsed, case folded."""
+    return " ".join(text.split()).casefold()
+
+
+def sub_seed(seed: int, *names: str | int) -> int:
+    """A 31-bit seed for a named purpose: depends on the names, never on the order of calls."""
+    digest = hashlib.sha256("/".join(map(str, (seed, *names))).encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
+def digest(value: object) -> str:
+    """Short content hash of a JSON-able value, for side-cars and checkpoints."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False, default=str).encode()).hexdigest()[:16]
+
+
+def file_digest(path: Path | str) -> str:
+    """SHA-256 of a file, or of the names and bytes of a folder's files in sorted order."""
+    path, sha = Path(path), hashlib.sha256()
+    for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
+        if path.is_dir():
+            sha.update(str(file.relative_to(path)).encode())
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                sha.update(block)
+    return sha.hexdigest()
+
+
+# ---------------------------------------------------------------- what an output may replace
+
+
+def check_folder(path: Path | str) -> None:
+    """InputError unless a stage may put a folder at `path`: nothing is there, an empty folder, or one in which stages wrote every file.
+
+    A folder itself tells which files a stage wrote (WRITTEN): an index elsewhere would not know what `dvc checkout` brings to a fresh
+    clone, and DVC's locks do not know what a stage wrote that was started by hand. It names the files, because people put their own
+    beside them.
+    """
+    path = Path(path)
+    _check_place(path)
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path}: is a file, and a folder is to be written there; give another path, or move it away")
+    mark = path / WRITTEN
+    listed = {WRITTEN, *mark.read_text(encoding="utf-8").splitlines()} if mark.is_file() else set()
+    if foreign := next((name for name in _files_in(path) if name not in listed), None):
+        fault = (
+            f"holds {foreign}, which no stage put there"
+            if listed
+            else f"no stage wrote this folder (it holds {foreign})"
+        )
+        raise InputError(f"{path}: {fault}; give another path, or move it away")
+
+
+def check_file(path: Path | str) -> None:
+    """InputError unless a stage may put a file at `path`: no folder, no link to elsewhere, no JSON written by another hand.
+
+    A file has no place for a mark, but the bytes of `write_json` and `write_rows` are told from those of people and other programs.
+    """
+    path = Path(path)
+    _check_no_folder(path)
+    if path.suffix in (".json", ".jsonl") and path.exists() and not _is_own_json(path):
+        raise InputError(f"{path}: no stage wrote this file; give another path, or move it away")
+
+
+def _check_no_folder(path: Path) -> None:
+    _check_place(path)
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder, and a file is to be written there; give another path")
+
+
+def _check_place(path: Path) -> None:
+    if Path.cwd().is_relative_to(path.resolve()):
+        raise InputError(f"{path}: is the working directory or a folder above it; give a path below it")
+    if path.is_symlink():
+        raise InputError(f"{path}: is a symbolic link; give the path that it points to, or remove the link")
+
+
+def _files_in(folder: Path) -> Iterator[str]:
+    """Names, relative to the folder, of everything below it that is no folder: links are not followed."""
+    for path in folder.rglob("*"):
+        if path.is_symlink() or not path.is_dir():
+            yield path.relative_to(folder).as_posix()
+
+
+def _is_own_json(path: Path) -> bool:
+    """Whether a .json file, or the first row of a .jsonl file, has the bytes that the writers below give it. An empty file is nobody's."""
+    try:
+        with path.open(encoding="utf-8") as stream:
+            text = stream.readline() if path.suffix == ".jsonl" else stream.read()
+        return not text or text == (_row if path.suffix == ".jsonl" else _document)(json.loads(text))
+    except ValueError:  # not UTF-8, not JSON, or with a NaN in it
+        return False
+
+
+# ---------------------------------------------------------------- atomic writing
+
+
+@contextlib.contextmanager
+def atomic_path(path: Path | str) -> Iterator[Path]:
+    """A temporary path beside `path`, renamed over it on success and removed on failure."""
+    path = Path(path)
+    _check_no_folder(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _clear_leftovers(path)
+    handle, name = tempfile.mkstemp(prefix=_partial(path), suffix=PARTIAL, dir=path.parent)
+    os.close(handle)
+    os.chmod(name, 0o644)
+    try:
+        yield Path(name)
+        os.replace(name, path)
+    except Exception as error:
+        if told := _disk_error(path, error):
+            raise told from error
+        raise
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def atomic_dir(path: Path | str) -> Iterator[Path]:
+    """A temporary folder beside `path` that replaces it on success and is removed on failure; see `check_folder`."""
+    path = Path(path)
+    check_folder(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _clear_leftovers(path)
+    temporary = Path(tempfile.mkdtemp(prefix=_partial(path), suffix=PARTIAL, dir=path.parent))
+    temporary.chmod(0o755)
+    try:
+        yield temporary
+        (temporary / WRITTEN).write_text(
+            "".join(f"{name}\n" for name in sorted(_files_in(temporary))), encoding="utf-8"
+        )
+        check_folder(path)  # again: hours may have passed
+        _swap(temporary, path)
+    except Exception as error:
+        if told := _disk_error(path, error):
+            raise told from error
+        raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _swap(new: Path, path: Path) -> None:
+    """Move `new` to `path`. What was there is set aside first and removed last, so that no moment has neither of them on the disk."""
+    old = new.with_suffix(OLD)
+    try:
+        if path.exists():
+            os.rename(path, old)
+        os.rename(new, path)
+    finally:
+        if old.exists() and not path.exists():
+            os.rename(old, path)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _partial(path: Path) -> str:
+    """How the name of a half-written `path` begins: with the process that writes it."""
+    return f".{path.name}.{os.getpid()}-"
+
+
+def _clear_leftovers(path: Path) -> None:
+    """Remove what dead processes of this machine left half-written beside `path`. An output that one of them had just set aside comes back."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*{PARTIAL}"):
+        owner = left.name.removeprefix(f".{path.name}.").partition("-")[0]
+        if not owner.isdecimal() or _is_alive(int(owner)):
+            continue
+        if left.name.endswith(OLD) and not path.exists():
+            os.rename(left, path)
+        elif left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # somebody else's
+        pass
+    return True
+
+
+def _disk_error(path: Path, error: Exception) -> InputError | None:
+    """One line for what the disk refused, whichever library found out; None for any other error."""
+    if isinstance(error, FileNotFoundError | InputError):
+        return None
+    if isinstance(error, OSError):
+        return InputError(f"cannot write {path}: {error.strerror or error}; nothing was left half-written")
+    if FULL.search(str(error)):  # safetensors and torch have errors of their own
+        return InputError(f"cannot write {path}: no space left, or a limit reached; nothing was left half-written")
+    return None
+
+
+def write_text(path: Path | str, text: str) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_csv(path: Path | str, columns: Sequence[str], rows: Iterable[Sequence]) -> None:
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator="\n").writerows([columns, *rows])
+
+
+def write_json(path: Path | str, value: object) -> None:
+    """Sorted keys, two spaces; NaN is refused because no JSON reader agrees on it."""
+    check_file(path)
+    write_text(path, _document(value))
+
+
+def _document(value: object) -> str:
+    return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def loads(text: str) -> Any:
+    """The one way in for JSON: ValueError, in one line, also for what Python's reader takes or fails on in its own way: NaN and infinities, halves
+    of surrogate pairs, numbers of thousands of digits, thousands of brackets."""
+    try:
+        value = json.loads(text, parse_constant=_no_number)
+        if "\\ud" in text or "\\uD" in text:
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise ValueError(error.msg) from None
+    except UnicodeEncodeError:
+        raise ValueError("half a surrogate pair is no valid Unicode") from None
+    except RecursionError:
+        raise ValueError("brackets within brackets, too many of them") from None
+    return value
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+def read_json(path: Path | str, shape: Any = Any, remedy: str = "delete it and run its stage again") -> Any:
+    """What a JSON file holds, checked against its type in `compaug.core.shapes`. InputError names the file, the first place that differs and the
+    remedy."""
+    try:
+        value = loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; run the stage that makes it (`dvc repro`)") from None
+    except ValueError as error:
+        raise InputError(f"{path}: not valid JSON ({error}); {remedy}") from None
+    _check(value, shape, path, remedy)
+    return value
+
+
+def _check(value: Any, shape: Any, path: Path | str, remedy: str) -> None:
+    if shape is Any:
+        return
+    from pydantic import ValidationError  # most stages have loaded it for their parameters
+
+    try:
+        _checker(shape).validate_python(value, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise InputError(f"{path}: {place}: {first['msg']}; {remedy}") from None
+
+
+@cache
+def _checker(shape: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(shape)
+
+
+def read_yaml(path: Path | str, shape: Any = Any) -> dict:
+    """A mapping from a YAML file, safe types alone, read in C where PyYAML has that: params.yaml takes ten times as long in Python; checked
+    against its type in `compaug.core.shapes` where it has one. InputError for anything else."""
+    import yaml  # most stages' files are JSON
+
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        opened = accumulate(1 if bracket in "[{" else -1 for bracket in re.findall(r"[\[\]{}]", text))
+        if max(opened, default=0) > DEEPEST:  # the reader in C would crash
+            raise ValueError("brackets within brackets, too many of them")
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+        found = loader.get_single_data()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; run from the repository's root or name the file") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: expected a mapping of blocks; restore it with `git checkout {path}`")
+    _check(found, shape, path, f"restore it with `git checkout {path}`")
+    return found
+
+
+def read_label_sets(path: Path, n_labels: int) -> list[tuple[int, ...]]:
+    """The "requested_labels" of every line."""
+    label_sets = []
+    for number, row in iter_rows(path):
+        try:
+            label_sets.append(label_ids(row["requested_labels"], n_labels))
+            if not label_sets[-1]:
+                raise InputError("an empty label set cannot be requested; remove the line")
+        except (KeyError, TypeError):
+            raise InputError(f"{path}:{number}: field 'requested_labels' is missing or not a list") from None
+        except InputError as error:
+            raise InputError(f"{path}:{number}: {error}") from None
+    return label_sets
+
+
+def write_rows(path: Path | str, rows: Iterable[dict]) -> int:
+    """Stream rows to a JSONL file; returns how many were written."""
+    check_file(path)
+    count = 0
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
+        for row in rows:
+            stream.write(_row(row))
+            count += 1
+    return count
+
+
+def _row(row: object) -> str:
+    return json.dumps(row, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def iter_rows(path: Path | str) -> Iterator[tuple[int, dict]]:
+    """Line number (from 1) and object of every line of a JSONL file; InputError names a malformed line."""
+    try:
+        stream = Path(path).open(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; run the stage that makes it (`dvc repro`)") from None
+    with stream:
+        try:
+            for number, line in enumerate(stream, start=1):
+                try:
+                    row = loads(line)
+                except ValueError as error:
+                    raise InputError(f"{path}:{number}: not a JSON object ({error}); mend or remove the line") from None
+                if not isinstance(row, dict):
+                    raise InputError(f"{path}:{number}: not a JSON object; mend or remove the line")
+                yield number, row
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: not UTF-8 text; convert the file to UTF-8") from None
+
+
+# ---------------------------------------------------------------- examples
+
+
+def write_jsonl(path: Path | str, examples: Iterable[Example]) -> int:
+    return write_rows(path, (example.as_row() for example in examples))
+
+
+def read_jsonl(path: Path | str, n_labels: int | None = None, may_be_empty: bool = True) -> list[Example]:
+    """Examples of `iter_jsonl`. InputError where there is none and there must be: a training set without rows, for example, beside a support
+    set that would be trained on alone."""
+    examples = list(iter_jsonl(path, n_labels))
+    if not (examples or may_be_empty):
+        raise InputError(f"{path}: no rows; run the stage that makes it (`dvc repro`)")
+    return examples
+
+
+def iter_jsonl(path: Path | str, n_labels: int | None = None) -> Iterator[Example]:
+    """Examples of a file in the project's schema.
+
+    InputError names file and line for: malformed JSON, missing or mistyped field, empty text, duplicate id, a label
+    id that is negative, repeated or not below `n_labels`, soft labels of another length or outside [0, 1].
+    """
+    seen: set[str] = set()
+    for number, row in iter_rows(path):
+        try:
+            example = example_of(row, n_labels)
+        except InputError as error:
+            raise InputError(f"{path}:{number}: {error}") from None
+        if example.id in seen:
+            raise InputError(f"{path}:{number}: duplicate id {example.id!r}; ids must be unique in a file")
+        seen.add(example.id)
+        yield example
+
+
+def example_of(row: dict, n_labels: int | None = None) -> Example:
+    """Validate one row."""
+    for name, kind in (("id", str), ("text", str), ("labels", list)):
+        if not isinstance(row.get(name), kind):
+            raise InputError(f"field {name!r} is missing or not a {kind.__name__}")
+    for name, kind in OPTIONAL_FIELDS.items():
+        if row.get(name) is not None and not isinstance(row[name], kind):
+            raise InputError(f"field {name!r} is not a {kind.__name__}")
+    if unknown := set(row) - set(Example.__slots__):
+        raise InputError(f"unknown field {min(unknown)!r}; the fields are {', '.join(Example.__slots__)}")
+    try:
+        row["text"].encode()
+    except UnicodeEncodeError:
+        raise InputError(f"text holds half a surrogate pair (id {row['id']!r}); it is not valid Unicode") from None
+    if not row["text"].strip():
+        raise InputError(f"empty text (id {row['id']!r}); remove the row or give it a text")
+    requested, soft, jaccard = row.get("requested_labels"), row.get("soft_labels"), row.get("filter_jacc")
+    if jaccard is not None and not 0 <= jaccard <= 1:  # NaN fails it too
+        raise InputError(f"filter_jacc {jaccard!r} is not a number between 0 and 1")
+    return Example(
+        id=row["id"],
+        text=row["text"],
+        labels=label_ids(row["labels"], n_labels),
+        source=row.get("source", "train"),
+        requested_labels=None if requested is None else label_ids(requested, n_labels),
+        seed=row.get("seed"),
+        filter_jacc=jaccard,
+        soft_labels=None if soft is None else soft_targets(soft, n_labels),
+        made_of=row.get("made_of"),
+    )
+
+
+def label_ids(values: Sequence[object], n_labels: int | None) -> tuple[int, ...]:
+    for value in values:
+        if type(value) is not int or value < 0 or (n_labels is not None and value >= n_labels):
+            limit = "" if n_labels is None else f" between 0 and {n_labels - 1}"
+            raise InputError(f"unknown label {value!r}; label ids are whole numbers{limit}")
+    if len(set(values)) != len(values):
+        raise InputError(f"a label is repeated in {list(values)}")
+    return tuple(sorted(values))
+
+
+def soft_targets(values: Sequence[object], n_labels: int | None) -> tuple[float, ...]:
+    if n_labels is not None and len(values) != n_labels:
+        raise InputError(f"soft_labels has {len(values)} numbers; there are {n_labels} labels")
+    for value in values:
+        if not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+            raise InputError(f"soft label {value!r} is not a number between 0 and 1")
+    return tuple(float(value) for value in values)

@@ -1,0 +1,446 @@
+"""Compositional splits: no composition of D'_test = D_s + D_test occurs in D_train (paper, "Problem Setting").
+
+A corpus may hold a text twice, even under two compositions. In a split made here, rows of D_train whose text is in
+D'_test leave, and so do rows of D_test whose text is in D_s (compared by `text_key`). Published parts are kept as
+they are.
+
+A corpus may come with an ordinary split of its own: train, validation, test. Then only its test rows can be D'_test, only its training and
+validation rows D_train, and it is the iid split itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from compaug.core.records import Example, InputError, Labels, digest, sub_seed, text_key
+from compaug.core.schema import Block, Count, Positive, Seed, Share
+
+
+class Split(Block):
+    mode: Literal["reference", "generate", "reconstruct"]
+    compositions: Positive
+    support_size: Count
+    seed: Seed
+    min_count: Positive | None = None
+    test_share: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = None
+    known: list[str] | None = None
+    test_total: Positive | None = None
+    seen_test: Positive | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Split:
+        needed = {
+            "reference": (),
+            "generate": ("min_count", "test_share"),
+            "reconstruct": ("min_count", "known", "test_total"),
+        }
+        for key in needed[self.mode]:
+            if getattr(self, key) in (None, []):
+                raise ValueError(f"mode {self.mode} needs `{key}`")
+        if self.test_share is not None and self.test_share[0] >= self.test_share[1]:
+            raise ValueError("test_share must be [lowest, highest]")
+        return self
+
+
+PARTS = ("train", "support", "test")
+LABEL_FLOOR, LABEL_FLOOR_SHARE = 50, 0.005  # training instances that every label keeps (docs/spec/ld-vae.md, 2)
+DRAWS = 5_000  # draws of M compositions before the label floor is halved
+
+Composition = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The test compositions, what had to be relaxed for them, and what a reconstruction had to guess."""
+
+    compositions: tuple[Composition, ...]
+    relaxations: tuple[str, ...] = ()
+    reconstruction: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Positions in D_ori of every part, ascending; `support` alone is in its nested order.
+
+    `repeats` holds the positions that left `train` or `test` because a part above them has the same text; `unused` those that an own split
+    leaves in neither: its training rows of held-out compositions, its test rows of others.
+    """
+
+    choice: Choice
+    positions: dict[str, list[int]]
+    repeats: dict[str, list[int]]
+    unused: dict[str, list[int]] = field(default_factory=dict)
+
+
+def split_corpus(
+    examples: Sequence[Example],
+    labels: Labels,
+    options: Split,
+    reference: Mapping[str, Sequence[str]] | None = None,
+    own: Mapping[str, Sequence[str]] | None = None,
+) -> Parts:
+    """Split D_ori by `options.mode`; `reference` maps "train", "support" and "test" to published ids, `own` "train", "validation" and "test"
+    to those of an ordinary split, which only the mode `generate` uses.
+
+    D_s is the head of one seeded order of D'_test, so that for one seed S_50 is within S_100 within S_250. The
+    iid split is a seeded shuffle of D_ori with a test part of the size of D_test. InputError when the corpus or
+    the published parts cannot give what is asked.
+    """
+    unused: dict[str, list[int]] = {}
+    if own is not None and options.mode != "generate":
+        raise InputError(
+            f"split.mode is {options.mode}, but the corpus brings a split of its own; set split.mode to generate"
+        )
+    if options.mode == "reference":
+        published = reference_positions(examples, labels, reference)
+        train, groups = published["train"], [published["support"], published["test"]]
+        held = {examples[position].labels for group in groups for position in group}
+        choice = Choice(tuple(sorted(held)), _other_support(options, len(published["support"])))
+    else:
+        choose = {"generate": draw_compositions, "reconstruct": reconstruct_compositions}[options.mode]
+        own_train, own_test = (range(len(examples)),) * 2 if own is None else own_positions(examples, own)
+        counts, candidates = (Counter(examples[p].labels for p in some) for some in (own_train, own_test))
+        choice = choose(counts, labels, options, *(() if own is None else (candidates,)))
+        held = set(choice.compositions)
+        train = [position for position in own_train if examples[position].labels not in held]
+        groups = [[position for position in own_test if examples[position].labels in held]]
+        if own is not None:
+            unused["train"] = [position for position in own_train if examples[position].labels in held]
+            unused["test"] = [position for position in own_test if examples[position].labels not in held]
+
+    order = nested_order(groups, options.seed)
+    if options.support_size >= len(order):
+        raise InputError(
+            f"sizes.support_size is {options.support_size} but the {len(held)} test compositions have "
+            f"{len(order)} examples in all; lower it or raise split.test_share"
+        )
+    support, test = order[: options.support_size], sorted(order[options.support_size :])
+    repeats: dict[str, list[int]] = {"train": [], "test": []}
+    if options.mode != "reference":
+        test, repeats["test"] = _without_texts(examples, test, support)
+        train, repeats["train"] = _without_texts(examples, train, order)
+    for name, left, above in (("training", train, "support and test"), ("test", test, "support")):
+        if not left:
+            raise InputError(
+                f"no row is left for the {name} set: the texts of all its rows are in the {above} set too, and the corpus has "
+                f"{len({text_key(example.text) for example in examples})} different texts for {len(examples)} rows; one text belongs in one row"
+            )
+    iid_train, iid_test = (
+        iid_positions(len(examples), len(test), options.seed) if own is None else (list(own_train), list(own_test))
+    )
+    positions = {"train": train, "support": support, "test": test, "iid_train": iid_train, "iid_test": iid_test}
+    if options.seen_test:
+        positions["train"], positions["seen_test"] = hold_out_seen(examples, train, options.seen_test, options.seed)
+    return Parts(choice, positions, repeats, unused)
+
+
+def own_positions(examples: Sequence[Example], own: Mapping[str, Sequence[str]]) -> tuple[list[int], list[int]]:
+    """Positions of the training and validation rows, and of the test rows, of the split that a corpus came with."""
+    test = set(own["test"])
+    positions = range(len(examples))
+    return [p for p in positions if examples[p].id not in test], [p for p in positions if examples[p].id in test]
+
+
+def nested_order(groups: Sequence[Sequence[int]], seed: int) -> list[int]:
+    """One order of D'_test, group after group, each shuffled; the support sets of a seed are its heads."""
+    rng = np.random.default_rng(sub_seed(seed, "support"))
+    return [int(position) for group in groups for position in rng.permutation(np.array(group, dtype=int))]
+
+
+def iid_positions(size: int, test_size: int, seed: int) -> tuple[list[int], list[int]]:
+    """Positions of the training and the test part of the ordinary split."""
+    order = np.random.default_rng(sub_seed(seed, "iid")).permutation(size)
+    return np.sort(order[test_size:]).tolist(), np.sort(order[:test_size]).tolist()
+
+
+def hold_out_seen(
+    examples: Sequence[Example], train: Sequence[int], size: int, seed: int
+) -> tuple[list[int], list[int]]:
+    """D_train without `size` rows, and these rows: the seen test set of the generalised protocol, drawn at random. Each of their
+    compositions stays in D_train, and none of their texts does. InputError when there are not that many."""
+    left, held = _without_seen(examples, train, size, seed)
+    if len(held) < size:
+        raise InputError(
+            f"split.seen_test is {size} but only {len(held)} training rows can leave: each composition keeps one, and a repeated "
+            "text stays; lower it"
+        )
+    return left, held
+
+
+def with_seen(parts: Parts, examples: Sequence[Example], seed: int) -> Parts:
+    """The same with a seen test set: as many rows as the unseen one has, at most a tenth of D_train, or as many as can
+    leave."""
+    train = parts.positions["train"]
+    left, held = _without_seen(examples, train, min(len(parts.positions["test"]), len(train) // 10), seed)
+    return replace(parts, positions=parts.positions | {"train": left, "seen_test": held}) if held else parts
+
+
+def _without_seen(
+    examples: Sequence[Example], train: Sequence[int], size: int, seed: int
+) -> tuple[list[int], list[int]]:
+    """D_train without at most `size` rows, and these rows."""
+    left, keys = Counter(examples[p].labels for p in train), Counter(text_key(examples[p].text) for p in train)
+    held: set[int] = set()
+    for position in np.random.default_rng(sub_seed(seed, "seen test")).permutation(np.array(train, dtype=int)).tolist():
+        example = examples[position]
+        if len(held) < size and left[example.labels] > 1 and keys[text_key(example.text)] == 1:
+            held.add(position)
+            left[example.labels] -= 1
+    return [p for p in train if p not in held], sorted(held)
+
+
+def _without_texts(
+    examples: Sequence[Example], positions: Sequence[int], others: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """`positions` whose text none of `others` has, and the rest."""
+    taken = {text_key(examples[position].text) for position in others}
+    kept, repeated = [], []
+    for position in positions:
+        (repeated if text_key(examples[position].text) in taken else kept).append(position)
+    return kept, repeated
+
+
+def _other_support(options: Split, published: int) -> tuple[str, ...]:
+    if options.support_size == published:
+        return ()
+    note = (
+        f"support_size is {options.support_size}, the published support set has {published}: D_s is the head of "
+        "the published support set followed by the published test set, both shuffled"
+    )
+    return (note,)
+
+
+# ---------------------------------------------------------------- published parts
+
+
+def reference_positions(
+    examples: Sequence[Example], labels: Labels, reference: Mapping[str, Sequence[str]] | None
+) -> dict[str, list[int]]:
+    """Published parts as positions; InputError unless they divide D_ori and obey the protocol."""
+    if reference is None:
+        raise InputError("split.mode is reference but the benchmark has no published split; set it to generate")
+    if unknown := sorted(set(reference) - set(PARTS)):
+        raise InputError(f"reference split: unknown part {unknown[0]!r}; the parts are {', '.join(PARTS)}")
+    position_of = {example.id: position for position, example in enumerate(examples)}
+    part_of: dict[str, str] = {}
+    for part in PARTS:
+        for identifier in reference.get(part, ()):
+            if identifier not in position_of:
+                raise InputError(
+                    f"reference split: {part} names {identifier!r}, which the corpus lacks; run the raw stage again"
+                )
+            if identifier in part_of:
+                raise InputError(
+                    f"reference split: {identifier!r} is in {part_of[identifier]} and in {part}; keep it in one of them"
+                )
+            part_of[identifier] = part
+    for example in examples:
+        if example.id not in part_of:
+            raise InputError(f"reference split: {example.id!r} is in no part; add it or leave it out of the corpus")
+
+    parts = {part: sorted(position_of[identifier] for identifier in reference.get(part, ())) for part in PARTS}
+    held_by = {part: {examples[position].labels for position in parts[part]} for part in PARTS}
+    if shared := held_by["train"] & (held_by["test"] | held_by["support"]):
+        raise InputError(
+            f"reference split: the composition {labels.key(min(shared))} is in train and in test or support; "
+            "set split.mode to generate"
+        )
+    if alone := held_by["support"] - held_by["test"]:
+        raise InputError(
+            f"reference split: the composition {labels.key(min(alone))} is in support but not in test; "
+            "set split.mode to generate"
+        )
+    return parts
+
+
+# ---------------------------------------------------------------- drawn compositions
+
+
+def draw_compositions(
+    counts: Counter[Composition], labels: Labels, options: Split, candidates: Counter[Composition] | None = None
+) -> Choice:
+    """M compositions, drawn uniformly until D'_test and what remains of every label have a fair size. `counts` are those of the rows that can
+    be trained on, `candidates` of those that can be tested on; the same rows without it.
+
+    Eligible are compositions of at least two labels and `min_count` candidates. A draw is accepted when |D'_test|
+    is within `test_share` of the candidates and every label keeps max(50, 0.5 %) training instances; a label with
+    fewer in the whole corpus keeps them all. When `DRAWS` draws fail the floor is halved and that is recorded.
+    Repeated texts leave later, so a label may end a few rows below its floor. InputError when no draw will do.
+    """
+    tested = counts if candidates is None else candidates
+    size = tested.total()
+    lowest, highest = (share * size for share in options.test_share)
+    of_label = label_counts(counts, len(labels))
+    if not of_label.all():
+        name = labels.names[int(of_label.argmin())]
+        where = "" if candidates is None else " to train on"
+        raise InputError(f"no example{where} has the label {name!r}; take it out of the label inventory")
+    eligible = sorted(c for c, count in tested.items() if len(c) >= 2 and count >= options.min_count)
+    _check_enough(sorted(tested[composition] for composition in eligible), size, options)
+
+    first = floor = max(LABEL_FLOOR, math.ceil(LABEL_FLOOR_SHARE * counts.total()))
+    while floor:
+        floors = np.minimum(floor, of_label)
+        pool = [c for c in eligible if all(of_label[label] - counts[c] >= floors[label] for label in c)]
+        members = np.array([[label in c for label in range(len(labels))] for c in pool], dtype=int)  # [pool, labels]
+        sizes, leaving = (np.array([some[c] for c in pool], dtype=int) for some in (tested, counts))
+        rng = np.random.default_rng(sub_seed(options.seed, "compositions"))
+        for _ in range(DRAWS if len(pool) >= options.compositions else 0):
+            drawn = rng.choice(len(pool), options.compositions, replace=False)
+            fair = lowest <= sizes[drawn].sum() <= highest
+            if fair and (of_label - leaving[drawn] @ members[drawn] >= floors).all():
+                chosen = tuple(sorted(pool[index] for index in drawn))
+                return Choice(chosen, _relaxations(first, floor, of_label, labels))
+        floor //= 2
+    raise InputError(
+        f"no draw of {options.compositions} out of {len(eligible)} eligible compositions leaves every label in "
+        f"training and puts {options.test_share[0]:.1%} to {options.test_share[1]:.1%} of {size} examples into "
+        "the test; widen split.test_share or change split.compositions"
+    )
+
+
+def label_counts(counts: Mapping[Composition, int], n_labels: int) -> np.ndarray:
+    """Instances of each label, [n_labels]."""
+    of_label = np.zeros(n_labels, dtype=int)
+    for composition, count in counts.items():
+        of_label[list(composition)] += count
+    return of_label
+
+
+def _check_enough(sizes: Sequence[int], size: int, options: Split) -> None:
+    """InputError when no draw whatsoever can have the size asked for; `sizes` ascend."""
+    wanted, (low, high) = options.compositions, options.test_share
+    if len(sizes) < wanted:
+        raise InputError(
+            f"only {len(sizes)} compositions have at least 2 labels and {options.min_count} examples; "
+            f"split.compositions asks for {wanted}: lower it or split.min_count"
+        )
+    smallest, largest = sum(sizes[:wanted]) / size, sum(sizes[-wanted:]) / size
+    if largest < low or smallest > high:
+        raise InputError(
+            f"any {wanted} of the {len(sizes)} eligible compositions hold {smallest:.1%} to {largest:.1%} of the "
+            f"corpus; split.test_share asks for {low:.1%} to {high:.1%}: change it or split.compositions"
+        )
+
+
+def _relaxations(first: int, floor: int, of_label: np.ndarray, labels: Labels) -> tuple[str, ...]:
+    lowered = [f"labels keep at least {floor} training examples instead of {first}"] if floor < first else []
+    rare = [
+        f"{name} has {count} examples in all, fewer than {floor}: all of them stay in training"
+        for name, count in zip(labels.names, of_label.tolist(), strict=True)
+        if count < floor
+    ]
+    return (*lowered, *rare)
+
+
+# ---------------------------------------------------------------- reconstructed compositions
+
+
+def reconstruct_compositions(counts: Counter[Composition], labels: Labels, options: Split) -> Choice:
+    """The known test compositions and a seeded guess of the others, from the published size of D'_test.
+
+    The others are as many eligible compositions as are missing from M, their sizes adding up to the remainder or
+    as near to it as any do, drawn uniformly among all such sets. It is a guess unless one set alone fits exactly.
+    InputError for a known composition that the corpus lacks and for numbers that contradict one another.
+    """
+    known = [labels.composition(key) for key in options.known]
+    for key, composition in zip(options.known, known, strict=True):
+        if known.count(composition) > 1:
+            raise InputError(f"split.known: {key} is listed twice; list it once")
+        if not counts[composition]:
+            raise InputError(f"split.known: no example has the composition {key}; correct or remove it")
+    missing = options.compositions - len(known)
+    remainder = options.test_total - sum(counts[composition] for composition in known)
+    if missing < 0 or remainder < 0:
+        raise InputError(
+            f"split.known: {len(known)} compositions with {options.test_total - remainder} examples are more "
+            f"than split.compositions {options.compositions} and split.test_total {options.test_total} allow; "
+            "correct one of the three"
+        )
+    eligible = sorted(c for c, count in counts.items() if len(c) >= 2 and count >= options.min_count and c not in known)
+    rng = np.random.default_rng(sub_seed(options.seed, "reconstruct"))
+    drawn, reached, ways = draw_subset([counts[c] for c in eligible], missing, remainder, rng)
+    if drawn is None:
+        raise InputError(
+            f"split.known: no {missing} of {len(eligible)} eligible compositions come near the missing "
+            f"{remainder} examples; check split.test_total and split.min_count"
+        )
+    found = [eligible[index] for index in drawn]
+    reconstruction = {
+        "missing_examples": remainder,
+        "found_examples": reached,
+        "found": [labels.key(composition) for composition in found],
+        "equally_good": ways,
+        "guess": reached != remainder or ways > 1,
+    }
+    return Choice(tuple(sorted([*known, *found])), reconstruction=reconstruction)
+
+
+def draw_subset(
+    sizes: Sequence[int], k: int, target: int, rng: np.random.Generator
+) -> tuple[list[int] | None, int, int]:
+    """A uniform draw among the k-subsets whose sizes sum nearest to `target` (the lower of two sums as near).
+
+    Returns the indices (None when every k-subset sums to more than twice the target), the sum, and how many
+    subsets have it. ways[i, j, s] counts the j-subsets of the first i sizes with sum s; a walk backwards through
+    it draws one of them. Memory: 16 len(sizes) k target bytes.
+    """
+    limit = 2 * target
+    ways = np.zeros((len(sizes) + 1, k + 1, limit + 1))
+    ways[0, 0, 0] = 1
+    for i, size in enumerate(sizes):
+        ways[i + 1] = ways[i]
+        if size <= limit:
+            ways[i + 1, 1:, size:] += ways[i, :-1, : limit + 1 - size]
+    reachable = np.flatnonzero(ways[-1, k])
+    if not len(reachable):
+        return None, 0, 0
+    reached = total = min(reachable.tolist(), key=lambda value: (abs(value - target), value))
+    drawn, left = [], k
+    for i in range(len(sizes), 0, -1):
+        rest = total - sizes[i - 1]
+        if left and rest >= 0 and rng.random() * ways[i, left, total] < ways[i - 1, left - 1, rest]:
+            drawn.append(i - 1)
+            left, total = left - 1, rest
+    return sorted(drawn), reached, int(ways[-1, k, reached])
+
+
+# ---------------------------------------------------------------- what was done
+
+
+def describe(parts: Parts, examples: Sequence[Example], labels: Labels, options: Split) -> dict:
+    """split.json: the choice, the size of everything, and a hash of each part's ids in file order."""
+    held = {part: Counter(examples[position].labels for position in parts.positions[part]) for part in PARTS}
+    size = len(examples)
+    in_pool = sum(example.labels in set(parts.choice.compositions) for example in examples)
+    unused = {part: len(where) for part, where in parts.unused.items()}
+    return ({"unused_of_own_split": unused} if unused else {}) | {
+        "mode": options.mode,
+        "seed": options.seed,
+        "examples": {"original": size} | {part: len(where) for part, where in parts.positions.items()},
+        "dropped_repeats": {part: len(where) for part, where in parts.repeats.items()},
+        "compositions": {
+            "original": len({example.labels for example in examples}),
+            **{part: len(counter) for part, counter in held.items()},
+            "shared": len(set(held["train"]) & (set(held["support"]) | set(held["test"]))),
+        },
+        "test_compositions": {
+            labels.key(composition): {part: held[part][composition] for part in ("support", "test")}
+            for composition in parts.choice.compositions
+        },
+        "test_share": round(in_pool / size, 6),
+        "relaxations": list(parts.choice.relaxations),
+        "reconstruction": parts.choice.reconstruction,
+        "ids": {part: digest(ids_of(examples, where)) for part, where in parts.positions.items()},
+    }
+
+
+def ids_of(examples: Sequence[Example], positions: Sequence[int]) -> list[str]:
+    return [examples[position].id for position in positions]

@@ -1,0 +1,408 @@
+"""The cells of one experiment, from the packs: what each is worth under each decoding, on the test rows that all of them predict."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from compaug.core.records import InputError
+from compaug.evaluation import errors, measures
+from compaug.evaluation import gold as golds
+from compaug.evaluation.decoding import knowledge
+from compaug.evaluation.decoding.composition_prior import ausuc, harmonic_mean, seen_unseen_scores
+from compaug.evaluation.decoding.decodings import DECODINGS, PART_OF_SPLIT, Case
+from compaug.evaluation.decoding.knowledge import Ranking
+from compaug.evaluation.metrics import percent, rates
+from compaug.evaluation.packs import Packs
+from compaug.evaluation.predictions import Predictions
+from compaug.evaluation.text_quality import ratings
+from compaug.experiments.cells import NONE, OF_GENERATORS, ORACLE, REAL_TEXTS, Cell, Experiment
+from compaug.generators.joint.augmented_language import OTHER, REASONS
+
+ANY = "any"  # decoding of what no decoding changes
+BAYES = "bayes"  # generator and classifier of the ceilings of a known grammar
+# decodings that choose on folds
+CHOSEN = {"composition_prior", "uncalibrated", "stacking", "crm", "logit_adjustment", "em", "map_em"}
+BEST_CONSTANT = "best_constant"  # the measure of `compaug.evaluation.decoding.knowledge`, in the place of a decoding
+
+KIND_OF_MEASURE = {"judge": "judged"}  # the others have one name as a stage and as a kind of `measures`
+
+Metrics = dict[str, dict[str, float]]  # split -> name -> value
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One cell under one decoding: its metrics; which test rows are right {split: [n]}, in the order of ids {split:
+    [n]}; the wrong predictions of the first split under threshold; and how its classifier, of the matched arm its two,
+    ranked seen and unseen rows."""
+
+    cell: Cell
+    decoding: str
+    metrics: Metrics
+    right: Mapping[str, np.ndarray] = field(default_factory=dict)
+    ids: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    confusions: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    rankings: tuple[Ranking, ...] = ()
+
+
+@dataclass
+class Found:
+    """One experiment: the outcomes that are compared with each other; facts about its cells and the oracle's, which are
+    not; what is missing; the benchmarks that wait for it; and how many cells have predictions."""
+
+    experiment: Experiment
+    outcomes: list[Outcome] = field(default_factory=list)
+    others: list[Outcome] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    made: int = 0
+
+
+class Evaluator:
+    """Evaluates experiments; what two of them need is read once, a cell on the same rows is evaluated once."""
+
+    def __init__(self, reports: Path, options, evaluation, partial: bool = False):
+        """`reports`: folder of predictions/, gold/ and the measures. `options`, `evaluation`: the blocks
+        `composition_prior` and `evaluation` of params.yaml. `partial`: evaluate the cells that are there also where an
+        experiment lacks some of a benchmark, whose means would then be of other seeds or generators than its table says.
+        """
+        self.options, self.evaluation, self.partial = options, evaluation, partial
+        self.packs = Packs(reports / "predictions")
+        self.gold = cache(lambda benchmark: golds.read(reports / "gold" / f"{benchmark}.jsonl.gz"))
+        self.predictions = cache(lambda cell: self.packs.read(cell.name, len(self.gold(cell.corpus).labels)))
+        self.outcomes = cache(self._outcomes)
+        self.measures = cache(lambda kind: measures.read(reports, kind))
+
+    def _measure(self, measure: str, cell: Cell) -> tuple[str, Mapping | None]:
+        """Kind and name of a measure (`experiments.MEASURES`) of a cell's texts, or of the generator behind them, in
+        words, and what it says; None where it is missing."""
+        name = cell.generator_name if measure in OF_GENERATORS else cell.selected_name
+        kind = KIND_OF_MEASURE.get(measure, measure)
+        return f"{kind} of {name}", self.measures(kind).get(name)
+
+    def evaluate(self, experiment: Experiment) -> Found:
+        found, evaluated = Found(experiment), set()
+        for benchmark in dict.fromkeys(cell.models for cell in experiment.cells):
+            cells = [cell for cell in experiment.cells if cell.models == benchmark]
+            there = [cell for cell in cells if cell.name in self.packs]
+            found.made += len(there)
+            if not there:
+                continue
+            found.missing += [cell.name for cell in cells if cell not in set(there)]
+            if len(there) < len(cells) and not self.partial:
+                found.waiting.append(benchmark)
+                continue
+            evaluated.add(benchmark)
+            self._benchmark(found, there)
+        for measure, cells in experiment.measures.items():
+            wanted = dict(self._measure(measure, cell) for cell in cells if cell.models in evaluated)
+            found.missing += [words for words, value in wanted.items() if value is None]
+        return found
+
+    def _benchmark(self, found: Found, cells: Sequence[Cell]) -> None:
+        """The cells of one benchmark that are there."""
+        decodings, asked = found.experiment.decodings, set(found.experiment.cells)
+        corrected = bool(CHOSEN & set(decodings))
+        common = self._common(cells)
+        halves: dict[Cell, list[tuple[Outcome, ...]]] = {}
+        outcomes: list[Outcome] = []
+        for cell in cells:
+            folds = _folds(cell, asked) if corrected else ()
+            if _is_fold(cell) or not set(folds) <= set(cells):
+                continue  # a cell whose fold is missing waits for it; the fold is named
+            if cell.generator == REAL_TEXTS:
+                held = self._half(cell)
+                rows = held if common is None else tuple(row_id for row_id in common if row_id in set(held))
+                halves.setdefault(replace(cell, half=""), []).append(self.outcomes(cell, folds, rows, decodings))
+                continue
+            rows = common if cell.split == "cg" else None
+            (found.others if cell.generator == ORACLE else outcomes).extend(self.outcomes(cell, folds, rows, decodings))
+            found.others.append(self._facts(cell, corrected))
+        for cell, pair in halves.items():
+            if len(pair) == 2:
+                test = common or tuple(self.gold(cell.corpus).parts["test"])
+                outcomes += [joined(cell, both, test) for both in zip(*pair, strict=True)]
+        found.outcomes += with_knowledge(outcomes)
+        if common is None:
+            found.others += self._bayes(cells[0])
+
+    # ------------------------------------------------------------ test rows
+
+    def _common(self, cells: Iterable[Cell]) -> tuple[str, ...] | None:
+        """Ids of the test rows that all cells predict; None: all of them. Cells with support sets of other sizes are tested on the texts
+        that none of these sets has, and so the others are compared with them on these."""
+        varied = [cell for cell in cells if _varies_support(cell)]
+        if not varied:
+            return None
+        first, *others = (self.predictions(cell) for cell in varied)
+        test = self.gold(varied[0].corpus).parts["test"]
+        if not first.ids or not set(first.ids) <= test.keys():
+            raise InputError(f"{first.path}: its rows are not those of the gold file; predict again on this split")
+        ids = set(first.ids)
+        for other in others:
+            if set(other.ids) != ids:
+                raise InputError(f"{other.path}: its rows are not those of {first.path}; predict again on this split")
+        return tuple(row_id for row_id in test if row_id in ids)
+
+    def _half(self, cell: Cell) -> tuple[str, ...]:
+        """Ids of the test rows that one classifier of the matched arm was not given."""
+        found, test = self.predictions(cell), self.gold(cell.corpus).parts["test"]
+        ids = set(found.ids)
+        held = tuple(row_id for row_id in test if row_id in ids)
+        if not 0 < len(held) < len(test):
+            raise InputError(f"{found.path}: not a half of the test set; run the ceiling stage and train again")
+        return held
+
+    # ------------------------------------------------------------ one cell
+
+    def _outcomes(
+        self, cell: Cell, folds: tuple[Cell, ...], rows: tuple[str, ...] | None, decodings: tuple[str, ...]
+    ) -> tuple[Outcome, ...]:
+        """One cell under every decoding; `rows`: those of its test rows that count, None for all."""
+        gold, final = self.gold(cell.corpus), self.predictions(cell)
+        splits = ("iid",) if cell.split == "iid" else ("unseen", "seen")
+        test = {split: tuple(gold.parts.get(PART_OF_SPLIT[split], ())) for split in splits}
+        test = {split: ids for split, ids in test.items() if ids}
+        partial = self._half(cell) if cell.generator == REAL_TEXTS else rows if _varies_support(cell) else None
+        covered = test if partial is None else test | {"unseen": partial}
+        final.check_covers(row_id for ids in covered.values() for row_id in ids)
+        if rows is not None:
+            test["unseen"] = rows
+        matched, held = cell.generator == REAL_TEXTS, [self.predictions(fold) for fold in folds]
+        case = Case(final, gold, test, held, self.options, self.evaluation.threshold, matched)
+        return tuple(outcome_of(cell, case, decoding, self.evaluation.empty_both) for decoding in decodings)
+
+    def _facts(self, cell: Cell, corrected: bool) -> Outcome:
+        """What no decoding changes: counts, Acc on known combinations (rows of D_train held out for validation, threshold), reach of the
+        composition prior, measures of the texts and of the generator behind them."""
+        found = self.predictions(cell)
+        made: dict[str, float] = {"n_train": found.n_train, "n_aug": found.n_synthetic}
+        if found.unparsed is not None:
+            made |= {"unparsed_rows": int((found.unparsed > 0).sum()), "unparsed_pieces": int(found.unparsed.sum())}
+        real = found.source == "train"
+        if cell.split == "cg" and real.any():
+            sets, truth = (some[real] for some in (found.validation > self.evaluation.threshold, found.validation_gold))
+            made["held_out_train_acc"] = percent((sets == truth).all(axis=1).mean())
+            if "seen_test" not in self.gold(cell.corpus).parts and cell.generator != REAL_TEXTS:
+                made["held_out_ausuc"] = self._held_out_ausuc(cell, found, real)
+        if corrected and cell.split == "cg":
+            drawn = {} if self.options.target == "support" else found.drawn or {}
+            reach = found.learned.keys() | found.support.keys() | drawn.keys()
+            made["known"] = percent(errors.among(self.gold(cell.corpus).matrix("test"), reach).mean())
+        if cell.generator != NONE and cell.texts is None:  # of the first n texts nothing was measured
+            for measure, facts in MEASURES.items():
+                if measured := self._measure(measure, cell)[1]:
+                    made |= facts(measured)
+            if "judged_classifier_acc" in made:
+                made |= _flat("reader", self._on_real_texts(cell))
+        return Outcome(cell, ANY, {"iid" if cell.split == "iid" else "unseen": made})
+
+    def _held_out_ausuc(self, cell: Cell, found: Predictions, real: np.ndarray) -> float:
+        """AUSUC where the split holds out no seen rows: against rows of D_train that the classifier held out for
+        validation, other rows in every cell."""
+        gold = self.gold(cell.corpus)
+        ids = [row_id for row_id in gold.parts["test"] if row_id in set(found.ids)]
+        prior = Case(found, gold, {}, (), self.options, self.evaluation.threshold).prior
+        sides = (found.validation[real], found.validation_gold[real]), (found.of(ids), gold.matrix("test", ids))
+        nothing = np.zeros(len(prior.train))
+        area, _ = ausuc(*(seen_unseen_scores(p, prior, truth, nothing) for p, truth in sides))
+        return percent(area)
+
+    def _on_real_texts(self, cell: Cell) -> dict[str, float]:
+        """How the classifier that read the kept texts reads real ones of its test set (`ratings.shares_of_real`)."""
+        measured = self._measure("quality", cell)[1]
+        if not measured or cell.reader.name not in self.packs:
+            return {}
+        gold = self.gold(cell.corpus)
+        real = gold.parts.get(PART_OF_SPLIT["iid"], {})
+        read = self.predictions(cell.reader).of(list(real)) > self.evaluation.threshold
+        per_composition = measured["selection"].get("per_composition", {}).items()
+        kept = {gold.labels.composition(key): counts.get("kept") or 0 for key, counts in per_composition}
+        return ratings.shares_of_real(list(real.values()), read, set(gold.parts["train"].values()), kept)
+
+    def _bayes(self, cell: Cell) -> list[Outcome]:
+        """The ceilings of a known grammar, by the prior that the Bayes classifier is given; they have no seed."""
+        ceiling = replace(cell, seed=0, split="cg", generator=BAYES, classifier=BAYES)
+        return [
+            Outcome(ceiling, prior, {split: metrics})
+            for split, priors in self.gold(cell.corpus).facts.get("bayes", {}).items()
+            for prior, metrics in priors.items()
+        ]
+
+
+def outcome_of(cell: Cell, case: Case, decoding: str, empty_both: str) -> Outcome:
+    """One cell under one decoding; `empty_both`: what two empty sets count for (`evaluation` in params.yaml)."""
+    decoded = DECODINGS[decoding](case)
+    metrics, right = {}, {}
+    for split, truth in case.truth.items():
+        sets = decoded.sets[split]
+        metrics[split] = rates(truth, sets, empty_both)
+        metrics[split] |= errors.analyse(
+            truth, sets, None if split == "iid" else errors.among(truth, case.final.support)
+        )
+        right[split] = (truth == sets).all(axis=1)
+    if "iid" in right:  # what the random split learns of the combinations that the compositional one holds out
+        trained = set(case.gold.parts["train"].values())
+        held_out = ~errors.among(case.truth["iid"], trained)
+        if held_out.any():
+            shown = {"acc_held_out": percent(right["iid"][held_out].mean()), "n_held_out": int(held_out.sum())}
+            metrics["iid"] |= shown
+    first, rankings = next(iter(metrics)), ()  # iid, or unseen
+    if "seen" in right:
+        metrics["unseen"]["harmonic"] = percent(harmonic_mean(*(right[split].mean() for split in ("seen", "unseen"))))
+        ranking = decoded.ranking(case)
+        area, curve = ausuc(ranking.ranked["seen"], ranking.ranked["unseen"])
+        metrics["unseen"] |= {"ausuc": percent(area), "told": percent(harmonic_mean(*curve.max(axis=0)))}
+        if decoding == "threshold":
+            rankings = (ranking,)
+            if case.folds:
+                metrics["unseen"]["fold_ausuc"] = percent(knowledge.fold_ausuc(case.calibrated_folds))
+    metrics[first] |= decoded.control
+    if decoded.chosen:
+        metrics[first] |= {"weight": decoded.chosen.weight, "strength": decoded.chosen.strength}
+        if decoded.chosen.harmonic is not None:
+            metrics[first]["held_out"] = percent(decoded.chosen.harmonic)
+    confusions = {}
+    if decoding == "threshold":
+        confusions = errors.confusions(case.truth[first], decoded.sets[first], case.gold.labels)
+    return Outcome(cell, decoding, metrics, right, case.test, confusions, rankings)
+
+
+def _is_fold(cell: Cell) -> bool:
+    return bool(cell.half) and cell.generator != REAL_TEXTS
+
+
+def _varies_support(cell: Cell) -> bool:
+    return (cell.label_support, cell.text_support, cell.support) != (None, None, None)
+
+
+def _folds(cell: Cell, asked: set[Cell]) -> tuple[Cell, ...]:
+    """The folds that a cell's weights are chosen on: its own; else those of the same generator's texts as selected by default; of the
+    matched arm the classifier itself, for the other one has held out texts that this one is tested on. () where the
+    experiment asks for none of them."""
+    if cell.generator == REAL_TEXTS:
+        return (cell,)
+    for whole in (cell, replace(cell, selection="", texts=None)):
+        folds = (replace(whole, half="a"), replace(whole, half="b"))
+        if set(folds) <= asked:
+            return folds
+    return ()
+
+
+def joined(cell: Cell, outcomes: Sequence[Outcome], test: Sequence[str]) -> Outcome:
+    """The matched arm from its two classifiers, each of which was tested on the half of the unseen rows that the other
+    one has learned. Every unseen row is right or wrong; a seen row, which both predict, may be half right. H is of
+    these rows, every other metric the mean of both; what one of them has no number for is left out."""
+    first, second = (outcome.metrics for outcome in outcomes)
+    metrics = {
+        split: {name: (value + second[split][name]) / 2 for name, value in values.items() if name in second[split]}
+        for split, values in first.items()
+    }
+    halves = (zip(outcome.ids["unseen"], outcome.right["unseen"], strict=True) for outcome in outcomes)
+    unseen = dict(itertools.chain(*halves))
+    right, ids = {"unseen": np.array([unseen[row_id] for row_id in test], dtype=float)}, {"unseen": test}
+    if "seen" in first:
+        right["seen"] = np.mean([outcome.right["seen"] for outcome in outcomes], axis=0)
+        ids["seen"] = outcomes[0].ids["seen"]
+        metrics["unseen"]["harmonic"] = percent(harmonic_mean(*(rows.mean() for rows in right.values())))
+    rankings = tuple(ranking for outcome in outcomes for ranking in outcome.rankings)
+    return Outcome(cell, outcomes[0].decoding, metrics, right, ids, rankings=rankings)
+
+
+# ---------------------------------------------------------------- knowledge apart from the operating point
+
+
+def with_knowledge(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The outcomes; those with rankings of both sides get `acc_at_seen`, and another outcome at the best constant."""
+    best = {outcome.cell: _at_best_constant(outcome) for outcome in outcomes if outcome.rankings}
+    levels = {cell: outcome.right["seen"].mean() for cell, outcome in best.items() if cell.generator == NONE}
+    whole = []
+    for outcome in outcomes:
+        level = levels.get(_without_texts(outcome.cell)) if outcome.rankings else None
+        reached = [] if level is None else [ranking.accuracy_at(level) for ranking in outcome.rankings]
+        if reached and None not in reached:
+            unseen = outcome.metrics["unseen"] | {"acc_at_seen": percent(np.mean(reached))}
+            outcome = replace(outcome, metrics=outcome.metrics | {"unseen": unseen})
+        whole.append(outcome)
+    return [*whole, *best.values()]
+
+
+def _at_best_constant(outcome: Outcome) -> Outcome:
+    right = knowledge.right_at_best_constant(outcome.rankings, outcome.ids)
+    metrics = {split: {"acc": percent(rows.mean()), "n": len(rows)} for split, rows in right.items()}
+    metrics["unseen"]["harmonic"] = percent(harmonic_mean(*(rows.mean() for rows in right.values())))
+    return Outcome(outcome.cell, BEST_CONSTANT, metrics, right, outcome.ids)
+
+
+def _without_texts(cell: Cell) -> Cell:
+    """The cell whose Acc on seen rows is the level of `acc_at_seen`: the same classifier, benchmark and seed."""
+    return Cell(cell.benchmark, cell.seed, cell.scale, cell.split_options, classifier=cell.classifier)
+
+
+# ---------------------------------------------------------------- measures of texts and generators
+
+
+def _quality(measured: Mapping) -> dict[str, float]:
+    apart = ("fidelity", "selection", "label_generator", "samples")
+    made = _flat("quality", {name: value for name, value in measured.items() if name not in apart})
+    made |= _flat("fidelity", {name: (measured.get("fidelity") or {}).get(name) for name in ("raw", "kept")})
+    counts = measured["selection"]
+    made |= _flat("n", {name: counts.get(name) for name in ("requested", "produced", "kept")})
+    if (asked := counts.get("requested")) and (dropped := counts.get("dropped")) is not None:
+        lost = {
+            "readable": asked - sum(dropped.get(why, 0) for why in ("blank", *REASONS)),
+            "other": dropped.get(OTHER),
+        }
+        made |= _flat("written", {name: 100 * n / asked for name, n in lost.items() if n is not None})
+    return made
+
+
+def _flat(prefix: str, values: Mapping) -> dict[str, float]:
+    """{"copied": {"exact": 1}} as {"<prefix>_copied_exact": 1}; what has no number is left out."""
+    made: dict[str, float] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            made |= _flat(f"{prefix}_{name}", value)
+        elif value is not None:
+            made[f"{prefix}_{name}"] = value
+    return made
+
+
+def _judged(measured: Mapping) -> dict[str, float]:
+    return _flat("judged", measured["judged"])
+
+
+def _represented(measured: Mapping) -> dict[str, float]:
+    views = measured["views"].items()
+    return {
+        name: value
+        for score in ("silhouette", "probe")
+        for name, value in _flat(score, {view: found.get(score) for view, found in views}).items()
+    }
+
+
+def _interpolated(measured: Mapping) -> dict[str, float]:
+    """{"between_precision_a_0.5": ...}, and the two texts of a pair against each other."""
+    made = _flat("between_pair", measured["between"]) | _flat("between_spearman", measured["spearman"])
+    for alpha, found in measured["alphas"].items():
+        made |= {f"between_{name}_{alpha}": value for name, value in found.items() if value is not None}
+    return made
+
+
+def _distances(measured: Mapping) -> dict[str, float]:
+    """{"distance_support_fd": ...}: of the kept texts, to the support texts and to those of D_train."""
+    return _flat("distance", measured)
+
+
+MEASURES = {  # and what they say of a cell
+    "quality": _quality,
+    "judge": _judged,
+    "representations": _represented,
+    "interpolation": _interpolated,
+    "distances": _distances,
+}

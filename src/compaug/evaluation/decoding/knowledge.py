@@ -1,0 +1,135 @@
+"""What a classifier knows of new combinations, apart from its operating point between seen and unseen ones
+(docs/spec/acceptance.md, E1 and E2).
+
+A constant on the scores of all unseen candidates costs nothing and moves a classifier along its seen-unseen curve (Chao
+et al. 2016). So Acc at 0.5 says two things at once: where on its curve a classifier stands, and how good the curve is.
+Three measures tell them apart:
+
+    ausuc           the area under the curve
+    acc_at_seen     Acc on unseen rows where Acc on seen rows is that of the classifier without texts at its best
+                    constant
+    best constant   Acc on both sides and H at the classifier's best constant, chosen on one half of the test rows and
+                    applied to the other, both ways
+
+The gap on new combinations, in points of H, is what separates the classifier without texts at 0.5 from the matched arm
+at its best constant. The matched arm has learned half of the test set's own texts once. The gap has two parts:
+
+    operating point   H without texts at the best constant, over H without texts at 0.5: decoding closes it
+    knowledge         H of the matched arm at its best constant, over H without texts at the best constant: only texts
+                      could close it
+
+The best constant looks at labels of the target, as the matched arm does: it measures the gap and is no decoding that a
+method may use. That one, `stacking`, has its constant from folds of training and support rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compaug.core.records import sub_seed
+from compaug.evaluation.decoding.composition_prior import Fold, ausuc, seen_unseen_curve, seen_unseen_scores
+from compaug.evaluation.decoding.prior_controls import Ranked, best_constant
+
+SIDES = ("seen", "unseen")
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """How one classifier ranks its candidates for its test rows: ids and `seen_unseen_scores` of these rows by side."""
+
+    ids: Mapping[str, Sequence[str]]
+    ranked: Mapping[str, Ranked]
+
+    def accuracy_at(self, seen: float) -> float | None:
+        """Acc on unseen rows at the largest constant that leaves Acc on seen rows at `seen` or above, both in [0, 1];
+        None where none does."""
+        _, curve = seen_unseen_curve(self.ranked["seen"], self.ranked["unseen"])
+        reached = curve[curve[:, 0] >= seen - 1e-12, 1]
+        return float(reached.max()) if len(reached) else None
+
+    def part(self, rows: Mapping[str, np.ndarray]) -> Ranking:
+        """Of these rows, bool [n], by side."""
+        ids = {
+            side: [row_id for row_id, is_in in zip(self.ids[side], rows[side], strict=True) if is_in] for side in SIDES
+        }
+        return Ranking(ids, {side: tuple(values[rows[side]] for values in self.ranked[side]) for side in SIDES})
+
+    def right(self, constant: float) -> Iterator[tuple[str, str, bool]]:
+        """(side, id, whether it is right) of every row, with that constant on all unseen candidates."""
+        for side in SIDES:
+            margin, seen_right, unseen_right = self.ranked[side]
+            is_right = np.where(margin < constant, unseen_right, seen_right)
+            yield from ((side, row_id, bool(value)) for row_id, value in zip(self.ids[side], is_right, strict=True))
+
+
+def halves(ids: Sequence[str]) -> np.ndarray:
+    """Every second row in an order that follows from the ids alone.  # bool [n]"""
+    order = sorted(range(len(ids)), key=lambda row: sub_seed(0, "half", ids[row]))
+    first = np.zeros(len(ids), dtype=bool)
+    first[order[::2]] = True
+    return first
+
+
+def right_at_best_constant(rankings: Sequence[Ranking], ids: Mapping[str, Sequence[str]]) -> dict[str, np.ndarray]:
+    """Which test rows are right at the best constant, chosen on the one half of the rows and applied to the other.
+
+    Args:
+        rankings: of one classifier that predicts all rows; or of the two of the matched arm, each of which predicts the
+            half of the unseen rows that it has not learned: each has its constant from the other, so that no row has a
+            part in its own.
+        ids: of all rows by side.
+
+    Returns: by side, in the order of ids, bool [n].
+    """
+    first, second = parts = _parts(rankings)
+    constants = [best_constant(part.ranked["seen"], part.ranked["unseen"]) for part in parts]
+    is_right = {
+        (side, row_id): value
+        for part, constant in ((first, constants[1]), (second, constants[0]))
+        for side, row_id, value in part.right(constant)
+    }
+    return {side: np.array([is_right[side, row_id] for row_id in ids[side]]) for side in SIDES}
+
+
+def _parts(rankings: Sequence[Ranking]) -> tuple[Ranking, Ranking]:
+    """Two halves of the rows; of two classifiers each has its unseen rows and half of the seen ones."""
+    first, second = rankings if len(rankings) == 2 else rankings * 2
+    upper = {side: halves(first.ids[side]) for side in SIDES}
+    if len(rankings) == 2:
+        whole = [np.ones(len(ranking.ids["unseen"]), dtype=bool) for ranking in rankings]
+        return first.part({"seen": upper["seen"], "unseen": whole[0]}), second.part(
+            {"seen": ~upper["seen"], "unseen": whole[1]}
+        )
+    return first.part(upper), second.part({side: ~rows for side, rows in upper.items()})
+
+
+def fold_ausuc(folds: Sequence[Fold]) -> float:
+    """AUSUC on the held-out rows of all folds, in [0, 1]: support rows on the unseen side, training rows on the seen
+    one. No constant moves it, so what it chooses, it chooses by knowledge. A generator has learned from the whole
+    support set, so that its texts look better here than they are."""
+    sides: dict[str, list[Ranked]] = {side: [] for side in SIDES}
+    for fold in folds:
+        for side, ranked in sides.items():
+            rows, gold = getattr(fold, side), getattr(fold, f"{side}_gold")
+            ranked.append(seen_unseen_scores(rows, fold.prior, gold, np.zeros(len(fold.prior.train))))
+    area, _ = ausuc(*(tuple(map(np.concatenate, zip(*sides[side], strict=True))) for side in SIDES))
+    return area
+
+
+def chosen(values: Sequence[Sequence[float]]) -> int:
+    """Which of several settings a method may use (rule E5): the first whose mean is within one standard error
+    of the best mean.
+
+    Args: `fold_ausuc` of each setting by seed, the cheapest setting first; the same seeds for all. The error is that of
+    the best one's difference from the setting, paired by seed. With one seed, which has no error, the first.
+    """
+    table = np.array(values, dtype=float)  # [settings, seeds]
+    if table.shape[1] < 2:
+        return 0
+    best = table[table.mean(axis=1).argmax()]
+    apart = best - table
+    errors = apart.std(axis=1, ddof=1) / table.shape[1] ** 0.5
+    return int(np.flatnonzero(apart.mean(axis=1) <= errors + 1e-12)[0])

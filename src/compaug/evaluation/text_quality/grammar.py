@@ -1,0 +1,94 @@
+"""What only a corpus made from a known grammar offers: Bayes ceilings, fidelity of generated texts, judged samples.
+
+No method may use any of it. It needs texts, so the stages `gold` and `quality` compute it once, and the results read their files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from compaug.core.records import Example, Labels
+from compaug.evaluation.decoding.composition_prior import WEIGHTS, harmonic_mean
+from compaug.evaluation.metrics import label_matrix, percent, rates
+
+Composition = tuple[int, ...]
+CEILING_METRICS = ("jacc", "acc", "corr", "corr_set", "comp", "n")
+
+
+class KnownGrammar(Protocol):
+    """What `compaug.data.readers.oracle_for` returns."""
+
+    oracle: Callable[[str], Collection[Composition]]
+    fidelity: Callable[[str, Composition], bool]
+    compose: Callable[..., str]  # (composition, rng=random.Random) -> a text of it
+    bayes_predictions: Callable[[Sequence[str], Mapping[Composition, float]], Sequence[Composition]]
+
+
+def prior(examples: Iterable[Example]) -> dict[Composition, float]:
+    """Relative frequency of every composition."""
+    counts = Counter(example.labels for example in examples)
+    return {composition: count / counts.total() for composition, count in sorted(counts.items())}
+
+
+def bayes(grammar: KnownGrammar, parts: Mapping[str, Sequence[Example]], labels: Labels, empty_both: str) -> dict:
+    """Metrics of the exact Bayes classifier by test set and by the prior that it is given: {split: {prior: metrics}}.
+
+    iid: that of the iid training rows. unseen: training_prior, of D_train and support; target_prior, of the test set. Where there is a
+    seen test set, seen and unseen: training_prior, and mixed_prior, the training prior mixed with that of the unseen test set at the
+    weight of the best harmonic mean; `harmonic` stands under unseen.
+    """
+
+    def metrics(part: str, given: Mapping[Composition, float]) -> dict[str, float]:
+        predicted = label_matrix(grammar.bayes_predictions([e.text for e in parts[part]], given), len(labels))
+        found = rates(label_matrix([e.labels for e in parts[part]], len(labels)), predicted, empty_both)
+        return {name: found[name] for name in CEILING_METRICS}
+
+    train, target = prior([*parts["train"], *parts["support"]]), prior(parts["test"])
+    made = {
+        "iid": {"training_prior": metrics("iid_test", prior(parts["iid_train"]))},
+        "unseen": {"training_prior": metrics("test", train), "target_prior": metrics("test", target)},
+    }
+    if not parts.get("seen_test"):
+        return made
+
+    def both(weight: float) -> dict[str, dict[str, float]]:
+        mixed = {c: (1 - weight) * train.get(c, 0.0) + weight * target.get(c, 0.0) for c in train | target}
+        found = {"seen": metrics("seen_test", mixed), "unseen": metrics("test", mixed)}
+        harmonic = harmonic_mean(*(found[split]["acc"] for split in found))
+        found["unseen"]["harmonic"] = percent(harmonic / 100)
+        return found
+
+    best = max((both(weight) for weight in WEIGHTS), key=lambda found: found["unseen"]["harmonic"])
+    for name, found in (("training_prior", both(0.0)), ("mixed_prior", best)):
+        for split, values in found.items():
+            made.setdefault(split, {})[name] = values
+    return made
+
+
+def requested_of(example: Example) -> Composition:
+    """The composition a synthetic row was asked for (controls that copy real rows ask for their labels)."""
+    return example.labels if example.requested_labels is None else example.requested_labels
+
+
+def fidelity(grammar: KnownGrammar, examples: Iterable[Example]) -> float | None:
+    """Percentage of texts that express all requested labels and no other; None without a text."""
+    verdicts = [grammar.fidelity(example.text, requested_of(example)) for example in examples]
+    return percent(np.mean(verdicts)) if verdicts else None
+
+
+def judged_samples(grammar: KnownGrammar, selected: Sequence[Example], labels: Labels, n: int = 10) -> list[dict]:
+    """n texts, evenly spaced through the selection, with what was asked and what the oracle reads."""
+    rows = np.unique(np.linspace(0, len(selected) - 1, min(n, len(selected))).round().astype(int))
+    return [
+        {
+            "text": example.text,
+            "requested": labels.key(requested_of(example)),
+            "faithful": bool(grammar.fidelity(example.text, requested_of(example))),
+            "readings": sorted(labels.key(reading) for reading in grammar.oracle(example.text)),
+        }
+        for example in (selected[row] for row in rows)
+    ]

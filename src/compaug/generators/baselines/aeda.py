@@ -1,0 +1,35 @@
+"""AEDA: a real text with punctuation marks put between its words (Karimi et al. 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from compaug.core.records import Draft, sub_seed
+from compaug.generators.shared.real_rows import known, sources, train
+
+MARKS = (".", ";", "?", ":", "!", ",")
+__all__ = ["feasible", "generate", "train"]
+feasible = known
+
+
+def generate(
+    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
+) -> Iterator[Draft]:
+    """A row with exactly the requested labels, marked anew at each of its turns; no draft where there is none."""
+    for number, row, _ in sources(model_dir, requests, task, seed):
+        text = punctuated(row.text, np.random.default_rng(sub_seed(seed, "aeda", number)))
+        yield Draft(number, text, tuple(requests[number]), made_of={"sources": [row.id]})
+
+
+def punctuated(text: str, rng: np.random.Generator) -> str:
+    """1 to n/3 marks, at least one, each in front of another one of the n words."""
+    words = text.split()
+    how_many = int(rng.integers(1, max(1, len(words) // 3) + 1))
+    places = set(rng.permutation(len(words))[:how_many].tolist())
+    made = []
+    for at, word in enumerate(words):
+        made += [MARKS[rng.integers(len(MARKS))], word] if at in places else [word]
+    return " ".join(made)

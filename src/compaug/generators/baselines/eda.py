@@ -1,0 +1,47 @@
+"""EDA: a real text with words swapped or deleted (Wei and Zou 2019).
+
+Two of its four operations, synonym replacement and random insertion, need a thesaurus, and no package of the index brings one along: they are
+left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from compaug.core.records import Draft, sub_seed
+from compaug.generators.shared.real_rows import known, sources, train
+
+ALPHA = 0.1  # share of the words that one operation changes
+__all__ = ["feasible", "generate", "train"]
+feasible = known
+
+
+def generate(
+    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
+) -> Iterator[Draft]:
+    """A row with exactly the requested labels, at its turns swapped and with words deleted; no draft where there is none."""
+    for number, row, turn in sources(model_dir, requests, task, seed):
+        operation = OPERATIONS[turn % len(OPERATIONS)]
+        text = " ".join(operation(row.text.split(), np.random.default_rng(sub_seed(seed, "eda", number))))
+        yield Draft(number, text, tuple(requests[number]), made_of={"sources": [row.id]})
+
+
+def swapped(words: list[str], rng: np.random.Generator) -> list[str]:
+    """Two words change places, as often as alpha of the words, at least once."""
+    words = list(words)
+    for _ in range(max(1, int(ALPHA * len(words))) if len(words) > 1 else 0):
+        one, other = rng.choice(len(words), size=2, replace=False)
+        words[one], words[other] = words[other], words[one]
+    return words
+
+
+def deleted(words: list[str], rng: np.random.Generator) -> list[str]:
+    """Every word goes with probability alpha; of a text that would be empty one word stays."""
+    kept = [word for word, keep in zip(words, rng.random(len(words)) >= ALPHA, strict=True) if keep]
+    return kept or [words[rng.integers(len(words))]]
+
+
+OPERATIONS = (swapped, deleted)

@@ -1,0 +1,189 @@
+"""LLM: a language model is asked for one text per request, with real texts as examples (paper, GPT3.5).
+
+Behind an OpenAI-compatible endpoint it gets an instruction, with examples of exactly the composition; what a text is, is between two
+marks. The decoder backbone (`backend: local`), which need not have learned to follow instructions, goes on with a list of texts under
+the line that describes them. An answer that holds no text (a refusal, a remark, a cut end) is dropped and counted, never guessed at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from compaug.core import shapes
+from compaug.core.records import (
+    Draft,
+    Example,
+    atomic_dir,
+    read_json,
+    read_jsonl,
+    sub_seed,
+    write_json,
+    write_jsonl,
+)
+from compaug.models.language_models import complete, model_of
+
+ROLES = ("decoder",)  # opened by the back end `local` alone
+TEXT = re.compile(r"<text>(.*?)</text>", re.DOTALL)
+FATES = ("parsed", "unparsable", "refused", "cut")
+END = "\n"  # of a text in a list
+Texts = Mapping[tuple[int, ...], Sequence[str]]  # the real texts of each composition
+
+
+def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
+    """Keep D_cg for the examples in the prompts, and the name of the model: params, else the variable OPENAI_MODEL; of the decoder its
+    hash."""
+    model = model_of(params, backbones, "llm")
+    words = median(len(e.text.split()) for e in examples)
+    with atomic_dir(out_dir) as folder:
+        write_jsonl(folder / "examples.jsonl", [e for e in examples if e.labels])
+        facts = {"generator": "llm", **task.facts(), "median_words": words}
+        write_json(folder / "config.json", facts | {"params": params.in_force() | {"model": model}})
+
+
+def generate(
+    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
+) -> Iterator[Draft]:
+    """One text per request, none where the answer holds none. InputError when an answer is missing and the model does not give it: the
+    answers so far stay in the store."""
+    answers, read = _answers(model_dir, requests, task, backbones.get("decoder"), seed)
+    for number, (label_set, answer) in enumerate(zip(requests, answers, strict=True)):
+        if text := read(answer)[1]:
+            yield Draft(number, text, tuple(label_set))
+
+
+def account(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int) -> dict[str, object]:
+    """For the side-car: the model, what became of its answers, the tokens they took as the model counted them, and their
+    price in USD."""
+    params = read_json(model_dir / "config.json", shapes.GeneratorFacts)["params"]
+    answers, read = _answers(model_dir, requests, task, None, seed)
+    fates = Counter(read(answer)[0] for answer in answers)
+    tokens = {
+        kind: sum(answer["usage"][f"{kind}_tokens"] or 0 for answer in answers) for kind in ("prompt", "completion")
+    }
+    return {
+        "model": params["model"],
+        "answers": {fate: fates[fate] for fate in FATES},
+        "tokens": tokens,
+        "usd": round(sum(tokens[kind] * params[f"price_{kind}"] for kind in tokens) / 1e6, 4),
+    }
+
+
+def _answers(model_dir: Path, requests: Sequence[Sequence[int]], task, decoder: Path | None, seed: int):
+    """The answers to all requests, and how they are read."""
+    config = read_json(model_dir / "config.json", shapes.GeneratorFacts)
+    params, task = config["params"], task.of_model(config, model_dir)
+    texts: dict[tuple[int, ...], list[str]] = {}
+    for example in read_jsonl(model_dir / "examples.jsonl", len(task.labels)):
+        texts.setdefault(example.labels, []).append(example.text)
+    ask, read = FORMS[params["backend"]]
+    asked = [
+        {"model": params["model"], "temperature": params["temperature"], "top_p": params["top_p"]}
+        | {"max_tokens": params["max_tokens"], "seed": sub_seed(seed, "llm", number) % 2**31}
+        | ask(task, tuple(label_set), texts, config, sub_seed(seed, "shots", first))
+        for number, (label_set, first) in enumerate(
+            zip(requests, _sharing(requests, params["per_prompt"]), strict=True)
+        )
+    ]
+    return complete(asked, params["backend"], params, Path(params["store"]), decoder), read
+
+
+def _sharing(requests: Sequence[Sequence[int]], per_prompt: int) -> list[int]:
+    """For each request the first of those that get the same prompt: `per_prompt` in a row of the same composition."""
+    firsts, seen = [], Counter()
+    first_of: dict[tuple, int] = {}
+    for number, label_set in enumerate(map(tuple, requests)):
+        firsts.append(first_of.setdefault((label_set, seen[label_set] // per_prompt), number))
+        seen[label_set] += 1
+    return firsts
+
+
+# ---------------------------------------------------------------- an instruction, and the text between two marks
+
+
+def instruction(task, label_set: tuple[int, ...], texts: Texts, config: Mapping, seed: int) -> dict:
+    """Task, labels wanted and unwanted, length, examples of the same composition, and the form of the answer."""
+    phrases = task.labels.phrases
+    wanted = ", ".join(f'"{phrases[label]}"' for label in label_set)
+    others = ", ".join(f'"{phrase}"' for label, phrase in enumerate(phrases) if label not in set(label_set))
+    lines = [
+        "Write one text that could have been taken from a data set in which every text is described by a line such as:",
+        task.source(label_set).rstrip(" :"),
+        f"The text must express ALL of these labels: {wanted}.",
+        f"It must express NONE of these labels: {others}." if others else "",
+        f"Do not name the labels. Length: about {config['median_words']:.0f} words, in the style of the data set.",
+    ]
+    if examples := _shuffled(texts.get(label_set, []), config["params"]["few_shot_words"], np.random.default_rng(seed)):
+        lines += ["Texts of the data set with exactly these labels:", *(f"- {text}" for text in examples)]
+    lines.append("Answer with the text alone, between <text> and </text>.")
+    return {"messages": [{"role": "user", "content": "\n".join(line for line in lines if line)}]}
+
+
+def marked(answer: Mapping) -> tuple[str, str]:
+    """(fate, text) of the answer to an instruction; fate is one of FATES and the text is "" unless it is `parsed`."""
+    if answer["refusal"] or answer["finish_reason"] == "content_filter":
+        return "refused", ""
+    if answer["finish_reason"] == "length":
+        return "cut", ""
+    found = TEXT.findall(answer["content"] or "")
+    if len(found) != 1 or not found[0].strip():
+        return "unparsable", ""
+    return "parsed", " ".join(found[0].split())
+
+
+# ---------------------------------------------------------------- a list that goes on
+
+
+def listing(task, label_set: tuple[int, ...], texts: Texts, config: Mapping, seed: int) -> dict:
+    """Texts under the lines that describe them, the asked composition last, and the mark of its next text.
+
+    In front of the texts of exactly this composition, which may be few or none, are those of the compositions that have most in common with
+    it (Jaccard index), as far as `few_shot_words` reaches: half of the words are kept for them where there are any.
+    """
+    rng, most = np.random.default_rng(seed), config["params"]["few_shot_words"]
+    own = _shuffled(texts.get(label_set, []), most // 2, rng)
+    others = [other for other in texts if other != label_set and set(other) & set(label_set)]
+    rng.shuffle(others)
+    others.sort(key=lambda other: -len(set(other) & set(label_set)) / len(set(other) | set(label_set)))
+    left, sections = most - _words(own), [(label_set, own)]
+    for other in others:
+        if some := _shuffled(texts[other], min(left, max(1, most // NEAREST)), rng):
+            sections.append((other, some))
+            left -= _words(some)
+    lines = []
+    for composition, some in reversed(sections):
+        lines += [task.source(composition).strip(), *(f"- {text}" for text in some), ""]
+    lines[-1] = "-"
+    return {"prompt": "\n".join(lines), "top_k": config["params"]["top_k"], "stop": END}
+
+
+def listed(answer: Mapping) -> tuple[str, str]:
+    """(fate, text) of the next item of a list."""
+    if answer["finish_reason"] == "length":
+        return "cut", ""
+    text = " ".join((answer["content"] or "").split())
+    return ("parsed", text) if text else ("unparsable", "")
+
+
+NEAREST = 4  # other compositions in a list, when each has texts enough
+FORMS = {"endpoint": (instruction, marked), "local": (listing, listed)}
+
+
+def _shuffled(texts: Sequence[str], most_words: int, rng: np.random.Generator) -> list[str]:
+    """Texts in random order, as many as `most_words` words hold."""
+    chosen, words = [], 0
+    for at in rng.permutation(len(texts)):
+        words += len(texts[at].split())
+        if words > most_words:
+            break
+        chosen.append(" ".join(texts[at].split()))
+    return chosen
+
+
+def _words(texts: Sequence[str]) -> int:
+    return sum(len(text.split()) for text in texts)

@@ -1,0 +1,60 @@
+"""Constraints that a prompt can state, taken from real texts, and how a text keeps them (docs/spec/coda.md, 2 to 6).
+
+    lexical.py      keywords of a text
+    syntactic.py    universal tags of its sentences
+    lengths.py      how many words
+    concepts.py     n-grams that give a label away in training, and the concepts behind them
+    wording.py      all of them in words: as an instruction, or as a list to go on with
+    compliance.py   which of them a text keeps
+
+Each is small functions from texts to plain values; `Constraints` has what one text is asked to keep. Nothing here knows a model that writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from compaug.generators.coda.constraints.concepts import Concept
+
+LabelSet = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A real text in a prompt, with the constraints that it keeps itself."""
+
+    id: str
+    text: str
+    keeps: Constraints
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What a text is asked to keep; what is empty or None is not asked for.
+
+    `required_spans` must appear word for word: mentions of entities or answers, for tasks whose labels are places in the text.
+    """
+
+    labels: LabelSet
+    keywords: Mapping[int, Sequence[str]] | None = None  # by the label that they stand for
+    required_spans: Sequence[str] = ()
+    named: bool = False  # whether the labels are a constraint: all of them and no other
+    shown: Sequence[Shown] = ()  # exemplars
+    tags: Sequence[str] = ()  # of one sentence
+    length: tuple[int, int] | None = None  # words, both ends included
+    concepts: Sequence[Concept] = ()  # not to be expressed
+    sources: Sequence[str] = ()  # ids of the texts that all of it is taken from
+
+    @property
+    def words(self) -> list[str]:
+        """All keywords."""
+        return [word for some in (self.keywords or {}).values() for word in some]
+
+    def record(self) -> dict:
+        """As JSON, without texts: what is kept beside a text that was asked for so."""
+        made = {"sources": list(self.sources), "length": list(self.length or ()), "tags": list(self.tags)}
+        made["keywords"] = {str(label): list(some) for label, some in (self.keywords or {}).items()}
+        made |= {"required_spans": list(self.required_spans), "exemplars": [one.id for one in self.shown]}
+        made["concepts"] = [concept.name for concept in self.concepts]
+        return {name: value for name, value in made.items() if value}

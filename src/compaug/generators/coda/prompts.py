@@ -1,0 +1,192 @@
+"""From requests to CoDa's prompts: anchors that have a combination's labels, what they ask a text to keep, exemplars, and what fits
+(docs/spec/coda.md, 2 to 5 and 8)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from compaug.core import shapes
+from compaug.core.records import Example, InputError, read_json, read_jsonl, sub_seed, text_key
+from compaug.generators.coda.constraints import Constraints, Shown, lengths, wording
+from compaug.generators.coda.constraints.concepts import Concept, to_avoid
+from compaug.generators.shared import keywords
+
+EXEMPLARS = 3
+PAPER_TOKENS, CHARACTERS = 2000, 3  # of prompt and answer at an endpoint, whose tokens are taken for so many characters
+LabelSet = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Built:
+    """The prompt that some requests share, what is asked for in it, and what it had to leave out."""
+
+    prompt: str
+    asked: Constraints
+    dropped: Mapping[str, int]
+
+
+class Model:
+    """What `train` has kept, and what of it is asked for again and again."""
+
+    def __init__(self, folder: Path, task) -> None:
+        config = read_json(folder / "config.json", shapes.GeneratorFacts)
+        self.folder, self.task, self.params = folder, task.of_model(config, folder), config["params"]
+        self.spread, self.positions = config["spread"], config.get("positions")
+        self._concepts = [[Concept(one["name"], tuple(one["phrases"])) for one in some] for some in config["concepts"]]
+        examples = read_jsonl(folder / "examples.jsonl", len(task.labels))
+        self.known = {text_key(example.text) for example in examples}
+        self.compositions = Counter(example.labels for example in examples)
+        self.texts = [example for example in examples if example.made_of is not None]  # anchors and exemplars
+        self.exact: dict[LabelSet, list[Example]] = {}
+        for example in self.texts:
+            self.exact.setdefault(example.labels, []).append(example)
+        self._avoid: dict[LabelSet, tuple[Concept, ...]] = {}
+        self._anchors: dict[tuple, list[Example]] = {}
+
+    def concepts(self, labels: LabelSet) -> tuple[Concept, ...]:
+        """Those that a text with these labels is to avoid."""
+        if labels not in self._avoid:
+            self._avoid[labels] = tuple(to_avoid(self._concepts, self.compositions, labels))
+        return self._avoid[labels]
+
+    def anchors(self, wanted: LabelSet, label: int, seed: int) -> list[Example]:
+        """Support texts with exactly the wanted labels; without any the texts with that label that have most of the other wanted ones and then
+        fewest foreign ones. In random order. InputError where no text has the label."""
+        best = [example for example in self.exact.get(wanted, []) if example.source == "support"]
+        name = (*wanted, "exactly") if best else (*wanted, "for", label)
+        if name not in self._anchors:
+            if not best and not (best := [example for example in self.texts if label in example.labels]):
+                what = f"no text of D_cg has the label {self.task.labels.names[label]}"
+                raise InputError(f"generators.coda: {what}, so no constraints can be taken from one")
+            shared = [_in_common(example.labels, wanted) for example in best]
+            nearest = [example for example, some in zip(best, shared, strict=True) if some == max(shared)]
+            order = np.random.default_rng(sub_seed(seed, "coda", "anchors", *name)).permutation(len(nearest))
+            self._anchors[name] = [nearest[at] for at in order]
+        return self._anchors[name]
+
+
+def _in_common(labels: LabelSet, wanted: LabelSet) -> tuple[int, int]:
+    shared = len(set(labels) & set(wanted))
+    return shared, shared - len(labels)
+
+
+def build(model: Model, requests: Sequence[Sequence[int]], seed: int) -> list[Built]:
+    """The prompt of every request. `n_aug` in a row of the same composition share one: they are what is written for one source.
+
+    InputError for a label that no text has, and for constraints that do not fit even without exemplars and pattern.
+    """
+    n_tokens, room = _counter(model)
+    made: dict[tuple[LabelSet, int], Built] = {}
+    found, seen = [], Counter()
+    for label_set in (tuple(sorted(some)) for some in requests):
+        key = (label_set, seen[label_set] // model.params["n_aug"])
+        seen[label_set] += 1
+        if key not in made:
+            whole = _constraints(model, *key, seed)
+            prompt, asked = wording.fitted(model.params["form"], model.task, whole, n_tokens, room)
+            if not prompt:
+                raise InputError(
+                    f"generators.coda: the prompt for {model.task.labels.key(label_set)} exceeds {room} tokens even without "
+                    "exemplars and pattern; lower max_tokens or switch constraints off"
+                )
+            exemplars = len(whole.shown) - len(asked.shown)
+            made[key] = Built(prompt, asked, {"exemplars": exemplars, "tags": int(bool(whole.tags) > bool(asked.tags))})
+        found.append(made[key])
+    return found
+
+
+def _constraints(model: Model, wanted: LabelSet, turn: int, seed: int) -> Constraints:
+    """What the source of that turn, of one composition, asks for (docs/spec/coda.md, 8; of a single label, 2)."""
+    tagged, drawn = (
+        np.random.default_rng(sub_seed(seed, "coda", what, turn, *wanted)) for what in ("tags", "exemplars")
+    )
+    anchors = {label: (some := model.anchors(wanted, label, seed))[turn % len(some)] for label in wanted}
+    sources = list({example.id: example for example in anchors.values()}.values())
+    asked = replace(_taken(model, wanted, anchors, sources, tagged), sources=[example.id for example in sources])
+    if not model.params["label"]:
+        return asked
+    # noise of its own: an ablation changes nothing but what it leaves out
+    chosen = _exemplars(model, wanted, sources, drawn)
+    shown = [_taken(model, one.labels, dict.fromkeys(one.labels, one), [one], tagged) for one in chosen]
+    shown = [Shown(one.id, " ".join(one.text.split()), keeps) for one, keeps in zip(chosen, shown, strict=True)]
+    return replace(asked, named=True, shown=tuple(shown))
+
+
+def _taken(
+    model: Model, labels: LabelSet, anchors: Mapping[int, Example], sources: Sequence[Example], rng
+) -> Constraints:
+    """All but the exemplars: keywords from each label's anchor, the rest from these and from the corpus."""
+    params, made = model.params, {}
+    if params["lexical"]:
+        made["keywords"] = _keywords(labels, anchors)
+    if spans := getattr(model.task, "required_spans", None):  # of a task whose labels are places in the text
+        made["required_spans"] = tuple(dict.fromkeys(span for source in sources for span in spans(source)))
+    if params["syntactic"]:
+        sentences = sources[rng.integers(len(sources))].made_of["tags"]
+        made["tags"] = tuple(sentences[rng.integers(len(sentences))]) if sentences else ()
+    if params["length"] != "none":
+        mean = float(np.mean([lengths.n_words(source.text) for source in sources]))
+        made["length"] = lengths.MODES[params["length"]](mean, model.spread)
+    if params["concepts"]:
+        made["concepts"] = model.concepts(labels)
+    return Constraints(labels, **made)
+
+
+def _keywords(wanted: LabelSet, anchors: Mapping[int, Example]) -> dict[int, list[str]]:
+    """The k best n-grams of one label's text; of m labels ceil(k / m) each (docs/spec/coda.md, 8)."""
+    scores, how_many = {}, {}
+    for label in wanted:
+        example, record = anchors[label], anchors[label].made_of
+        at = example.labels.index(label)
+        scored = record["scores"][at if len(record["scores"]) > 1 else 0]
+        if len(wanted) > 1:
+            scored = [score + share for score, share in zip(scored, record["association"][at], strict=True)]
+        scores[label] = dict(zip(record["ngrams"], scored, strict=True))
+        how_many[label] = math.ceil(keywords.n_keywords(example.text) / len(wanted))
+    return keywords.chosen(scores, how_many)
+
+
+def _exemplars(model: Model, wanted: LabelSet, sources: Sequence[Example], rng) -> list[Example]:
+    """Up to three texts with exactly the wanted labels, support texts first, none of them a source; then one of each label alone. In random
+    order."""
+    used = {example.id for example in sources}
+
+    def fresh(labels: LabelSet) -> list[Example]:
+        some = [example for example in model.exact.get(labels, []) if example.id not in used]
+        return [some[at] for at in rng.permutation(len(some))]
+
+    own = sorted(fresh(wanted), key=lambda example: example.source != "support")
+    alone = [
+        some[0] for label in rng.permutation(list(wanted)).tolist() if len(wanted) > 1 and (some := fresh((label,)))
+    ]
+    chosen = [*own, *alone][:EXEMPLARS]
+    return [chosen[at] for at in rng.permutation(len(chosen))]
+
+
+def _counter(model: Model) -> tuple[Callable[[str], int], int]:
+    """How many tokens a prompt has, and how many it may have beside an answer."""
+    context = model.params.get("context") or model.positions or PAPER_TOKENS
+    if model.positions:
+        context = min(context, model.positions)
+    room = context - model.params["max_tokens"]
+    if model.params["backend"] != "local":
+        return lambda prompt: math.ceil(len(prompt) / CHARACTERS), room
+    from transformers import AutoTokenizer  # slow to import
+
+    tokenizer = AutoTokenizer.from_pretrained(model.folder / "tokenizer", local_files_only=True)
+    if model.params["form"] == "list":
+        return lambda prompt: len(tokenizer(prompt, verbose=False)["input_ids"]), room
+    if tokenizer.chat_template is None:
+        raise InputError("generators.coda.form: instruction, but the decoder has no chat template; set form: list")
+    return lambda prompt: len(_conversation(tokenizer, prompt)), room
+
+
+def _conversation(tokenizer, prompt: str) -> list[int]:
+    messages = [{"role": "user", "content": prompt}]
+    return tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)

@@ -1,0 +1,1 @@
+"""Texts and labels written together in one augmented language."""

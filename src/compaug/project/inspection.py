@@ -1,0 +1,402 @@
+"""What is in somebody's file, and which values of a benchmark suit it, each with its reason (`compaug inspect`).
+
+Nothing here is a law: the rules keep a corpus of some hundred rows from being asked for more than it has, and one of ten thousand from
+being measured on three combinations. The split that is proposed is tried on the corpus before it is shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from compaug.core.records import InputError, text_key
+from compaug.data.corpus import Corpus
+from compaug.data.readers import tabular
+from compaug.data.rows import rows_of
+from compaug.data.splits import Split, split_corpus
+
+TEXTS = (
+    "text",
+    "sentence",
+    "utterance",
+    "comment",
+    "abstract",
+    "plot",
+    "content",
+    "body",
+    "message",
+    "review",
+    "document",
+)
+LABELS = ("labels", "label", "tags", "topics", "genres", "intents", "emotions", "categories", "classes", "codes")
+DELIMITERS = (";", "|", ",")
+LOOKED_AT = 500  # rows, for a guess
+OFTEN = 5  # times that a label stands in them, on average
+
+# shares of texts with letters that an encoder lacks, or reads without accents: some names do
+BEARABLE = {"lacking": 0.02, "changing": 0.1}
+RARE = 10  # rows; a combination with fewer is rare
+PAPER = {"compositions": 20, "support": 50, "k": 5000}
+SMALLEST_TEST = 100  # rows of D_test under which an interval of accuracy is some 20 points wide
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the training of a pretrained model may take, on one core."""
+
+    tokens: int  # in all, read again in every epoch
+    epochs: int  # at most
+    steps: int = 1  # that it needs
+
+
+DECODER = Budget(tokens=160_000, epochs=8)  # SmolLM2 learns from 120 tokens a second
+# MiniLM, half frozen, from 2,000, and the pipeline trains five of them. Of 112 steps for 54 labels it learned little more than the commonest.
+ENCODER = Budget(tokens=1_000_000, epochs=20, steps=600)
+
+
+# ---------------------------------------------------------------- which columns
+
+
+def guess(path: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the tabular reader: what is `given`, and columns and delimiter from their names and first rows. InputError where they cannot
+    be told, naming the columns that there are."""
+    rows = _first(path)
+    columns = list(rows[0])
+    found = {"path": str(path)} | {key: value for key, value in given.items() if value}
+    if "text_column" not in found:
+        found["text_column"] = _texts(rows, columns, path)
+    if not {"label_column", "label_columns"} & found.keys():
+        left = [
+            c for c in columns if c not in (found["text_column"], found.get("id_column"), found.get("split_column"))
+        ]
+        if name := _named(left, LABELS):
+            found["label_column"] = name
+        elif truth := [c for c in left if all(_is_truth(row.get(c)) for row in rows)]:
+            found["label_columns"] = truth
+        elif len(alike := [c for c in left if _are_labels([row.get(c) for row in rows])]) == 1:
+            (found["label_column"],) = alike
+        else:
+            raise InputError(
+                f"{path}: which column has the labels? There are {', '.join(columns)}; give --label-column, or --label-columns with one "
+                "0/1 column for each label"
+            )
+    if "label_column" in found and "label_delimiter" not in found:
+        cells = [row.get(found["label_column"]) for row in rows]
+        if any(isinstance(cell, str) for cell in cells):
+            found["label_delimiter"] = _delimiter(cells)
+    return found
+
+
+def text_column(path: Path) -> str:
+    """The column that `guess` takes for the texts. InputError where it cannot be told."""
+    rows = _first(path)
+    return _texts(rows, list(rows[0]), path)
+
+
+def _first(path: Path) -> list[Mapping]:
+    rows = [row.values for row in islice(rows_of(path, ()), LOOKED_AT) if row.values]
+    if not rows:
+        raise InputError(f"{path}: no rows; give the file at least one text")
+    return rows
+
+
+def _texts(rows: Sequence[Mapping], columns: Sequence[str], path: Path) -> str:
+    return _named(columns, TEXTS) or _longest(rows, columns, path)
+
+
+def _named(columns: Sequence[str], names: Sequence[str]) -> str | None:
+    lower = {column.lower(): column for column in reversed(columns)}
+    return next((lower[name] for name in names if name in lower), None)
+
+
+def _longest(rows: Sequence[Mapping], columns: Sequence[str], path: Path) -> str:
+    size = {c: sum(len(row[c]) for row in rows if isinstance(row.get(c), str)) for c in columns}
+    if not columns or not max(size.values()):
+        raise InputError(
+            f"{path}: which column has the texts? There are {', '.join(columns) or 'none'}; give --text-column"
+        )
+    return max(columns, key=size.get)
+
+
+def _delimiter(cells: Sequence) -> str:
+    """That which most of them have."""
+    times = {mark: sum(isinstance(cell, str) and mark in cell for cell in cells) for mark in DELIMITERS}
+    return max(DELIMITERS, key=lambda mark: times[mark])
+
+
+def _are_labels(cells: Sequence) -> bool:
+    """Whether they hold a few names that come again and again, as no key, number or text does."""
+    mark = _delimiter(cells)
+    listed = [cell.split(mark) if isinstance(cell, str) else cell for cell in cells]
+    names = Counter(str(name).strip() for some in listed if isinstance(some, list) for name in some)
+    times = names.total() / max(1, len(names))
+    return len(names) > 1 and times >= OFTEN and not all(name.isdecimal() for name in names)
+
+
+def _is_truth(value: object) -> bool:
+    return str(value).lower() in ("0", "1", *tabular.TRUTH)
+
+
+# ---------------------------------------------------------------- what is there
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a tokenizer reads the texts: tokens of each [n], marks included; characters that it has no token for, and letters whose accent it
+    drops, with the number of texts that have them; shares of the texts that have a letter of either kind."""
+
+    name: str
+    room: int  # tokens that the model can take
+    lengths: np.ndarray
+    lacks: Mapping[str, int] = field(default_factory=dict)
+    changes: Mapping[str, int] = field(default_factory=dict)
+    lacking: float = 0.0
+    changing: float = 0.0
+
+    def share_above(self, limit: int) -> float:
+        return float((self.lengths > limit).mean())
+
+
+def read_with(name: str, tokenizer, room: int, texts: Sequence[str]) -> Reading:
+    """`tokenizer`: a BERT-shaped one of transformers."""
+    ids = tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
+    times = Counter(character for text in texts for character in set(text) if not character.isspace())
+    lacks, changes = {}, {}
+    for character, n in times.most_common():
+        pieces = tokenizer.tokenize(character)
+        if pieces == [tokenizer.unk_token]:
+            lacks[character] = n
+        elif character.isalpha() and "".join(pieces) != character.lower() and "".join(pieces) != character:
+            changes[character] = n
+    lengths = np.array([len(one) for one in ids])
+    shares = (_share_with({c for c in some if c.isalpha()}, texts) for some in (lacks, changes))
+    return Reading(name, room, lengths, lacks, changes, *shares)
+
+
+def _share_with(letters: set[str], texts: Sequence[str]) -> float:
+    return sum(not letters.isdisjoint(text) for text in texts) / max(len(texts), 1)
+
+
+def facts(corpus: Corpus) -> dict[str, Any]:
+    """Counts of a corpus, as `shown` prints them."""
+    times = Counter(example.labels for example in corpus.examples)
+    per_label = Counter(label for example in corpus.examples for label in example.labels)
+    words = np.array([len(example.text.split()) for example in corpus.examples])
+    first: dict[str, tuple[int, ...]] = {}
+    conflicting = sum(first.setdefault(text_key(e.text), e.labels) != e.labels for e in corpus.examples)
+    names = corpus.labels.names
+    ranked = sorted(range(len(names)), key=lambda label: (per_label[label], names[label]))
+    return {
+        "rows": len(corpus.examples),
+        "labels": len(names),
+        "combinations": len(times),
+        "of_two": sum(len(labels) >= 2 for labels in times),
+        "rows_of_two": sum(n for labels, n in times.items() if len(labels) >= 2),
+        "rare": sum(n < RARE for n in times.values()),
+        "single": sum(n == 1 for n in times.values()),
+        "unlabelled": times[()],
+        "repeated": len(corpus.examples) - len(first),
+        "conflicting": conflicting,
+        "rarest_labels": [(names[label], per_label[label]) for label in ranked[:3]],
+        "commonest_labels": [(names[label], per_label[label]) for label in ranked[:-4:-1]],
+        "words": {"median": int(np.median(words)), "p95": int(np.percentile(words, 95)), "longest": int(words.max())},
+    }
+
+
+# ---------------------------------------------------------------- what suits it
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of the benchmark file, and why."""
+
+    value: Any
+    why: str
+
+
+def proposal(corpus: Corpus, encoders: Mapping[str, Reading]) -> dict[str, Value]:
+    """Values of a benchmark; `encoders` has a reading for each scale whose encoder could be asked. InputError where no combination can be held
+    out: what the corpus lacks."""
+    found = _split(corpus)
+    n_train = found.pop("n_train")
+    k = _rounded(min(PAPER["k"], max(50, n_train / 8)))
+    found["k"] = Value(k, f"an eighth of the {n_train:,} training texts (the paper: a tenth to a sixth)")
+    found["requested"] = Value(2 * k, "twice k, so that the filter has a choice")
+    found |= _scale(encoders) | _lengths(encoders)
+    words = np.array([len(example.text.split()) for example in corpus.examples])
+    written = max(48, min(128, 16 * math.ceil(1.4 * float(np.percentile(words, 90)) / 16) + 16))
+    found["written"] = Value(
+        written, "tokens of a text that is written or learned from, prompt included: nine texts in ten, at most 128"
+    )
+    return found | _budgets(n_train, written, encoders.get("pretrained"))
+
+
+def _budgets(n_train: int, written: int, encoder: Reading | None) -> dict[str, Value]:
+    """What keeps a run on two cores within an hour."""
+    share = round(min(1.0, max(0.01, DECODER.tokens / DECODER.epochs / n_train / written)), 2)
+    mean = float(encoder.lengths.clip(max=256).mean()) if encoder else 30.0
+    passes = int(min(ENCODER.epochs, max(1, ENCODER.tokens // (n_train * mean))))
+    batch = next((size for size in (32, 16) if passes * n_train >= ENCODER.steps * size), 8)
+    epochs = int(min(12, max(3, 40_000 // n_train)))
+    return {
+        "epoch_share": Value(
+            share,
+            f"of the texts for each of the decoder's {DECODER.epochs} epochs: half an hour to an hour on one core, whatever the number of texts",
+        ),
+        "steps": Value(
+            4, "texts of a step: a prefix needs many steps; 16 take a quarter less time for half the progress"
+        ),
+        "passes": Value(
+            passes,
+            f"at most, over {n_train:,} texts of {mean:.0f} tokens, so that five trainings of MiniLM keep within an hour on two cores",
+        ),
+        "batch": Value(
+            batch,
+            f"texts of a step: {passes * n_train // batch:,} steps in all; below some {ENCODER.steps} it learns little",
+        ),
+        "freeze_layers": Value(
+            3, "of 6: the lower half of MiniLM stays as it is and is read once, at about half the time"
+        ),
+        "epochs": Value(epochs, "fewer where there are more texts"),
+        "clusters": Value(int(min(200, max(10, n_train // 50))), "a fiftieth of the texts"),
+    }
+
+
+def _split(corpus: Corpus) -> dict[str, Any]:
+    """Held-out combinations, tried on the corpus: the first choice that gives a split, from the paper's number down."""
+    own = None
+    tested = corpus.examples
+    if corpus.own_split is not None:
+        own = {part: [i for i, p in corpus.own_split.items() if p == part] for part in ("train", "validation", "test")}
+        tested = [e for e in corpus.examples if corpus.own_split[e.id] == "test"]
+    where = "of the test rows" if own else "of the rows"
+    counts = Counter(e.labels for e in tested if len(e.labels) >= 2)
+    if not counts:
+        raise InputError("no row has two labels, so that there is no combination to hold out")
+    for least in (max(RARE, round(len(tested) / 400)), RARE, 5, 3, 2):
+        eligible = sorted((n for n in counts.values() if n >= least), reverse=True)
+        for m in range(min(PAPER["compositions"], max(len(eligible) // 2, min(1, len(eligible)))), 0, -1):
+            expected = m * sum(eligible) / len(eligible)
+            if expected > 0.3 * len(tested):
+                continue
+            share = [_down(0.5 * expected / len(tested)), _up(min(0.45, 2 * expected / len(tested)))]
+            support = int(min(PAPER["support"], max(5, expected // 5)))
+            options = {
+                "mode": "generate",
+                "compositions": m,
+                "support_size": support,
+                "min_count": least,
+                "test_share": share,
+            }
+            if (parts := _tried(corpus, options, own)) is None:
+                continue
+            n = {part: len(parts.positions[part]) for part in ("train", "test")}
+            few = f"; {n['test']} test rows are few: an interval will be wide" if n["test"] < SMALLEST_TEST else ""
+            return {
+                "compositions": Value(
+                    m, f"half of the {len(eligible)} combinations that can be held out, at most the paper's 20{few}"
+                ),
+                "min_count": Value(least, f"{len(eligible)} combinations of two labels or more have that many rows"),
+                "test_share": Value(
+                    share,
+                    f"these {m} hold about {expected / len(tested):.0%} {where}; a draw may have half or twice that",
+                ),
+                "support": Value(support, "the paper's 50, but no more than a fifth of the held-out rows"),
+                "n_train": n["train"],
+            }
+    raise InputError(
+        f"no combination can be held out: of {len(counts)} with two labels or more the most frequent has {max(counts.values())} rows, and "
+        "every label must keep rows to learn from; give more rows"
+    )
+
+
+def _tried(corpus: Corpus, options: Mapping[str, Any], own: Mapping | None):
+    """The split with the seed of the file, or None where the corpus cannot give it."""
+    try:
+        return split_corpus(corpus.examples, corpus.labels, Split(**options, seed=0), own=own)
+    except InputError:
+        return None
+
+
+def _scale(encoders: Mapping[str, Reading]) -> dict[str, Value]:
+    cased = Value(None, "letters lose case and accents, which English can bear")
+    if (known := encoders.get("tiny")) and known.changing > BEARABLE["changing"]:
+        cased = Value(True, f"{_some(known.changes)} would lose their accents, in {known.changing:.0%} of the texts")
+    known = encoders.get("pretrained")
+    if known and any(getattr(known, name) > most for name, most in BEARABLE.items()):
+        lacks = known.lacking > BEARABLE["lacking"]
+        what = f"no token for {_some(known.lacks, str.isalpha)}" if lacks else f"no accents ({_some(known.changes)})"
+        share = known.lacking if lacks else known.changing
+        why = f"the pretrained encoder is English and has {what}, in {share:.0%} of the texts"
+        return {"scale": Value("tiny", why), "cased": cased}
+    why = (
+        "models of two layers trained on some thousand texts learn little; MiniLM and SmolLM2 are fetched once (180 MB)"
+    )
+    return {"scale": Value("pretrained", why), "cased": cased}
+
+
+def _some(letters: Iterable[str], kind: Callable[[str], bool] = bool, most: int = 8) -> str:
+    return " ".join(islice(filter(kind, letters), most))
+
+
+def _lengths(encoders: Mapping[str, Reading]) -> dict[str, Value]:
+    found = {}
+    for name, reading in encoders.items():
+        most, longest = (16 * math.ceil(float(np.percentile(reading.lengths, at)) / 16) for at in (95, 100))
+        # a batch is as long as its longest text, so room costs nothing; outliers do
+        wanted = longest if longest <= 2 * most else most
+        limit = max(32, min(wanted, 128 if name == "tiny" else 256, reading.room))
+        cut = reading.share_above(limit)
+        why = (
+            f"cuts {cut:.1%} of the texts; 95 % have at most {most} tokens, rounded up to 16" if cut else "cuts no text"
+        )
+        found[f"max_length_{name}"] = Value(limit, why)
+    return found
+
+
+def _rounded(value: float) -> int:
+    """To two digits."""
+    digits = max(0, int(math.log10(value)) - 1)
+    return int(round(value / 10**digits) * 10**digits)
+
+
+def _down(share: float) -> float:
+    return math.floor(share * 1000) / 1000
+
+
+def _up(share: float) -> float:
+    return math.ceil(share * 1000) / 1000
+
+
+def lines(
+    found: Mapping[str, Any], readings: Mapping[str, Reading], proposed: Mapping[str, Value], notes: Sequence[str]
+) -> Iterator[str]:
+    """What a person reads of a file."""
+    yield (
+        f"rows: {found['rows']:,}, with {found['labels']} labels in {found['combinations']:,} combinations; {found['rows_of_two']:,} rows have two "
+        "labels or more"
+    )
+    yield f"rare: {found['rare']:,} combinations have fewer than {RARE} rows, {found['single']:,} have one"
+    for word in ("commonest", "rarest"):
+        yield f"{word} labels: {', '.join(f'{name} {n:,}' for name, n in found[f'{word}_labels'])}"
+    if found["repeated"]:
+        yield f"repeated texts: {found['repeated']:,}, of these with other labels {found['conflicting']:,}"
+    yield f"words: median {found['words']['median']}, 95 % have at most {found['words']['p95']}, the longest {found['words']['longest']:,}"
+    for name, reading in readings.items():
+        limit = proposed[f"max_length_{name}"].value
+        yield (
+            f"{reading.name}: tokens median {int(np.median(reading.lengths))}, longest {reading.lengths.max():,}; {reading.share_above(limit):.1%} of "
+            f"the texts are cut at {limit}, {reading.share_above(reading.room):.1%} would be at {reading.room}, the most that it takes"
+        )
+        if reading.lacks:
+            yield f"  it has no token for {_some(reading.lacks, most=12)}; {reading.lacking:.1%} of the texts have a letter that it lacks"
+        if reading.changes:
+            yield f"  it drops the accents of {_some(reading.changes, most=12)}, in {reading.changing:.1%} of the texts"
+    yield from notes

@@ -1,1 +1,0 @@
-"""What keeps a classifier from learning too much from too little, beside the loss: one file for each method."""

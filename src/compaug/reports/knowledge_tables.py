@@ -1,0 +1,242 @@
+"""What texts teach: knowledge apart from the operating point, by corpus; README and the page begin with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import pandas as pd
+
+from compaug.core.markdown import NOT_REPORTED
+from compaug.evaluation.longtable import difference, pick, rows_by, summaries
+from compaug.experiments.cells import NONE, REAL_TEXTS
+from compaug.reports import figures
+from compaug.reports.entries import LEVEL, Entry, Figure, Table, entry, gained
+from compaug.reports.gap import Gap, Part, contribution, remedy, sentence
+from compaug.reports.queries import Results
+
+TITLE = "What texts teach, apart from the operating point"
+EXPERIMENT = "knowledge"
+REPEATING = "oversample"
+INTRO = (
+    "A constant on the scores of all unseen combinations is free. It moves a classifier between new and known "
+    "combinations, and a gain in Acc at 0.5 may be no more than such a move. So here each classifier is also compared "
+    "at its best constant, and where all have the same Acc on known combinations. Percent of test rows, the same rows "
+    "in all arms; mean and 95 % t interval over seeds. `real_texts` is the matched arm: half of the test set's own "
+    "texts learned once, the other half tested, both ways. The texts of generators are shown once an epoch, like it."
+)
+SCORES = {
+    "Acc new, 0.5": ("threshold", "unseen", "acc"),
+    "Acc known, 0.5": ("threshold", "seen", "acc"),
+    "H, 0.5": ("threshold", "unseen", "harmonic"),
+    "H, stacking": ("stacking", "unseen", "harmonic"),
+    "H, best constant": ("best_constant", "unseen", "harmonic"),
+    "AUSUC": ("threshold", "unseen", "ausuc"),
+    "Acc new at equal Acc known": ("threshold", "unseen", "acc_at_seen"),
+}
+SCORES_NOTE = (
+    "H: harmonic mean of Acc on new and on known combinations. Stacking: one constant for all unseen combinations, "
+    "chosen on folds of training and support rows (of `real_texts` on the rows that it held out). Best constant: "
+    "chosen on one half of the test rows and applied to the other, both ways; a measure, not a method. AUSUC: area "
+    "under the curve of new against known Acc over all constants. Equal Acc known: that of `none` at its best "
+    "constant, {level} %."
+)
+GAINS = {
+    "AUSUC": ("threshold", "ausuc"),
+    "Acc at equal known": ("threshold", "acc_at_seen"),
+    "H, stacking": ("stacking", "harmonic"),
+}
+GAINS_NOTE = (
+    "Points, paired by seed. An asterisk: the t test over seeds says yes at 0.05, corrected (Holm) over all arms of "
+    "its column. Over the matched arm: what is left for texts to teach."
+)
+DECODING_NOTE = (
+    "What costs no text: H of the classifier without texts under decodings that know which combinations the target has "
+    "(composition prior) or only that they are unseen. Each chooses what it has to choose on the same folds. {points}"
+)
+DECODINGS = ("threshold", "stacking", "crm", "logit_adjustment", "composition_prior")
+ARMS = {REPEATING: "support texts repeated"}
+PARTS = ("corpus", "arm", "gap in H", "operating point", "knowledge", "what the arm gives", "over repeating")
+PARTS_NOTE = (
+    "Points of H, the harmonic mean of Acc on new and on known combinations. Gap: the matched arm at its best "
+    "constant, over the classifier without texts at 0.5. Operating point: what a constant alone closes of it. "
+    "Knowledge: the rest, which only texts could close. What the arm gives: of the knowledge, at its best constant, "
+    "over no texts."
+)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The rows and gains of one corpus; `generators`: the arms whose texts are written, in the usual order."""
+
+    benchmark: str
+    rows: pd.DataFrame
+    gains: pd.DataFrame
+    generators: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Without what differs from its file."""
+        return self.benchmark.partition("+")[0]
+
+
+def corpora(results: Results) -> Iterator[Corpus]:
+    for experiment, benchmark, rows in results.of(EXPERIMENT, classifier="bert", selection="top_k"):
+        gains = pick(results.gains, experiment=experiment, benchmark=benchmark, classifier="bert", selection="top_k")
+        if NONE not in set(pick(rows, decoding="best_constant")["generator"]):
+            continue  # all others stand beside it
+        names = [name for name in results.ordered(rows["generator"]) if name not in (NONE, REPEATING, REAL_TEXTS)]
+        yield Corpus(benchmark, rows, gains, tuple(names))
+
+
+def tables(results: Results) -> list[Table]:
+    every = list(corpora(results))
+    tables = [_parts(every)]
+    for corpus in every:
+        tables += [_scores(results, corpus), _gains(corpus), _decodings(corpus)]
+    return tables
+
+
+def _scores(results: Results, corpus: Corpus) -> Table:
+    means = summaries(corpus.rows[corpus.rows["decoding"] != "any"], "generator", "decoding", "split", "metric")
+    lines = [[arm, *(entry(means.get((arm, *which))) for which in SCORES.values())] for arm in _arms(corpus)]
+    level = Entry(means[NONE, "best_constant", "seen", "acc"].mean)
+    note = f"{finding(corpus)} {results.setting(corpus.rows)} {SCORES_NOTE.format(level=level.shown)}".strip()
+    return Table(corpus.name, note, ["arm", *SCORES], lines)
+
+
+def _arms(corpus: Corpus) -> list[str]:
+    present = set(corpus.rows["generator"])
+    return [arm for arm in (NONE, REPEATING, *corpus.generators, REAL_TEXTS) if arm in present]
+
+
+def _gains(corpus: Corpus) -> Table:
+    rows = rows_by(corpus.gains, "generator", "over", "decoding", "metric")
+    overs = {NONE: "over none", REPEATING: "over repeating", REAL_TEXTS: "over the matched arm"}
+    lines = [
+        [arm, *(_starred(rows.get((arm, over, *which))) for over in overs for which in GAINS.values())]
+        for arm in (REPEATING, *corpus.generators, REAL_TEXTS)
+        if (arm, NONE, *GAINS["AUSUC"]) in rows
+    ]
+    header = ["arm", *(f"{words}, {over}" for over in overs.values() for words in GAINS)]
+    return Table(f"{corpus.name}: gains", GAINS_NOTE, header, lines)
+
+
+def _starred(row: pd.Series | None) -> Entry:
+    if row is None:
+        return Entry(words=NOT_REPORTED)
+    value = gained(row)
+    star = "*" if row["p_seeds"] < LEVEL else ""
+    return Entry(value.ours, value.ci95, words=f"{value.shown} {value.interval}{star}", sign=True)
+
+
+def _parts(every: Sequence[Corpus]) -> Table:
+    """The gap in two parts, a line for each corpus and arm with texts."""
+    lines = []
+    for corpus in every:
+        for arm in (REPEATING, *corpus.generators):
+            if gap := gap_of(corpus, arm):
+                parts = (gap.total, gap.operating_point, gap.knowledge, gap.texts, gap.texts_over_repeating)
+                lines.append([corpus.name, ARMS.get(arm, f"texts of `{arm}`"), *map(_entry, parts)])
+    return Table("", PARTS_NOTE, PARTS, lines)
+
+
+def finding(corpus: Corpus) -> str:
+    """The gap in two parts, what each generator's texts give, and the remedy; "" without a matched arm."""
+    gaps = {arm: gap for arm in corpus.generators if (gap := gap_of(corpus, arm))}
+    if not gaps and (bare := gap_of(corpus, REPEATING)):
+        bare = replace(bare, texts=None, texts_over_repeating=None)
+        return f"{sentence(bare)}. Remedy: {remedy(bare)}."
+    if not gaps:
+        return ""
+    best = max(
+        gaps.values(),
+        key=lambda gap: (gap.texts_over_repeating is not None and gap.texts_over_repeating.is_gain, gap.texts.mean),
+    )
+    parts = [sentence(best), *(contribution(gap, f"the texts of `{arm}`") for arm, gap in gaps.items())]
+    return f"{'; '.join(parts)}. Remedy: {remedy(best)}."
+
+
+def _entry(part: Part | None) -> Entry:
+    if part is None:
+        return Entry(words=NOT_REPORTED)
+    if part.low is None or part.over_rows:
+        return Entry(part.mean, sign=True, over_rows=(part.low, part.high) if part.over_rows else None)
+    return Entry(part.mean, (part.high - part.low) / 2, sign=True)
+
+
+def gap_of(corpus: Corpus, arm: str) -> Gap | None:
+    """The gap of the corpus with what the arm's texts give; None where the matched arm is missing."""
+    rows = rows_by(pick(corpus.gains, metric="harmonic", decoding="best_constant"), "generator", "over")
+    if (REAL_TEXTS, NONE) not in rows or (arm, NONE) not in rows:
+        return None
+
+    def part(generator: str, over: str) -> Part | None:
+        return _part(rows[generator, over]) if (generator, over) in rows else None
+
+    return Gap(
+        total=_total(corpus),
+        operating_point=part(NONE, "threshold"),
+        knowledge=part(REAL_TEXTS, NONE),
+        texts=part(arm, NONE),
+        repeating=part(REPEATING, NONE),
+        texts_over_repeating=part(arm, REPEATING),
+    )
+
+
+def _part(row: pd.Series) -> Part:
+    value, shown = gained(row), bool(row["p_seeds"] < LEVEL)
+    if value.over_rows:
+        return Part(value.ours, *value.over_rows, shown, over_rows=True)
+    return _over_seeds(value.ours, value.ci95, shown)
+
+
+def _over_seeds(mean: float, ci95: float | None, shown: bool) -> Part:
+    return Part(mean, None, None, shown) if ci95 is None else Part(mean, mean - ci95, mean + ci95, shown)
+
+
+def _total(corpus: Corpus) -> Part:
+    """H of the matched arm at its best constant, over H without texts at 0.5, paired by seed."""
+    rows = pick(corpus.rows, metric="harmonic")
+    best = pick(rows, generator=REAL_TEXTS, decoding="best_constant")
+    summary = difference(best, pick(rows, generator=NONE, decoding="threshold"))
+    return _over_seeds(summary.mean, summary.ci95, summary.excludes_zero)
+
+
+def _decodings(corpus: Corpus) -> Table:
+    rows = pick(corpus.rows, generator=NONE, decoding=DECODINGS)
+    means = summaries(pick(rows, metric=("acc", "harmonic")), "decoding", "split", "metric")
+    harmonic = pick(rows, metric="harmonic")
+    prior, lines, points = pick(harmonic, decoding="composition_prior"), [], []
+    for decoding in DECODINGS:
+        if (decoding, "unseen", "harmonic") not in means:
+            continue
+        columns = (("unseen", "acc"), ("seen", "acc"), ("unseen", "harmonic"))
+        apart = difference(prior, pick(harmonic, decoding=decoding)) if decoding != "composition_prior" else None
+        lines.append([decoding, *(entry(means[decoding, *which]) for which in columns), entry(apart, sign=True)])
+        if decoding in ("stacking", "crm", "logit_adjustment") and apart:
+            points.append(f"{entry(apart, sign=True)} over {decoding}")
+    note = DECODING_NOTE.format(points=f"The composition prior has {', '.join(points)}." if points else "")
+    header = ["decoding", "Acc new", "Acc known", "H", "composition prior over it, H"]
+    return Table(f"{corpus.name}: decodings without texts", note, header, lines)
+
+
+# ---------------------------------------------------------------- the headline
+
+
+def figures_of(results: Results) -> list[Figure]:
+    """Acc on new combinations at equal Acc on known ones: one figure for all corpora."""
+    panels = {}
+    for corpus in corpora(results):
+        means = summaries(pick(corpus.rows, metric=("acc", "acc_at_seen")), "generator", "decoding", "split", "metric")
+        reached = {arm: means.get((arm, "threshold", "unseen", "acc_at_seen")) for arm in _arms(corpus)}
+        arms = {
+            arm: summary for arm, summary in reached.items() if summary
+        }  # an arm may never be that good on known ones
+        plain, level = means[NONE, "threshold", "unseen", "acc"], means[NONE, "best_constant", "seen", "acc"]
+        panels[corpus.name] = (plain, level, arms)
+    if not panels:
+        return []
+    caption = "Acc on new combinations where every classifier has the same Acc on known ones"
+    return [Figure("knowledge", caption, partial(figures.at_equal_seen, panels))]

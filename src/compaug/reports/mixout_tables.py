@@ -1,0 +1,49 @@
+"""Mixout in place of dropout, with and without synthetic texts, not all of which say what their labels do."""
+
+from __future__ import annotations
+
+from compaug.evaluation.longtable import pick
+from compaug.experiments.cells import NONE
+from compaug.reports.entries import Table
+from compaug.reports.queries import Results
+from compaug.reports.variations import Over, compared, named, plain
+
+TITLE = "Mixout in place of dropout"
+EXPERIMENT = "mixout"
+EXPERIMENTS = (EXPERIMENT, "mixout_pretrained")
+INTRO = (
+    "Acc and the other measures are on new combinations, threshold 0.5, mean and 95 % t interval over seeds; differences are paired by seed, and "
+    "of one seed the interval is that over test rows, which says so. "
+    "`mixout=mu`: in a training step each entry of a weight matrix has its value before the training with probability 1 - mu. The "
+    "synthetic texts are the same for all. The article's claim is that mixout helps against the noise in generated labels, and the more the stronger it is; its "
+    '"p = 0.05" can be read as mu = 0.05 or as mu = 0.95. `column` drops whole inputs, as the reference code of mixout does.'
+)
+DROPOUT, OFF = "dropout (the default)", "dropout=0.0"
+
+
+def tables(results: Results) -> list[Table]:
+    made = []
+    over: Over = {"over dropout": plain(DROPOUT), "over neither": plain(OFF)}
+    for experiment, benchmark, rows in results.of(*EXPERIMENTS):
+        rows = pick(rows, decoding=("threshold", "any"), split="unseen")
+        for generator in results.ordered(rows["generator"]):
+            own = pick(rows, generator=generator)
+            varied = named(own, "classifier", "bert", lambda word: "mixout=" in word or OFF in word)
+            texts = "no synthetic texts" if generator == NONE else f"kept texts of {generator}"
+            where = {"generator": generator, "over": "bert", "selection": "top_k"}
+            tested = results.tested(experiment, benchmark, "classifier", **where)
+            tested = {name.removeprefix("bert+"): row for name, row in tested.items()}
+            if varied["name"].nunique() > 1:
+                made += compared(
+                    results, f"{benchmark}: {texts}", "training", varied, DROPOUT, over, None, _order, _words, tested
+                )
+    return made
+
+
+def _order(name: str) -> tuple:
+    """Neither first, then the strongest; draws by column last."""
+    return name != OFF, "mixout_mask=" in name, name
+
+
+def _words(name: str) -> str:
+    return {DROPOUT: DROPOUT, OFF: "neither"}.get(name, f"`{name}`")

@@ -1,0 +1,165 @@
+"""The second task, parsing: what subsets and curricula of COGS or CFQ are worth, beside the numbers of the cartography paper's Table 3."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+
+from compaug.core.markdown import NOT_REPORTED, number
+from compaug.evaluation.statistics import Summary
+from compaug.reports import by_seed
+from compaug.reports.entries import Entry, Table, bounds, entry
+from compaug.reports.queries import Results
+
+TITLE = "Parsing: which sentences to learn from"
+EXPERIMENT = "parsing"
+INTRO = (
+    "Exact match in percent, greedy decoding: the whole logical form or nothing; mean and 95 % t interval over seeds, each with its own data map; "
+    "differences are paired by seed. `gen` is COGS' generalisation set (release of 2020-10-12), `test` its in-distribution test or the test of CFQ's split "
+    "MCD1. Of `cp_recursion` 844 of 1,000 rows and of `pp_recursion` 782 have a position that no training row has: at most 15.6 and 21.8 % can be right. "
+    "Every training takes the same number of steps, to half an epoch. The paper's numbers are of its Table 3, 50 % subsets, at its own size; at the scale "
+    "`tiny` levels cannot be compared with them, and the direction says only whether a subset lies on the paper's side of a random one of its size: as "
+    "printed, the other way, or open, where our interval has zero in it."
+)
+ALL, RANDOM = "all", "random"  # the region that is no subset, and the one that needs no map
+PAPER = "paper"  # the scale whose levels can be compared
+HALF, THIRD = 0.5, 0.33  # ratio of the paper's Table 3, and of its Table 10
+JUDGED = {"cogs": "gen", "cfq": "test"}  # the part that the paper prints
+ORDER = (ALL, RANDOM, "hard", "ambiguous", "easy", "hard_ambiguous", "hard_easy", "ambiguous_easy")
+Choice = tuple  # region, ratio, measure, pacing, first: what a training learned from
+EVERYTHING: Choice = (ALL, None, None, None, None)
+
+
+def tables(results: Results) -> list[Table]:
+    made = []
+    for corpus, scale in sorted({(facts["corpus"], facts["scale"]) for facts in results.parsing.values()}):
+        runs: dict[Choice, dict[int, Mapping]] = {}
+        for facts in results.parsing.values():
+            if (facts["corpus"], facts["scale"]) == (corpus, scale):
+                runs.setdefault(_choice(facts["choice"]), {})[facts["seed"]] = facts
+        runs = {choice: runs[choice] for choice in sorted(runs, key=_rank)}
+        printed = results.paper.get("cartography", {})
+        made.append(_subsets(corpus, scale, runs, printed.get(corpus, {})))
+        made += _categories(corpus, scale, runs, printed.get("categories", {}))
+    return made
+
+
+def _choice(facts: Mapping) -> Choice:
+    """What made a difference: all pairs have no ratio, and random ones no measure."""
+    region, first = facts["region"], facts["first"]
+    ratio = None if region == ALL else facts["ratio"]
+    measure = facts["measure"] if first or region not in (ALL, RANDOM) else None
+    return region, ratio, measure, facts["pacing"], first
+
+
+def _rank(choice: Choice) -> tuple:
+    region, ratio, measure, pacing, first = choice
+    return pacing or "", -(ratio or 1), ORDER.index(region), measure or "", first or ""
+
+
+def _words(choice: Choice) -> str:
+    region, ratio, measure, pacing, first = choice
+    words = "all pairs" if region == ALL else f"{region}, {100 * ratio:.0f} %"
+    words += f", {pacing} pacing, {first} first" if pacing else ""
+    return f"{words}, by {measure}" if measure else words
+
+
+def _values(runs: Mapping[int, Mapping], part: str) -> dict[int, float]:
+    """Exact match by seed."""
+    return {seed: facts["parts"][part]["exact"] for seed, facts in runs.items() if part in facts["parts"]}
+
+
+def _subsets(corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed: Mapping) -> Table:
+    """A line for each choice: how many pairs it is, exact match by part, and that over a random subset of its size and over all pairs."""
+    parts = sorted({part for own in runs.values() for facts in own.values() for part in facts["parts"]})
+    judged = JUDGED.get(corpus, parts[0])
+    lines = []
+    for choice, own in runs.items():
+        random, paper = (RANDOM, choice[1], None, None, None), _printed(choice, printed)
+        of_part = {part: _values(own, part) for part in parts}
+        line = [_words(choice), by_seed.count(by_seed.values(own, "rows"))]
+        for part, values in of_part.items():
+            theirs = paper if part == judged else None
+            line.append(entry(by_seed.summary(values), theirs, other_corpus=scale != PAPER))
+        over = {
+            other: {
+                part: by_seed.over(values, _values(runs.get(other, {}), part)) if other != choice else None
+                for part, values in of_part.items()
+            }
+            for other in (random, EVERYTHING)
+        }
+        line += [entry(difference, sign=True) for differences in over.values() for difference in differences.values()]
+        lines.append([*line, _direction(over[random].get(judged), paper, _printed(random, printed))])
+    differences = [f"{part} over {other}" for other in (RANDOM, ALL) for part in parts]
+    return Table(
+        f"{corpus}, {scale}: subsets and curricula",
+        _note(runs),
+        ["learned from", "pairs", *parts, *differences, "direction"],
+        lines,
+    )
+
+
+def _printed(choice: Choice, printed: Mapping) -> float | None:
+    """Of the paper's Table 3, which has halves, and all pairs."""
+    region, ratio, measure, pacing, _ = choice
+    if pacing or ratio not in (None, HALF):
+        return None
+    found = printed.get(region)
+    return found.get(measure) if isinstance(found, Mapping) else found
+
+
+def _direction(ours: Summary | None, paper: float | None, paper_random: float | None) -> str:
+    """Whether ours and the paper's subset lie on the same side of a random one."""
+    if ours is None or paper is None or paper_random is None:
+        return NOT_REPORTED
+    if not ours.excludes_zero:
+        return "open"
+    return "as printed" if (ours.mean > 0) == (paper > paper_random) else "the other way"
+
+
+def _note(runs: Mapping[Choice, Mapping]) -> str:
+    every = [facts for own in runs.values() for facts in own.values()]
+    seeds = sorted({facts["seed"] for facts in every})
+    of, size = (sorted({facts[name] for facts in every}) for name in ("of", "parameters"))
+    return f"Seeds {', '.join(map(str, seeds))}; {by_seed.listed(size)} parameters; chosen from {by_seed.listed(of)} pairs."
+
+
+def _categories(corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed: Mapping) -> list[Table]:
+    """Of every part that has more than one category: a line for each, a column for each subset or curriculum."""
+    made = []
+    parts = sorted({part for own in runs.values() for facts in own.values() for part in facts["parts"]})
+    for part in parts:
+        found: dict[str, dict[Choice, list[float]]] = {}
+        for choice, own in runs.items():
+            for facts in own.values():
+                for name, value in facts["parts"].get(part, {}).get("categories", {}).items():
+                    found.setdefault(name, {}).setdefault(choice, []).append(value)
+        lines = []
+        for name in [*(name for name in printed if name in found), *sorted(set(found) - set(printed))]:
+            known = printed.get(name, {})
+            entries = [_ranged(found[name].get(choice), known.get(_in_table_10(choice)), scale) for choice in runs]
+            lines.append([f"{known.get('section', '')} {name}".strip(), *entries])
+        if len(lines) > 1:
+            note = "Mean over seeds, in brackets the lowest and the highest of them."
+            note += " Before each name the section of COGS' paper; paper: Table 10." if part == "gen" else ""
+            header = ["category", *map(_words, runs)]
+            made.append(Table(f"{corpus}, {scale}: {part} by category", note, header, lines))
+    return made
+
+
+def _ranged(values: list[float] | None, paper: float | None, scale: str) -> Entry:
+    """A category's mean with its lowest and highest seed: a seed learns some categories whole and others not at all, so that a t interval would
+    leave 0 to 100."""
+    if not values:
+        return entry(None, paper)
+    mean = statistics.fmean(values)
+    spread = f"{number(mean)} {bounds(min(values), max(values))}" if len(values) > 1 else ""
+    return Entry(mean, paper=paper, words=spread, other_corpus=scale != PAPER)
+
+
+def _in_table_10(choice: Choice) -> str | None:
+    """Its column: all pairs, or the measure of the hardest third."""
+    region, ratio, measure, pacing, _ = choice
+    if pacing or (region, ratio) not in ((ALL, None), ("hard", THIRD)):
+        return None
+    return measure or ALL

@@ -1,0 +1,187 @@
+"""One script per DVC stage; the ideas live in the library, these only read argv and params, load, call and save."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import os
+import platform
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from compaug.core import shapes
+from compaug.core.numerics import native
+from compaug.core.records import InputError, check_file, check_folder, read_json, write_json
+
+COSTS = Path(".costs")  # seconds, versions and devices: never in a DVC output, because they differ at every run
+PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scikit-learn")
+
+# Loading the libraries makes hundreds of thousands of objects that live to the end; looking for garbage among them takes a fifth of that time.
+gc.set_threshold(50_000)
+
+
+class _Parser(argparse.ArgumentParser):
+    out: str | None = None  # see `parser`
+
+    def parse_args(self, *args, **kwargs):
+        parsed = super().parse_args(*args, **kwargs)
+        if "out" in parsed:
+            check_out(parsed, self.out)
+        if parsed.set:
+            from compaug.experiments.params import Edited  # a tenth of a second, and some stages read no parameters
+
+            parsed.params = Edited(parsed.params, tuple(parsed.set))
+        return parsed
+
+
+def seed(word: str) -> int:
+    """The type of --seed: a whole number from 0 that fits 31 bits."""
+    if not word.isdecimal() or int(word) >= 2**31:
+        raise argparse.ArgumentTypeError(f"{word!r} is not a whole number from 0 to {2**31 - 1}")
+    return int(word)
+
+
+def share(word: str) -> float:
+    """The type of --share: above 0, at most 1."""
+    with contextlib.suppress(ValueError):
+        if 0 < (number := float(word)) <= 1:
+            return number
+    raise argparse.ArgumentTypeError(f"{word!r} is not a number above 0 and at most 1")
+
+
+ARGUMENTS = {  # those that many stages have
+    "benchmark": {"help": "corpus: a file of configs/benchmarks"},
+    "scale": {
+        "help": "sizes of models and budgets: a block of configs/scales.yaml (default: run.scale)",
+        "required": False,
+    },
+    "generator": {"help": "name of a block of `generators`"},
+    "classifier": {"help": "name of a block of `classifiers`"},
+    "labels": {"help": "labels.json of the split", "type": Path},
+    "split": {"help": "folder of the corpus's split", "type": Path},
+    "backbones": {"help": "folder of the corpus's backbones", "type": Path},
+    "seed": {"help": "seed of the cell", "type": seed},
+}
+
+
+def parser(
+    description: str | None, names: str = "", out: str | None = None, writes: str = ""
+) -> argparse.ArgumentParser:
+    """An argument parser with what every stage takes, the params file and values that a grid's coordinate sets otherwise, and with the
+    ARGUMENTS of these `names`, a blank between them.
+
+    `out` is what the stage writes to --out, and `writes` its help: "folder", or the suffix of a file; None where it adds files to a
+    folder. An --out that it may not replace is refused before any work is done.
+    """
+    made = _Parser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.out = out
+    made.add_argument("--params", type=Path, default=Path("params.yaml"), help="parameter file (default: params.yaml)")
+    made.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], help="a value instead of the files'; may be repeated"
+    )
+    for name in names.split():
+        made.add_argument(f"--{name}", **{"required": True} | ARGUMENTS[name])
+    if writes:
+        made.add_argument("--out", type=Path, required=True, help=writes)
+    return made
+
+
+def check_out(args: argparse.Namespace, kind: str | None) -> None:
+    """InputError for an --out that holds what no stage wrote, that another argument names too, or that is replaced as a whole and holds
+    what another argument names."""
+    if kind == "folder":
+        check_folder(args.out)
+    elif kind is not None:
+        if not args.out.name.endswith(kind):
+            raise InputError(f"--out {args.out}: this stage writes a {kind} file; end the path with {kind}")
+        check_file(args.out)
+    place = args.out.resolve()
+    for name, value in vars(args).items():
+        for path in value if isinstance(value, list) else [value]:
+            if name == "out" or not isinstance(path, Path):
+                continue
+            if path.resolve() == place or (kind == "folder" and path.resolve().is_relative_to(place)):
+                option = f"--{name.replace('_', '-')}"
+                raise InputError(f"--out {args.out}: is or holds {path}, which is {option}; give another path")
+
+
+@contextlib.contextmanager
+def cost_of(out: Path) -> Iterator[dict]:
+    """Write seconds, those of the CPU, the process's peak memory, machine and versions of what happens inside to `.costs/<out>.json`; add
+    facts to the dict it yields."""
+    facts: dict = {}
+    start, cpu_start = time.perf_counter(), time.process_time()
+    yield facts
+    if (out / "history.json").exists():
+        epochs = read_json(out / "history.json", shapes.History)["epochs"]
+        facts |= {"epochs": len(epochs)} | ({"trained_parameters": epochs[0]["trained_parameters"]} if epochs else {})
+    if asked := sys.modules.get("compaug.models.language_models"):
+        facts |= {"language_model": found} if (found := asked.spent()) else {}
+    import importlib.metadata  # slow to import, and light stages need it never
+
+    versions = {name: importlib.metadata.version(name) for name in PACKAGES}
+    facts |= {"seconds": round(time.perf_counter() - start, 2), "cores": os.cpu_count(), "versions": versions}
+    facts |= {"cpu_seconds": round(time.process_time() - cpu_start, 2), "peak_mib": _peak()}
+    facts |= {"python": platform.python_version(), "machine": platform.machine(), "device": _device()}
+    write_json(COSTS / cost_file(out), facts)
+
+
+def obtained(files: Mapping, downloads: Path) -> dict[str, Path]:
+    """Where the raw files of a corpus are, {key: path}: from the folder that COMPAUG_MIRROR names, else from their address, kept in
+    `downloads`; checked against their hashes. InputError as of `fetch.obtain`."""
+    from compaug.data.download import obtain
+
+    mirror = os.environ.get("COMPAUG_MIRROR")
+    return {name: obtain(name, file, Path(mirror) if mirror else None, downloads) for name, file in files.items()}
+
+
+def cost_file(out: Path | str) -> str:
+    """Name of the file in .costs/ with the cost of an output."""
+    name = "-".join(part for part in Path(out).parts if part != Path(out).anchor)  # a dot may be in it: free_bits=0.5
+    return f"{name.removesuffix('.json').removesuffix('.jsonl')}.json"
+
+
+def read_cost(file: Path) -> dict:
+    """What `cost_of` wrote. InputError for another file."""
+    return read_json(file, shapes.Cost, "not what a stage records; remove it")
+
+
+def _peak() -> int:
+    """The most memory that this process has had, in MiB."""
+    kept = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(kept / 2 ** (20 if sys.platform == "darwin" else 10))  # macOS counts bytes
+
+
+def _device() -> str:
+    torch = sys.modules.get("torch")  # a stage that did not need torch ran on the CPU
+    if torch and torch.cuda.is_available():
+        return torch.cuda.get_device_name()
+    return "cpu with its own instructions" if native() else "cpu"
+
+
+def run(main: Callable[[], None]) -> None:
+    """Run a stage: what the user can mend is one line on standard error, never a traceback; exit 2, or 130 for Ctrl-C.
+
+    SIGTERM, which schedulers send, is treated like Ctrl-C: Python would end without removing half-written files.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        main()
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("interrupted: nothing was left half-written; run it again to resume", file=sys.stderr)
+        sys.exit(130)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        print(f"error: {error.filename or 'file system'}: {error.strerror}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,49 @@
+"""Halves of the unseen test set as if a generator had written them: what perfect texts would be worth. For ceiling rows alone.
+
+python -m compaug.stages.ceiling --split data/splits/diagnostic+seen_test=400 --out data/ceiling/diagnostic+seen_test=400
+
+Writes <out>/a and <out>/b: synthetic.jsonl (one half, with its labels), held.jsonl (the other half) and inputs.jsonl (the other half
+and the seen test set, where the split has one, without labels). The rows that come of it are marked as a ceiling and take part in no comparison.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from compaug.core.records import Example, InputError, Labels, atomic_dir, read_jsonl, sub_seed, write_jsonl
+from compaug.stages import parser, run
+
+PARAMS: list[str] = []
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    n_labels = len(Labels.read(args.split / "labels.json"))
+    test = read_jsonl(args.split / "test.jsonl", n_labels, False)
+    known = args.split / "seen_test.jsonl"
+    seen = read_jsonl(known, n_labels, False) if known.exists() else []
+    if len(test) < 2:
+        raise InputError(f"{args.split / 'test.jsonl'}: two halves need two rows; raise split.test_share")
+    order = sorted(test, key=lambda example: sub_seed(0, "ceiling", example.id))
+    halves = order[::2], order[1::2]
+    with atomic_dir(args.out) as folder:
+        for name, given, held in (("a", *halves), ("b", *halves[::-1])):
+            (folder / name).mkdir()
+            write_jsonl(folder / name / "synthetic.jsonl", (as_synthetic(example) for example in given))
+            write_jsonl(folder / name / "held.jsonl", held)
+            write_jsonl(folder / name / "inputs.jsonl", (replace(example, labels=()) for example in [*held, *seen]))
+
+
+def as_synthetic(example: Example) -> Example:
+    return replace(example, id=f"ceiling-{example.id}", source="synthetic", requested_labels=example.labels)
+
+
+def _parser():
+    made = parser(__doc__, out="folder", writes="folder to write, with a/ and b/")
+    made.add_argument("--split", type=Path, required=True, help="folder of a split")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

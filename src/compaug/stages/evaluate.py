@@ -1,0 +1,143 @@
+"""Turn the predictions of the root cell's arms into metrics; no text, model or split is opened.
+
+python -m compaug.stages.evaluate --gold reports/run/gold.jsonl.gz --quality reports/run/quality.json \
+    --predictions reports/run/augmented.jsonl.gz reports/run/baseline.jsonl.gz \
+    --plots reports/plots --out reports/metrics.json --measures reports/measures.json --details reports/details.json
+
+Paper, Eqs. 1, 2, 15, 16; an arm is named by the file of its predictions: augmented and baseline; oversample, iid, and
+matched_a with matched_b where they are there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug.core import shapes
+from compaug.core.records import InputError, read_json, write_json
+from compaug.evaluation import gold as golds
+from compaug.evaluation import plots, predictions, root_cell
+from compaug.evaluation.cell_scores import joined, outcome_of
+from compaug.evaluation.decoding.decodings import DECODINGS, PART_OF_SPLIT, Case
+from compaug.evaluation.gold import Gold
+from compaug.evaluation.predictions import Predictions
+from compaug.experiments import params
+from compaug.experiments.cells import REAL_TEXTS, Cell
+from compaug.stages import parser, run
+
+PARAMS = ["evaluation", "composition_prior"]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    blocks = params.load(args.params, PARAMS)
+    evaluation, gold = blocks["evaluation"], golds.read(args.gold)
+    quality = read_json(args.quality, shapes.Quality)
+    trained = {arm: predictions.read(path, len(gold.labels)) for arm, path in _paths_by_arm(args.predictions).items()}
+
+    truth, predicted, arms, outcomes, halves = {}, {}, {}, {}, []
+    for arm, found in trained.items():
+        split = root_cell.SPLIT_OF_ARM[arm]
+        test = _test_rows(gold, found, split, arm in root_cell.HALVES)
+        case = Case(found, gold, test, (), blocks["composition_prior"], evaluation.threshold)
+        if split == "unseen":
+            cell = Cell("run", 0, generator=root_cell.GENERATORS.get(arm, REAL_TEXTS))
+            outcomes[arm] = outcome_of(cell, case, "threshold", evaluation.empty_both)
+        if arm in root_cell.HALVES:
+            halves.append(outcome_of(cell, case, evaluation.decoding, evaluation.empty_both))
+            continue
+        truth[arm], predicted[arm] = case.truth[split], DECODINGS[evaluation.decoding](case).sets[split]
+        arms[arm] = root_cell.evaluate(truth[arm], predicted[arm], gold.labels, evaluation.empty_both)
+    if halves:
+        test = tuple(gold.parts["test"])
+        at_half = [outcomes.pop(arm) for arm in root_cell.HALVES]
+        outcomes[root_cell.MATCHED] = joined(at_half[0].cell, at_half, test)
+        metrics = joined(at_half[0].cell, halves, test).metrics["unseen"]
+        arms[root_cell.MATCHED] = {name: metrics[name] for name in sorted(arms["baseline"].keys() & metrics.keys())}
+        arms[root_cell.MATCHED]["n"] = len(test)
+    measures, gap = root_cell.knowledge(outcomes)
+    arms = {arm: result | measures.get(arm, {}) for arm, result in arms.items()}
+
+    side_car, fidelity = quality["selection"], quality.get("fidelity")
+    requested = {key: row.get("requested", 0) for key, row in side_car.get("per_composition", {}).items()}
+    gain = {
+        over: root_cell.accuracy_gain(truth["augmented"], predicted["augmented"], predicted[over])
+        for over in ("baseline", "oversample")
+        if over in arms
+    }
+    details = {
+        "acc_gain": gain["baseline"],
+        "per_composition": {arm: arms[arm]["per_composition"] for arm in predicted},
+        "coverage": root_cell.coverage(requested, gold.compositions("train"), gold.compositions("test")),
+    }
+    augmented = trained["augmented"]
+    shown = augmented.learned.total() - augmented.n_train  # of synthetic texts, each as often as it is shown
+    details["epoch"] = {"real": augmented.n_train, "texts": augmented.n_synthetic, "shown": shown}
+    if "oversample" in gain:
+        details["acc_gain_over_oversample"] = gain["oversample"]
+    if gap:
+        details["gap"] = gap
+    if "iid" in arms:
+        details["trivial"] = root_cell.trivial(gold)
+    prior = {name: getattr(blocks["composition_prior"], name) for name in ("target", "weight", "strength")}
+    read = {"threshold": {"threshold": evaluation.threshold}, "composition_prior": prior}.get(evaluation.decoding, {})
+    details["decoding"] = {"name": evaluation.decoding, **read}
+    if written := {arm: found.unparsed for arm, found in trained.items() if found.unparsed is not None}:
+        counted = {arm: {"rows": int((n > 0).sum()), "pieces": int(n.sum())} for arm, n in written.items()}
+        details["unparsed"] = counted
+    if bayes := gold.facts.get("bayes"):
+        details["bayes"] = {"iid": bayes["iid"]["training_prior"]}
+        details["bayes"] |= {f"cg_{prior}": bayes["unseen"][prior] for prior in ("training_prior", "target_prior")}
+    if fidelity:
+        details |= {"fidelity": fidelity["kept"], "samples": quality["samples"]}
+    plots.write(
+        args.plots,
+        {arm: found.losses for arm, found in trained.items()},
+        {arm: arms[arm] for arm in predicted},
+        gold,
+        side_car,
+    )
+    write_json(args.measures, root_cell.summary(arms, side_car, gap))
+    write_json(args.out, root_cell.headline(arms, gain["baseline"]))
+    write_json(args.details, details)
+
+
+def _test_rows(gold: Gold, found: Predictions, split: str, half: bool) -> dict[str, tuple[str, ...]]:
+    """Ids by split of the test rows that an arm is evaluated on, each with a prediction; of the matched arm the half of
+    the unseen rows that it predicts. InputError for a row without prediction and for one that the gold file does not
+    have."""
+    splits = (split,) if split == "iid" else ("unseen", "seen")
+    test = {name: tuple(gold.parts.get(PART_OF_SPLIT[name], ())) for name in splits}
+    test = {name: ids for name, ids in test.items() if ids}
+    if half:
+        predicted = set(found.ids)
+        test["unseen"] = tuple(row_id for row_id in test["unseen"] if row_id in predicted)
+    found.check_covers(row_id for ids in test.values() for row_id in ids)
+    return test
+
+
+def _paths_by_arm(paths: list[Path]) -> dict[str, Path]:
+    arms = {path.name.removesuffix(".jsonl.gz"): path for path in paths}
+    if len(arms) != len(paths) or set(arms) - set(root_cell.SPLIT_OF_ARM) or not {"augmented", "baseline"} <= set(arms):
+        raise InputError(
+            f"--predictions: got {', '.join(path.name for path in paths)}; give <arm>.jsonl.gz once for augmented and "
+            "baseline and at most once for iid, oversample, matched_a and matched_b"
+        )
+    if sum(half in arms for half in root_cell.HALVES) == 1:
+        raise InputError("--predictions: matched_a and matched_b belong together; give both or neither")
+    return arms
+
+
+def _parser():
+    made = parser(__doc__, out=".json")
+    made.add_argument("--gold", type=Path, required=True, help="gold label sets of the benchmark (.jsonl.gz)")
+    made.add_argument("--quality", type=Path, required=True, help="measures of the cell's texts")
+    made.add_argument("--predictions", type=Path, nargs="+", required=True, help="<arm>.jsonl.gz, one per arm")
+    made.add_argument("--plots", type=Path, required=True, help="folder for the data of `dvc plots`")
+    made.add_argument("--out", type=Path, required=True, help="metrics.json to write, the headline")
+    made.add_argument("--measures", type=Path, required=True, help="measures.json to write, all of them")
+    made.add_argument("--details", type=Path, required=True, help="details.json to write")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

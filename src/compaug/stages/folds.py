@@ -1,0 +1,47 @@
+"""Cross-fitting folds of a cell: halves of the support set that a classifier does not see (composition prior).
+
+python -m compaug.stages.folds --split data/splits/diagnostic+seen_test=400 --synthetic data/selected/diagnostic+seen_test=400-ld_vae-13.jsonl \
+    --seed 13 --out data/folds/diagnostic+seen_test=400-ld_vae-13
+
+Writes <out>/a and <out>/b: support.jsonl (the half that is trained on), held.jsonl (the other half), held_inputs.jsonl (without its
+labels) and synthetic.jsonl (the synthetic rows without texts of the held-out half: controls repeat support texts).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from compaug.core.records import InputError, Labels, atomic_dir, read_jsonl, sub_seed, text_key, write_jsonl
+from compaug.stages import cost_of, parser, run
+
+PARAMS: list[str] = []
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    labels = Labels.read(args.split / "labels.json")
+    support = read_jsonl(args.split / "support.jsonl", len(labels))
+    synthetic = read_jsonl(args.synthetic, len(labels))
+    if len(support) < 2:
+        raise InputError(f"{args.split / 'support.jsonl'}: two folds need two rows; raise sizes.support_size")
+    order = sorted(support, key=lambda example: sub_seed(args.seed, "fold", example.id))
+    halves = order[::2], order[1::2]
+    with cost_of(args.out), atomic_dir(args.out) as folder:
+        for name, kept, held in (("a", *halves), ("b", *halves[::-1])):
+            (folder / name).mkdir()
+            texts = {text_key(example.text) for example in held}
+            write_jsonl(folder / name / "support.jsonl", kept)
+            write_jsonl(folder / name / "held.jsonl", held)
+            write_jsonl(folder / name / "held_inputs.jsonl", (replace(example, labels=()) for example in held))
+            write_jsonl(folder / name / "synthetic.jsonl", (e for e in synthetic if text_key(e.text) not in texts))
+
+
+def _parser():
+    made = parser(__doc__, "split seed", out="folder", writes="folder to write, with a/ and b/")
+    made.add_argument("--synthetic", type=Path, required=True, help="selected synthetic rows of the cell")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,56 @@
+"""Judge a cell's kept texts in the place of people (Table 10): what a reader finds in a text against what was asked.
+
+python -m compaug.stages.judge --benchmark diagnostic --labels data/splits/diagnostic/labels.json --generator ld_vae --seed 13 \
+    --selected data/selected/diagnostic-ld_vae-13.jsonl --classifier bert --model models/classifier/diagnostic-iid-none-bert-13 \
+    --out data/judged/diagnostic-ld_vae-13.json
+
+Two readers: the oracle of the corpus where its grammar is known, and a classifier that has seen every combination, that
+of the iid split. Both are proxies of people. How well that classifier reads real texts follows from its predictions
+(`evaluation.ratings`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug import classifiers
+from compaug.core.records import InputError, Labels, read_jsonl, write_json
+from compaug.data.readers import oracle_for
+from compaug.evaluation.metrics import label_matrix
+from compaug.evaluation.text_quality import ratings
+from compaug.experiments import params
+from compaug.stages import cost_of, parser, run
+
+PARAMS = [*params.corpus("reader", "options"), "evaluation.threshold"]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
+    labels = Labels.read(args.labels)
+    selected = read_jsonl(args.selected, len(labels))
+    if not all(example.requested_labels for example in selected):
+        raise InputError(f"{args.selected}: a row without `requested_labels`; give the kept texts of a cell")
+    judged = {}
+    with cost_of(args.out):
+        if selected:
+            asked = label_matrix([e.requested_labels for e in selected], len(labels))
+            read = classifiers.load(args.classifier).predict(args.model, [e.text for e in selected])
+            judged["classifier"] = ratings.shares(asked, read > blocks["threshold"])
+            if grammar := oracle_for(blocks["reader"], blocks["options"]):
+                judged["oracle"] = ratings.oracle_shares(grammar.oracle, selected)
+        row = {"generator": args.generator, "seed": args.seed, "n": len(selected)}
+        write_json(args.out, row | {"judged": judged})
+
+
+def _parser():
+    made = parser(__doc__, "benchmark seed generator classifier labels", out=".json", writes="JSON to write")
+    made.add_argument("--selected", type=Path, required=True, help="kept texts of the cell")
+    made.add_argument(
+        "--model", type=Path, required=True, help="model folder of the judge, which saw every composition"
+    )
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,48 @@
+"""Whether a generator that writes between two texts goes from the one to the other with alpha, on texts held out of its training.
+
+python -m compaug.stages.measure_interpolation --benchmark diagnostic --generator linda --model models/generator/diagnostic-linda-42 \
+    --split data/splits/diagnostic --backbones models/backbones/diagnostic --seed 42 --out data/interpolation/diagnostic-linda-42.json
+
+Numbers alone are written, no text.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug.core.records import Labels, write_json
+from compaug.data.task import TASKS
+from compaug.evaluation.metrics import rounded
+from compaug.experiments import params
+from compaug.stages import cost_of, parser, run
+
+PARAMS = ["synthesis"]
+ROLES = ("encoder", "decoder", "seq2seq")
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    settings = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)["synthesis"]
+    labels = Labels.read(args.split / "labels.json")
+    task = TASKS["multi_label"](labels)  # the model's folder has the prompt
+    backbones = {role: args.backbones / role for role in ROLES}
+    from compaug.evaluation.text_quality.interpolation_behaviour import (  # after the cheap checks: torch is slow to import
+        behaviour,
+        monotony,
+    )
+
+    with cost_of(args.out):
+        found = behaviour(args.generator, args.model, task, settings, backbones, args.seed)
+        trends = {name: monotony(found["alphas"], name) for name in ("precision_a", "similarity_a")}
+        of = {"generator": args.generator, "seed": args.seed, "spearman": trends}
+        write_json(args.out, rounded(of | found))
+
+
+def _parser():
+    made = parser(__doc__, "benchmark scale split seed generator backbones", out=".json", writes="JSON to write")
+    made.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,73 @@
+"""Measure a generator's texts: fidelity, variety, copying, length, fluency; and what the filter kept of them.
+
+python -m compaug.stages.measure_quality --benchmark diagnostic --synthetic data/synthetic/diagnostic-ld_vae-13.jsonl \
+    --selected data/selected/diagnostic-ld_vae-13.jsonl --split data/splits/diagnostic \
+    --decoder models/backbones/diagnostic/decoder --out data/quality/diagnostic-ld_vae-13.json
+
+Numbers alone are written; ten texts with the oracle's verdicts only where the grammar of the corpus is known, because texts of other
+corpora may not be published. Reads the training and support rows, never the test set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from compaug.core import shapes
+from compaug.core.records import Labels, iter_jsonl, read_json, read_jsonl, write_json
+from compaug.data.readers import oracle_for
+from compaug.data.task import TASKS
+from compaug.evaluation.metrics import rounded
+from compaug.evaluation.text_quality import grammar
+from compaug.evaluation.text_quality.quality import coverage, measure
+from compaug.experiments import params
+from compaug.stages import cost_of, parser, run
+
+PARAMS = params.corpus("reader", "options", "text_prompt", "label_separator")
+# Of the side-car of the kept texts: counts and shares, no text.
+SELECTION = ("requested", "produced", "dropped", "kept", "per_composition", "histogram")
+SELECTION += ("mean_filter_jacc", "share_jacc_1", "total_variation")
+LABEL_GENERATOR = ("requested", "rejected", "rejection_rate")
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
+    labels = Labels.read(args.split / "labels.json")
+    task = TASKS["multi_label"](labels, blocks["text_prompt"], blocks["label_separator"])
+    written, kept = (read_jsonl(path, len(labels)) for path in (args.synthetic, args.selected))
+    real = (args.split / f"{name}.jsonl" for name in ("train", "support"))
+    corpus = (example.text for path in real for example in iter_jsonl(path, len(labels)))
+    with cost_of(args.out):
+        made = dict(measure(kept, corpus, args.decoder, task.source))
+        made["selection"] = _only(SELECTION, read_json(args.selected.with_suffix(".json"), shapes.SideCar))
+        if args.compositions:
+            asked = read_json(args.compositions, shapes.Requests)
+            made["label_generator"] = _only(LABEL_GENERATOR, asked)
+            made["coverage"] = coverage(kept, asked.get("compositions", {}), labels)
+        if any("compliance" in (row.made_of or {}) for row in written):
+            from compaug.generators.coda.constraints.compliance import of_rows  # scikit-learn is slow to import
+
+            made["compliance"] = {"raw": of_rows(written), "kept": of_rows(kept)}
+        if known := oracle_for(blocks["reader"], blocks["options"]):
+            counts = {"n_raw": len(written), "n_kept": len(kept)}
+            shares = {"raw": grammar.fidelity(known, written), "kept": grammar.fidelity(known, kept)}
+            made |= {"fidelity": shares | counts, "samples": grammar.judged_samples(known, kept, labels)}
+        write_json(args.out, rounded(made))
+
+
+def _only(names: tuple[str, ...], values: Mapping) -> dict:
+    return {name: values[name] for name in names if name in values}
+
+
+def _parser():
+    made = parser(__doc__, "benchmark split", out=".json", writes="JSON of measures to write")
+    made.add_argument("--synthetic", type=Path, required=True, help="all synthetic rows")
+    made.add_argument("--selected", type=Path, required=True, help="kept rows, side-car .json beside them")
+    made.add_argument("--compositions", type=Path, help="side-car of the label generator's requests")
+    made.add_argument("--decoder", type=Path, required=True, help="decoder backbone that judges their fluency")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,77 @@
+"""Texts of the known grammar in the place of a generator's, of which a given share says what was asked for. For report-only rows.
+
+python -m compaug.stages.mixture --benchmark diagnostic --split data/splits/diagnostic --compositions data/compositions/diagnostic-42.jsonl \
+    --right 0.6 --seed 42 --out data/mixtures/diagnostic-oracle+right=0.6-42.jsonl
+
+As many as a selection keeps (sizes.k), in the proportions of the requested compositions; fresh ones, so none of the corpus.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from compaug import selection
+from compaug.core.records import (
+    InputError,
+    Labels,
+    iter_jsonl,
+    read_label_sets,
+    sub_seed,
+    text_key,
+    write_json,
+    write_jsonl,
+)
+from compaug.data.readers import oracle_for
+from compaug.evaluation.text_quality.mixtures import mixture
+from compaug.experiments import params
+from compaug.stages import parser, run
+
+PARAMS = [*params.corpus("reader", "options"), *params.size("k")]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
+    grammar = oracle_for(blocks["reader"], blocks["options"])
+    if grammar is None:
+        raise InputError(
+            f"--benchmark {args.benchmark}: no grammar of its texts is known; mixtures need one (diagnostic)"
+        )
+    labels = Labels.read(args.split / "labels.json")
+    asked = Counter(read_label_sets(args.compositions, len(labels)))
+    wanted = selection.quotas(asked, blocks["k"])
+    requests = [composition for composition, count in sorted(wanted.items()) for _ in range(count)]
+    order = np.random.default_rng(sub_seed(args.seed, "order")).permutation(len(requests))  # a head is a sample of all
+    requests = [requests[at] for at in order]
+    known = {text_key(e.text) for path in sorted(args.split.glob("*.jsonl")) for e in iter_jsonl(path, len(labels))}
+    rows = list(mixture(grammar, requests, len(labels), args.right, known, args.seed))
+    write_jsonl(args.out, rows)
+    counts = {labels.key(composition): {"requested": count, "kept": count} for composition, count in wanted.items()}
+    side_car = {"requested": len(rows), "produced": len(rows), "kept": len(rows), "right": args.right}
+    write_json(args.out.with_suffix(".json"), side_car | {"per_composition": dict(sorted(counts.items()))})
+
+
+def share(word: str) -> float:
+    """The type of --right: a number from 0 to 1."""
+    try:
+        value = float(word)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{word!r} is not a number from 0 to 1")
+    return value
+
+
+def _parser():
+    made = parser(__doc__, "benchmark split seed", out=".jsonl", writes="rows to write, side-car .json beside them")
+    made.add_argument("--compositions", type=Path, required=True, help="requested label sets, one per line")
+    made.add_argument("--right", type=share, default=1.0, help="share that says what was asked for (default: 1)")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,46 @@
+"""Accuracy of a single-label task: how often the most probable label is the right one.
+
+python -m compaug.stages.one_label --benchmark goemotions --scale pretrained --generator coda --split models/few/task \
+    --predictions models/few/coda.jsonl.gz --out models/few/coda.json
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug.core import shapes
+from compaug.core.records import InputError, Labels, read_json, read_jsonl, write_json
+from compaug.evaluation import predictions
+from compaug.stages import parser, run
+from compaug.tasks.few_texts import accuracy
+
+PARAMS: list[str] = []
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    labels = Labels.read(args.split / "labels.json")
+    gold = read_jsonl(args.split / "test.jsonl", len(labels), may_be_empty=False)
+    if several := [row.id for row in gold if len(row.labels) != 1]:
+        raise InputError(
+            f"{args.split / 'test.jsonl'}: row {several[0]!r} has not exactly one label; draw the task again"
+        )
+    found = predictions.read(args.predictions, len(labels))
+    facts = {"accuracy": accuracy(found.of([row.id for row in gold]), gold), "n": len(gold)}
+    task = read_json(args.split / "low_resource.json", shapes.LowResourceTask)
+    cell = {"benchmark": args.benchmark, "scale": args.scale, "generator": args.generator}
+    cell |= {"texts": task["train"], "seed": task["seed"]}
+    write_json(args.out, cell | facts | {"n_train": found.n_train, "n_aug": found.n_synthetic})
+    print(
+        f"accuracy {facts['accuracy']:.2f} on {len(gold)} texts; {found.n_train} real and {found.n_synthetic} synthetic ones"
+    )
+
+
+def _parser():
+    made = parser(__doc__, "benchmark scale generator split", out=".json", writes="JSON to write")
+    made.add_argument("--predictions", type=Path, required=True, help="what train_classifier wrote")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,69 @@
+"""Export a blind rating sheet: what do synthetic texts express, in a reader's eyes (Table 10 of the paper).
+
+python -m compaug.stages.rating_sheet --labels data/splits/diagnostic/labels.json --texts 50 --seed 13 --out data/rating/diagnostic \
+    --selected ld_vae=data/selected/diagnostic-ld_vae-13.jsonl ls_pt=data/selected/diagnostic-ls_pt-13.jsonl
+
+Writes <out>/sheet.html (a form that works offline), <out>/sheet.csv (the same for a spreadsheet) and <out>/key.json, which raters must
+not see. `python -m compaug.stages.read_ratings` reads filled sheets back.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+
+from compaug.core.pages import render
+from compaug.core.records import InputError, Labels, atomic_dir, digest, read_jsonl, write_json, write_text
+from compaug.evaluation.text_quality import ratings
+from compaug.stages import parser, run
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    labels = Labels.read(args.labels)
+    selected = {}
+    for argument in args.selected:
+        generator, equals, path = argument.partition("=")
+        if not equals or generator in selected:
+            raise InputError(f"--selected {argument}: write <generator>=<file>, every generator once")
+        selected[generator] = read_jsonl(path, len(labels))
+    if args.out.exists():
+        raise InputError(f"{args.out}: exists; give another --out, or remove it if no filled sheet is in it")
+    items = ratings.draw(selected, args.texts, args.seed)
+    with atomic_dir(args.out) as folder:
+        with (folder / "sheet.csv").open(
+            "w", encoding="utf-8-sig", newline=""
+        ) as stream:  # a mark that spreadsheets look for
+            writer = csv.DictWriter(stream, ratings.COLUMNS)
+            writer.writeheader()
+            writer.writerows(ratings.sheet_rows(items, labels))
+        write_text(folder / "sheet.html", form(items, labels))
+        write_json(folder / "key.json", ratings.key_of(items, labels))
+    print(
+        f"{len(items)} texts: send {args.out / 'sheet.html'} or {args.out / 'sheet.csv'} to the raters and keep key.json"
+    )
+
+
+def form(items: Sequence[ratings.Item], labels: Labels) -> str:
+    """For a browser, one file, no network: ticks are kept in the browser; a button saves them as the CSV that `ratings.read` takes."""
+    return render(
+        "rating_sheet.html",
+        items=items,
+        texts={item.text_id: item.text for item in items},
+        boxes=[*zip(labels.names, labels.phrases, strict=True), (ratings.NOTHING, "none of these")],
+        nothing=ratings.NOTHING,
+        separator=ratings.SEPARATOR,
+        key=f"ratings-{digest([labels.names, [item.text for item in items]])}",  # of the ticks in the browser's storage
+    )
+
+
+def _parser():
+    made = parser(__doc__, "labels", out="folder", writes="folder to write")
+    made.add_argument("--selected", nargs="+", required=True, metavar="GENERATOR=FILE", help="each one's kept texts")
+    made.add_argument("--texts", type=int, default=50, help="texts of each generator (default: 50, as in the paper)")
+    made.add_argument("--seed", type=int, required=True, help="which texts are drawn, and their order")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

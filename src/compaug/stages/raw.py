@@ -1,0 +1,68 @@
+"""Read a corpus from its files (or make it), check it, and write it in the project's one schema.
+
+python -m compaug.stages.raw --benchmark diagnostic --out data/raw/diagnostic
+
+Files come from the folder that the environment variable COMPAUG_MIRROR names, else from their address (kept in
+--downloads). Writes examples.jsonl, labels.json, corpus.json (counts) and, for a corpus with a released compositional
+split, reference.json: {"train": ids, "support": ids, "test": ids}; for one that came with an ordinary split,
+own_split.json: {"train": ids, "validation": ids, "test": ids}.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+from compaug.core.records import InputError, atomic_dir, write_json, write_jsonl
+from compaug.data import readers
+from compaug.experiments import params
+from compaug.stages import parser, run
+
+PARAMS = params.corpus("reader", "files", "options", "label_phrases", "label_separator")
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
+    mirror = os.environ.get("COMPAUG_MIRROR")
+    corpus = readers.read(
+        blocks["reader"],
+        blocks["files"],
+        blocks["options"],
+        Path(mirror) if mirror else None,
+        args.downloads / args.benchmark,
+    )
+    labels = corpus.labels_with(blocks["label_phrases"])
+    labels.check_separator(blocks["label_separator"])
+    for name in labels.names:
+        if "+" in name:
+            raise InputError(
+                f"benchmark {args.benchmark}: the label {name!r} contains '+', which joins labels into the name of a "
+                "combination; rename it in the file"
+            )
+
+    with atomic_dir(args.out) as folder:
+        write_jsonl(folder / "examples.jsonl", corpus.examples)
+        labels.write(folder / "labels.json")
+        write_json(folder / "corpus.json", readers.describe(corpus))
+        for name, part_of in (("reference", corpus.reference), ("own_split", corpus.own_split)):
+            if part_of is not None:
+                ids = defaultdict(list)
+                for example_id, part in part_of.items():
+                    ids[part].append(example_id)
+                write_json(folder / f"{name}.json", ids)
+    for note in corpus.notes:
+        print(f"note: {note}", file=sys.stderr)
+
+
+def _parser() -> argparse.ArgumentParser:
+    made = parser(__doc__, "benchmark", out="folder", writes="folder of the corpus to write")
+    made.add_argument("--downloads", type=Path, default=Path("data/downloads"), help="where downloaded files are kept")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,71 @@
+"""Write the page of the root cell, summary.md, and its figures, and print its answer.
+
+python -m compaug.stages.report --benchmark diagnostic --generator ld_vae --classifier bert --seed 42 \
+    --measures reports/measures.json --details reports/details.json --quality reports/run/quality.json \
+    --plots reports/plots --figures reports/figures --out reports/summary.md
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug import classifiers, generators
+from compaug.core import shapes
+from compaug.core.records import InputError, read_json, write_text
+from compaug.evaluation import plots
+from compaug.experiments import params
+from compaug.reports import backbone_names, summary
+from compaug.reports.paper import read_paper_values
+from compaug.stages import parser, run
+
+PARAMS = [*params.scaled("backbones"), *params.corpus("paper_column", "reader")]
+BELOW = "\n- "  # what is printed of the page ends before its first list: the answer and the table
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    from compaug.reports import figures  # after the cheap checks: matplotlib is slow to import
+
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)
+    quality = read_json(args.quality, shapes.Quality)
+    roles = {*generators.roles_of(args.generator), *classifiers.roles_of(args.classifier)}
+    cell = {name: getattr(args, name) for name in ("benchmark", "generator", "classifier", "seed")}
+    cell |= {
+        "metrics": _measures(args.measures),
+        "details": read_json(args.details, shapes.Details),
+        "selection": quality["selection"],
+    }
+    cell |= {"label_generator": quality.get("label_generator", {}), "paper": read_paper_values(args.paper_values)}
+    cell |= {"backbones": backbone_names(blocks["backbones"], roles), "paper_column": blocks["paper_column"]}
+    cell["own"] = blocks["reader"] == summary.OWN
+    by_composition, counts = (plots.read(args.plots / f"{name}.csv") for name in ("compositions", "counts"))
+    page = summary.page(cell)  # everything is read before anything is written
+    figures.before_and_after(by_composition, args.figures / "accuracy")
+    figures.composition_counts(counts, args.figures / "compositions")
+    if histogram := quality["selection"].get("histogram"):
+        figures.filter_scores(histogram, args.figures / "filter")
+    write_text(args.out, page)
+    print(f"{page.partition(BELOW)[0]}\nThe whole page: {args.out}")
+
+
+def _measures(path: Path) -> dict:
+    measures = read_json(path, shapes.Measures)
+    if "baseline" not in measures:
+        raise InputError(f"{path}: has no arm `baseline`; run the stage evaluate again")
+    return measures
+
+
+def _parser():
+    made = parser(__doc__, "benchmark scale seed generator classifier", out=".md", writes="summary.md to write")
+    made.add_argument("--measures", type=Path, required=True, help="measures.json of the evaluate stage")
+    made.add_argument("--details", type=Path, required=True, help="details.json of the evaluate stage")
+    made.add_argument("--quality", type=Path, required=True, help="measures of the cell's texts")
+    made.add_argument("--plots", type=Path, required=True, help="folder that the evaluate stage wrote for `dvc plots`")
+    made.add_argument("--figures", type=Path, required=True, help="folder for the figures")
+    paper = Path("reports/paper_values.yaml")
+    made.add_argument("--paper-values", type=Path, default=paper, help="the paper's numbers")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

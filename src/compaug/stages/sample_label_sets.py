@@ -1,0 +1,65 @@
+"""Sample the label sets to write texts for from the label generator P_t(y) (paper, Eq. 3).
+
+python -m compaug.stages.sample_label_sets --benchmark diagnostic --split data/splits/diagnostic \
+    --decoder models/run/backbones/decoder --seed 42 --out data/compositions/run.jsonl
+
+Writes one row {"requested_labels": [...]} per set and a side-car .json. Reads train.jsonl and support.jsonl, never the test set.
+The fine-tuned decoder is not kept: it is seconds of work and nothing but its samples is used.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug.core.records import Labels, digest, file_digest, iter_jsonl, write_json, write_rows
+from compaug.experiments import params
+from compaug.label_generator import Listing, sample_label_sets
+from compaug.stages import cost_of, parser, run
+
+PARAMS = ["label_generator", *params.size("requested"), *params.corpus("label_prompt", "label_separator")]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)
+    options, listing = blocks["label_generator"], Listing(blocks["label_prompt"], blocks["label_separator"])
+    labels = Labels.read(args.split / "labels.json")
+    train, support = (
+        [example.labels for example in iter_jsonl(args.split / f"{name}.jsonl", len(labels))]
+        for name in ("train", "support")
+    )
+    made_of = {
+        "options": {"max_labels": options.max_labels} | options.in_force(),  # null there: of the largest set of D_train
+        "prompt": listing.prompt,
+        "separator": listing.separator,
+        "seed": args.seed,
+        "support": digest(support),
+        "decoder": file_digest(args.decoder),
+    }
+    from compaug.training.loop import checkpoints_kept, work_dir_for  # after the cheap checks: torch is slow to import
+
+    with cost_of(args.out), checkpoints_kept():
+        label_sets, report = sample_label_sets(
+            options,
+            listing,
+            labels,
+            train=train,
+            support=support,
+            decoder=args.decoder,
+            seed=args.seed,
+            work_dir=work_dir_for(args.out.with_suffix(""), made_of),
+        )
+        write_rows(args.out, ({"requested_labels": list(label_set)} for label_set in label_sets))
+        write_json(args.out.with_suffix(".json"), report | {"made_of": made_of})
+
+
+def _parser():
+    made = parser(
+        __doc__, "benchmark scale split seed", out=".jsonl", writes="JSONL to write; the side-car .json goes beside it"
+    )
+    made.add_argument("--decoder", type=Path, required=True, help="model folder of the decoder backbone")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,39 @@
+"""Intents and slots: a pretrained encoder or decoder of a scale, as a local folder.
+
+python -m compaug.stages.slu_backbone --scale pretrained --role encoder --out models/slu/encoder
+
+Few utterances are too few to train one on, so a scale whose backbones are trained here is refused.
+"""
+
+from __future__ import annotations
+
+from compaug.core.records import InputError, atomic_dir
+from compaug.experiments import params
+from compaug.stages import cost_of, parser, run
+
+PARAMS = [f"{params.SCALES}:{{scale}}.backbones.{{role}}"]
+TINY = "tiny"
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    spec = params.backbone(args.params, args.scale, args.role)
+    if spec.kind == TINY:
+        raise InputError(
+            f"{params.SCALES}: {args.scale}.backbones.{args.role}: kind {TINY} would have to learn from a few dozen utterances; take a scale with "
+            "pretrained ones"
+        )
+    from compaug.models import downloads  # after the cheap checks: torch is slow to import
+
+    with cost_of(args.out), atomic_dir(args.out) as folder:
+        downloads.bring(args.role, spec, folder)
+
+
+def _parser():
+    made = parser(__doc__, "scale", out="folder", writes="model folder to write")
+    made.add_argument("--role", required=True, choices=("encoder", "decoder"), help="which of the scale's backbones")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

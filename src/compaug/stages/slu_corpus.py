@@ -1,0 +1,47 @@
+"""Intents and slots: read a corpus, take few of its training utterances, write its parts.
+
+python -m compaug.stages.slu_corpus --corpus snips --share 0.01 --seed 42 --out data/slu/snips-0.01-42
+
+Training utterances whose words stand in the validation or test set are left out before the few are drawn. Files come from COMPAUG_MIRROR.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug.core.records import InputError, atomic_dir, write_json
+from compaug.stages import obtained, parser, run
+from compaug.tasks.slu import parameters, utterances
+
+PARAMS = [f"{parameters.FILE}:corpora.{{corpus}}"]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    chosen = parameters.load(args.params).corpus_of(args.corpus)
+    if not 0 < args.share <= 1:
+        raise InputError(f"--share {args.share:g}: must be above 0 and at most 1")
+    parts = utterances.READERS[chosen.reader](obtained(chosen.files, args.downloads / args.corpus))
+    names = utterances.inventory(row for part in parts.values() for row in part)
+    kept = utterances.apart(parts)
+    left_out = {part: len(parts[part]) - len(kept[part]) for part in utterances.PARTS}
+    kept["train"] = utterances.few(kept["train"], args.share, args.seed)
+    with atomic_dir(args.out) as folder:
+        utterances.write(folder, kept, names)
+        write_json(folder / utterances.FACTS, {"corpus": args.corpus, "share": args.share, "seed": args.seed})
+    counts = ", ".join(f"{len(rows)} {part}" for part, rows in kept.items())
+    print(f"{args.out}: {counts}; {len(names['intents'])} intents, {len(names['slots'])} slots; left out, "
+          f"because they stand in another part: {left_out['train']} of training, {left_out['validation']} of validation")  # fmt: skip
+
+
+def _parser():
+    made = parser(__doc__, "seed", out="folder", writes="folder of the corpus to write")
+    made.set_defaults(params=parameters.FILE)
+    made.add_argument("--corpus", required=True, help="a block of `corpora` in configs/slu.yaml")
+    made.add_argument("--downloads", type=Path, default=Path("data/downloads"), help="where downloaded files are kept")
+    made.add_argument("--share", type=float, default=1.0, help="of the training utterances, at least one an intent")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,56 @@
+"""What is kept of D_train by a data map (cartography, §3.3): easy, hard, ambiguous texts, two of them, or random ones.
+
+python -m compaug.stages.subset --split data/splits/diagnostic --map data/maps/diagnostic-none-bert-42 --seed 42 \
+    --set subset.region=hard,ratio=0.5 --out data/subsets/diagnostic-bert+region=hard-42
+
+Writes labels.json, train.jsonl (the subset, in the order of D_train) and support.jsonl (all of it), what a generator or a classifier takes
+in the place of the split; subset.json says what the repair did.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug.cartography import maps
+from compaug.core.records import Labels, atomic_dir, read_jsonl, sub_seed, write_json, write_jsonl
+from compaug.experiments import params
+from compaug.stages import cost_of, parser, run
+
+PARAMS = ["subset"]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    settings = params.load(args.params, PARAMS)["subset"]
+    labels = Labels.read(args.split / "labels.json")
+    train = read_jsonl(args.split / "train.jsonl", len(labels), may_be_empty=False)
+    support = read_jsonl(args.split / "support.jsonl", len(labels))
+    if args.labelled:  # a generator learns nothing from the others, and its map does not have them
+        train = [example for example in train if example.labels]
+    made = maps.map_of(args.map, settings.measure).of([example.id for example in train], args.map)
+    items = [maps.COVERAGES[settings.coverage](example) for example in train]
+    seed = sub_seed(args.seed, "subset")
+    found = maps.subset(made, settings.region, settings.ratio, items, settings.keep, seed)
+    with cost_of(args.out), atomic_dir(args.out) as folder:
+        labels.write(folder / "labels.json")
+        write_jsonl(folder / "train.jsonl", (train[row] for row in sorted(found.rows)))
+        write_jsonl(folder / "support.jsonl", support)
+        repaired = {"added": found.added, "removed": found.removed}
+        write_json(
+            folder / "subset.json", {"of": len(train), "rows": len(found.rows), **repaired, **settings.model_dump()}
+        )
+    if len(found.rows) != int(settings.ratio * len(train)):
+        print(
+            f"note: {len(found.rows)} texts are kept, for {settings.coverage} would vanish with {int(settings.ratio * len(train))}"
+        )
+
+
+def _parser():
+    made = parser(__doc__, "split seed", out="folder", writes="folder to write: what is kept of the split")
+    made.add_argument("--map", type=Path, required=True, help="folder of a data map of D_train")
+    made.add_argument("--labelled", action="store_true", help="of the texts with labels alone, for a generator")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,51 @@
+"""Every table and figure from the long table: Markdown and CSV of each (LaTeX of Table 2), figures as PNG.
+
+python -m compaug.stages.tables --reports reports --out reports/tables
+
+Reads results.csv.gz and gains.csv, what the first grids had of experiments that have not run in this form, gold/, the measures, and the paper's
+numbers; a table without results says which command makes them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug.core.records import atomic_dir, write_text
+from compaug.experiments import params
+from compaug.stages import parser, run
+
+PARAMS: list[str] = []  # configs/ is a dependency
+LATEX = ("table_2",)
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    # after the cheap checks: pandas and matplotlib are slow to import
+    from compaug.reports import contents, entries, queries
+
+    results = queries.load(args.reports, params.every(args.params))
+    with atomic_dir(args.out) as folder:
+        (folder / "figures").mkdir(parents=True)
+        for name, query in contents.TABLES.items():
+            tables, figures = contents.tables(name, results), contents.figures(name, results)
+            for figure in figures:
+                figure.draw(folder / "figures" / figure.name)
+            shown = [f"![{figure.caption}](figures/{figure.name}.png)" for figure in figures]
+            parts = [f"# {query.TITLE}", query.INTRO, *map(entries.markdown, tables), *shown]
+            parts += [] if tables else [contents.missing(name)]
+            write_text(folder / f"{name}.md", "\n\n".join(part for part in parts if part) + "\n")
+            write_text(folder / f"{name}.csv", entries.comma_separated(tables))
+            if name in LATEX:
+                write_text(folder / f"{name}.tex", entries.latex(tables))
+    print(f"{args.out}: {len(contents.TABLES)} tables, {len(set(results.frame['experiment']))} experiments")
+
+
+def _parser():
+    made = parser(__doc__, out="folder")
+    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results.csv.gz")
+    made.add_argument("--out", type=Path, required=True, help="folder to write")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,54 @@
+"""Train a text generator P(x | y) on D_cg, the training and support rows (paper, Eq. 4).
+
+python -m compaug.stages.train_generator --benchmark diagnostic --generator ld_vae --split data/splits/diagnostic \
+    --backbones models/backbones/diagnostic --seed 42 --out models/run/generator/augmented
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug.cartography.maps import in_order
+from compaug.core.records import InputError, Labels, read_jsonl, sub_seed
+from compaug.data.task import TASKS
+from compaug.experiments import params
+from compaug.stages import cost_of, parser, run
+
+PARAMS = [*params.method("generators"), *params.corpus("text_prompt", "label_separator")]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, generator=args.generator)
+    block = blocks["generator"]
+    if args.map and not hasattr(block, "first"):
+        raise InputError(f"--map: {args.generator} has no curriculum; leave the map out")
+    from compaug import generators  # after the cheap checks: torch is slow to import
+    from compaug.training.loop import checkpoints_kept
+
+    labels = Labels.read(args.split / "labels.json")
+    examples = read_jsonl(args.split / "train.jsonl", len(labels), may_be_empty=False)
+    examples += read_jsonl(args.split / "support.jsonl", len(labels))
+    if (
+        getattr(block, "first", None) or args.map
+    ):  # of texts without labels, which no generator learns from, there is no map
+        examples = in_order([e for e in examples if e.labels], block, args.map, sub_seed(args.seed, "curriculum"))
+    task = TASKS["multi_label"](labels, blocks["text_prompt"], blocks["label_separator"])
+    generator = generators.load(args.generator)
+    backbones = {role: args.backbones / role for role in generator.roles}
+    with cost_of(args.out), checkpoints_kept():
+        generator.train(examples, task, block, backbones, args.out, args.seed)
+
+
+def _parser():
+    made = parser(
+        __doc__, "benchmark scale split seed generator backbones", out="folder", writes="model folder to write"
+    )
+    made.add_argument(
+        "--map", type=Path, help="folder of the data map that orders a curriculum (generators.<name>.pacing)"
+    )
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,46 @@
+"""Gold label sets of a split, its counts and the ceilings of a known grammar: all that results need of it, without its texts.
+
+python -m compaug.stages.write_gold --benchmark diagnostic --split data/splits/diagnostic --out reports/gold/diagnostic.jsonl.gz
+
+Writes the facts beside it, as .json (`compaug.evaluation.gold`). The only stage besides `audit` that opens the gold labels of D_test.
+"""
+
+from __future__ import annotations
+
+from compaug.core.records import InputError, Labels, read_jsonl
+from compaug.data.readers import oracle_for
+from compaug.evaluation import gold
+from compaug.evaluation.text_quality import grammar
+from compaug.experiments import params
+from compaug.stages import parser, run
+
+MAY_BE_EMPTY = ("support",)
+PARAMS = [*params.corpus("reader", "options"), "evaluation.empty_both"]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    if not args.out.name.endswith(".jsonl.gz"):
+        raise InputError(f"--out {args.out}: its name must end in .jsonl.gz; the facts are written beside it as .json")
+    blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
+    labels = Labels.read(args.split / "labels.json")
+    files = {part: args.split / f"{part}.jsonl" for part in gold.PARTS}
+    parts = {
+        part: read_jsonl(file, len(labels), part in MAY_BE_EMPTY)
+        for part, file in files.items()
+        if part != "seen_test" or file.exists()
+    }
+    facts: dict = {"counts": gold.counts(parts, labels)}
+    if known := oracle_for(blocks["reader"], blocks["options"]):
+        facts["bayes"] = grammar.bayes(known, parts, labels, blocks["empty_both"])
+    gold.write(args.out, labels, parts, facts)
+
+
+def _parser():
+    return parser(
+        __doc__, "benchmark split", out=".gz", writes="gold rows to write (.jsonl.gz), facts beside them (.json)"
+    )
+
+
+if __name__ == "__main__":
+    run(main)

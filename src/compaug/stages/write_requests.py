@@ -1,0 +1,35 @@
+"""Write which combinations a repair asks texts for: those that are rare in the whole corpus, and those that `repair.combinations` lists.
+
+python -m compaug.stages.write_requests --raw data/raw/run --out data/repair/requests.jsonl
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug.core.records import Labels, read_jsonl, write_rows
+from compaug.experiments import params
+from compaug.project import requests
+from compaug.stages import parser, run
+
+PARAMS = ["repair"]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    repair = params.load(args.params, PARAMS)["repair"]
+    labels = Labels.read(args.raw / "labels.json")
+    examples = read_jsonl(args.raw / "examples.jsonl", len(labels), may_be_empty=False)
+    wanted = requests.combinations(examples, labels, repair.rare, repair.combinations)
+    n = write_rows(args.out, requests.rows(wanted, repair.each))
+    print(f"{args.out}: {n:,} texts for {len(wanted):,} combinations, {repair.each} each")
+
+
+def _parser():
+    made = parser(__doc__, out=".jsonl", writes="requests to write, one a line")
+    made.add_argument("--raw", type=Path, required=True, help="folder of the stage `raw`: every row of the corpus")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,60 @@
+"""Every experiment's results from the predictions that are there: the long table, paired gains, confusions.
+
+python -m compaug.stages.write_results --reports reports --out reports/results.csv.gz --gains reports/gains.csv
+
+Reads the packs alone (`compaug.evaluation.packs` and `.measures`), not what cells left in this working tree: the stage `pack` puts that in.
+Nothing is trained and no text or model is needed: it runs in any clone. A benchmark of an experiment comes in when all of its cells
+have predictions (or with --partial); what is missing is named. `compaug.evaluation.results` and `.gains` say what the columns mean.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from compaug.evaluation import gains, results
+from compaug.evaluation.cell_scores import Evaluator, Found
+from compaug.experiments import cells, params
+from compaug.stages import parser, run
+
+PARAMS = ["evaluation", "composition_prior"]
+SHOWN = 3  # of what is missing
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    blocks = params.load(args.params, PARAMS)
+    evaluator = Evaluator(args.reports, blocks["composition_prior"], blocks["evaluation"], args.partial)
+    every = [evaluator.evaluate(experiment) for experiment in cells.read(args.experiments).values()]
+    for found in every:
+        _report(found)
+    results.write_long_table(args.out, (row for found in every for row in results.table(found)))
+    results.write_table(args.gains, gains.COLUMNS, (row for found in every for row in gains.table(found)))
+    confusions = (row for found in every for row in results.confusions(found))
+    results.write_table(args.confusions, results.CONFUSION_COLUMNS, confusions)
+
+
+def _report(found: Found) -> None:
+    """How much of an experiment is there, on standard error."""
+    name, missing = found.experiment.name, found.missing
+    print(f"{name}: {found.made} of {len(found.experiment.cells)} cells", file=sys.stderr)
+    if missing:
+        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+        left_out = f"; {', '.join(found.waiting)} left out until they are there" if found.waiting else ""
+        print(f"{name}: missing {', '.join(missing[:SHOWN])}{more}{left_out}", file=sys.stderr)
+
+
+def _parser():
+    made = parser(__doc__, out=".csv.gz")
+    made.add_argument("--experiments", type=Path, default=cells.FILE, help="the products of axes")
+    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder of the packs and of gold/")
+    partial = "also the cells that are there of a benchmark whose other cells are missing"
+    made.add_argument("--partial", action="store_true", help=partial)
+    made.add_argument("--out", type=Path, required=True, help="the long table to write")
+    made.add_argument("--gains", type=Path, required=True, help="paired gains to write")
+    made.add_argument("--confusions", type=Path, default=Path("reports/confusions.csv"), help="confusions to write")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)

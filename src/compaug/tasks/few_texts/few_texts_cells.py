@@ -1,0 +1,75 @@
+"""What configs/low_resource.yaml asks for: one entry for each kind of stage and name, over which experiments/low_resource/dvc.yaml runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug import generators
+from compaug.core import registry
+from compaug.core.records import InputError
+from compaug.tasks.few_texts import parameters
+from compaug.tasks.few_texts.parameters import FILE
+
+FOLDER = "low_resource"  # of experiments/
+KINDS = (
+    *("raw", "settings", "low_resource", "backbones"),
+    *("train_generator", "synthesize", "train_classifier", "one_label"),
+)
+__all__ = ["FILE", "FOLDER", "KINDS", "plan"]
+NONE = "none"  # real texts alone
+ROLES = ("encoder", "decoder")
+
+
+def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
+    """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks. InputError as of `parameters.load`.
+
+    Backbones of a scale that trains them learn from the first seed's largest task: they see no test text, and no more texts than a task has.
+    """
+    asked = parameters.load(source)
+    models = f"{asked.benchmark}-{asked.scale}"
+    common = {"benchmark": asked.benchmark, "scale": asked.scale, "models": models}
+    made: dict[str, dict] = {kind: {} for kind in KINDS}
+    made["raw"][asked.benchmark] = {"benchmark": asked.benchmark}
+    made["settings"][models] = common
+    tasks = {
+        (texts, seed): f"{asked.benchmark}-{texts}-{seed}"
+        for texts in sorted(set(asked.texts))
+        for seed in dict.fromkeys(asked.seeds)
+    }
+    drawn = {"benchmark": asked.benchmark, "tested": asked.tested, "n_aug": asked.n_aug}
+    made["low_resource"] = {task: drawn | {"texts": texts, "seed": seed} for (texts, seed), task in tasks.items()}
+    first = tasks[max(asked.texts), asked.seeds[0]]
+    made["backbones"] = {f"{models}-{role}": common | {"role": role, "task": first} for role in ROLES}
+    for generator, words in asked.generators.items():
+        if generator != NONE:
+            _check(generator, source)
+        for (texts, seed), task in tasks.items():
+            name = f"{models}-{generator}-{texts}-{seed}"
+            synthetic = f"data/low_resource/{task}/no_texts.jsonl"
+            if generator != NONE:
+                synthetic = f"data/low_resource/texts/{name}.jsonl"
+                more = f"--set generators.{generator}.{words}" if words else ""
+                made["train_generator"][name] = common | {
+                    "generator": generator,
+                    "task": task,
+                    "seed": seed,
+                    "more": more,
+                }
+                made["synthesize"][name] = common | {"generator": generator, "task": task, "seed": seed}
+            trained = {"task": task, "seed": seed, "synthetic": synthetic}
+            trained["more"] = f"--set classifiers.bert.{asked.classifier}" if asked.classifier else ""
+            made["train_classifier"][name] = common | trained
+            made["one_label"][name] = {
+                "task": task,
+                "generator": generator,
+                "benchmark": asked.benchmark,
+                "scale": asked.scale,
+            }
+    return {kind: dict(sorted(entries.items())) for kind, entries in made.items()}
+
+
+def _check(generator: str, source: Path) -> None:
+    try:
+        registry.roles_of(generators, generator)
+    except InputError as error:
+        raise InputError(f"{source}: generators: {error}") from None

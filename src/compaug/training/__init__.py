@@ -1,0 +1,1 @@
+"""One training loop for every model, and the curricula that it can follow."""

@@ -1,0 +1,48 @@
+"""Print what the stages cost: seconds, memory, parameters trained, device (make costs).
+
+python -m tools.costs
+
+Reads .costs/, which every stage writes beside DVC's outputs, so that a time can never change a hash.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compaug.core.markdown import NOT_REPORTED, markdown_table
+from compaug.core.records import InputError
+from compaug.stages import COSTS, parser, read_cost, run
+
+MEASURED = {"seconds": ",.1f", "cpu_seconds": ",.1f", "peak_mib": ",d"}
+HEADER = ["output", "seconds", "of the CPU", "peak MiB", "epochs", "parameters trained", "device", "cores"]
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = _parser().parse_args(argv)
+    files = sorted(args.costs.glob("*.json"))
+    if not files:
+        raise InputError(f"{args.costs}: no costs are recorded here; run `dvc repro` first")
+    print(markdown_table(HEADER, rows(files)))
+
+
+def rows(files: list[Path]) -> list[list]:
+    """One line per output, the dearest first, and their sum."""
+    costs = sorted(((file.stem, read_cost(file)) for file in files), key=lambda item: -item[1]["seconds"])
+    made = []
+    for name, cost in costs:
+        trained = f"{cost['trained_parameters']:,}" if "trained_parameters" in cost else NOT_REPORTED
+        epochs = cost.get("epochs", NOT_REPORTED)
+        told = [f"{cost[key]:{form}}" if key in cost else NOT_REPORTED for key, form in MEASURED.items()]
+        made.append([name, *told, epochs, trained, cost["device"], cost["cores"]])
+    total = sum(cost["seconds"] for _, cost in costs)
+    return [*made, ["all", f"{total:,.1f}", *[NOT_REPORTED] * (len(HEADER) - 2)]]
+
+
+def _parser():
+    made = parser(__doc__)
+    made.add_argument("--costs", type=Path, default=COSTS, help=f"folder of the recorded costs (default: {COSTS})")
+    return made
+
+
+if __name__ == "__main__":
+    run(main)
