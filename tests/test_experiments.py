@@ -290,7 +290,9 @@ def test_an_experiment_is_planned_with_its_locks_and_put_away_with_what_was_buil
     assert known() == set()
 
 
-@pytest.mark.parametrize("damage", [b"", b"no gzip", gzip.compress(b"[1]\n"), gzip.compress(b'{"a": {}}\n')])
+@pytest.mark.parametrize(
+    "damage", [b"", b"no gzip", *(gzip.compress(text, mtime=0) for text in (b"[1]\n", b'{"a": {}}\n'))]
+)
 def test_what_was_built_is_lost_to_no_damaged_file(tmp_path, damage):
     (tmp_path / built.FILE).write_bytes(damage)
     with pytest.raises(InputError, match=r"built.jsonl.gz: not .*; take it from Git again"):

@@ -22,6 +22,9 @@ from compaug.data.readers import diagnostic
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("dvc") is None, reason="dvc is not installed here")]
 
 
+REPORTS = ("reports/dvc.yaml", "reports/paper_values.yaml")  # what the graph reads of that folder
+
+
 def shell(folder: Path, *command: str) -> str:
     """Output of a command in `folder`; fails with that output."""
     environment = os.environ | {"PYTHONPATH": str(folder / "src"), "DVC_NO_ANALYTICS": "1"}
@@ -36,11 +39,12 @@ def stages_run(output: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory) -> Path:
-    """A clone of the working tree with a 300-line CSV, one edited block and toy budgets, after `dvc repro`."""
+    """A copy of what the graph reads of the working tree with a 300-line CSV, one edited block and toy budgets, after `dvc repro`."""
     folder = tmp_path_factory.mktemp("project")
     tracked = shell(ROOT, "git", "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
     for name in tracked:
-        if (ROOT / name).is_file() and not name.endswith("dvc.lock"):
+        needed = name in REPORTS or not name.startswith(("docs/", "reports/", "tests/"))
+        if needed and (ROOT / name).is_file() and not name.endswith("dvc.lock"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
     examples, labels = diagnostic.read({"size": 300}, seed=3)
