@@ -5,11 +5,11 @@ READY  := $(VENV)/.ready
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export DVC_NO_ANALYTICS = 1
 
-.PHONY: help install repro repair grid tables verify golden sweep test lint faults bench costs provenance clean
+.PHONY: help install repro repair grid tables verify golden sweep test test-all lint faults bench costs provenance clean
 .DEFAULT_GOAL := help
 
 help:                  ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 install: $(READY)      ## make .venv with the pinned packages (about 1 GB on disk with the CPU build of torch)
 
@@ -59,8 +59,12 @@ sweep: $(READY)        ## the root cell for every value of a key: make sweep KEY
 	dvc exp run --run-all
 	dvc exp show --only-changed --sort-by reports/metrics.json:acc_unseen.augmented
 
-test: $(READY)         ## run all tests, on all cores; those on real corpora need COMPAUG_MIRROR and skip without it
-	pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
+tests = pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
+test: $(READY)         ## the tests of minutes, on all cores; those on real corpora need COMPAUG_MIRROR and skip without it
+	$(tests) -m "not slow"
+
+test-all: $(READY)     ## all tests: those that run pipelines, kill stages and start workers too
+	$(tests)
 
 lint: $(READY)         ## ruff, check and format; which package may import which
 	ruff check .

@@ -58,6 +58,7 @@ def provenance_of(folder) -> dict:
     return read_json(folder / "provenance.json")
 
 
+@pytest.mark.slow
 def test_provenance_adds_up_an_experiments_stages_and_names_the_commit_of_its_numbers(tmp_path):
     rows = longtables.lines("acc", (1.0, 2.0, 3.0), experiment="small")
     longtables.reports(tmp_path / "reports", rows)

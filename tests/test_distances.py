@@ -152,6 +152,7 @@ def desk(tmp_path, in_a_temporary_folder, folders):
     return ["--split", "split", "--encoder", str(folders["encoder"])]
 
 
+@pytest.mark.slow
 def test_several_files_side_by_side_have_the_numbers_of_each_alone(desk, capsys):
     names = ("sun", "snow", "wind")
     for name in names:

@@ -95,6 +95,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_plain_transformers_opens_the_classifier_and_finds_the_same_probabilities(
     tmp_path, in_a_temporary_folder, tiny, case

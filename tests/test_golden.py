@@ -51,13 +51,15 @@ def changed(done: subprocess.CompletedProcess) -> set[str]:
 # ---------------------------------------------------------------- the committed files
 
 
-def test_every_heavy_stage_computes_what_its_golden_file_says():
+@pytest.mark.parametrize("variants", [["--first"], pytest.param([], marks=pytest.mark.slow)], ids=["defaults", "all"])
+def test_every_heavy_stage_computes_what_its_golden_file_says(variants):
     if "AuthenticAMD" not in Path("/proc/cpuinfo").read_text(encoding="utf-8"):
         pytest.skip("the committed digits are those of an AMD CPU: MKL has other kernels elsewhere")
-    done = compute("--check")
+    done = compute("--check", *variants)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_docstrings_and_pure_refactorings_compute_the_same(tmp_path):
     helper = "\n\ndef _width(hidden: int, width: int) -> int:\n    return hidden or width\n\n\ndef two_way_heads("
     edited(
@@ -86,6 +88,7 @@ def test_docstrings_and_pure_refactorings_compute_the_same(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_another_dropout_changes_the_classifiers_that_have_it_and_nothing_else(tmp_path):
     source = edited(tmp_path, "classifiers/body.py", (r"nn\.Dropout\(dropout\)", "nn.Dropout(dropout / 2)"))
     classifiers = [name for name in runs.names() if name.startswith(("classifier", "map_classifier"))]
@@ -120,6 +123,7 @@ def raised(params: Path, name: str) -> None:
     fingerprints.write_versions(file, versions | {name: versions[name] + 1})
 
 
+@pytest.mark.slow
 def test_what_computes_something_else_is_written_with_another_version_alone(tmp_path, params):
     path = tmp_path / f"golden/{QUICK}.json"
     version, known = fingerprints.read(path)
@@ -156,6 +160,7 @@ def test_a_parameter_of_the_repository_changes_nothing(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_new_generator_gets_its_version_and_its_golden_file_without_being_listed(tmp_path):
     source = edited(tmp_path, "generators/baselines/concat.py", (r"Concat", "Joined"))
     (source / "compaug/generators/baselines/concat.py").rename(source / "compaug/generators/joined.py")
@@ -274,6 +279,7 @@ ARMS = ("augmented", "oversample", "baseline", "matched_a", "matched_b", "iid")
 READERS = {"train_filter", *(f"train_classifier@{arm}" for arm in ARMS), "repair/dvc.yaml:train_classifier"}
 
 
+@pytest.mark.slow
 def test_a_new_option_costs_nothing_until_it_is_on(clone):
     before = settled(clone)
     weights = "alpha, beta = (1.0, 1.0) if literal else (self.params.alpha, self.params.beta)\n"
@@ -294,6 +300,7 @@ def test_a_new_option_costs_nothing_until_it_is_on(clone):
     assert stale(before, settled(clone)) == {"train_generator@augmented"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("block", "schema", "entry"),
     [
@@ -316,6 +323,7 @@ def test_neither_does_one_of_what_is_no_method(clone, block, schema, entry):
     assert {name.rpartition(":")[2].partition("@")[0] for name in stale(before, settled(clone))} == {of}
 
 
+@pytest.mark.slow
 def test_a_new_value_of_an_option_raises_no_version(clone):
     before, versions = settled(clone), (clone / fingerprints.VERSIONS).read_bytes()
     changes(clone, (PARAMETERS, 'kl_reduction: Literal["mean", ', 'kl_reduction: Literal["mean", "other", '))

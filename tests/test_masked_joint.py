@@ -184,6 +184,7 @@ def model_of(folders, tmp_path_factory):
     return train
 
 
+@pytest.mark.slow
 @every_body
 @pytest.mark.parametrize("mode", ["labels", "words"])
 def test_it_overfits_and_four_fifths_of_what_it_writes_is_valid(mode, body, model_of, folders):

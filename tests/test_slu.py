@@ -346,6 +346,7 @@ def test_the_loss_of_the_labelled_tokens_is_that_of_all_logits(folders, llama, k
     torch.testing.assert_close(found[0], found[1])
 
 
+@pytest.mark.slow
 def test_the_writer_learns_to_write_what_can_be_read(folders, in_a_temporary_folder):
     """From a decoder that has seen the marks: LoRA cannot teach it tokens."""
     settings = WRITER.model_copy(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import itertools
 import os
 import random
 import shutil
@@ -19,12 +20,12 @@ from tools.golden import fingerprints, runs
 OUTSIDE = ("ACCELERATE_", "HF_", "OPENAI_")  # settings of the caller that could change a number
 
 
-def computed(names: Sequence[str], params: Path) -> Iterator[tuple[str, fingerprints.Fingerprint]]:
-    """Each fingerprint; a variant that its stage refuses is an error that names it."""
+def computed(names: Sequence[str], params: Path, first: bool = False) -> Iterator[tuple[str, fingerprints.Fingerprint]]:
+    """Each fingerprint, of its first variant alone with `first`; a variant that its stage refuses is an error that names it."""
     with prepared(params) as toys:
         for name in names:
             found = {}
-            for variant, steps in runs.variants(name, toys).items():
+            for variant, steps in itertools.islice(runs.variants(name, toys).items(), 1 if first else None):
                 try:
                     for step in steps:
                         run_step(step)
