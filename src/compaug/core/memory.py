@@ -1,7 +1,7 @@
 """Freed memory is kept for the next step (glibc).
 
-A model takes and frees the same tens of MB at every step. glibc hands such blocks back to the system, which has to fault every page of them
-in again: on a virtual machine a third to a half of a decoding step. The peak is the same.
+A model takes and frees the same tens of MB at every step. glibc hands such blocks back to the system, which has to
+fault every page of them in again: on a virtual machine a third to a half of a decoding step. The peak is the same.
 """
 
 from __future__ import annotations

@@ -320,7 +320,7 @@ def _split(corpus: Corpus) -> dict[str, Any]:
 def _tried(corpus: Corpus, options: Mapping[str, Any], own: Mapping | None):
     """The split with the seed of the file, or None where the corpus cannot give it."""
     try:
-        return split_corpus(corpus.examples, corpus.labels, Split(**options, seed=0), own=own)
+        return split_corpus(corpus.examples, corpus.labels, Split(**options, seed=0), own_split=own)
     except InputError:
         return None
 
