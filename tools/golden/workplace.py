@@ -23,16 +23,16 @@ def computed(names: Sequence[str], params: Path) -> Iterator[tuple[str, fingerpr
     """Each fingerprint; a variant that its stage refuses is an error that names it."""
     with prepared(params) as toys:
         for name in names:
-            found = {}
+            fingerprint = {}
             for variant, steps in runs.variants(name, toys).items():
                 try:
                     for step in steps:
                         run_step(step)
                 except InputError as error:
                     raise InputError(f"{name}, {variant}: {error}") from error
-                found[variant] = fingerprints.summary(Path("out"))
+                fingerprint[variant] = fingerprints.summary(Path("out"))
                 shutil.rmtree("out")
-            yield name, found
+            yield name, fingerprint
 
 
 @contextlib.contextmanager
