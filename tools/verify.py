@@ -69,7 +69,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def build(candidates: Sequence[str], n: int) -> None:
-    """Build the first n of them that can be built here, a line for each; returns how many are equal, and how many not."""
+    """Build the first n of them that can be built here, and say how many were equal. Exit 1 if anything differs."""
     head = Path.cwd()
     plan = engine.plan(candidates)
     engine.GRID.mkdir(exist_ok=True)

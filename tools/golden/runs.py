@@ -384,9 +384,8 @@ def set_of(block: str, edits: str) -> tuple[str, ...]:
 
 
 def _edits(kind: str, name: str, toys: Toys) -> list[str]:
-    return _choices(getattr(toys.settings, kind)[name], toys.params[kind][name] or {}) + toys.further[kind].get(
-        name, []
-    )
+    choices = _choices(getattr(toys.settings, kind)[name], toys.params[kind][name] or {})
+    return choices + toys.further[kind].get(name, [])
 
 
 def _choices(block: Block, keys: Collection[str] = ()) -> list[str]:

@@ -192,7 +192,7 @@ _present: set[str] = set()  # stages whose outputs this worker's clone has
 
 
 def make(address: str, place: Place, ancestors: tuple[str, ...], forgotten: bool) -> tuple[float, bool]:
-    """Build one stage.  # seconds, whether its command ran
+    """Build one stage; returns the seconds and whether its command ran.
 
     In a working tree of its own, a worker first brings those stages up to date that were built elsewhere: the run cache
     has them. It keeps there the run of a `forgotten` one, which DVC would not.

@@ -63,7 +63,7 @@ def for_now(names: Collection[str]) -> Iterator[None]:
 
 
 def put_away(folder: Path = EXPERIMENTS) -> list[str]:
-    """Plan nothing: no cells and no locks, what was built stays known.  # a line for each file of cells that changed"""
+    """Plan nothing: no cells and no locks, what was built stays known; returns a line for each changed file."""
     return _replace(folder, _empty())
 
 

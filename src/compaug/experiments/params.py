@@ -257,8 +257,8 @@ def parse(source: Path | str | Edited, benchmark: str | None = None, scale: str 
     except _Wrong as wrong:
         raise InputError(f"{path}: {wrong.name}: {wrong.what}") from None
     if benchmark and scale is None:  # a stage that no scale concerns: any that the corpus has
-        known = scales(path, benchmark)
-        scale = known[0] if known and run.scale not in known else run.scale
+        names = scales(path, benchmark)
+        scale = names[0] if names and run.scale not in names else run.scale
     layers = _layers(path, params, benchmark or run.benchmark, scale or run.scale)
     tree: dict[str, Any] = copy.deepcopy(reduce(merged, layers.values(), {}))
     if isinstance(source, Edited):

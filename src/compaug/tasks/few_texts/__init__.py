@@ -37,6 +37,6 @@ def draw(examples: Sequence[Example], texts: int, tested: int, seed: int) -> tup
 
 
 def accuracy(probabilities: np.ndarray, gold: Sequence[Example]) -> float:
-    """Percent of the rows whose most probable label is theirs.  # probabilities [n, n_labels]"""
+    """Percent of the rows whose most probable label is theirs; probabilities [n, n_labels]."""
     right = probabilities.argmax(1) == np.array([row.labels[0] for row in gold])
     return round(100 * float(right.mean()), 4)

@@ -148,7 +148,7 @@ def train(
 
 
 def dynamics(model: Parser, rows: Sequence[Mapping], vocabulary: Vocabulary, size, seed: int) -> np.ndarray:
-    """`teacher_forcing.VALUES` of every row; BLEU of a share `size.bleu`.  # float32 [rows, 4]"""
+    """`teacher_forcing.VALUES` of every row, float32 [rows, 4]; BLEU of a share `size.bleu`."""
 
     def greedy(numbers: list[int]) -> list[tuple[str, str]]:
         batch = [rows[number] for number in numbers]
@@ -180,7 +180,7 @@ def decode(model: Parser, rows: Sequence[Mapping]) -> list[list[int]]:
 
 
 def exact(model: Parser, rows: Sequence[Mapping], batch_size: int) -> np.ndarray:
-    """Whether greedy decoding gives the whole logical form.  # bool [rows]
+    """Whether greedy decoding gives the whole logical form, bool [rows].
 
     It does where every word, and the end, is the most likely one after the right words before it: one pass, and no
     decoding. A word that training did not have cannot be written.

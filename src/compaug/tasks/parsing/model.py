@@ -61,7 +61,7 @@ class Layer(nn.Module):
         self.dropout = nn.Dropout(size.dropout)
 
     def forward(self, states: Tensor, read: list[tuple[Memory, Tensor | None, bool]]) -> Tensor:
-        """`read`: what each attention has before it, its mask and whether it is causal.  # [B, T, D]"""
+        """States [B, T, D]. `read`: what each attention has before it, its mask and whether it is causal."""
         for attention, norm, before in zip(self.attentions, self.norms, read, strict=False):
             states = norm(states + self.dropout(attention(states, *before)))
         return self.norms[-1](states + self.dropout(self.feed(states)))
@@ -82,7 +82,7 @@ class Parser(nn.Module):
                 nn.init.xavier_uniform_(parameter)
 
     def _embedded(self, numbers: Tensor, start: int = 0) -> Tensor:
-        """Words [B, length] and their positions, from `start`.  # [B, length, D]"""
+        """States [B, length, D] of words [B, length] and their positions, from `start`."""
         states = self.embedding(numbers)
         return self.dropout(states + positions(start, states.shape[1], states.shape[2]).to(states))
 
@@ -102,7 +102,7 @@ class Parser(nn.Module):
         return states
 
     def logits(self, source: Tensor, written: Tensor) -> Tensor:
-        """Of the word after each of `written` that is none of its padding nor END, row after row.  # [tokens, V]"""
+        """Of the word after each of `written` that is none of its padding nor END, row after row: [tokens, V]."""
         return self.output(self.states(source, written[:, :-1])[written[:, 1:] != PAD])
 
     def forward(self, source: Tensor, written: Tensor, targets: Tensor) -> dict[str, Tensor]:
@@ -145,7 +145,7 @@ class Parser(nn.Module):
 
 
 def positions(start: int, length: int, width: int) -> Tensor:
-    """Sines and cosines of the positions from `start`, of wave lengths 2 pi to 10,000 * 2 pi.  # [length, width]"""
+    """Sines and cosines [length, width] of the positions from `start`, of wave lengths 2 pi to 10,000 * 2 pi."""
     rates = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000) / width))
     angles = torch.arange(start, start + length)[:, None] * rates
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)

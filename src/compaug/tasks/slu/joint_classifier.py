@@ -35,7 +35,7 @@ class JointClassifier(nn.Module):
         self.tag = nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Dropout(dropout), nn.Linear(width, n_tags))
 
     def scores(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Of the intents, from the state of [CLS], and of the tags.  # [B, n_intents], [B, T, n_tags]"""
+        """Of the intents [B, n_intents], from the state of [CLS], and of the tags [B, T, n_tags]."""
         states = self.drop(self.backbone(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state)
         return self.intent(states[:, 0]).float(), self.tag(states).float()
 
