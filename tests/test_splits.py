@@ -242,7 +242,7 @@ def test_an_own_split_gives_its_test_rows_to_the_test_and_its_other_rows_to_trai
         compositions=compositions, support_size=support_size, seed=seed, min_count=1, test_share=[0.0, 0.6]
     )
     try:
-        parts = split_corpus(examples, LABELS, wanted, own=own)
+        parts = split_corpus(examples, LABELS, wanted, own_split=own)
     except InputError as error:  # a draw of few rows
         assert "support_size" in str(error) or "no row is left" in str(error)
         return
@@ -261,15 +261,17 @@ def test_an_own_split_holds_out_only_what_its_test_rows_have_and_keeps_every_lab
     tested = [e.id for e in examples if e.labels == (0, 1)] + [f"x{i:03d}" for i in range(5)]
     own = {"train": [e.id for e in examples if e.id not in tested], "test": tested}
     with pytest.raises(InputError, match="only 1 compositions have at least 2 labels and 6 examples"):
-        split_corpus(examples, LABELS, options(compositions=2), own=own)
-    parts = split_corpus(examples, LABELS, options(compositions=1, test_share=[0.1, 0.99], support_size=2), own=own)
+        split_corpus(examples, LABELS, options(compositions=2), own_split=own)
+    parts = split_corpus(
+        examples, LABELS, options(compositions=1, test_share=[0.1, 0.99], support_size=2), own_split=own
+    )
     assert parts.choice.compositions == ((0, 1),) and len(parts.positions["test"]) == 4
     with pytest.raises(InputError, match="no example to train on has the label 'a'"):
         first = [e.id for e in examples if 0 in e.labels]
         rest = [e.id for e in examples if 0 not in e.labels]
-        split_corpus(examples, LABELS, options(), own={"train": rest, "test": first})
+        split_corpus(examples, LABELS, options(), own_split={"train": rest, "test": first})
     with pytest.raises(InputError, match="split.mode is reference, but the corpus brings a split of its own"):
-        split_corpus(examples, LABELS, options(mode="reference"), published(examples), own=own)
+        split_corpus(examples, LABELS, options(mode="reference"), published(examples), own_split=own)
 
 
 def test_a_published_split_is_taken_as_it_is():

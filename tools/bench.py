@@ -1,4 +1,4 @@
-"""Compare the product with the plain way of doing the same, all variants in one run; write a report (a command, not a stage).
+"""Compare the product with the plain way of doing the same, all variants in one run; write a report.
 
 python -m tools.bench --out reports/bench.md [--quick]
 COMPAUG_CPU=native python -m tools.bench --paper --out reports/bench_paper.md [--quick]
@@ -31,13 +31,13 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out=".md")
-    made.add_argument("--out", type=Path, required=True, help="Markdown report to write")
-    made.add_argument("--paper", action="store_true", help="models of the paper's sizes in place of small ones")
-    made.add_argument(
+    options = parser(__doc__, out=".md")
+    options.add_argument("--out", type=Path, required=True, help="Markdown report to write")
+    options.add_argument("--paper", action="store_true", help="models of the paper's sizes in place of small ones")
+    options.add_argument(
         "--quick", action="store_true", help="toy sizes: seconds instead of minutes, numbers without meaning"
     )
-    return made
+    return options
 
 
 if __name__ == "__main__":

@@ -40,11 +40,15 @@ def mapping(bench) -> str:
 
 {rates_table(rates)}
 
-`bert`, {EPOCHS} epochs on the texts of section 4, repeated to {bench.mapped_texts:,}, nothing held out. Dynamics *after* each epoch (`dynamics: true`) are the probabilities
-of every training row, dropout off: one more pass over the texts, without gradients, and {extra(plain, after):.0f} % more time. *During* an epoch they are
-what training computes anyway: {extra(plain, during):.1f} % more. To write them takes {100 * written:.2f} %. Meant: less than 5 %.
+`bert`, {EPOCHS} epochs on the texts of section 4, repeated to {bench.mapped_texts:,}, nothing held out. Dynamics \
+*after* each epoch (`dynamics: true`) are the probabilities
+of every training row, dropout off: one more pass over the texts, without gradients, and {extra(plain, after):.0f} % \
+more time. *During* an epoch they are
+what training computes anyway: {extra(plain, during):.1f} % more. To write them takes {100 * written:.2f} %. Meant: \
+less than 5 %.
 
-Every measure of {bench.mapped:,} rows x {MAP_EPOCHS} epochs x {LABELS} labels, from dynamics.npy ({megabytes:,.0f} MB) to the files of the maps: {wall:.1f} seconds
+Every measure of {bench.mapped:,} rows x {MAP_EPOCHS} epochs x {LABELS} labels, from dynamics.npy ({megabytes:,.0f} \
+MB) to the files of the maps: {wall:.1f} seconds
 ({cpu:.1f} of a CPU), {peak:.2f} GiB at most, start-up of Python included. Meant: less than 10 seconds and 1 GiB.
 """
 
@@ -57,8 +61,8 @@ def training_in_turns(bench) -> dict[str, list[float]]:
     examples = [replace(e, id=str(at)) for at, e in enumerate(first(bench.mapped_texts, bench.examples))]
 
     def train(kept: bool | str) -> int:
-        own = settings.model_copy(update={"dynamics": kept})
-        module.train(examples, bench.task.labels, own, bench.backbones["encoder"], folder, SEED, "bench", [])
+        updated = settings.model_copy(update={"dynamics": kept})
+        module.train(examples, bench.task.labels, updated, bench.backbones["encoder"], folder, SEED, "bench", [])
         return EPOCHS * len(examples)
 
     return in_turns({name: partial(train, kept) for name, kept in VARIANTS.items()}, bench.rounds)
@@ -82,7 +86,7 @@ def writing(bench) -> float:
 
 
 def leaving(bench) -> tuple[float, float, float, float]:
-    """Seconds, CPU seconds and peak memory (GiB) of the maps of `bench.mapped` rows, and megabytes of their dynamics."""
+    """Seconds, CPU seconds, peak memory (GiB) of the maps of `bench.mapped` rows, and megabytes of their dynamics."""
     folder = bench.folder / "dynamics"
     (folder / "out").mkdir(parents=True)
     rng = np.random.default_rng(SEED)

@@ -1,8 +1,11 @@
-"""The comparisons of `bench` at the paper's sizes: models of the shapes of BERT-base and GPT-2, with random weights, and SemEval's settings.
+"""The comparisons of `bench` at the paper's sizes, with SemEval's settings.
+
+The models have the shapes of BERT-base and GPT-2, and random weights.
 
 Speed does not depend on what weights say, so that no model has to be fetched; only where a text ends does, and
-therefore all that are written here are cut at the same length. With COMPAUG_CPU=native the plain variants have this CPU's widest
-instructions too, as the reference code has, and the product's last variant computes in bfloat16 where there is that.
+therefore all that are written here are cut at the same length. With COMPAUG_CPU=native the plain variants have this
+CPU's widest instructions too, as the reference code has, and the product's last variant computes in bfloat16 where
+there is that.
 """
 
 from __future__ import annotations
@@ -92,29 +95,37 @@ def speed_of_products(side: int, dtype: torch.dtype) -> float:
 
 def report(small: SimpleNamespace, sizes: Mapping) -> str:
     """Every comparison with models of the paper's sizes, as Markdown."""
-    made = setup(small, sizes)
-    variants = bench_runs.training_variants(made)
+    bench = setup(small, sizes)
+    variants = bench_runs.training_variants(bench)
     losses = bench_runs.losses_of(variants)
-    rates, operations, training = bench_runs.training_in_turns(made, variants)
-    synthesis, _, written = bench_runs.synthesis_in_turns(made)
-    filtering, filtered = bench_runs.filtering_in_turns(made)
+    rates, operations, training = bench_runs.training_in_turns(bench, variants)
+    synthesis, _, written = bench_runs.synthesis_in_turns(bench)
+    filtering, filtered = bench_runs.filtering_in_turns(bench)
     shape = sizes["shape"]
     return f"""# Fast against plain, at the paper's sizes
 
-Written by `python -m tools.bench --paper` (`make bench`, with COMPAUG_CPU={numerics.CPU[numerics.native()].lower()}). {bench_runs.machine()} The other half is
+Written by `python -m tools.bench --paper` (`make bench`, with COMPAUG_CPU={numerics.CPU[numerics.native()].lower()}). \
+{bench_runs.machine()} The other half is
 [with small models](bench.md).
 
-Encoder and decoder have the shapes of BERT-base and GPT-2 ({shape["layers"]} layers of {shape["hidden"]}; {shape["words"]:,} and {shape["tokens"]:,} tokens) and random weights; settings
-of `{BENCHMARK}` at the scale `paper`. Texts are those of the other half, {bench_runs.words_of(e.text for e in made.examples):.1f} words on average. The variants of a comparison ran in turns, in {made.rounds}
-round{"s" * (made.rounds > 1)} after a warm-up; rates are texts per second: median (lowest .. highest), a factor is a ratio of medians.
+Encoder and decoder have the shapes of BERT-base and GPT-2 ({shape["layers"]} layers of {shape["hidden"]}; \
+{shape["words"]:,} and {shape["tokens"]:,} tokens) and random weights; settings
+of `{BENCHMARK}` at the scale `paper`. Texts are those of the other half, \
+{bench_runs.words_of(e.text for e in bench.examples):.1f} words on average. The variants of a comparison ran in turns, \
+in {bench.rounds}
+round{"s" * (bench.rounds > 1)} after a warm-up; rates are texts per second: median (lowest .. highest), a factor is a \
+ratio of medians.
 
 ## 1. Training LD-VAE
 
 {training}
 
-The variants are those of the other half, but that encoders as wide as these run one after the other in the product as well. {len(made.examples)} texts; of the {bench_runs.BATCH} rows of a batch of the reference {bench_runs.BATCH * variants[REFERENCE].filled():.1f} are texts, as on SemEval. Losses on one batch agree ({losses[0]:.5f},
+The variants are those of the other half, but that encoders as wide as these run one after the other in the product as \
+well. {len(bench.examples)} texts; of the {bench_runs.BATCH} rows of a batch of the reference \
+{bench_runs.BATCH * variants[REFERENCE].filled():.1f} are texts, as on SemEval. Losses on one batch agree \
+({losses[0]:.5f},
 largest difference {float((losses - losses[0]).abs().max()):.0e}).
-{limits(made, rates, operations)}
+{limits(bench, rates, operations)}
 
 ## 2. Synthesis
 
@@ -130,16 +141,17 @@ Every text is {WRITTEN} tokens long with its prompt, for random weights end none
 """
 
 
-def limits(made: SimpleNamespace, rates: Mapping, operations: Mapping) -> str:
+def limits(bench: SimpleNamespace, rates: Mapping, operations: Mapping) -> str:
     """How far the product is from what its operations would take at the rate of one large matrix product."""
-    ways = {PRODUCT: torch.float32} | ({REDUCED: torch.bfloat16} if made.reduced else {})
-    said = []
+    ways = {PRODUCT: torch.float32} | ({REDUCED: torch.bfloat16} if bench.reduced else {})
+    lines = []
     for name, dtype in ways.items():
-        peak = speed_of_products(made.side, dtype)
+        peak = speed_of_products(bench.side, dtype)
         limit = peak / operations[name] / median(rates[REFERENCE])
         factor = median(rates[name]) / median(rates[REFERENCE])
-        said.append(
-            f"One large product in {str(dtype).removeprefix('torch.')} runs at {peak / 1e9:.0f} GFLOP/s here, at which the product's operations would be "
-            f"{limit:.1f} times as fast as the reference: `{name}` is at {100 * factor / limit:.0f} % of that."
+        lines.append(
+            f"One large product in {str(dtype).removeprefix('torch.')} runs at {peak / 1e9:.0f} GFLOP/s here, at which "
+            f"the product's operations would be {limit:.1f} times as fast as the reference: `{name}` is at "
+            f"{100 * factor / limit:.0f} % of that."
         )
-    return "\n".join(said)
+    return "\n".join(lines)

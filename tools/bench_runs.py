@@ -50,7 +50,8 @@ SEED = 0
 BENCHMARK = "own"  # the corpus whose backbones and sizes are used
 WIDTH = 128  # tokens that the reference pads every text to
 BATCH = 16  # texts in a training batch, as in the paper
-FILLED = 10.7  # of the rows of a batch of the reference that are texts on SemEval, so here too: as many texts have each composition
+# Of the rows of a batch of the reference that are texts on SemEval, so here too: as many texts have each composition.
+FILLED = 10.7
 TOGETHER = 5  # texts in a document
 
 REFERENCE, PRODUCT, REDUCED = "reference's batches, plain", "+ joint encoders", "+ bfloat16"  # ways to train
@@ -87,7 +88,8 @@ def report(bench: SimpleNamespace) -> str:
 def in_turns(variants: Mapping[str, Callable[[], int]], rounds: int, warm: bool = False) -> dict[str, list[float]]:
     """Texts per second of each variant in each round; a variant returns how many texts it did.
 
-    They run A B C A B C ... so that a busy machine slows all of them; unless they are `warm`, a round that does not count comes first.
+    They run A B C A B C ... so that a busy machine slows all of them; unless they are `warm`, a round that does not
+    count comes first.
     """
     rates: dict[str, list[float]] = {name: [] for name in variants}
     for _ in range(rounds + (not warm)):
@@ -108,16 +110,19 @@ def operations_of(variant: Callable[[], int]) -> float:
 
 
 def setup(folder: Path, params_file: Path, sizes: Mapping) -> SimpleNamespace:
-    """What the variants share: texts of the diagnostic grammar, the small backbones of the benchmark `own`, pre-trained on them for one
-    epoch, its task and its settings of LD-VAE. `folder` is an empty one for models and documents."""
+    """What the variants share; `folder` is an empty one for models and documents.
+
+    Texts of the diagnostic grammar, the small backbones of the benchmark `own`, pre-trained on them for one epoch, its
+    task and its settings of LD-VAE.
+    """
     settings = params.parse(params_file, BENCHMARK, "tiny")
     examples, labels = diagnostic.read({"size": sizes["n"]}, SEED)
     examples = of_few_compositions(examples)
     backbones = {role: folder / role for role in ("encoder", "decoder", "seq2seq")}
-    for role, made in backbones.items():
+    for role, path in backbones.items():
         spec = getattr(settings.backbones, role).model_copy(update={"epochs": 1})
-        made.mkdir()
-        prepare(role, spec, [e.text for e in examples], made, SEED, folder / "work" / role)
+        path.mkdir()
+        prepare(role, spec, [e.text for e in examples], path, SEED, folder / "work" / role)
     fixed = {"epochs": 1, "batch_size": BATCH, "max_length": WIDTH, "patience": None, "batch_order": "shuffled"}
     return SimpleNamespace(
         folder=folder,
@@ -134,7 +139,10 @@ def setup(folder: Path, params_file: Path, sizes: Mapping) -> SimpleNamespace:
 
 
 def of_few_compositions(examples: Sequence[Example]) -> list[Example]:
-    """With the most frequent label sets in turn in place of their own, so that FILLED of them have each: speed does not ask what is right."""
+    """With the most frequent label sets in turn in place of their own, so that FILLED of them have each.
+
+    Speed does not ask what is right.
+    """
     count = max(round(len(examples) / FILLED), 1)
     frequent = [labels for labels, _ in Counter(e.labels for e in examples).most_common(count)]
     return [replace(e, labels=frequent[at % len(frequent)]) for at, e in enumerate(examples)]
@@ -155,7 +163,8 @@ def machine() -> str:
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "tokenizers", "numpy"))
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
     return f"""Machine: {os.cpu_count()} CPU cores ({platform.machine()}), accelerator: {device},
-{torch.get_num_threads()} torch thread{"s" * (torch.get_num_threads() > 1)}; {platform.system()}, Python {platform.python_version()}, {versions}."""
+{torch.get_num_threads()} torch thread{"s" * (torch.get_num_threads() > 1)}; {platform.system()}, Python \
+{platform.python_version()}, {versions}."""
 
 
 def facts(bench) -> str:
@@ -166,9 +175,12 @@ def facts(bench) -> str:
 Written by `python -m tools.bench` (`make bench`). {machine()} The other half is
 [at the paper's sizes](bench_paper.md).
 
-Data: texts of the diagnostic grammar, {words:.1f} words and {labels:.1f} of {len(bench.task.labels)} labels on average, labels drawn anew so that some {FILLED:.0f} texts have the same; backbones and sizes of the
-benchmark `{BENCHMARK}` at the scale `tiny` (small models trained on these texts for one epoch). The variants of a comparison ran in turns,
-A B A B ..., {bench.rounds} times after a warm-up. Rates are texts per second: median (lowest .. highest). A factor is a ratio of
+Data: texts of the diagnostic grammar, {words:.1f} words and {labels:.1f} of {len(bench.task.labels)} labels on \
+average, labels drawn anew so that some {FILLED:.0f} texts have the same; backbones and sizes of the
+benchmark `{BENCHMARK}` at the scale `tiny` (small models trained on these texts for one epoch). The variants of a \
+comparison ran in turns,
+A B A B ..., {bench.rounds} times after a warm-up. Rates are texts per second: median (lowest .. highest). A factor is \
+a ratio of
 medians. Factors carry over to other machines better than rates do; both change with the size of the models.
 """
 
@@ -187,8 +199,8 @@ class OneByOne(nn.Module):
         for number, head in enumerate(joint.head_of):
             gru = nn.GRU(width, joint.hidden, batch_first=True, bidirectional=True)
             for direction, suffix in enumerate(("_l0", "_l0_reverse")):
-                own = {name + suffix: weight[number, direction] for name, weight in weights.items()}
-                gru.load_state_dict(own, strict=False)
+                tensors = {name + suffix: weight[number, direction] for name, weight in weights.items()}
+                gru.load_state_dict(tensors, strict=False)
             linear = nn.Linear(joint.head.shape[2], joint.head.shape[1])
             linear.load_state_dict({"weight": joint.head[head], "bias": joint.head_bias[head]})
             self.grus.append(gru)
@@ -215,15 +227,18 @@ class EveryLogit(prefix_decoder.PrefixDecoder):
 
     def token_nll(self, rows: Tensor, *, predicts: Tensor, targets: Tensor, **inputs: Tensor) -> Tensor:
         everywhere = torch.arange(inputs["input_ids"].numel(), device=targets.device)
-        wanted = torch.full_like(everywhere, -100).index_copy(0, predicts, targets)
-        return super().token_nll(rows, predicts=everywhere, targets=wanted, **inputs)[predicts]
+        all_targets = torch.full_like(everywhere, -100).index_copy(0, predicts, targets)
+        return super().token_nll(rows, predicts=everywhere, targets=all_targets, **inputs)[predicts]
 
 
 @contextlib.contextmanager
-def bfloat16(wanted: bool) -> Iterator[None]:
-    """With bfloat16 where the CPU has it, or without, whatever COMPAUG_CPU was when the process began: `loop.reduced` asks each time."""
+def bfloat16(enabled: bool) -> Iterator[None]:
+    """With bfloat16 where the CPU has it, or without, whatever COMPAUG_CPU was when the process began.
+
+    `loop.reduced` asks each time.
+    """
     before = os.environ.get("COMPAUG_CPU")
-    os.environ["COMPAUG_CPU"] = numerics.CPU[wanted]
+    os.environ["COMPAUG_CPU"] = numerics.CPU[enabled]
     AcceleratorState._reset_state()  # else it refuses a precision that is not the first one's
     try:
         yield
@@ -269,9 +284,10 @@ class Variant:
 
     def tokens(self) -> float:
         """Positions of both models' inputs per text, padding included."""
-        made = (self.collate([self.rows[at] for at in batch]) for batch in self.batches())
+        batches = (self.collate([self.rows[at] for at in batch]) for batch in self.batches())
         inputs = ("input_ids", "encoder_ids", "states")
-        return sum(batch[name].shape[:2].numel() for batch in made for name in inputs if name in batch) / len(self.rows)
+        total = sum(batch[name].shape[:2].numel() for batch in batches for name in inputs if name in batch)
+        return total / len(self.rows)
 
 
 def on_device(batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -289,14 +305,19 @@ def pad_to(collate: Callable[[list], dict], width: int, rows: list) -> dict[str,
 
 
 def fill(collate: Callable[[list], dict], rows: list) -> dict[str, Tensor]:
-    """A batch of always as many rows, the first ones once more where they are too few: what the reference computes for its empty rows."""
+    """A batch of always as many rows, the first ones once more where they are too few.
+
+    This is what the reference computes for its empty rows.
+    """
     return collate(first(BATCH, rows))
 
 
 @bfloat16(False)  # a frozen decoder takes its precision where a model is made
 def training_variants(bench) -> dict[str, Variant]:
-    """The same weights trained in several ways, each with one remedy more; the last that computes in float32 is the product's default. The
-    reference's own batches come first."""
+    """The same weights trained in several ways, each with one remedy more; the reference's own batches come first.
+
+    The last that computes in float32 is the product's default.
+    """
     settings, examples, labels = bench.generator, bench.examples, bench.task.labels
     tokenizer, decoder = load_decoder(bench.backbones["decoder"])
     encoder_tokenizer, encoder = load_encoder(bench.backbones["encoder"])
@@ -320,15 +341,15 @@ def training_variants(bench) -> dict[str, Variant]:
     collate = partial(latent_inputs.collate, n_encoders=len(labels), prefix_length=settings.prefix_length, **pads)
 
     def model(posterior: nn.Module, encoder: nn.Module | None, every_logit: bool = False, decoder=decoder) -> nn.Module:
-        made = ld_vae.NegativeElbo(settings, network, posterior, decoder, encoder, 1)
+        elbo = ld_vae.NegativeElbo(settings, network, posterior, decoder, encoder, 1)
         if every_logit:
-            made.decoder = EveryLogit(decoder)
-        return made.to(loop.device())
+            elbo.decoder = EveryLogit(decoder)
+        return elbo.to(loop.device())
 
     plain, padded = model(one_by_one, encoder, every_logit=True), partial(pad_to, collate, WIDTH)
     all_as_long = [row | {"length": WIDTH} for row in with_ids]
     by_composition = [row | {"group": row["labels"]} for row in all_as_long]
-    made = {
+    variants = {
         REFERENCE: Variant(plain, by_composition, partial(fill, padded)),
         "plain": Variant(plain, all_as_long, padded),
         "+ dynamic padding": Variant(plain, with_ids, collate),
@@ -339,8 +360,8 @@ def training_variants(bench) -> dict[str, Variant]:
     if bench.reduced:
         with bfloat16(True):
             in_bfloat16 = model(copy.deepcopy(joint), None, decoder=copy.deepcopy(decoder))
-        made[REDUCED] = Variant(in_bfloat16, with_states, collate, reduced=True)
-    return made
+        variants[REDUCED] = Variant(in_bfloat16, with_states, collate, reduced=True)
+    return variants
 
 
 def training_in_turns(bench, variants: Mapping[str, Variant]) -> tuple[dict, dict, str]:
@@ -381,15 +402,22 @@ def training_step(bench) -> str:
 
 {rates}
 
-`plain` does what the reference code does: every text padded to {WIDTH} tokens in encoder and decoder, the vocabulary scored at every
+`plain` does what the reference code does: every text padded to {WIDTH} tokens in encoder and decoder, the vocabulary \
+scored at every
 position, the frozen encoder run at every step, one packed `torch.nn.GRU` per label after the other, one head after the
-other. The reference's batches hold one composition each and always {BATCH} rows (first line): of those {BATCH * variants[REFERENCE].filled():.1f} are texts here, as on SemEval, the
-others nothing; the second line has its batches full. From the third line on, each adds one remedy; the last is the product's own path. All run
-`loop.fit` on batches of {BATCH} from the same weights, and their losses on one batch agree ({losses[0]:.5f}, largest difference {float((losses - losses[0]).abs().max()):.0e}).
+other. The reference's batches hold one composition each and always {BATCH} rows (first line): of those \
+{BATCH * variants[REFERENCE].filled():.1f} are texts here, as on SemEval, the
+others nothing; the second line has its batches full. From the third line on, each adds one remedy; the last is the \
+product's own path. All run
+`loop.fit` on batches of {BATCH} from the same weights, and their losses on one batch agree ({losses[0]:.5f}, largest \
+difference {float((losses - losses[0]).abs().max()):.0e}).
 
-A text has {real:.0f} real tokens (encoder and decoder), so leaving out the padding alone would give a factor of {plain.tokens() / real:.1f} if time were
-proportional to tokens. It is not: prefix network and label encoders cost the same with and without padding, and weigh more in small models.
-MFLOP counts the matrix products of both passes, those of the attention where it is one kernel aside; by that arithmetic the product does
+A text has {real:.0f} real tokens (encoder and decoder), so leaving out the padding alone would give a factor of \
+{plain.tokens() / real:.1f} if time were
+proportional to tokens. It is not: prefix network and label encoders cost the same with and without padding, and weigh \
+more in small models.
+MFLOP counts the matrix products of both passes, those of the attention where it is one kernel aside; by that \
+arithmetic the product does
 {fewer:.1f} times less. The one pass of the encoder that fills the cache is not in the rates.
 """
 
@@ -411,13 +439,13 @@ def synthesis_in_turns(bench) -> tuple[str, float, str]:
             texts[batch_size] = [draft.text for draft in drafts]
         return count
 
-    some = min(4 * few, many)
-    variants = {"one at a time": (1, few), "batches of 10": (10, some), f"mixed batches of {large}": (large, many)}
+    several = min(4 * few, many)
+    variants = {"one at a time": (1, few), "batches of 10": (10, several), f"mixed batches of {large}": (large, many)}
     if bench.reduced:
         variants[REDUCED] = (large, many, True)
     rates = in_turns({name: partial(generate, *sizes) for name, sizes in variants.items()}, bench.rounds)
     same = sum(a == b for a, b in zip(texts[1], texts[large], strict=False))
-    facts = f"""{few}, {some} and {many} texts, loading the models included. A text depends on its request
+    facts = f"""{few}, {several} and {many} texts, loading the models included. A text depends on its request
 alone: of the first {few}, {same} are the same one at a time and in large batches (rounding may part the others)."""
     return rates_table(rates), words_of(texts[large]), facts
 
@@ -428,26 +456,29 @@ def synthesis(bench) -> str:
 
 {rates}
 
-LD-VAE's own `generate` (prefix, decoding with a cache of keys and values, top-k, top-p, no repeated 2-grams). Requests of all compositions
-share a batch and finished rows leave it. The reference decodes batches of ten of one composition. {words:.0f} words a text; {facts}
+LD-VAE's own `generate` (prefix, decoding with a cache of keys and values, top-k, top-p, no repeated 2-grams). \
+Requests of all compositions
+share a batch and finished rows leave it. The reference decodes batches of ten of one composition. {words:.0f} words a \
+text; {facts}
 """
 
 
 def filtering_in_turns(bench) -> tuple[str, str]:
     """Table of the rates, and what to know about it."""
     few, many = bench.filtered
-    some, texts = min(4 * few, many), first(many, (e.text for e in bench.examples))
+    several, texts = min(4 * few, many), first(many, (e.text for e in bench.examples))
     train, predict, folder = classifier(bench, "bert")
     train()
     variants = {
         "padded, one at a time": lambda: predict_padded(folder, texts[:few]),
-        "one at a time": lambda: len(predict(texts[:some], batch_size=1)),
+        "one at a time": lambda: len(predict(texts[:several], batch_size=1)),
         "batches by length": lambda: len(predict(texts)),
     }
     rates = in_turns(variants, bench.rounds)
-    difference = abs(predict(texts[:some], batch_size=1) - predict(texts)[:some]).max()
+    difference = abs(predict(texts[:several], batch_size=1) - predict(texts)[:several]).max()
     return rates_table(rates), (
-        f"{few}, {some} and {many} texts, loading the model included. The\nprobabilities of the last two differ by {difference:.0e} at most."
+        f"{few}, {several} and {many} texts, loading the model included. The\nprobabilities of the last two differ by "
+        f"{difference:.0e} at most."
     )
 
 
@@ -457,7 +488,8 @@ def filtering(bench) -> str:
 
 {rates}
 
-The reference tokenises one text, pads it to {WIDTH} tokens and classifies it (first line). The other two are the classifier's own
+The reference tokenises one text, pads it to {WIDTH} tokens and classifies it (first line). The other two are the \
+classifier's own
 `predict` with batches of one text and with its default batches; {facts}
 """
 
@@ -498,15 +530,17 @@ def classifying(bench) -> str:
             "in batches": lambda predict=predict: len(predict(texts)),
         }
         rates = in_turns(variants, bench.rounds)
-        training_rate, one, batched = rates.values()
-        rows.append([name, shown(training_rate), shown(one), *rated(batched, one)])
+        training_rate, single, batched = rates.values()
+        rows.append([name, shown(training_rate), shown(single), *rated(batched, single)])
     header = ["classifier", "training, texts/s", "answering one at a time", "in batches", "factor"]
     return f"""## 4. Classifiers
 
 {table(header, rows)}
 
-One epoch on {len(bench.examples)} texts in batches of {BATCH}, then {few} texts one at a time and {many} in the default batches, loading and
-saving included. The heads of a classifier are one matrix product, MAGNET's label graph is computed once a batch, finished rows leave SGM's decoding.
+One epoch on {len(bench.examples)} texts in batches of {BATCH}, then {few} texts one at a time and {many} in the \
+default batches, loading and
+saving included. The heads of a classifier are one matrix product, MAGNET's label graph is computed once a batch, \
+finished rows leave SGM's decoding.
 After one epoch T5+CLP has not learned where an answer ends: its rate is that of answers of full length, the worst case.
 """
 
@@ -540,16 +574,17 @@ def reading(bench) -> str:
         "split": "--raw raw --out split",
         "audit_split": "--split split --out audit.json",
     }
-    found = {stage: measure(bench, stage, options) for stage, options in stages.items()}
-    wall, cpu, peak = zip(*found.values(), strict=True)
-    found["together"] = (sum(wall), sum(cpu), max(peak))
-    rows = [[name, f"{wall:.1f}", f"{cpu:.1f}", f"{peak:.2f}"] for name, (wall, cpu, peak) in found.items()]
+    usage = {stage: measure(bench, stage, options) for stage, options in stages.items()}
+    wall, cpu, peak = zip(*usage.values(), strict=True)
+    usage["together"] = (sum(wall), sum(cpu), max(peak))
+    rows = [[name, f"{wall:.1f}", f"{cpu:.1f}", f"{peak:.2f}"] for name, (wall, cpu, peak) in usage.items()]
     megabytes = (folder / "documents.jsonl").stat().st_size / 1e6
     return f"""## 5. Reading, splitting, auditing
 
 {table(["stage", "seconds", "CPU seconds", "peak memory, GiB"], rows)}
 
-{bench.documents:,} documents of {TOGETHER * words_of(texts):.0f} words ({megabytes:.0f} MB of JSONL) through the stages as they are, each in a process
+{bench.documents:,} documents of {TOGETHER * words_of(texts):.0f} words ({megabytes:.0f} MB of JSONL) through the \
+stages as they are, each in a process
 of its own, once; start-up of Python included. Meant: less than 60 seconds and 2 GiB for 120,000 documents.
 """
 
@@ -561,7 +596,7 @@ def measure(bench, stage: str, options: str) -> tuple[float, float, float]:
 
 
 def measured(what: str, arguments: Sequence[str], folder: Path) -> tuple[float, float, float]:
-    """Seconds, CPU seconds and peak memory (GiB) of Python run in that folder; InputError with its message when it fails."""
+    """Seconds, CPU seconds and peak memory (GiB) of Python run in that folder. InputError with its message."""
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1] / "src")}
     whole = [sys.executable, "-c", MEASURE, sys.executable, *arguments]
     done = subprocess.run(whole, cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -616,9 +651,12 @@ def interpolating(bench) -> str:
 
 {table(header, rows)}
 
-Plain fine-tuning of the same body reads a text and writes it, in batches of texts of like length. LINDA mixes every text of a batch with another one
-and learns to write both from the same states, so that a text that is read is written twice; its batches have texts of any length. One epoch
-on {len(bench.examples)} texts in batches of {BATCH}, masking, noise and norm penalty included. Meant: at least 0.8 times as many texts written.
+Plain fine-tuning of the same body reads a text and writes it, in batches of texts of like length. LINDA mixes every \
+text of a batch with another one
+and learns to write both from the same states, so that a text that is read is written twice; its batches have texts of \
+any length. One epoch
+on {len(bench.examples)} texts in batches of {BATCH}, masking, noise and norm penalty included. Meant: at least 0.8 \
+times as many texts written.
 """
 
 

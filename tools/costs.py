@@ -28,20 +28,20 @@ def main(argv: list[str] | None = None) -> None:
 def rows(files: list[Path]) -> list[list]:
     """One line per output, the dearest first, and their sum."""
     costs = sorted(((file.stem, read_cost(file)) for file in files), key=lambda item: -item[1]["seconds"])
-    made = []
+    lines = []
     for name, cost in costs:
         trained = f"{cost['trained_parameters']:,}" if "trained_parameters" in cost else NOT_REPORTED
         epochs = cost.get("epochs", NOT_REPORTED)
-        told = [f"{cost[key]:{form}}" if key in cost else NOT_REPORTED for key, form in MEASURED.items()]
-        made.append([name, *told, epochs, trained, cost["device"], cost["cores"]])
+        measures = [f"{cost[key]:{form}}" if key in cost else NOT_REPORTED for key, form in MEASURED.items()]
+        lines.append([name, *measures, epochs, trained, cost["device"], cost["cores"]])
     total = sum(cost["seconds"] for _, cost in costs)
-    return [*made, ["all", f"{total:,.1f}", *[NOT_REPORTED] * (len(HEADER) - 2)]]
+    return [*lines, ["all", f"{total:,.1f}", *[NOT_REPORTED] * (len(HEADER) - 2)]]
 
 
 def _parser():
-    made = parser(__doc__)
-    made.add_argument("--costs", type=Path, default=COSTS, help=f"folder of the recorded costs (default: {COSTS})")
-    return made
+    options = parser(__doc__)
+    options.add_argument("--costs", type=Path, default=COSTS, help=f"folder of the recorded costs (default: {COSTS})")
+    return options
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Build the cells of experiments, many stages at once: on this machine, on hosts by SSH or as jobs of Slurm.
 
-python -m tools.grid paper                                   every stale stage of an experiment, as many at a time as there are cores
-python -m tools.grid dvc.yaml --serial                       exactly `dvc repro dvc.yaml`: the same bytes, one stage after the other
-python -m tools.grid paper --cluster slurm                   with workers as configs/cluster.yaml describes them
-python -m tools.grid paper --allow-missing                   in a new clone: what has no result in Git, and what that needs
+python -m tools.grid paper                    every stale stage of an experiment, as many at a time as there are cores
+python -m tools.grid dvc.yaml --serial        exactly `dvc repro dvc.yaml`: the same bytes, one stage after the other
+python -m tools.grid paper --cluster slurm    with workers as configs/cluster.yaml describes them
+python -m tools.grid paper --allow-missing    in a new clone: what has no result in Git, and what that needs
 python -m tools.grid experiments/generator/dvc.yaml:train_generator --status
 
 A target is an experiment (of configs/experiments.yaml, or `parsing`, `low_resource`, `slu`), a stage or a group of
@@ -33,22 +33,22 @@ from compaug.stages import run
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     locks.mend(Path.cwd())
-    known = cells.read() if cells.FILE.exists() else {}
+    experiments = cells.read() if cells.FILE.exists() else {}
     before = planning.addresses(planning.planned())
-    names = [target for target in args.targets if target not in before and _has_cells(target, known)]
+    names = [target for target in args.targets if target not in before and _has_cells(target, experiments)]
     clones.check_quiet(Path.cwd())
     with planning.for_now(names):
         _check_planned(args.targets)
-        targets = itertools.chain.from_iterable(stages_of(target, known) for target in args.targets)
-        reach(list(dict.fromkeys(targets)), known, args)
+        targets = itertools.chain.from_iterable(stages_of(target, experiments) for target in args.targets)
+        reach(list(dict.fromkeys(targets)), experiments, args)
     if before:
         print("still planned, as it was: `python -m tools.plan` puts it away", file=sys.stderr)
 
 
-def _has_cells(target: str, known: Mapping[str, cells.Experiment]) -> bool:
+def _has_cells(target: str, experiments: Mapping[str, cells.Experiment]) -> bool:
     """Whether the target is an experiment or one stage of one; a file or a group of stages is what is planned of it."""
     return (
-        target in known
+        target in experiments
         or target in planning.OTHERS
         or (target.startswith(f"{planning.EXPERIMENTS}/") and "@" in target)
     )
@@ -64,14 +64,14 @@ def _check_planned(targets: Iterable[str]) -> None:
             raise InputError(f"{target}: nothing of it is planned; `python -m tools.plan EXPERIMENT` plans it")
 
 
-def reach(targets: list[str], known: Mapping[str, cells.Experiment], args) -> None:
+def reach(targets: list[str], experiments: Mapping[str, cells.Experiment], args) -> None:
     """Build the targets, or say what would be built."""
     if args.serial:
         done = subprocess.run([sys.executable, "-m", "dvc", "repro", *targets], check=False)
         if done.returncode:
             sys.exit(done.returncode)
         return
-    plan = planned(targets, known, args.allow_missing)
+    plan = planned(targets, experiments, args.allow_missing)
     if args.status:
         print(status(plan))
     elif args.dry_run:
@@ -85,20 +85,22 @@ def reach(targets: list[str], known: Mapping[str, cells.Experiment], args) -> No
             build(now, args)
             built |= frozenset(now.stale)
             if args.allow_missing:
-                plan = planned(targets, known, True, built)
+                plan = planned(targets, experiments, True, built)
 
 
-def stages_of(target: str, known: Mapping[str, cells.Experiment]) -> list[str]:
+def stages_of(target: str, experiments: Mapping[str, cells.Experiment]) -> list[str]:
     """What DVC calls it: the last stages of an experiment, or a stage or a dvc.yaml file as it is."""
     if target in planning.OTHERS:
         return [(planning.EXPERIMENTS / target / "dvc.yaml").as_posix()]
-    return steps.targets(known[target]) if target in known else [target]
+    return steps.targets(experiments[target]) if target in experiments else [target]
 
 
-def planned(targets: list[str], known, allow_missing: bool = False, built: frozenset[str] = frozenset()) -> engine.Plan:
+def planned(
+    targets: list[str], experiments, allow_missing: bool = False, built: frozenset[str] = frozenset()
+) -> engine.Plan:
     """DVC says of a missing value where it was wanted, not where it should stand; the parameters' own check does."""
     try:
-        return engine.plan(targets, known, allow_missing, built)
+        return engine.plan(targets, experiments, allow_missing, built)
     except InputError as error:
         if "Could not find" in str(error):
             params.parse("params.yaml")
@@ -147,32 +149,33 @@ def _workers(text: str) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("targets", metavar="TARGET", nargs="+", help="experiments, stages of DVC or dvc.yaml files")
-    made.add_argument("--workers", type=_workers, help="stages at a time on this machine (default: its cores)")
-    made.add_argument(
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("targets", metavar="TARGET", nargs="+", help="experiments, stages of DVC or dvc.yaml files")
+    options.add_argument("--workers", type=_workers, help="stages at a time on this machine (default: its cores)")
+    options.add_argument(
         "--cluster", choices=clusters.KINDS, default="local", help="where the workers are (default: local)"
     )
-    made.add_argument(
+    options.add_argument(
         "--config", type=Path, default=clusters.FILE, help=f"what the cluster is (default: {clusters.FILE})"
     )
-    made.add_argument(
+    options.add_argument(
         "--clones",
         action="store_true",
         help="a clone for each worker in place of this working tree; always so on other hosts",
     )
-    made.add_argument(
+    options.add_argument(
         "--allow-missing",
         action="store_true",
-        help="in a clone, leave alone what is built and lacks only files that nothing else needs (models, texts), as DVC's option does",
+        help="in a clone, leave alone what is built and lacks only files that nothing else needs (models, texts), "
+        "as DVC's option does",
     )
-    instead = made.add_mutually_exclusive_group()
+    instead = options.add_mutually_exclusive_group()
     instead.add_argument("--serial", action="store_true", help="run `dvc repro` of the targets, nothing else")
     instead.add_argument(
         "--dry-run", action="store_true", help="list the stages that would be built, the first ones first"
     )
     instead.add_argument("--status", action="store_true", help="count the stages of each kind that are up to date")
-    return made
+    return options
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Give DVC the stages of experiments and the locks that go with them (experiments/<step>/cells.yaml, dvc.lock), or take them away.
+"""Give DVC the stages of experiments and the locks that go with them, or take them away.
 
-python -m tools.plan paper     plan that experiment beside what is planned; `dvc repro experiments/classifier/dvc.yaml` knows it
+python -m tools.plan paper     plan that experiment beside what is planned
 python -m tools.plan           put everything away; what was built stays in experiments/built.jsonl.gz
 
-`make grid` does both for what it builds. `parsing`, `low_resource` and `slu`, whose experiments stand in files of their
-own, are names as well, and so is a stage by DVC's address.
+The files are experiments/<step>/cells.yaml and dvc.lock: `dvc repro experiments/classifier/dvc.yaml` knows what is
+planned. `make grid` does both for what it builds. `parsing`, `low_resource` and `slu`, whose experiments stand in
+files of their own, are names as well, and so is a stage by DVC's address.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__)
-    made.add_argument("names", metavar="NAME", nargs="*", help="experiments to plan; without one, plan nothing")
-    made.add_argument("--experiments", type=Path, default=cells.FILE, help=f"what to run (default: {cells.FILE})")
-    made.add_argument(
+    options = parser(__doc__)
+    options.add_argument("names", metavar="NAME", nargs="*", help="experiments to plan; without one, plan nothing")
+    options.add_argument("--experiments", type=Path, default=cells.FILE, help=f"what to run (default: {cells.FILE})")
+    options.add_argument(
         "--out", type=Path, default=planning.EXPERIMENTS, help=f"folder of the steps (default: {planning.EXPERIMENTS})"
     )
-    return made
+    return options
 
 
 if __name__ == "__main__":

@@ -2,11 +2,12 @@
 
 python -m tools.provenance --out reports/provenance.json
 
-An experiment's stages are those that `tools.plan` gives it; their outputs stand in experiments/built.jsonl.gz, their seconds in .costs/. No
-machine has built all of them, so what is kept, in seconds.json beside, is the mean of every sort of stage, that is of a stage with any seed;
-an experiment costs what its stages' sorts do, and a sort that was never timed as much as the one most like it. An experiment whose numbers
-are the same as before keeps its commit; numbers that were not committed yet get the first one that is seen to have them. Not a stage: seconds
-differ at every run, so its files are committed as they are.
+An experiment's stages are those that `tools.plan` gives it; their outputs stand in experiments/built.jsonl.gz, their
+seconds in .costs/. No machine has built all of them, so what is kept, in seconds.json beside, is the mean of every sort
+of stage, that is of a stage with any seed; an experiment costs what its stages' sorts do, and a sort that was never
+timed as much as the one most like it. An experiment whose numbers are the same as before keeps its commit; numbers that
+were not committed yet get the first one that is seen to have them. Not a stage: seconds differ at every run, so its
+files are committed as they are.
 """
 
 from __future__ import annotations
@@ -37,22 +38,22 @@ def main(argv: list[str] | None = None) -> None:
     frame = longtable.read(args.reports)[0]
     every = cells.read(args.experiments)
     sorts |= timed(outputs, args.costs)
-    made, stages_of = {}, {}
+    provenances, stages_of = {}, {}
     for name, rows in longtable.pick(frame, commit="").groupby("experiment"):
         if name in every and not planning.complete(every[name], entries):  # some of its cells are another's
             continue
         before, digest = kept.get(name, {}), longtable.digest_of(rows)
-        known = before.get("commit") if before.get("digest") == digest else ""
-        commit = known or commit_of(args.reports / longtable.LONG)
+        commit_before = before.get("commit") if before.get("digest") == digest else ""
+        commit = commit_before or commit_of(args.reports / longtable.LONG)
         made_by = steps.plan([every[name]]) if name in every else {}
         stages_of[name] = [f"{kind}@{key}" for kind, keys in made_by.items() for key in keys]
-        made[name] = before | cost_of_stages(stages_of[name], sorts) | {"commit": commit, "digest": digest}
-    if not made:
+        provenances[name] = before | cost_of_stages(stages_of[name], sorts) | {"commit": commit, "digest": digest}
+    if not provenances:
         raise InputError(f"{args.reports / longtable.LONG}: no result; `make grid EXPERIMENT=small` makes the first")
     write_json(seconds, dict(sorted(sorts.items())))
     write_text(args.out.with_name("costs.md"), table(stages_of, sorts))
-    write_json(args.out, made)
-    print(f"{args.out}: {', '.join(made)}")
+    write_json(args.out, provenances)
+    print(f"{args.out}: {', '.join(provenances)}")
 
 
 def table(stages_of: Mapping[str, Sequence[str]], sorts: Mapping[str, Mapping]) -> str:
@@ -67,23 +68,23 @@ def table(stages_of: Mapping[str, Sequence[str]], sorts: Mapping[str, Mapping]) 
 
 def timed(outputs: Mapping[str, Sequence[str]], costs: Path) -> dict[str, dict]:
     """The sorts of stages that ran here: how many, their mean seconds, the machine."""
-    found: dict[str, list[dict]] = {}
+    costs_of: dict[str, list[dict]] = {}
     for stage, paths in outputs.items():
         files = [file for path in paths if (file := costs / cost_file(path)).exists()]
         if files:
-            found.setdefault(sort_of(stage), []).append(read_cost(files[0]))
+            costs_of.setdefault(sort_of(stage), []).append(read_cost(files[0]))
     return {
         sort: {
-            "timed": len(some),
-            "seconds": round(statistics.mean(map(core_seconds, some)), 1),
-            "hardware": _machine(some[-1]),
+            "timed": len(sort_costs),
+            "seconds": round(statistics.mean(map(core_seconds, sort_costs)), 1),
+            "hardware": _machine(sort_costs[-1]),
         }
-        for sort, some in found.items()
+        for sort, sort_costs in costs_of.items()
     }
 
 
 def core_seconds(cost: Mapping) -> float:
-    """Seconds of the CPU, which neighbours on the machine do not lengthen as they do those of the clock; of a GPU's stage the clock's."""
+    """Seconds of the CPU, which neighbours on the machine do not lengthen; of a GPU's stage those of the clock."""
     of_cpu = cost.get("cpu_seconds") if cost["device"].startswith("cpu") else None
     return cost["seconds"] if of_cpu is None else of_cpu
 
@@ -94,7 +95,10 @@ def sort_of(stage: str) -> str:
 
 
 def cost_of_stages(stages: Sequence[str], sorts: Mapping[str, Mapping]) -> dict:
-    """Number of stages of the kinds that take time, those whose sort was timed, seconds of all, machines; {} if none of a kind was timed."""
+    """Number of stages of the kinds that take time, those whose sort was timed, seconds of all, machines.
+
+    {} if none of a kind was timed.
+    """
     by_kind: dict[str, list[str]] = {}
     for sort in sorts:
         by_kind.setdefault(sort.partition("@")[0], []).append(sort)
@@ -114,8 +118,10 @@ def cost_of_stages(stages: Sequence[str], sorts: Mapping[str, Mapping]) -> dict:
 
 
 def most_alike(sort: str, among: Sequence[str]) -> str:
-    """Of the same corpus, if there is one, that with the most of its parts in common; the last part, a classifier or an option, decides
-    between equals."""
+    """Of the same corpus, if there is one, that with the most of its parts in common.
+
+    The last part, a classifier or an option, decides between equals.
+    """
 
     def likeness(other: str) -> tuple[bool, float, bool, str]:
         mine, theirs = (re.split("[-+@]", name) for name in (sort, other))
@@ -140,15 +146,15 @@ def commit_of(path: Path) -> str:
 
 
 def _parser():
-    made = parser(__doc__, out=".json")
-    made.add_argument("--experiments", type=Path, default=cells.FILE, help="the products of axes")
-    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results.csv.gz")
-    made.add_argument(
+    options = parser(__doc__, out=".json")
+    options.add_argument("--experiments", type=Path, default=cells.FILE, help="the products of axes")
+    options.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results.csv.gz")
+    options.add_argument(
         "--grid", type=Path, default=planning.EXPERIMENTS, help="folder of what was built (default: grid)"
     )
-    made.add_argument("--costs", type=Path, default=COSTS, help=f"folder of the recorded costs (default: {COSTS})")
-    made.add_argument("--out", type=Path, required=True, help="JSON to write; what has not run here keeps its cost")
-    return made
+    options.add_argument("--costs", type=Path, default=COSTS, help=f"folder of the recorded costs (default: {COSTS})")
+    options.add_argument("--out", type=Path, required=True, help="JSON to write; what has not run here keeps its cost")
+    return options
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Copy what other stages wrote into pages that people read: between `<!-- FILE -->` and `<!-- end -->` stands the table of that file.
+"""Copy what other stages wrote into pages that people read.
+
+Between `<!-- FILE -->` and `<!-- end -->` stands the table of that file.
 
 python -m tools.readme [README.md ...]
 
@@ -36,9 +38,9 @@ def shown(file: Path) -> str:
 
 
 def _parser():
-    made = parser(__doc__)
-    made.add_argument("pages", nargs="*", type=Path, default=[Path("README.md")], help="pages (default: README.md)")
-    return made
+    options = parser(__doc__)
+    options.add_argument("pages", nargs="*", type=Path, default=[Path("README.md")], help="pages (default: README.md)")
+    return options
 
 
 if __name__ == "__main__":

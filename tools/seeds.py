@@ -1,5 +1,6 @@
-"""Print what the texts of the cell of `run` in params.yaml teach in the experiment `knowledge`, seed by seed: the luck
-that one interval does not show. In points of H at the best constant, as the page of the cell has it.
+"""Print what the texts of the cell of `run` teach in the experiment `knowledge`, seed by seed.
+
+This is the luck that one interval does not show, in points of H at the best constant, as the page of the cell has it.
 
 python -m tools.seeds
 
@@ -35,28 +36,28 @@ def line(frame, benchmark: str, scale: str, generator: str, classifier: str) -> 
     rows = pick(frame, experiment="knowledge", metric="harmonic", **where)
     rows = rows[rows["benchmark"].str.partition("+")[0] == benchmark].drop_duplicates(["generator", "seed"])
     by_seed = rows.pivot(index="seed", columns="generator", values="value")
-    said = []
+    ranges = []
     for control, words in CONTROLS.items():
         if generator == control or not {generator, control} <= set(by_seed):
             continue
         gain = (by_seed[generator] - by_seed[control]).dropna()
         if len(gain):
-            said.append(
+            ranges.append(
                 (f"{number(gain.min(), True)} to {number(gain.max(), True)} points of H over {words}", gain.index)
             )
-    if not said:
+    if not ranges:
         return f"No committed seeds of `{generator}` on {benchmark}: the experiment `knowledge` does not have them."
-    seeds = ", ".join(map(str, sorted(set(said[0][1]))))
-    gains = ", ".join(words for words, _ in said)
+    seeds = ", ".join(map(str, sorted(set(ranges[0][1]))))
+    gains = ", ".join(words for words, _ in ranges)
     return f"What the texts teach, at the best constant, over the committed seeds {seeds}: {gains}."
 
 
 def _parser():
-    made = parser(__doc__)
-    made.add_argument(
+    options = parser(__doc__)
+    options.add_argument(
         "--reports", type=Path, default=Path("reports"), help="folder of results.csv.gz (default: reports)"
     )
-    return made
+    return options
 
 
 if __name__ == "__main__":

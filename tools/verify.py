@@ -4,13 +4,15 @@ python -m tools.verify --n 5 --seed 1
 python -m tools.verify experiments/generator/dvc.yaml:train_generator@diagnostic-vae-42
 python -m tools.verify --cache
 
-Those that are named are built, or else --n drawn at random; of the pretrained experiments, which were built with COMPAUG_CPU=native, only
-under it, and then of no others. Predictions are compared with those that Git has, to four digits, every other output by its hash. With
---cache nothing is built: every file that the cache has of what is planned is compared with its hash, which DVC itself trusts; one that is
-damaged is removed, and the command that makes it again is named.
+Those that are named are built, or else --n drawn at random; of the pretrained experiments, which were built with
+COMPAUG_CPU=native, only under it, and then of no others. Predictions are compared with those that Git has, to four
+digits, every other output by its hash. With --cache nothing is built: every file that the cache has of what is planned
+is compared with its hash, which DVC itself trusts; one that is damaged is removed, and the command that makes it again
+is named.
 
-It works in a scratch clone of the commit and writes nothing to the cache; what the stages took is kept in .costs/. What comes before a stage
-is taken from the cache, or is built again where the cache does not have it, and is compared as well. Exit 1 if anything differs.
+It works in a scratch clone of the commit and writes nothing to the cache; what the stages took is kept in .costs/. What
+comes before a stage is taken from the cache, or is built again where the cache does not have it, and is compared as
+well. Exit 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -57,8 +59,8 @@ def main(argv: list[str] | None = None) -> None:
         )
     if unknown := sorted({*args.stages} - {*candidates}):
         raise InputError(
-            f"{unknown[0]}: experiments/built.jsonl.gz has no such stage that takes long and was built with this COMPAUG_CPU; "
-            "name one as DVC does"
+            f"{unknown[0]}: experiments/built.jsonl.gz has no such stage that takes long and was built with this "
+            "COMPAUG_CPU; name one as DVC does"
         )
     random.Random(args.seed).shuffle(candidates)
     candidates, n = (args.stages, len(args.stages)) if args.stages else (candidates[: TRIED * args.n], args.n)
@@ -84,21 +86,21 @@ def build(candidates: Sequence[str], n: int) -> None:
 
 
 def verify(candidates: Iterable[str], n: int, plan: engine.Plan, place: clones.Place) -> tuple[int, int]:
-    """Build the first n of them that can be built here; a line for each.  # how many were equal, how many not"""
+    """Build the first n of them that can be built here, a line for each; returns how many are equal, how many not."""
     folder, _ = place.settle()
     equal = wrong = 0
     for address in candidates:
         if equal + wrong == n:
             break
         before = locked(folder)
-        if said := _repro(place, folder, plan.ancestors[address]):
-            print(f"skipped  {address}: what comes before it cannot be had here ({said})", flush=True)
+        if fault := _repro(place, folder, plan.ancestors[address]):
+            print(f"skipped  {address}: what comes before it cannot be had here ({fault})", flush=True)
             continue
-        said = _repro(place, folder, [address], "--force")
+        fault = _repro(place, folder, [address], "--force")
         after = locked(folder)
         differ = (
             []
-            if said
+            if fault
             else [
                 f"{path} (of {name})"
                 for name in (*plan.ancestors[address], address)
@@ -106,14 +108,14 @@ def verify(candidates: Iterable[str], n: int, plan: engine.Plan, place: clones.P
                 if differs(folder, path, hash_, after[name].get(path))
             ]
         )
-        if said:
-            print(f"failed   {address}: {said}", flush=True)
+        if fault:
+            print(f"failed   {address}: {fault}", flush=True)
         elif differ:
             print(f"differs  {address}: {', '.join(differ)}", flush=True)
         else:
             print(f"equal    {address}", flush=True)
-        wrong += bool(said or differ)
-        equal += not (said or differ)
+        wrong += bool(fault or differ)
+        equal += not (fault or differ)
     return equal, wrong
 
 
@@ -128,7 +130,10 @@ def differs(folder: Path, path: str, before: str | None, after: str | None) -> b
 
 
 def damaged(folder: Path) -> int:
-    """Remove the files of the cache whose bytes are not those of their hash; a line for each output that had one.  # how many files"""
+    """Remove the files of the cache whose bytes are not those of their hash; returns how many.
+
+    A line is printed for each output that had one.
+    """
     from dvc.repo import Repo
 
     checked: dict[str, bool] = {}
@@ -151,11 +156,11 @@ def damaged(folder: Path) -> int:
 
 def _objects(out) -> list[str]:
     """Hashes of an output in the cache: its own, and those of a folder's files."""
-    found = [out.hash_info.value]
+    hashes = [out.hash_info.value]
     if out.hash_info.isdir and Path(path := out.cache.oid_to_path(out.hash_info.value)).exists():
         with contextlib.suppress(ValueError, TypeError, KeyError):  # damaged itself: `_is_whole` says so
-            found += [row["md5"] for row in json.loads(Path(path).read_text(encoding="utf-8"))]
-    return found
+            hashes += [row["md5"] for row in json.loads(Path(path).read_text(encoding="utf-8"))]
+    return hashes
 
 
 def _is_whole(cache, name: str, checked: dict[str, bool]) -> bool:
@@ -194,7 +199,7 @@ def _is_heavy(address: str) -> bool:
 
 
 def _repro(place: clones.Place, folder: Path, addresses: Iterable[str], *options: str) -> str:
-    """Build those stages, without the run cache and without keeping anything.  # the last line of what was said, if that failed"""
+    """Build those stages, without the run cache and without keeping anything; returns the last line of a failure."""
     if not addresses:
         return ""
     command = [
@@ -214,12 +219,14 @@ def _repro(place: clones.Place, folder: Path, addresses: Iterable[str], *options
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("stages", nargs="*", metavar="STAGE", help="stages to build, by DVC's address")
-    made.add_argument("--n", type=int, default=5, help="how many stages (default: 5)")
-    made.add_argument("--cache", action="store_true", help="build nothing, compare the cache's files with their hashes")
-    made.add_argument("--seed", type=int, help="of the draw (default: another one every time)")
-    return made
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("stages", nargs="*", metavar="STAGE", help="stages to build, by DVC's address")
+    options.add_argument("--n", type=int, default=5, help="how many stages (default: 5)")
+    options.add_argument(
+        "--cache", action="store_true", help="build nothing, compare the cache's files with their hashes"
+    )
+    options.add_argument("--seed", type=int, help="of the draw (default: another one every time)")
+    return options
 
 
 if __name__ == "__main__":

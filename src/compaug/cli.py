@@ -16,7 +16,8 @@ import typer
 from compaug.core.records import InputError, Labels, atomic_dir, check_file, read_jsonl
 
 SPLIT, MEASURES = Path("data/splits/run"), Path("reports/measures.json")
-# Where a classifier is, the synthetic texts that it learned from, and its predictions for validation rows: of the audit, and of `make repair`.
+# Where a classifier is, the synthetic texts that it learned from, and its predictions for validation rows: of the
+# audit, and of `make repair`.
 AUDITED = (
     Path("models/run/augmented"),
     Path("data/selected/run/augmented.jsonl"),
@@ -75,19 +76,19 @@ def inspect(
     """What is in a file, and a benchmark for it with a reason for each value."""
     from compaug.project import inspection, proposed
 
-    given = {"text_column": text_column, "label_column": label_column, "label_delimiter": label_delimiter}
-    given |= {"id_column": id_column, "split_column": split_column, "test_path": test_path}
-    given |= {"label_columns": [c.strip() for c in label_columns.split(",") if c.strip()]}
-    given |= {"on_bad_rows": "drop"} if on_bad_rows == OnBadRows.drop else {}
+    options = {"text_column": text_column, "label_column": label_column, "label_delimiter": label_delimiter}
+    options |= {"id_column": id_column, "split_column": split_column, "test_path": test_path}
+    options |= {"label_columns": [c.strip() for c in label_columns.split(",") if c.strip()]}
+    options |= {"on_bad_rows": "drop"} if on_bad_rows == OnBadRows.drop else {}
     target = proposed.target_of(name, file, write)
-    made = proposed.inspected(file, inspection.guess(file, given), target)
-    print("\n".join(made.said), end="\n\n")
+    benchmark = proposed.inspected(file, inspection.guess(file, options), target)
+    print("\n".join(benchmark.report), end="\n\n")
     if not write:
-        print(made.text, end="")
+        print(benchmark.text, end="")
         print("\n(--write puts this into " + f"{target})", file=sys.stderr)
         return
-    proposed.write(target, file, made.text)
-    print(f"{target} is written; read it, then\n  {made.command}")
+    proposed.write(target, file, benchmark.text)
+    print(f"{target} is written; read it, then\n  {benchmark.command}")
 
 
 @app.command()
@@ -106,16 +107,17 @@ def predict(
     from compaug.project import inspection, names, predict, samples
 
     _check_out(out, (".csv", ".jsonl"), file)
-    known = names.names_of(model, labels)
-    least = predict.read_thresholds(thresholds, known) if thresholds else [threshold] * len(known)
+    label_names = names.names_of(model, labels)
+    least = predict.read_thresholds(thresholds, label_names) if thresholds else [threshold] * len(label_names)
     column = text_column or inspection.text_column(file)
     numbers, texts = predict.read_texts(file, column)
-    rows = list(predict.predictions(model, known, numbers, texts, least))
-    predict.write(out, known, rows)
+    rows = list(predict.predictions(model, label_names, numbers, texts, least))
+    predict.write(out, label_names, rows)
     empty, limit = sum(not row["labels"] for row in rows), samples.max_length_of(model)
     cut = sum(n > limit for n in samples.lengths_of(model, texts))
     print(
-        f"{out}: {len(rows):,} texts of the column {column}, {empty:,} without a label above the threshold, {cut:,} cut after {limit} tokens"
+        f"{out}: {len(rows):,} texts of the column {column}, {empty:,} without a label above the threshold, {cut:,} "
+        f"cut after {limit} tokens"
     )
 
 
@@ -132,13 +134,14 @@ def export(
         Path | None, typer.Option(help=f"the classifier's, for its thresholds (default: {AUDITED[2]})")
     ] = None,
 ) -> None:
-    """The synthetic texts and all training rows as a data set; the classifier as a folder that plain transformers opens."""
+    """The synthetic texts and all training rows as a data set; the classifier as a folder that plain transformers
+    opens."""
     from compaug.project import export
 
     measured = export.measured(MEASURES) if model is None else {}  # of another classifier the audit says nothing
     usual = REPAIRED if repaired else AUDITED
     model, selected, predictions = (
-        one or other for one, other in zip((model, selected, predictions), usual, strict=True)
+        chosen or default for chosen, default in zip((model, selected, predictions), usual, strict=True)
     )
     if repaired and not selected.exists():
         raise InputError(f"{selected}: nothing has been repaired yet; run `make repair` after the audit")
@@ -162,8 +165,8 @@ def export(
             from compaug.project.predict import DEFAULT
 
             (folder / "classifier").mkdir()
-            found = read(predictions, len(labels))
-            tuned = decodings.tune_thresholds(found.validation, found.validation_gold, DEFAULT)
+            predicted = read(predictions, len(labels))
+            tuned = decodings.tune_thresholds(predicted.validation, predicted.validation_gold, DEFAULT)
             by_name = {name: round(float(t), 6) for name, t in zip(labels.names, tuned, strict=True)}
             export.classifier(model, labels.names, by_name, DEFAULT, folder / "classifier", measured, repaired)
     print(f"{out}: {', '.join(sorted(path.name for path in out.iterdir() if path.is_dir()))}; each has a README.md")
@@ -178,7 +181,10 @@ def _check_out(out: Path, kinds: tuple[str, ...], source: Path) -> None:
 
 
 def main(words: list[str] | None = None) -> None:
-    """What the user can mend is one line on standard error, never a traceback. `words`: in the place of the process's arguments."""
+    """What the user can mend is one line on standard error, never a traceback.
+
+    `words`: in the place of the process's arguments.
+    """
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:

@@ -1,10 +1,11 @@
-"""Compare what the heavy stages compute with the golden files; write what is new, and what another version accounts for.
+"""Compare what the heavy stages compute with the golden files; write what is new or has another version.
 
 python -m tools.golden [train_generator-ld_vae ...] [--check [--first]]
 
-What a stage's own script computes on a toy corpus (tools/golden/toys.py) is kept in tests/golden. Where it is another one, the stage's version
-in configs/versions.yaml is to be raised first, by hand: with it all that the stage has made goes out of date. A variant or a method that is
-new raises none. One line for each that differs; with --check nothing is written; exit 1 when something is left to do.
+What a stage's own script computes on a toy corpus (tools/golden/toys.py) is kept in tests/golden. Where it is another
+one, the stage's version in configs/versions.yaml is to be raised first, by hand: with it all that the stage has made
+goes out of date. A variant or a method that is new raises none. One line for each that differs; with --check nothing is
+written; exit 1 when something is left to do.
 """
 
 from __future__ import annotations
@@ -54,17 +55,17 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--params", type=Path, default=Path("params.yaml"), help="parameter file (default: params.yaml)")
-    made.add_argument("names", nargs="*", help="<stage>-<method>; all of them when none is named")
-    made.add_argument(
-        "--first", action="store_true", help="with --check: the first variant of each alone, its defaults"
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument(
+        "--params", type=Path, default=Path("params.yaml"), help="parameter file (default: params.yaml)"
     )
-    made.add_argument("--check", action="store_true", help="write nothing; exit 1 when something is left to do")
-    made.add_argument(
+    options.add_argument("names", nargs="*", help="<stage>-<method>; all of them when none is named")
+    options.add_argument("--first", action="store_true", help="with --check: the first variant of each, its defaults")
+    options.add_argument("--check", action="store_true", help="write nothing; exit 1 when something is left to do")
+    options.add_argument(
         "--out", type=Path, default=Path("tests/golden"), help="folder of the files (default: tests/golden)"
     )
-    return made
+    return options
 
 
 if __name__ == "__main__":

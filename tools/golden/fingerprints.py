@@ -1,13 +1,15 @@
-"""Fingerprints: what the code of a heavy stage computes on a tiny fixed input; and the version of each, which the graph depends on.
+"""Fingerprints: what the code of a heavy stage computes on a tiny fixed input, and the version of each.
 
-A heavy stage depends on its version in place of the source files. A version is raised by hand when the fingerprint is another one, which a test
-sees (`tools.golden`): a docstring, a new name, a helper taken out leave it as it is; another dropout does not; an option that is off adds
-nothing to it. Losses, weights (their norms), probabilities, texts and reports are all in it: whatever the stage's own script writes. Numbers are
-compared with a tolerance, because CPUs differ in the last digits; everything else must be equal.
+A heavy stage depends on its version in place of the source files. A version is raised by hand when the fingerprint is
+another one, which a test sees (`tools.golden`): a docstring, a new name, a helper taken out leave it as it is; another
+dropout does not; an option that is off adds nothing to it. Losses, weights (their norms), probabilities, texts and
+reports are all in it: whatever the stage's own script writes. Numbers are compared with a tolerance, because CPUs
+differ in the last digits; everything else must be equal.
 
     configs/versions.yaml                    {<stage>[-<method>]: version}
-    tests/golden/<stage>[-<method>].json     {version, variants: {variant: {file: what is in it}}}; the first variant is whole, another one has
-                                             only what differs
+    tests/golden/<stage>[-<method>].json     {version, variants: {variant: {file: what is in it}}}
+
+The graph depends on the versions. Of the variants the first is whole, another one has only what differs.
 """
 
 from __future__ import annotations
@@ -27,12 +29,15 @@ DIGITS = 5
 RELATIVE, ABSOLUTE = 1e-3, 1e-5  # of two numbers that count as the same
 # of inputs, last digits included: it says nothing that the numbers do not
 HASH = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
-UNDEFINED = ".self.key.bias"  # the same added to all keys changes no attention: its gradient is rounding, which AdamW makes as large as any other
+# The same added to all keys changes no attention: its gradient is rounding, which AdamW makes as large as any other.
+UNDEFINED = ".self.key.bias"
 CHAOTIC = ("points",)  # of t-SNE: where they end depends on the last digits; their number is kept
 LIBRARIES = ("transformers_version", "tokenizer_version")  # not the project's code
 VERSIONS = "configs/versions.yaml"  # beside params.yaml
-HEAD = """# What each heavy stage computes, as a number: DVC runs a stage again when its number is another one. `make test` says when to raise one.
-"""
+HEAD = (
+    "# What each heavy stage computes, as a number: DVC runs a stage again when its number is another one. "
+    "`make test` says when to raise one.\n"
+)
 
 Fingerprint = dict[str, dict[str, object]]
 

@@ -1,7 +1,7 @@
-"""What is run for each fingerprint: the scripts of the heavy stages on the toys, each with the arguments that the graph gives it.
+"""What is run for each fingerprint: the scripts of the heavy stages on the toys, with the arguments of the graph.
 
-A model that a stage opens but does not make was never trained: one epoch at a learning rate that moves no weight. So a change of how
-models are trained does not look like one of how they are used.
+A model that a stage opens but does not make was never trained: one epoch at a learning rate that moves no weight. So a
+change of how models are trained does not look like one of how they are used.
 """
 
 from __future__ import annotations
@@ -45,22 +45,25 @@ class Toys:
     """The parameters of the toys and the variants that they add."""
 
     settings: Settings
-    own: Mapping  # their params.yaml, in which a method of the user's own has what is its alone
+    params: Mapping  # their params.yaml, in which a method of the user's own has what is its alone
     further: Mapping
 
 
 def names() -> list[str]:
-    """Every fingerprint: <stage> or <stage>-<method>. Methods are files, so a new system has its fingerprints at once."""
-    made = registry.names(generators, ("train", "generate"))
+    """Every fingerprint: <stage> or <stage>-<method>.
+
+    Methods are files, so a new system has its fingerprints at once.
+    """
+    writers = registry.names(generators, ("train", "generate"))
     read = registry.names(classifiers, ("ROLES", "train", "predict"))
     return [
         *(f"backbones-{role}" for role in ROLES),
         *(f"classifier-{name}" for name in read),
         "label_generator",
-        *(f"train_generator-{name}" for name in made),
-        *(f"synthesize-{name}" for name in made),
+        *(f"train_generator-{name}" for name in writers),
+        *(f"synthesize-{name}" for name in writers),
         "map_classifier",
-        *(f"map_generator-{name}" for name in made if _keeps_dynamics(name)),
+        *(f"map_generator-{name}" for name in writers if _keeps_dynamics(name)),
         "select",
         "folds",
         "mixture",
@@ -104,8 +107,9 @@ def backbones(scale: str, role: str, out: str, *more: str) -> Step:
 
 def train_classifier(name: str, out: str, *more: str) -> Step:
     """Its predictions go to <out>.jsonl.gz."""
-    argv = f"""--labels {SPLIT}/labels.json --train {SPLIT}/train.jsonl --support {SPLIT}/support.jsonl --synthetic {SPLIT}/synthetic.jsonl
-        --test-inputs {SPLIT}/test_inputs.jsonl --compositions {REQUESTS} --predictions {out}.jsonl.gz --backbones {BACKBONES}"""
+    argv = f"""--labels {SPLIT}/labels.json --train {SPLIT}/train.jsonl --support {SPLIT}/support.jsonl
+        --synthetic {SPLIT}/synthetic.jsonl --test-inputs {SPLIT}/test_inputs.jsonl --compositions {REQUESTS}
+        --predictions {out}.jsonl.gz --backbones {BACKBONES}"""
     return _step("train_classifier", out, f"{_method('classifier', name)} {argv} --seed {SEED}", more)
 
 
@@ -210,14 +214,14 @@ def _method(kind: str, name: str) -> str:
 
 
 def _backbones(role: str, toys: Toys) -> Variants:
-    found = {
+    steps = {
         "default": [backbones("tiny", role, "out/model")],
         "kind=path": [backbones("given", role, "out/model")],
         "unused": [backbones("tiny", role, "out/model", "--generator", "none")],
     }
     for edit in () if role == "encoder" else ("pretraining=texts",):
-        found[edit] = [backbones("tiny", role, "out/model", *set_of(f"backbones.{role}", edit))]
-    return found
+        steps[edit] = [backbones("tiny", role, "out/model", *set_of(f"backbones.{role}", edit))]
+    return steps
 
 
 def _classifier(name: str, toys: Toys) -> Variants:
@@ -242,14 +246,14 @@ def _train_generator(name: str, toys: Toys) -> Variants:
 
 def _synthesize(name: str, toys: Toys) -> Variants:
     out, first = "out/run.jsonl", _untrained_generator(name, toys)
-    found = {"default": [first, synthesize(name, first.out, out)]}
+    steps = {"default": [first, synthesize(name, first.out, out)]}
     settings = [] if name in controls() else toys.further["synthesis"]  # without a model there is no sampling
     for edit in settings:
-        found[edit] = [first, synthesize(name, first.out, out, *set_of("synthesis", edit))]
+        steps[edit] = [first, synthesize(name, first.out, out, *set_of("synthesis", edit))]
     for edit in toys.further["synthesized"].get(name, []):
         other = _untrained_generator(name, toys, edit)
-        found[edit] = [other, synthesize(name, other.out, out)]
-    return found
+        steps[edit] = [other, synthesize(name, other.out, out)]
+    return steps
 
 
 def _select(toys: Toys) -> Variants:
@@ -350,13 +354,16 @@ STAGES = {
 
 
 def full_size() -> list[Step]:
-    """One step of each part of the default cell with layers and batches of its own size, which may take other kernels than small ones."""
+    """One step of each part of the default cell with layers and batches of its own size.
+
+    These may take other kernels than small ones.
+    """
     size = "hidden=128,layers=2,heads=4,vocab=1500,max_positions=192,epochs=1,batch_size=32"
-    made = [backbones("tiny", role, f"out/{role}", "--set", f"backbones.{role}.{size}") for role in ROLES]
+    steps = [backbones("tiny", role, f"out/{role}", "--set", f"backbones.{role}.{size}") for role in ROLES]
     latent = "mid_dim=256,latent=64,clusters=5,prefix_length=10,max_length=64,batch_size=32,epochs=1"
     bert = "max_length=64,batch_size=32,epochs=1"
     return [
-        *made,
+        *steps,
         train_generator("ld_vae", "out/generator", *set_of("generators.ld_vae", latent), "--backbones", "out"),
         train_classifier("bert", "out/classifier", *set_of("classifiers.bert", bert), "--backbones", "out"),
     ]
@@ -377,19 +384,22 @@ def set_of(block: str, edits: str) -> tuple[str, ...]:
 
 
 def _edits(kind: str, name: str, toys: Toys) -> list[str]:
-    return _choices(getattr(toys.settings, kind)[name], toys.own[kind][name] or {}) + toys.further[kind].get(name, [])
+    choices = _choices(getattr(toys.settings, kind)[name], toys.params[kind][name] or {})
+    return choices + toys.further[kind].get(name, [])
 
 
-def _choices(block: Block, own: Collection[str] = ()) -> list[str]:
-    """ "key=value" for every other value of the options that are choices: booleans and literals. What a method of the user's own takes from
-    `shared`, and may not use, is none."""
-    found = []
+def _choices(block: Block, keys: Collection[str] = ()) -> list[str]:
+    """ "key=value" for every other value of the options that are choices: booleans and literals.
+
+    What a method of the user's own takes from `shared`, and may not use, is none.
+    """
+    edits = []
     for key, value in block:
         field = type(block).model_fields.get(key)
-        if not field and key not in own:
+        if not field and key not in keys:
             continue
         if isinstance(value, bool):
-            found.append(f"{key}={str(not value).lower()}")
+            edits.append(f"{key}={str(not value).lower()}")
         elif field and get_origin(field.annotation) is Literal:
-            found += [f"{key}={other}" for other in get_args(field.annotation) if other != value]
-    return found
+            edits += [f"{key}={other}" for other in get_args(field.annotation) if other != value]
+    return edits

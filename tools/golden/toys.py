@@ -1,7 +1,9 @@
-"""The tiny fixed input of the fingerprints: a split of 30 texts, random backbones, parameters, an endpoint that answers anything.
+"""The tiny fixed input of the fingerprints: a split of 30 texts, random backbones, parameters.
 
-No stage makes any of it, so that a stage's fingerprint can change only when what that stage computes changes. The weights are large for
-random ones: what comes of them then depends on all of them, and a text on every option.
+And an endpoint that answers anything.
+
+No stage makes any of it, so that a stage's fingerprint can change only when what that stage computes changes. The
+weights are large for random ones: what comes of them then depends on all of them, and a text on every option.
 """
 
 from __future__ import annotations
@@ -53,20 +55,23 @@ def rows() -> list[dict]:
 
 
 def parameters(repository: Mapping, folder: Path) -> dict:
-    """Write params.yaml and configs/ below `folder`; from the `repository`'s params.yaml what the toys have none of, which is what no heavy
-    stage reads, and methods that are new.  # the further variants"""
-    own = yaml.safe_load((HERE / "params.yaml").read_text(encoding="utf-8"))
-    methods = {kind: repository[kind] | own["params"][kind] for kind in ("generators", "classifiers")}
-    write_json(folder / "params.yaml", {**repository, **own["params"], **methods})
-    write_json(folder / "configs" / "benchmarks" / "toy.yaml", own["corpus"])
-    write_json(folder / "configs" / "scales.yaml", own["scales"])
-    write_json(folder / "configs" / "parsing.yaml", own["parsing"])
-    write_json(folder / "configs" / "slu.yaml", own["slu"])
-    return own["variants"]
+    """Write params.yaml and configs/ below `folder`; returns the further variants.
+
+    From the `repository`'s params.yaml comes what the toys have none of, which is what no heavy stage reads, and
+    methods that are new.
+    """
+    toys = yaml.safe_load((HERE / "params.yaml").read_text(encoding="utf-8"))
+    methods = {kind: repository[kind] | toys["params"][kind] for kind in ("generators", "classifiers")}
+    write_json(folder / "params.yaml", {**repository, **toys["params"], **methods})
+    write_json(folder / "configs" / "benchmarks" / "toy.yaml", toys["corpus"])
+    write_json(folder / "configs" / "scales.yaml", toys["scales"])
+    write_json(folder / "configs" / "parsing.yaml", toys["parsing"])
+    write_json(folder / "configs" / "slu.yaml", toys["slu"])
+    return toys["variants"]
 
 
 def write(folder: Path) -> None:
-    """split/ with all its files, requests, synthetic rows that were selected, backbones/, parsing/ and slu/ below `folder`."""
+    """split/ with all its files, requests, selected synthetic rows, backbones/, parsing/ and slu/ below `folder`."""
     split = folder / "split"
     split.mkdir(parents=True)
     (split / "labels.json").write_text(json.dumps({"names": LABELS, "phrases": LABELS}))
@@ -93,12 +98,12 @@ def parsing(folder: Path) -> None:
     words = ("dog", "cat", "girl", "boy")
     pairs = [
         {
-            "id": f"{one}-{other}",
-            "source": f"The {one} saw a {other} .",
-            "target": f"see ( {one} , {other} )",
-            "category": one,
+            "id": f"{subject}-{other}",
+            "source": f"The {subject} saw a {other} .",
+            "target": f"see ( {subject} , {other} )",
+            "category": subject,
         }
-        for one in words
+        for subject in words
         for other in words
     ]
     for name, part in {"corpus/train": pairs, "corpus/gen": pairs[::3]}.items():
@@ -115,7 +120,7 @@ def utterances(folder: Path) -> None:
     """Few utterances of two intents, and as many that were written, texts.jsonl."""
     folder.mkdir()
     verbs = {"go": ("city", "O"), "find": ("thing", "B-thing")}
-    made = [
+    written = [
         {
             "id": f"{verb}-{noun}",
             "intent": verb.title(),
@@ -125,8 +130,13 @@ def utterances(folder: Path) -> None:
         for verb, (slot, tag) in verbs.items()
         for noun in ("rome", "oslo", "bern", "kyiv")
     ]
-    for name, some in {"train": made[::2], "validation": made[:1], "test": made[1::2], "texts": made[1:3]}.items():
-        _write_rows(folder / f"{name}.jsonl", some)
+    for name, kept in {
+        "train": written[::2],
+        "validation": written[:1],
+        "test": written[1::2],
+        "texts": written[1:3],
+    }.items():
+        _write_rows(folder / f"{name}.jsonl", kept)
     write_json(folder / "inventory.json", {"intents": ["Find", "Go"], "slots": ["city", "thing"]})
     write_json(folder / "corpus.json", {"corpus": "toy", "share": 0.5, "seed": 13})
     facts = {
@@ -143,8 +153,8 @@ def utterances(folder: Path) -> None:
     write_json(folder / "texts.json", facts)
 
 
-def _write_rows(path: Path, some: list[dict]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in some), encoding="utf-8")
+def _write_rows(path: Path, records: list[dict]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in records), encoding="utf-8")
 
 
 def backbones(folder: Path) -> None:
@@ -184,10 +194,13 @@ def _save(folder: Path, tokenizer, architecture, config) -> None:
 
 @contextlib.contextmanager
 def endpoint() -> Iterator[None]:
-    """A client in place of openai's, so that no server is needed: its answer to a request is a text that depends on all that was asked."""
+    """A client in place of openai's, so that no server is needed.
 
-    def create(**asked) -> SimpleNamespace:
-        words = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
+    Its answer to a request is a text that depends on all that was asked.
+    """
+
+    def create(**request) -> SimpleNamespace:
+        words = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()[:8]
         choice = SimpleNamespace(finish_reason="stop", message=SimpleNamespace(content=f"<text>answer {words}</text>"))
         return SimpleNamespace(choices=[choice], usage=SimpleNamespace(prompt_tokens=20, completion_tokens=5))
 

@@ -21,19 +21,19 @@ OUTSIDE = ("ACCELERATE_", "HF_", "OPENAI_")  # settings of the caller that could
 
 
 def computed(names: Sequence[str], params: Path, first: bool = False) -> Iterator[tuple[str, fingerprints.Fingerprint]]:
-    """Each fingerprint, of its first variant alone with `first`; a variant that its stage refuses is an error that names it."""
+    """Each fingerprint, of its first variant alone with `first`; a variant that its stage refuses is an error."""
     with prepared(params) as toys:
         for name in names:
-            found = {}
+            fingerprint = {}
             for variant, steps in itertools.islice(runs.variants(name, toys).items(), 1 if first else None):
                 try:
                     for step in steps:
                         run_step(step)
                 except InputError as error:
                     raise InputError(f"{name}, {variant}: {error}") from error
-                found[variant] = fingerprints.summary(Path("out"))
+                fingerprint[variant] = fingerprints.summary(Path("out"))
                 shutil.rmtree("out")
-            yield name, found
+            yield name, fingerprint
 
 
 @contextlib.contextmanager

@@ -12,8 +12,8 @@ STORED = 4  # decimals of a value in a result file
 def number(value: float | None, sign: bool = False, digits: int = 2) -> str:
     """How every page shows a number: two decimals; a dash where there is no value.
 
-    Rounded as it is stored first and then half away from zero, in decimal: a table made from memory and one made from a file show the
-    same, 13.02 for 13.015, and zero has no sign.
+    Rounded as it is stored first and then half away from zero, in decimal: a table made from memory and one made from
+    a file show the same, 13.02 for 13.015, and zero has no sign.
     """
     if value is None:
         return NOT_REPORTED

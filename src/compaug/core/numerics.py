@@ -1,11 +1,13 @@
-"""The same numbers on every CPU: the instruction set and the number of threads, fixed before numpy and torch are loaded.
+"""The same numbers on every CPU: instruction set and number of threads, fixed before numpy and torch are loaded.
 
-Importing `compaug` imports this module first. It sets the environment whatever the caller's says, because the order in which a
-vectorised sum adds its terms, and so its last digits, depends on the width of the vectors and on the number of threads; training turns
-last digits into other models. AVX2 is what every x86-64 CPU of the last ten years has, and for models of this size it is as fast as AVX-512.
+Importing `compaug` imports this module first. It sets the environment whatever the caller's says, because the order in
+which a vectorised sum adds its terms, and so its last digits, depends on the width of the vectors and on the number of
+threads; training turns last digits into other models. AVX2 is what every x86-64 CPU of the last ten years has, and for
+models of this size it is as fast as AVX-512.
 
-With COMPAUG_CPU=native the widest instructions of this CPU count instead, and bfloat16 where it has that (`loop.reduced`): for pretrained
-models, which it makes three to four times as fast where the CPU has AMX, in digits that are those of this kind of CPU.
+With COMPAUG_CPU=native the widest instructions of this CPU count instead, and bfloat16 where it has that
+(`loop.reduced`): for pretrained models, which it makes three to four times as fast where the CPU has AMX, in digits
+that are those of this kind of CPU.
 
 What is left: MKL chooses kernels by the CPU's maker. The committed digits are AMD's. COMPAUG_MKL=COMPATIBLE makes all
 makers equal, in digits of its own, and is about 1.7 times slower.
@@ -52,9 +54,9 @@ def fix(environment=os.environ) -> None:
     if platform.machine() not in ("x86_64", "AMD64"):
         environment["OMP_NUM_THREADS"] = str(THREADS)  # the other names are those of x86-64
         return
-    for name, known in (("COMPAUG_MKL", MKL), ("COMPAUG_CPU", CPU)):
-        if (given := environment.get(name, known[0]).upper()) not in known:
-            print(f"error: {name}={given}: it can be {' or '.join(known)}; unset it", file=sys.stderr)
+    for name, choices in (("COMPAUG_MKL", MKL), ("COMPAUG_CPU", CPU)):
+        if (choice := environment.get(name, choices[0]).upper()) not in choices:
+            print(f"error: {name}={choice}: it can be {' or '.join(choices)}; unset it", file=sys.stderr)
             sys.exit(2)
     if late := [name for name in LIBRARIES if name in sys.modules and not is_fixed(environment)]:
         print(
@@ -80,5 +82,5 @@ def settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 def is_fixed(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether a library that is loaded now reads what this module sets."""
-    wanted = settings(environment)
-    return all(environment.get(name) == wanted.get(name) for name in (*threads(), *instructions()))
+    fixed = settings(environment)
+    return all(environment.get(name) == fixed.get(name) for name in (*threads(), *instructions()))

@@ -32,5 +32,5 @@ def code(text: str) -> Markup:
 
 
 def breakable(shown: Markup) -> Markup:
-    """With a place for a new line behind each underscore of a very long name, which is else broken in the middle of a word."""
+    """With a place for a new line behind each underscore of a very long name, else broken in the middle of a word."""
     return Markup(re.sub(rf"\w{{{LONG_NAME},}}", lambda name: name[0].replace("_", "_<wbr>"), shown))

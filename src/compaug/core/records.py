@@ -25,10 +25,7 @@ from typing import Any
 from compaug.core import shapes
 
 EMPTY_KEY = "<none>"  # key of the empty label set
-PARTIAL, OLD = (
-    ".partial",
-    ".old.partial",
-)  # ends of names: half-written, and set aside while its successor takes the place
+PARTIAL, OLD = ".partial", ".old.partial"  # ends of names: half-written, and set aside until its successor is in place
 FULL = re.compile(
     r"No space left|os error (?:27|28|122)\b|[Ff]ile too large|Disk quota|PytorchStreamWriter failed|file write failed"
 )
@@ -76,8 +73,8 @@ class Example:
 class Draft:
     """What a generator yields: a text for the request of that number, with the labels that it vouches for.
 
-    `soft_labels` are probabilities of all labels; `made_of` is any JSON object: the constraints or sources that made the text. A draft
-    with a `fate` has no text: it says why, and the side-car counts it.
+    `soft_labels` are probabilities of all labels; `made_of` is any JSON object: the constraints or sources that made
+    the text. A draft with a `fate` has no text: it says why, and the side-car counts it.
     """
 
     request: int
@@ -185,11 +182,12 @@ def file_digest(path: Path | str) -> str:
 
 
 def check_folder(path: Path | str) -> None:
-    """InputError unless a stage may put a folder at `path`: nothing is there, an empty folder, or one in which stages wrote every file.
+    """InputError unless a stage may put a folder at `path`.
 
-    A folder itself tells which files a stage wrote (WRITTEN): an index elsewhere would not know what `dvc checkout` brings to a fresh
-    clone, and DVC's locks do not know what a stage wrote that was started by hand. It names the files, because people put their own
-    beside them.
+    It may where nothing is there, an empty folder, or one in which stages wrote every file. The folder itself tells
+    which files a stage wrote (WRITTEN): an index elsewhere would not know what `dvc checkout` brings to a fresh clone,
+    and DVC's locks do not know what a stage wrote that was started by hand. It names the files, because people put
+    their own beside them.
     """
     path = Path(path)
     _check_place(path)
@@ -207,9 +205,10 @@ def check_folder(path: Path | str) -> None:
 
 
 def check_file(path: Path | str) -> None:
-    """InputError unless a stage may put a file at `path`: no folder, no link to elsewhere, no JSON written by another hand.
+    """InputError unless a stage may put a file at `path`: no folder, no link, no JSON written by another hand.
 
-    A file has no place for a mark, but the bytes of `write_json` and `write_rows` are told from those of people and other programs.
+    A file has no place for a mark, but the bytes of `write_json` and `write_rows` are told from those of people and
+    other programs.
     """
     path = Path(path)
     _check_no_folder(path)
@@ -238,7 +237,10 @@ def _files_in(folder: Path) -> Iterator[str]:
 
 
 def _is_own_json(path: Path) -> bool:
-    """Whether a .json file, or the first row of a .jsonl file, has the bytes that the writers below give it. An empty file is nobody's."""
+    """Whether a .json file, or the first row of a .jsonl file, has the bytes that the writers below give it.
+
+    An empty file is nobody's.
+    """
     try:
         with path.open(encoding="utf-8") as stream:
             text = stream.readline() if path.suffix == ".jsonl" else stream.read()
@@ -264,8 +266,8 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
         yield Path(name)
         os.replace(name, path)
     except Exception as error:
-        if told := _disk_error(path, error):
-            raise told from error
+        if refusal := _disk_error(path, error):
+            raise refusal from error
         raise
     finally:
         Path(name).unlink(missing_ok=True)
@@ -288,15 +290,15 @@ def atomic_dir(path: Path | str) -> Iterator[Path]:
         check_folder(path)  # again: hours may have passed
         _swap(temporary, path)
     except Exception as error:
-        if told := _disk_error(path, error):
-            raise told from error
+        if refusal := _disk_error(path, error):
+            raise refusal from error
         raise
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _swap(new: Path, path: Path) -> None:
-    """Move `new` to `path`. What was there is set aside first and removed last, so that no moment has neither of them on the disk."""
+    """Move `new` to `path`. What was there is set aside first and removed last: one of the two is always there."""
     old = new.with_suffix(OLD)
     try:
         if path.exists():
@@ -314,7 +316,10 @@ def _partial(path: Path) -> str:
 
 
 def _clear_leftovers(path: Path) -> None:
-    """Remove what dead processes of this machine left half-written beside `path`. An output that one of them had just set aside comes back."""
+    """Remove what dead processes of this machine left half-written beside `path`.
+
+    An output that one of them had just set aside comes back.
+    """
     for left in path.parent.glob(f".{glob.escape(path.name)}.*{PARTIAL}"):
         owner = left.name.removeprefix(f".{path.name}.").partition("-")[0]
         if not owner.isdecimal() or _is_alive(int(owner)):
@@ -369,8 +374,11 @@ def _document(value: object) -> str:
 
 
 def loads(text: str) -> Any:
-    """The one way in for JSON: ValueError, in one line, also for what Python's reader takes or fails on in its own way: NaN and infinities, halves
-    of surrogate pairs, numbers of thousands of digits, thousands of brackets."""
+    """The one way in for JSON: ValueError, in one line, for all that cannot be read.
+
+    Also for what Python's reader takes or fails on in its own way: NaN and infinities, halves of surrogate pairs,
+    numbers of thousands of digits, thousands of brackets.
+    """
     try:
         value = json.loads(text, parse_constant=_no_number)
         if "\\ud" in text or "\\uD" in text:
@@ -389,8 +397,10 @@ def _no_number(name: str) -> float:
 
 
 def read_json(path: Path | str, shape: Any = Any, remedy: str = "delete it and run its stage again") -> Any:
-    """What a JSON file holds, checked against its type in `compaug.core.shapes`. InputError names the file, the first place that differs and the
-    remedy."""
+    """What a JSON file holds, checked against its type in `compaug.core.shapes`.
+
+    InputError names the file, the first place that differs and the remedy.
+    """
     try:
         value = loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -422,8 +432,10 @@ def _checker(shape: Any) -> Any:
 
 
 def read_yaml(path: Path | str, shape: Any = Any) -> dict:
-    """A mapping from a YAML file, safe types alone, read in C where PyYAML has that: params.yaml takes ten times as long in Python; checked
-    against its type in `compaug.core.shapes` where it has one. InputError for anything else."""
+    """A mapping from a YAML file, safe types alone, checked against its type in `compaug.core.shapes` if it has one.
+
+    Read in C where PyYAML has that: params.yaml takes ten times as long in Python. InputError for anything else.
+    """
     import yaml  # most stages' files are JSON
 
     try:
@@ -432,15 +444,15 @@ def read_yaml(path: Path | str, shape: Any = Any) -> dict:
         if max(opened, default=0) > DEEPEST:  # the reader in C would crash
             raise ValueError("brackets within brackets, too many of them")
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
-        found = loader.get_single_data()
+        blocks = loader.get_single_data()
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; run from the repository's root or name the file") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
-    if not isinstance(found, dict):
+    if not isinstance(blocks, dict):
         raise InputError(f"{path}: expected a mapping of blocks; restore it with `git checkout {path}`")
-    _check(found, shape, path, f"restore it with `git checkout {path}`")
-    return found
+    _check(blocks, shape, path, f"restore it with `git checkout {path}`")
+    return blocks
 
 
 def read_label_sets(path: Path, n_labels: int) -> list[tuple[int, ...]]:
@@ -501,8 +513,10 @@ def write_jsonl(path: Path | str, examples: Iterable[Example]) -> int:
 
 
 def read_jsonl(path: Path | str, n_labels: int | None = None, may_be_empty: bool = True) -> list[Example]:
-    """Examples of `iter_jsonl`. InputError where there is none and there must be: a training set without rows, for example, beside a support
-    set that would be trained on alone."""
+    """Examples of `iter_jsonl`. InputError where there is none and there must be.
+
+    A training set without rows, for example, beside a support set that would be trained on alone.
+    """
     examples = list(iter_jsonl(path, n_labels))
     if not (examples or may_be_empty):
         raise InputError(f"{path}: no rows; run the stage that makes it (`dvc repro`)")

@@ -27,15 +27,15 @@ def names(package: ModuleType, functions: Sequence[str]) -> list[str]:
 
 def _defined(file: Path) -> set[str]:
     """The names that a file defines or imports at its top."""
-    found: set[str] = set()
+    defined: set[str] = set()
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef):
-            found.add(node.name)
+            defined.add(node.name)
         elif isinstance(node, ast.Assign):
-            found |= {ast.unparse(target) for target in node.targets}
+            defined |= {ast.unparse(target) for target in node.targets}
         elif isinstance(node, ast.ImportFrom):
-            found |= {alias.asname or alias.name for alias in node.names}
-    return found
+            defined |= {alias.asname or alias.name for alias in node.names}
+    return defined
 
 
 def load(package: ModuleType, name: str, functions: Sequence[str]) -> ModuleType:

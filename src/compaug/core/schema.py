@@ -24,7 +24,7 @@ def whole_epochs(steps: int, rows: int, batch_size: int) -> int:
 
 
 class Block(BaseModel):
-    """A mapping of parameters: no key that it does not know, no value of another type, no NaN. Its values cannot be set."""
+    """A mapping of parameters: no unknown key, no value of another type, no NaN. Its values cannot be set."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
@@ -34,8 +34,10 @@ class Block(BaseModel):
 
 
 class Paced(Block):
-    """A training that may have a curriculum over a data map (`curricula`, `cartography`). With one it has no early stopping: what is still
-    locked is not known to be of no use."""
+    """A training that may have a curriculum over a data map (`curricula`, `cartography`).
+
+    With one it has no early stopping: what is still locked is not known to be of no use.
+    """
 
     pacing: Literal["exponential", "linear", "all"] | None = None  # all: no curriculum, for as many steps
     first: Literal["hard", "ambiguous", "easy"] | None = None  # what it begins with

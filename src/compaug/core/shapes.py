@@ -1,7 +1,8 @@
-"""What every JSON file that a stage opens holds. `records.read_json` checks a file against its type here and names the place that differs.
+"""What every JSON file that a stage opens holds.
 
-A key that a type does not have may be there; NaN and infinities never are. Rows of JSONL files are `records.Example` and others with readers
-of their own.
+`records.read_json` checks a file against its type here and names the place that differs. A key that a type does not
+have may be there; NaN and infinities never are. Rows of JSONL files are `records.Example` and others with readers of
+their own.
 """
 
 from __future__ import annotations
@@ -245,7 +246,7 @@ class RatingKey(TypedDict):
 
 
 class Inventory(TypedDict):
-    """inventory.json of a corpus of utterances: sorted names, those of the whole corpus, because few utterances do not have them all."""
+    """inventory.json of a corpus of utterances: sorted names of the whole corpus; a few utterances lack some."""
 
     intents: list[str]
     slots: list[str]

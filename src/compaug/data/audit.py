@@ -49,22 +49,22 @@ def audit_split(folder: Path, inputs: Sequence[Path] = ()) -> dict:
     `inputs` are JSONL files of any schema: a field `id` or `text` is compared with D_test where a row has one, and
     the counts say how many had. InputError names the first offending file and id.
     """
-    labels, made = Labels.read(folder / "labels.json"), read_json(folder / "split.json", shapes.SplitFacts)
+    labels, facts = Labels.read(folder / "labels.json"), read_json(folder / "split.json", shapes.SplitFacts)
     test = read_jsonl(folder / "test.jsonl", len(labels), may_be_empty=False)
-    held, published = Held.of(test), made["mode"] == "reference"
+    held, published = Held.of(test), facts["mode"] == "reference"
     report = {
         "test": {"examples": len(test), "compositions": len({example.labels for example in test})},
         "inputs": {
             path.as_posix(): scan(path, held, near_is_fatal=not published)
             for path in (folder / "train.jsonl", folder / "support.jsonl", *inputs)
         },
-        "split": check_protocol(folder, test, labels, made),
+        "split": check_protocol(folder, test, labels, facts),
         "test_inputs": check_inputs(folder / "test_inputs.jsonl", test),
     }
     iid_test = read_jsonl(folder / "iid_test.jsonl", len(labels))
-    if "seen_test" in made["ids"]:
-        report["seen_test"] = check_seen(folder, test, labels, made)
-    report["iid"] = check_iid(folder, iid_test, labels, made)
+    if "seen_test" in facts["ids"]:
+        report["seen_test"] = check_seen(folder, test, labels, facts)
+    report["iid"] = check_iid(folder, iid_test, labels, facts)
     report["iid_test_inputs"] = check_inputs(folder / "iid_test_inputs.jsonl", iid_test)
     return report
 
@@ -88,11 +88,11 @@ def scan(path: Path, held: Held, near_is_fatal: bool) -> dict[str, int]:
     return counts
 
 
-def check_protocol(folder: Path, test: Sequence[Example], labels: Labels, made: Mapping) -> dict[str, int]:
+def check_protocol(folder: Path, test: Sequence[Example], labels: Labels, facts: Mapping) -> dict[str, int]:
     """No composition of D_test or D_s in D_train, none in D_s that D'_test lacks, every label in D_train."""
     support = read_jsonl(folder / "support.jsonl", len(labels))
     held_out = {example.labels for example in test}
-    chosen = {labels.composition(key) for key in made["test_compositions"]}
+    chosen = {labels.composition(key) for key in facts["test_compositions"]}
     for part, examples in (("support", support), ("test", test)):
         for example in examples:
             if example.labels not in chosen:
@@ -113,12 +113,12 @@ def check_protocol(folder: Path, test: Sequence[Example], labels: Labels, made: 
     if len(seen) < len(labels):
         name = labels.names[min(set(range(len(labels))) - seen)]
         raise InputError(f"{folder / 'train.jsonl'}: no example has the label {name!r}; change split.seed")
-    for part, found in (
+    for part, part_ids in (
         ("train", ids),
         ("support", [example.id for example in support]),
         ("test", [example.id for example in test]),
     ):
-        _check_hash(folder, part, found, made)
+        _check_hash(folder, part, part_ids, facts)
     return {
         "train_compositions": len(compositions),
         "test_compositions": len(held_out),
@@ -139,7 +139,7 @@ def check_inputs(path: Path, test: Sequence[Example]) -> dict[str, int]:
     return {"rows": len(rows), "labelled": 0}
 
 
-def check_seen(folder: Path, test: Sequence[Example], labels: Labels, made: Mapping) -> dict[str, int]:
+def check_seen(folder: Path, test: Sequence[Example], labels: Labels, facts: Mapping) -> dict[str, int]:
     """The seen test set: its compositions are in D_train, none of its ids and texts is in D_train, D_s or D_test."""
     seen = read_jsonl(folder / "seen_test.jsonl", len(labels))
     held = Held.of(seen)
@@ -147,19 +147,19 @@ def check_seen(folder: Path, test: Sequence[Example], labels: Labels, made: Mapp
         for row in iter_jsonl(folder / f"{part}.jsonl", len(labels)):
             if row.id in held.ids or row.text.strip() in held.texts:
                 raise InputError(f"{folder / part}.jsonl: {row.id!r} is in seen_test too; run the split stage again")
-    known = {example.labels for example in iter_jsonl(folder / "train.jsonl", len(labels))}
+    train_compositions = {example.labels for example in iter_jsonl(folder / "train.jsonl", len(labels))}
     for example in seen:
-        if example.labels not in known:
+        if example.labels not in train_compositions:
             raise InputError(
                 f"{folder / 'seen_test.jsonl'}: {example.id!r} has {labels.key(example.labels)}, which D_train lacks; "
                 "run the split stage again"
             )
-    _check_hash(folder, "seen_test", [example.id for example in seen], made)
+    _check_hash(folder, "seen_test", [example.id for example in seen], facts)
     check_inputs(folder / "both_inputs.jsonl", [*test, *seen])
     return check_inputs(folder / "seen_test_inputs.jsonl", seen)
 
 
-def check_iid(folder: Path, test: Sequence[Example], labels: Labels, made: Mapping) -> dict[str, int]:
+def check_iid(folder: Path, test: Sequence[Example], labels: Labels, facts: Mapping) -> dict[str, int]:
     """The ordinary split: no id in both parts; texts in both are counted."""
     held, ids, repeated = Held.of(test), [], 0
     for example in iter_jsonl(folder / "iid_train.jsonl", len(labels)):
@@ -169,11 +169,11 @@ def check_iid(folder: Path, test: Sequence[Example], labels: Labels, made: Mappi
             )
         ids.append(example.id)
         repeated += text_key(example.text) in held.keys
-    _check_hash(folder, "iid_train", ids, made)
-    _check_hash(folder, "iid_test", [example.id for example in test], made)
+    _check_hash(folder, "iid_train", ids, facts)
+    _check_hash(folder, "iid_test", [example.id for example in test], facts)
     return {"train": len(ids), "test": len(test), "shared_ids": 0, "train_texts_in_test": repeated}
 
 
-def _check_hash(folder: Path, part: str, ids: list[str], made: Mapping) -> None:
-    if digest(ids) != made["ids"].get(part):
+def _check_hash(folder: Path, part: str, ids: list[str], facts: Mapping) -> None:
+    if digest(ids) != facts["ids"].get(part):
         raise InputError(f"{folder / part}.jsonl: ids differ from split.json; run the split stage again")

@@ -20,9 +20,10 @@ SPLITS = ("train", "support", "test")  # of the authors' compositional split (pa
 class Corpus:
     """All texts of a corpus, before any split of ours.
 
-    `reference`: id -> "train" | "support" | "test" of a released compositional split, or None. `phrase_sets`: named alternatives
-    to the label names, one phrase per label. `dropped`: reason -> number of rows that were left out. `own_split`: id -> "train" | "validation" |
-    "test" of an ordinary split that the corpus came with, or None. `notes`: what its owner should know.
+    `reference`: id -> "train" | "support" | "test" of a released compositional split, or None. `phrase_sets`: named
+    alternatives to the label names, one phrase per label. `dropped`: reason -> number of rows that were left out.
+    `own_split`: id -> "train" | "validation" | "test" of an ordinary split that the corpus came with, or None.
+    `notes`: what its owner should know.
     """
 
     examples: list[Example]
@@ -34,7 +35,7 @@ class Corpus:
     notes: tuple[str, ...] = ()
 
     def labels_with(self, phrases: Mapping[str, str] | str | None) -> Labels:
-        """The inventory with the phrases of a benchmark's `label_phrases`: a named set, single replacements, or none."""
+        """The inventory with a benchmark's `label_phrases`: a named set, single replacements, or none."""
         names = self.labels.names
         if phrases is None:
             return self.labels
@@ -51,7 +52,7 @@ class Corpus:
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Number (from 1) and text of every line, without its end; only a newline ends a line, a byte-order mark is dropped."""
+    """Number (from 1) and text of every line; only a newline ends a line, and a byte-order mark is dropped."""
     with open_bytes(path) as stream:
         for number, raw in enumerate(stream, start=1):
             try:
@@ -64,8 +65,8 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 def tsv_rows(path: Path, header: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """Line number and values of the rows below an expected header; quotes have no meaning."""
     rows = lines(path)
-    if (found := next(rows, (1, ""))[1].split("\t")) != list(header):
-        raise InputError(f"{path}:1: expected the header {' '.join(header)!r}, got {' '.join(found)!r}")
+    if (columns := next(rows, (1, ""))[1].split("\t")) != list(header):
+        raise InputError(f"{path}:1: expected the header {' '.join(header)!r}, got {' '.join(columns)!r}")
     for number, line in rows:
         values = line.split("\t")
         if len(values) != len(header):
@@ -78,7 +79,9 @@ def csv_rows(
 ) -> Iterator[tuple[int, dict[str, str] | str]]:
     """Number of its last line and values by column of every row of a CSV file with a header; blank lines are skipped.
 
-    A row with another number of columns is an InputError, or with `ragged` a sentence that says so in the place of its values."""
+    A row with another number of columns is an InputError, or with `ragged` a sentence that says so in the place of its
+    values.
+    """
     reader = csv.reader((f"{line}\n" for _, line in lines(path)), delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
@@ -90,8 +93,8 @@ def csv_rows(
                 continue
             if len(values) != len(header):
                 fault = (
-                    f"{len(values)} columns, the header has {len(header)}; quote values that contain the delimiter, a quote or a "
-                    "line break"
+                    f"{len(values)} columns, the header has {len(header)}; "
+                    "quote values that contain the delimiter, a quote or a line break"
                 )
                 if not ragged:
                     raise InputError(f"{path}:{reader.line_num}: {fault}")
@@ -102,10 +105,10 @@ def csv_rows(
         raise InputError(f"{path}:{reader.line_num}: not valid CSV ({error}); mend the line") from None
 
 
-def require_columns(where: str, needed: Iterable[str], found: Iterable[str]) -> None:
+def require_columns(where: str, needed: Iterable[str], columns: Iterable[str]) -> None:
     for name in needed:
-        if name not in found:
-            raise InputError(f"{where}: no column {name!r}; there are: {', '.join(found) or 'none'}")
+        if name not in columns:
+            raise InputError(f"{where}: no column {name!r}; there are: {', '.join(columns) or 'none'}")
 
 
 def indicators(values: Iterable[object], names: Sequence[str]) -> tuple[int, ...]:
@@ -120,8 +123,10 @@ def indicators(values: Iterable[object], names: Sequence[str]) -> tuple[int, ...
 
 
 def clean(text: str) -> str:
-    """The text without white space at its ends, in which releases of one corpus differ; ValueError when nothing is left, or so much that it
-    is a file rather than a text: what the reader of CSV refuses too."""
+    """The text without white space at its ends, in which releases of one corpus differ.
+
+    ValueError when nothing is left, or so much that it is a file rather than a text: what the reader of CSV refuses.
+    """
     if not (text := text.strip()):
         raise ValueError("empty text; remove the row or give it a text")
     if len(text) > LONGEST:

@@ -41,9 +41,10 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
 def obtain(name: str, file: File, mirror: Path | None, cache_dir: Path) -> Path:
     """Path of a raw file with verified content.
 
-    Looks for `file.mirror` below `mirror` (plain, .xz, .gz), then for an earlier download in `cache_dir`, then downloads
-    `file.url`; `#member` after a .zip address names one file of the archive. A download without a known hash is
-    pinned to the first hash seen, in a small `.sha256` file beside it. `name` is the key of the file in the benchmark's `files`.
+    Looks for `file.mirror` below `mirror` (plain, .xz, .gz), then for an earlier download in `cache_dir`, then
+    downloads `file.url`; `#member` after a .zip address names one file of the archive. A download without a known hash
+    is pinned to the first hash seen, in a small `.sha256` file beside it. `name` is the key of the file in the
+    benchmark's `files`.
 
     Raises InputError, one line each: nowhere to be had, no network, refused, cut off, corrupt, wrong hash.
     """
@@ -63,11 +64,11 @@ def obtain(name: str, file: File, mirror: Path | None, cache_dir: Path) -> Path:
     elif not member:
         _download(name, address, path)
     pin = path.with_name(f"{path.name}.sha256")
-    known = file.sha256 or (pin.read_text(encoding="utf-8").split()[0] if pin.exists() else None)
-    found = _verify(name, path, known)
-    if known is None:
-        write_text(pin, f"{found}  {path.name}\n")
-        print(f"files.{name}: no sha256 is known; pinned this download to {found} in {pin}", file=sys.stderr)
+    expected = file.sha256 or (pin.read_text(encoding="utf-8").split()[0] if pin.exists() else None)
+    sha256 = _verify(name, path, expected)
+    if expected is None:
+        write_text(pin, f"{sha256}  {path.name}\n")
+        print(f"files.{name}: no sha256 is known; pinned this download to {sha256} in {pin}", file=sys.stderr)
     return path
 
 

@@ -14,8 +14,11 @@ METRICS = {"jacc": "Jacc", "acc": "Acc", "corr": "Corr", "comp": "Comp"}  # the 
 
 @dataclass(frozen=True)
 class Task:
-    """`template` holds "{labels}" once, where the label phrases go with `separator` between them; both are None until `of_model` has
-    read them from a model's folder."""
+    """A set of labels as the prompt before a text.
+
+    `template` holds "{labels}" once, where the label phrases go with `separator` between them; both are None until
+    `of_model` has read them from a model's folder.
+    """
 
     labels: Labels
     template: str | None = None

@@ -20,8 +20,11 @@ class File(Block):
 
 
 class Backbone(Block):
-    """`tiny` (trained here on D_train), `hub` (name and pinned revision), `pypi` (name, version and SHA-256 of a package, path of the model in
-    it) or `path` (a local folder)."""
+    """A pretrained model, by its kind.
+
+    `tiny` (trained here on D_train), `hub` (name and pinned revision), `pypi` (name, version and SHA-256 of a package,
+    path of the model in it) or `path` (a local folder).
+    """
 
     kind: Literal["tiny", "hub", "pypi", "path"]
     name: str | None = None

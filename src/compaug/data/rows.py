@@ -1,7 +1,8 @@
 """Rows of a table, whatever file it is in, and one report of all that is wrong with them.
 
-CSV and JSON are read here, line by line: their values stay what they are (an id 007, a text "NA"), and a fault has its line. What `datasets`
-opens has types already: Parquet, Arrow, a folder of `save_to_disk`, a data set of the hub. It takes a second to import, so only these load it.
+CSV and JSON are read here, line by line: their values stay what they are (an id 007, a text "NA"), and a fault has its
+line. What `datasets` opens has types already: Parquet, Arrow, a folder of `save_to_disk`, a data set of the hub. It
+takes a second to import, so only these load it.
 """
 
 from __future__ import annotations
@@ -39,27 +40,27 @@ class Faults:
 
     source: str
     rows: int = 0  # seen, bad ones included
-    found: dict[str, list[tuple[int, str]]] = field(default_factory=dict)  # kind -> (line, what is wrong there)
+    places: dict[str, list[tuple[int, str]]] = field(default_factory=dict)  # kind -> (line, what is wrong there)
 
     def add(self, line: int, error: ValueError) -> None:
-        self.found.setdefault(getattr(error, "kind", str(error)), []).append((line, str(error)))
+        self.places.setdefault(getattr(error, "kind", str(error)), []).append((line, str(error)))
 
     def __len__(self) -> int:
-        return sum(map(len, self.found.values()))
+        return sum(map(len, self.places.values()))
 
     def counts(self) -> dict[str, int]:
-        return {kind: len(places) for kind, places in self.found.items()}
+        return {kind: len(places) for kind, places in self.places.items()}
 
     def report(self) -> str:
         """One line: each kind with its count and first lines; of a single fault its place and what to do."""
-        kinds = sorted(self.found.items(), key=lambda item: (-len(item[1]), item[0]))
+        kinds = sorted(self.places.items(), key=lambda item: (-len(item[1]), item[0]))
         if len(self) == 1:
             ((line, message),) = kinds[0][1]
             return f"{self.source}:{line}: {message}"
-        said = "; ".join(f"{len(places)} x {kind} ({_first(kind, places)})" for kind, places in kinds)
+        listed = "; ".join(f"{len(places)} x {kind} ({_first(kind, places)})" for kind, places in kinds)
         return (
-            f"{self.source}: {len(self):,} of {self.rows:,} rows cannot be used: {said}. Mend or remove them, or leave them out with "
-            "options.on_bad_rows: drop"
+            f"{self.source}: {len(self):,} of {self.rows:,} rows cannot be used: {listed}. "
+            "Mend or remove them, or leave them out with options.on_bad_rows: drop"
         )
 
 
@@ -80,8 +81,11 @@ class Row:
 
 
 def rows_of(path: Path, needed: Iterable[str]) -> Iterator[Row]:
-    """Rows of a file or folder, bad ones among them. InputError for what makes the whole of it unreadable: no such file, another kind of
-    file, a column that is missing, quotes that do not close."""
+    """Rows of a file or folder, bad ones among them.
+
+    InputError for what makes the whole of it unreadable: no such file, another kind of file, a column that is missing,
+    quotes that do not close.
+    """
     kind = kind_of(path)
     if path.is_dir() or kind in TYPED:
         return _typed(path, kind, list(needed))
@@ -90,8 +94,8 @@ def rows_of(path: Path, needed: Iterable[str]) -> Iterator[Row]:
     if kind in (".jsonl", ".json"):
         return _json(path, kind, list(needed))
     raise InputError(
-        f"{path}: unknown kind of file {kind!r}; use .jsonl, .csv or .tsv (also with .gz or .xz), .json, .parquet, .arrow, or a folder "
-        "that datasets' save_to_disk wrote"
+        f"{path}: unknown kind of file {kind!r}; use .jsonl, .csv or .tsv (also with .gz or .xz), .json, .parquet, "
+        ".arrow, or a folder that datasets' save_to_disk wrote"
     )
 
 
@@ -151,9 +155,7 @@ def _typed(path: Path, kind: str, needed: Sequence[str]) -> Iterator[Row]:
         raise InputError(f"{path}: no such file; check the path")
     try:
         opened = _opened(path, kind)
-    except (
-        Exception
-    ) as error:  # a damaged file is found out in many places of two libraries, each with errors of its own
+    except Exception as error:  # a damaged file is found out in many places of two libraries, with errors of their own
         what = " ".join(str(error).split())[:200] or type(error).__name__
         remedy = "a folder must be one that save_to_disk wrote" if path.is_dir() else "write the file again"
         raise InputError(f"{path}: cannot be opened as a table ({what}); {remedy}") from error
@@ -189,8 +191,8 @@ def hub_rows(name: str, revision: str, config: str | None, needed: Sequence[str]
     except Exception as error:  # of the network, of the hub and of every reader that datasets has
         what = " ".join(str(error).split())[:200] or type(error).__name__
         raise InputError(
-            f"options.hub: {name} at revision {revision} cannot be had ({what}); check name, config and revision, connect once, or give a "
-            "file with options.path"
+            f"options.hub: {name} at revision {revision} cannot be had ({what}); "
+            "check name, config and revision, connect once, or give a file with options.path"
         ) from error
     yield from _rows_of_dataset(name, opened, needed)
 
@@ -219,5 +221,5 @@ def _class_names(feature: object) -> Sequence[str] | None:
 def _named(value: object, names: Sequence[str]) -> object:
     """-1 is what `datasets` writes for a class that is not known."""
     if isinstance(value, list):
-        return [_named(one, names) for one in value]
+        return [_named(item, names) for item in value]
     return names[value] if isinstance(value, int) and 0 <= value < len(names) else value

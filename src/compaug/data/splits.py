@@ -4,8 +4,8 @@ A corpus may hold a text twice, even under two compositions. In a split made her
 D'_test leave, and so do rows of D_test whose text is in D_s (compared by `text_key`). Published parts are kept as
 they are.
 
-A corpus may come with an ordinary split of its own: train, validation, test. Then only its test rows can be D'_test, only its training and
-validation rows D_train, and it is the iid split itself.
+A corpus may come with an ordinary split of its own: train, validation, test. Then only its test rows can be D'_test,
+only its training and validation rows D_train, and it is the iid split itself.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Choice:
 class Parts:
     """Positions in D_ori of every part, ascending; `support` alone is in its nested order.
 
-    `repeats` holds the positions that left `train` or `test` because a part above them has the same text; `unused` those that an own split
-    leaves in neither: its training rows of held-out compositions, its test rows of others.
+    `repeats` holds the positions that left `train` or `test` because a part above them has the same text; `unused`
+    those that an own split leaves in neither: its training rows of held-out compositions, its test rows of others.
     """
 
     choice: Choice
@@ -84,17 +84,17 @@ def split_corpus(
     labels: Labels,
     options: Split,
     reference: Mapping[str, Sequence[str]] | None = None,
-    own: Mapping[str, Sequence[str]] | None = None,
+    own_split: Mapping[str, Sequence[str]] | None = None,
 ) -> Parts:
-    """Split D_ori by `options.mode`; `reference` maps "train", "support" and "test" to published ids, `own` "train", "validation" and "test"
-    to those of an ordinary split, which only the mode `generate` uses.
+    """Split D_ori by `options.mode`.
 
-    D_s is the head of one seeded order of D'_test, so that for one seed S_50 is within S_100 within S_250. The
-    iid split is a seeded shuffle of D_ori with a test part of the size of D_test. InputError when the corpus or
-    the published parts cannot give what is asked.
+    `reference` maps "train", "support" and "test" to published ids, `own_split` "train", "validation" and "test" to
+    those of an ordinary split, which only the mode `generate` uses. D_s is the head of one seeded order of D'_test, so
+    that for one seed S_50 is within S_100 within S_250. The iid split is a seeded shuffle of D_ori with a test part of
+    the size of D_test. InputError when the corpus or the published parts cannot give what is asked.
     """
     unused: dict[str, list[int]] = {}
-    if own is not None and options.mode != "generate":
+    if own_split is not None and options.mode != "generate":
         raise InputError(
             f"split.mode is {options.mode}, but the corpus brings a split of its own; set split.mode to generate"
         )
@@ -105,13 +105,13 @@ def split_corpus(
         choice = Choice(tuple(sorted(held)), _other_support(options, len(published["support"])))
     else:
         choose = {"generate": draw_compositions, "reconstruct": reconstruct_compositions}[options.mode]
-        own_train, own_test = (range(len(examples)),) * 2 if own is None else own_positions(examples, own)
-        counts, candidates = (Counter(examples[p].labels for p in some) for some in (own_train, own_test))
-        choice = choose(counts, labels, options, *(() if own is None else (candidates,)))
+        own_train, own_test = (range(len(examples)),) * 2 if own_split is None else own_positions(examples, own_split)
+        counts, candidates = (Counter(examples[p].labels for p in positions) for positions in (own_train, own_test))
+        choice = choose(counts, labels, options, *(() if own_split is None else (candidates,)))
         held = set(choice.compositions)
         train = [position for position in own_train if examples[position].labels not in held]
         groups = [[position for position in own_test if examples[position].labels in held]]
-        if own is not None:
+        if own_split is not None:
             unused["train"] = [position for position in own_train if examples[position].labels in held]
             unused["test"] = [position for position in own_test if examples[position].labels not in held]
 
@@ -129,11 +129,14 @@ def split_corpus(
     for name, left, above in (("training", train, "support and test"), ("test", test, "support")):
         if not left:
             raise InputError(
-                f"no row is left for the {name} set: the texts of all its rows are in the {above} set too, and the corpus has "
-                f"{len({text_key(example.text) for example in examples})} different texts for {len(examples)} rows; one text belongs in one row"
+                f"no row is left for the {name} set: the texts of all its rows are in the {above} set too, and the "
+                f"corpus has {len({text_key(example.text) for example in examples})} different texts for "
+                f"{len(examples)} rows; one text belongs in one row"
             )
     iid_train, iid_test = (
-        iid_positions(len(examples), len(test), options.seed) if own is None else (list(own_train), list(own_test))
+        iid_positions(len(examples), len(test), options.seed)
+        if own_split is None
+        else (list(own_train), list(own_test))
     )
     positions = {"train": train, "support": support, "test": test, "iid_train": iid_train, "iid_test": iid_test}
     if options.seen_test:
@@ -141,9 +144,9 @@ def split_corpus(
     return Parts(choice, positions, repeats, unused)
 
 
-def own_positions(examples: Sequence[Example], own: Mapping[str, Sequence[str]]) -> tuple[list[int], list[int]]:
+def own_positions(examples: Sequence[Example], own_split: Mapping[str, Sequence[str]]) -> tuple[list[int], list[int]]:
     """Positions of the training and validation rows, and of the test rows, of the split that a corpus came with."""
-    test = set(own["test"])
+    test = set(own_split["test"])
     positions = range(len(examples))
     return [p for p in positions if examples[p].id not in test], [p for p in positions if examples[p].id in test]
 
@@ -163,20 +166,25 @@ def iid_positions(size: int, test_size: int, seed: int) -> tuple[list[int], list
 def hold_out_seen(
     examples: Sequence[Example], train: Sequence[int], size: int, seed: int
 ) -> tuple[list[int], list[int]]:
-    """D_train without `size` rows, and these rows: the seen test set of the generalised protocol, drawn at random. Each of their
-    compositions stays in D_train, and none of their texts does. InputError when there are not that many."""
+    """D_train without `size` rows, and these rows: the seen test set of the generalised protocol.
+
+    They are drawn at random. Each of their compositions stays in D_train, and none of their texts does. InputError
+    when there are not that many.
+    """
     left, held = _without_seen(examples, train, size, seed)
     if len(held) < size:
         raise InputError(
-            f"split.seen_test is {size} but only {len(held)} training rows can leave: each composition keeps one, and a repeated "
-            "text stays; lower it"
+            f"split.seen_test is {size} but only {len(held)} training rows can leave: "
+            "each composition keeps one, and a repeated text stays; lower it"
         )
     return left, held
 
 
 def with_seen(parts: Parts, examples: Sequence[Example], seed: int) -> Parts:
-    """The same with a seen test set: as many rows as the unseen one has, at most a tenth of D_train, or as many as can
-    leave."""
+    """The same with a seen test set of the size of the unseen one.
+
+    It has at most a tenth of D_train, and no more rows than can leave.
+    """
     train = parts.positions["train"]
     left, held = _without_seen(examples, train, min(len(parts.positions["test"]), len(train) // 10), seed)
     return replace(parts, positions=parts.positions | {"train": left, "seen_test": held}) if held else parts
@@ -266,8 +274,10 @@ def reference_positions(
 def draw_compositions(
     counts: Counter[Composition], labels: Labels, options: Split, candidates: Counter[Composition] | None = None
 ) -> Choice:
-    """M compositions, drawn uniformly until D'_test and what remains of every label have a fair size. `counts` are those of the rows that can
-    be trained on, `candidates` of those that can be tested on; the same rows without it.
+    """M compositions, drawn uniformly until D'_test and what remains of every label have a fair size.
+
+    `counts` are those of the rows that can be trained on, `candidates` of those that can be tested on; the same rows
+    without it.
 
     Eligible are compositions of at least two labels and `min_count` candidates. A draw is accepted when |D'_test|
     is within `test_share` of the candidates and every label keeps max(50, 0.5 %) training instances; a label with
@@ -290,7 +300,7 @@ def draw_compositions(
         floors = np.minimum(floor, of_label)
         pool = [c for c in eligible if all(of_label[label] - counts[c] >= floors[label] for label in c)]
         members = np.array([[label in c for label in range(len(labels))] for c in pool], dtype=int)  # [pool, labels]
-        sizes, leaving = (np.array([some[c] for c in pool], dtype=int) for some in (tested, counts))
+        sizes, leaving = (np.array([rows[c] for c in pool], dtype=int) for rows in (tested, counts))
         rng = np.random.default_rng(sub_seed(options.seed, "compositions"))
         for _ in range(DRAWS if len(pool) >= options.compositions else 0):
             drawn = rng.choice(len(pool), options.compositions, replace=False)
@@ -316,16 +326,16 @@ def label_counts(counts: Mapping[Composition, int], n_labels: int) -> np.ndarray
 
 def _check_enough(sizes: Sequence[int], size: int, options: Split) -> None:
     """InputError when no draw whatsoever can have the size asked for; `sizes` ascend."""
-    wanted, (low, high) = options.compositions, options.test_share
-    if len(sizes) < wanted:
+    n_drawn, (low, high) = options.compositions, options.test_share
+    if len(sizes) < n_drawn:
         raise InputError(
             f"only {len(sizes)} compositions have at least 2 labels and {options.min_count} examples; "
-            f"split.compositions asks for {wanted}: lower it or split.min_count"
+            f"split.compositions asks for {n_drawn}: lower it or split.min_count"
         )
-    smallest, largest = sum(sizes[:wanted]) / size, sum(sizes[-wanted:]) / size
+    smallest, largest = sum(sizes[:n_drawn]) / size, sum(sizes[-n_drawn:]) / size
     if largest < low or smallest > high:
         raise InputError(
-            f"any {wanted} of the {len(sizes)} eligible compositions hold {smallest:.1%} to {largest:.1%} of the "
+            f"any {n_drawn} of the {len(sizes)} eligible compositions hold {smallest:.1%} to {largest:.1%} of the "
             f"corpus; split.test_share asks for {low:.1%} to {high:.1%}: change it or split.compositions"
         )
 
@@ -350,21 +360,23 @@ def reconstruct_compositions(counts: Counter[Composition], labels: Labels, optio
     as near to it as any do, drawn uniformly among all such sets. It is a guess unless one set alone fits exactly.
     InputError for a known composition that the corpus lacks and for numbers that contradict one another.
     """
-    known = [labels.composition(key) for key in options.known]
-    for key, composition in zip(options.known, known, strict=True):
-        if known.count(composition) > 1:
+    published = [labels.composition(key) for key in options.known]
+    for key, composition in zip(options.known, published, strict=True):
+        if published.count(composition) > 1:
             raise InputError(f"split.known: {key} is listed twice; list it once")
         if not counts[composition]:
             raise InputError(f"split.known: no example has the composition {key}; correct or remove it")
-    missing = options.compositions - len(known)
-    remainder = options.test_total - sum(counts[composition] for composition in known)
+    missing = options.compositions - len(published)
+    remainder = options.test_total - sum(counts[composition] for composition in published)
     if missing < 0 or remainder < 0:
         raise InputError(
-            f"split.known: {len(known)} compositions with {options.test_total - remainder} examples are more "
+            f"split.known: {len(published)} compositions with {options.test_total - remainder} examples are more "
             f"than split.compositions {options.compositions} and split.test_total {options.test_total} allow; "
             "correct one of the three"
         )
-    eligible = sorted(c for c, count in counts.items() if len(c) >= 2 and count >= options.min_count and c not in known)
+    eligible = sorted(
+        c for c, count in counts.items() if len(c) >= 2 and count >= options.min_count and c not in published
+    )
     rng = np.random.default_rng(sub_seed(options.seed, "reconstruct"))
     drawn, reached, ways = draw_subset([counts[c] for c in eligible], missing, remainder, rng)
     if drawn is None:
@@ -372,15 +384,15 @@ def reconstruct_compositions(counts: Counter[Composition], labels: Labels, optio
             f"split.known: no {missing} of {len(eligible)} eligible compositions come near the missing "
             f"{remainder} examples; check split.test_total and split.min_count"
         )
-    found = [eligible[index] for index in drawn]
+    guessed = [eligible[index] for index in drawn]
     reconstruction = {
         "missing_examples": remainder,
         "found_examples": reached,
-        "found": [labels.key(composition) for composition in found],
+        "found": [labels.key(composition) for composition in guessed],
         "equally_good": ways,
         "guess": reached != remainder or ways > 1,
     }
-    return Choice(tuple(sorted([*known, *found])), reconstruction=reconstruction)
+    return Choice(tuple(sorted([*published, *guessed])), reconstruction=reconstruction)
 
 
 def draw_subset(

@@ -1,7 +1,7 @@
 """What is learned: labels, how an example is put into words for a model, and the numbers that are reported.
 
-`TASKS` names them. A task is made from the label inventory and the benchmark's prompt; where a trained model's folder keeps the prompt, from
-the labels alone. It is a frozen value (its `repr` names a checkpoint) with
+`TASKS` names them. A task is made from the label inventory and the benchmark's prompt; where a trained model's folder
+keeps the prompt, from the labels alone. It is a frozen value (its `repr` names a checkpoint) with
 
     labels                          the inventory, `records.Labels`
     metrics                         {metric: name in tables}, in the order of the tables
@@ -11,7 +11,8 @@ the labels alone. It is a frozen value (its `repr` names a checkpoint) with
     facts() -> dict                 what a model folder keeps of the task
     of_model(facts, folder) -> task     the task that a model was trained for; InputError when it was another one
 
-Generators and classifiers are given a task and never ask which one it is: another task is another file and another line here.
+Generators and classifiers are given a task and never ask which one it is: another task is another file and another
+line here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
-"""Many stages of the graph at once: what is stale, in which order, how far it is. DVC builds each stage, Dask says where and when.
+"""Many stages of the graph at once: what is stale, in which order, how far it is.
 
-DVC owns the graph and says what has changed; `dvc repro` alone would build the same, one stage after the other. A stage is one Dask task, given away
-when a worker is free and all stages before it are done. It runs `dvc repro --single-item` as a process of its own (guard.py), so a stage that
-fails takes nothing else with it, and a worker that is killed takes its stage with it, which Dask then gives to another one.
+DVC builds each stage, Dask says where and when.
+
+DVC owns the graph and says what has changed; `dvc repro` alone would build the same, one stage after the other. A stage
+is one Dask task, given away when a worker is free and all stages before it are done. It runs `dvc repro --single-item`
+as a process of its own (guard.py), so a stage that fails takes nothing else with it, and a worker that is killed takes
+its stage with it, which Dask then gives to another one.
 """
 
 from __future__ import annotations
@@ -27,11 +30,13 @@ LOGS = GRID / "logs"  # what the stages print
 LOOK = 5  # seconds between looks at how many workers there are
 TAIL = 12  # lines of a failed stage's output that are shown
 
-# What DVC says when another process has its locks for longer than it waits (treeverse/dvc#10465), and how long this waits, in seconds.
+# What DVC says when another process has its locks for longer than it waits (treeverse/dvc#10465), and how long this
+# waits, in seconds.
 LOCKED = ("Unable to acquire lock", "is busy, it is being blocked by", "Unable to read RWLock-file")
 WAITS = (0.5, 1, 2, 4, 8, *[15] * 40)
 
-# What DVC says, and ends well all the same, where an output's files did not all reach the cache: a full disk. The stage is stale then.
+# What DVC says, and ends well all the same, where an output's files did not all reach the cache: a full disk. The stage
+# is stale then.
 LOST = "failed to transfer"
 NO_ROOM = (
     "error: the cache does not hold all outputs of this stage (above); make room and start again, it is built once more"
@@ -87,13 +92,15 @@ def plan(
     allow_missing: bool = False,
     built: frozenset[str] = frozenset(),
 ) -> Plan:
-    """What DVC finds stale among the targets (stages, groups of stages, dvc.yaml files) and what they need. InputError for an unknown one;
-    `experiments` are what it could have been besides.
+    """What DVC finds stale among the targets (stages, groups of stages, dvc.yaml files) and what they need.
 
-    A stage behind a stale one is not looked at: it is in the plan, and its own `dvc repro` finds out whether anything changed for it. With
-    `allow_missing` a stage is up to date that lacks nothing but cached files, as in a clone, unless a stage of the plan reads them; what
-    comes behind a stale one is in the next plan, if that one's output is another then, and so is a stage that changed itself behind one
-    that may be: it would be built twice. What was `built` since the first plan keeps none waiting.
+    InputError for an unknown one; `experiments` are what it could have been besides.
+
+    A stage behind a stale one is not looked at: it is in the plan, and its own `dvc repro` finds out whether anything
+    changed for it. With `allow_missing` a stage is up to date that lacks nothing but cached files, as in a clone,
+    unless a stage of the plan reads them; what comes behind a stale one is in the next plan, if that one's output is
+    another then, and so is a stage that changed itself behind one that may be: it would be built twice. What was
+    `built` since the first plan keeps none waiting.
     """
     from dvc.exceptions import DvcException
     from dvc.repo import Repo, lock_repo
@@ -109,14 +116,14 @@ def plan(
             stale: dict[str, tuple[str, ...]] = {}
             later, fresh, forgotten = [], [], []
             order = plan_repro(graph, list(dict.fromkeys(cells)))
-            wanted = _wanted(order, graph) if allow_missing else set(order)
+            due = _due(order, graph) if allow_missing else set(order)
             for stage in order:
                 before = sorted(earlier.addressing for earlier in graph.successors(stage))
                 all_before = {*before, *itertools.chain.from_iterable(ancestors[earlier] for earlier in before)}
                 ancestors[stage.addressing] = tuple(earlier for earlier in ancestors if earlier in all_before)
                 waits = tuple(earlier for earlier in before if earlier in stale)
                 _cache_again(stage)
-                if stage not in wanted or not (waits or stage.status()):
+                if stage not in due or not (waits or stage.status()):
                     continue
                 unsettled = stale.keys() - built
                 if any(earlier not in stale and not unsettled.isdisjoint(ancestors[earlier]) for earlier in before):
@@ -127,10 +134,10 @@ def plan(
                         fresh.append(stage.addressing)
                     if keep.needed(stage):
                         forgotten.append(stage.addressing)
-            made = {Path(out.fs_path) for out in repo.index.outs}
-            around = made.union(*(path.parents for path in made)) if made else set()
+            written = {Path(out.fs_path) for out in repo.index.outs}
+            around = written.union(*(path.parents for path in written)) if written else set()
             read = {Path(dep.fs_path) for stage in order for dep in stage.deps}
-            sources = {path for path in read if path not in around and made.isdisjoint(path.parents)}
+            sources = {path for path in read if path not in around and written.isdisjoint(path.parents)}
             return Plan(
                 ancestors=ancestors,
                 stale=stale,
@@ -139,7 +146,7 @@ def plan(
                 cells=frozenset(stage.addressing for stage in cells),
                 forgotten=frozenset(forgotten),
                 sources=tuple(sorted(os.path.relpath(path) for path in sources)),
-                outputs=frozenset(os.path.relpath(path) for path in made),
+                outputs=frozenset(os.path.relpath(path) for path in written),
             )
     except DvcException as error:
         raise InputError(f"DVC: {' '.join(str(error).split())}") from None
@@ -153,27 +160,27 @@ def _cache_again(stage) -> None:
             out.commit()
 
 
-def _wanted(order: Sequence, graph) -> set:
-    """Of the stages in that order those that changed or that lack a file of Git's, and what these read that is missing."""
-    wanted = set()
+def _due(order: Sequence, graph) -> set:
+    """Of the stages in that order those that changed or lack a file of Git's, and what these read that is missing."""
+    due = set()
     for stage in order:
         lacks = any(not out.use_cache and not out.exists for out in stage.outs)
         if lacks or stage.changed(allow_missing=True, upstream=list(graph.successors(stage))):
-            wanted.add(stage)
+            due.add(stage)
     for stage in reversed(order):
-        if stage in wanted:
-            wanted.update(earlier for earlier in graph.successors(stage) if not all(out.exists for out in earlier.outs))
-    return wanted
+        if stage in due:
+            due.update(earlier for earlier in graph.successors(stage) if not all(out.exists for out in earlier.outs))
+    return due
 
 
 def _stages(target: str, graph, experiments: Iterable[str]) -> list:
     """The stages that a target names."""
     name = target.removeprefix("dvc.yaml:")
     named = [stage for stage in graph if name in (stage.addressing, stage.relpath)]
-    if found := named or [stage for stage in graph if stage.addressing.startswith(f"{name}@")]:
-        return found
-    known = {*experiments, *(each for stage in graph for each in (stage.addressing, stage.relpath))}
-    near = difflib.get_close_matches(name, sorted(known), n=1)
+    if stages := named or [stage for stage in graph if stage.addressing.startswith(f"{name}@")]:
+        return stages
+    names = {*experiments, *(each for stage in graph for each in (stage.addressing, stage.relpath))}
+    near = difflib.get_close_matches(name, sorted(names), n=1)
     hint = f"did you mean {near[0]}?" if near else "`dvc stage list --all` names the stages"
     raise InputError(f"{target}: no experiment, stage or dvc.yaml file; {hint}")
 
@@ -185,10 +192,10 @@ _present: set[str] = set()  # stages whose outputs this worker's clone has
 
 
 def make(address: str, place: Place, ancestors: tuple[str, ...], forgotten: bool) -> tuple[float, bool]:
-    """Build one stage.  # seconds, whether its command ran
+    """Build one stage; returns the seconds and whether its command ran.
 
-    In a working tree of its own, a worker first brings those stages up to date that were built elsewhere: the run cache has them. It keeps
-    there the run of a `forgotten` one, which DVC would not.
+    In a working tree of its own, a worker first brings those stages up to date that were built elsewhere: the run cache
+    has them. It keeps there the run of a `forgotten` one, which DVC would not.
     """
     start = time.monotonic()
     folder, lock = place.settle()
@@ -211,17 +218,17 @@ def make(address: str, place: Place, ancestors: tuple[str, ...], forgotten: bool
             _running.add(process)
             process.wait()
             _running.discard(process)
-        said = log.read_text(encoding="utf-8", errors="replace")
-        if process.returncode == 0 and LOST not in said:
+        log_text = log.read_text(encoding="utf-8", errors="replace")
+        if process.returncode == 0 and LOST not in log_text:
             if place.clones and forgotten:
                 module = [sys.executable, "-m", "compaug.engine.keep", address]
                 subprocess.run(module, cwd=folder, env=place.surroundings(folder), check=True, capture_output=True)
             _present.update(missing, [address])
-            return time.monotonic() - start, f"Running stage '{address}'" in said
-        if wait is None or not any(sign in said for sign in LOCKED):
+            return time.monotonic() - start, f"Running stage '{address}'" in log_text
+        if wait is None or not any(sign in log_text for sign in LOCKED):
             break
         time.sleep(wait)
-    last = said.splitlines()[-TAIL:] + [NO_ROOM] * (LOST in said)
+    last = log_text.splitlines()[-TAIL:] + [NO_ROOM] * (LOST in log_text)
     raise StageFailed(address, "\n".join(last))
 
 
@@ -235,10 +242,10 @@ def stop() -> None:
 
 
 def build(client, plan: Plan, place: Place, progress) -> None:
-    """Have the workers build every stale stage and follow what becomes of it, those with the longest chain behind them first.
+    """Have the workers build every stale stage, those with the longest chain behind them first, and follow each.
 
-    A stage goes to the cluster when a worker is free for it. Dask, which has all of them at once otherwise, puts a stage where the output is that it
-    reads, behind whatever runs there, while another worker has nothing to do.
+    A stage goes to the cluster when a worker is free for it. Dask, which has all of them at once otherwise, puts a
+    stage where the output is that it reads, behind whatever runs there, while another worker has nothing to do.
     """
     from distributed import wait
 

@@ -1,7 +1,7 @@
 """What has been built of the experiments: the entries of DVC's locks, by address, in one file that DVC does not read.
 
-A lock of experiments/ is there while its stages are planned, and only then: parsing all of them takes DVC ten seconds at every
-command.
+A lock of experiments/ is there while its stages are planned, and only then: parsing all of them takes DVC ten seconds
+at every command.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Where a worker builds: in the working tree of the head, or in a clone of its own, for hosts must not share a working tree.
+"""Where a worker builds: in the working tree of the head, or in a clone, for hosts must not share a working tree.
 
-DVC tests its locks by process ids, which mean nothing on another host. So each worker has a clone of the same commit, and all have one
-cache. Results meet in the run cache that is part of it. Four things reach a clone in other ways than by Git: the cache
-by its path, what Git ignores and stages read (data/own) and what is planned (cells and locks of experiments/) as copies, and the
-mirror of the corpora by an absolute path in the environment.
+DVC tests its locks by process ids, which mean nothing on another host. So each worker has a clone of the same commit,
+and all have one cache. Results meet in the run cache that is part of it. Four things reach a clone in other ways than
+by Git: the cache by its path, what Git ignores and stages read (data/own) and what is planned (cells and locks of
+experiments/) as copies, and the mirror of the corpora by an absolute path in the environment.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ TREE_LOCK = Path(".grid/tree.lock")  # whoever builds in the head's tree shares 
 
 @dataclass(frozen=True)
 class Place:
-    """What a worker must know. `head` has to be the same path on all hosts: commits, cache and ignored files come from there, logs go there."""
+    """What a worker must know.
+
+    `head` has to be the same path on all hosts: commits, cache and ignored files come from there, logs go there.
+    """
 
     head: Path
     environment: tuple[tuple[str, str], ...] = ()  # variables that a worker sets for its stages
@@ -39,7 +42,10 @@ class Place:
 
     @classmethod
     def of(cls, plan, environment: tuple[tuple[str, str], ...], folder: str) -> Place:
-        """Clones of this commit below `folder`, for that plan. InputError for what would not reach them, or would not come back."""
+        """Clones of this commit below `folder`, for that plan.
+
+        InputError for what would not reach them, or would not come back.
+        """
         head = Path.cwd()
         if changed := uncommitted(head, plan.outputs):
             more = f" ({len(changed)} files)" if len(changed) > 1 else ""
@@ -149,8 +155,10 @@ def commit(head: Path) -> str:
 
 
 def uncommitted(head: Path, outputs: frozenset[str]) -> list[str]:
-    """Files with changes that a clone would not have: neither a lock, nor the plan, nor what stages write, which a clone
-    makes itself."""
+    """Files with changes that a clone would not have.
+
+    Neither a lock, nor the plan, nor what stages write, which a clone makes itself.
+    """
     changed = _run("git", "-C", head, "status", "--porcelain", "--no-renames", "--untracked-files=all", "-z")
     names = [line[3:] for line in changed.split("\0") if line]
     return [
@@ -163,13 +171,13 @@ def uncommitted(head: Path, outputs: frozenset[str]) -> list[str]:
 
 def ignored(folder: Path, paths: tuple[str, ...]) -> tuple[str, ...]:
     """The files at those paths that Git ignores."""
-    found = _run("git", "-C", folder, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--", *paths)
-    return tuple(filter(None, found.split("\0"))) if paths else ()
+    listing = _run("git", "-C", folder, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--", *paths)
+    return tuple(filter(None, listing.split("\0"))) if paths else ()
 
 
 def _run(*command: str | Path) -> str:
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
     if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"exit {done.returncode}"]
-        raise InputError(f"{' '.join(map(str, command[:4]))}: {said[-1]}")
+        messages = done.stderr.strip().splitlines() or [f"exit {done.returncode}"]
+        raise InputError(f"{' '.join(map(str, command[:4]))}: {messages[-1]}")
     return done.stdout

@@ -64,10 +64,12 @@ def read(path: Path) -> Config:
 
 def environment(config: Config) -> tuple[tuple[str, str], ...]:
     """What stages on the workers find in their environment: the same as here, and paths that hold in any folder."""
-    found = {name: value for name, value in os.environ.items() if name.startswith(ALWAYS) or name in config.environment}
-    if mirror := found.get("COMPAUG_MIRROR"):
-        found["COMPAUG_MIRROR"] = os.path.abspath(mirror)
-    return tuple(sorted(found.items()))
+    variables = {
+        name: value for name, value in os.environ.items() if name.startswith(ALWAYS) or name in config.environment
+    }
+    if mirror := variables.get("COMPAUG_MIRROR"):
+        variables["COMPAUG_MIRROR"] = os.path.abspath(mirror)
+    return tuple(sorted(variables.items()))
 
 
 def local(config: Config, workers: int | None):
@@ -106,13 +108,13 @@ def slurm(config: Config, workers: int | None):
     """Jobs of a Slurm cluster, each with the workers that `options` gives it (dask_jobqueue.SLURMCluster)."""
     from dask_jobqueue import SLURMCluster
 
-    asked = _described("slurm", config.slurm)
-    scheduler = {"scheduler_options": QUIET | asked.options.get("scheduler_options", {})}
+    block = _described("slurm", config.slurm)
+    scheduler = {"scheduler_options": QUIET | block.options.get("scheduler_options", {})}
     try:
-        cluster = SLURMCluster(**asked.options | scheduler)
+        cluster = SLURMCluster(**block.options | scheduler)
     except (TypeError, ValueError) as error:
         raise InputError(f"slurm.options: {' '.join(str(error).split())}") from None
-    cluster.scale(jobs=asked.jobs)
+    cluster.scale(jobs=block.jobs)
     return cluster
 
 

@@ -2,8 +2,9 @@
 
 python guard.py COMMAND...        with a pipe as standard input that the starter holds open, in a session of its own
 
-A worker that is killed cannot clean up, so this process does: once the pipe is closed, it ends what DVC has started, and leaves DVC itself
-to report the failed stage. DVC is not stopped, because it rewrites dvc.lock in place: half of a lock would be left.
+A worker that is killed cannot clean up, so this process does: once the pipe is closed, it ends what DVC has started,
+and leaves DVC itself to report the failed stage. DVC is not stopped, because it rewrites dvc.lock in place: half of a
+lock would be left.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ def end(process: subprocess.Popen) -> None:
     while process.poll() is None:
         now = time.monotonic()
         for pid in _session() - {process.pid}:
-            told = first_seen.setdefault(pid, now)
-            _send(pid, signal.SIGTERM if told == now else signal.SIGKILL if now - told > GRACE else 0)
+            since = first_seen.setdefault(pid, now)
+            _send(pid, signal.SIGTERM if since == now else signal.SIGKILL if now - since > GRACE else 0)
         if now - start > PATIENCE:
             process.kill()
         time.sleep(POLL)
@@ -51,12 +52,12 @@ def end(process: subprocess.Popen) -> None:
 
 def _session() -> set[int]:
     """The processes of this session, without this one."""
-    found = set()
+    pids = set()
     for pid in psutil.pids():
         with contextlib.suppress(OSError):
             if os.getsid(pid) == os.getsid(0) and pid != os.getpid():
-                found.add(pid)
-    return found
+                pids.add(pid)
+    return pids
 
 
 def _send(pid: int, number: int) -> None:

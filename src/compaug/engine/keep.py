@@ -2,8 +2,9 @@
 
 python -m compaug.engine.keep ADDRESS
 
-DVC restores such a run, copying those outputs, but `dvc repro` saves none (Stage.run leaves it out unless they are metrics or plots, which
-`dvc metrics` and `dvc plots` would then show). Clones need it: the run cache is where their results meet.
+DVC restores such a run, copying those outputs, but `dvc repro` saves none (Stage.run leaves it out unless they are
+metrics or plots, which `dvc metrics` and `dvc plots` would then show). Clones need it: the run cache is where their
+results meet.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""DVC's lock files: mended when a killed process left one half-written, and after many have built, what and in the order in which `dvc
-repro` alone would have written it."""
+"""DVC's lock files: mended when one is half-written, sorted after many have built.
+
+A killed process leaves the first; the second is what, and in the order in which, `dvc repro` alone would have written.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,10 @@ from compaug.engine import Plan
 
 
 def mend(folder: Path) -> None:
-    """Put back the locks that cannot be read, which is what a kill in the middle of DVC's writing leaves: as Git has them, or away. What
-    was built since then comes back from DVC's run cache."""
+    """Put back the locks that cannot be read, as Git has them, or away.
+
+    A kill in the middle of DVC's writing leaves such. What was built since then comes back from DVC's run cache.
+    """
     for lock in sorted([folder / "dvc.lock", *folder.glob("experiments/*/dvc.lock"), folder / "reports" / "dvc.lock"]):
         try:
             if not lock.exists() or isinstance(read_yaml(lock).get("stages"), dict):
@@ -35,7 +39,7 @@ def mend(folder: Path) -> None:
 
 
 def sort_locks(plan: Plan) -> None:
-    """Put new entries of the locks in the order of `dvc repro`, not in that in which workers happened to end: the same bytes every time."""
+    """Put new entries of the locks in the order of `dvc repro`: the same bytes whichever worker ends first."""
     from dvc.repo import Repo, lock_repo
     from dvc.utils.serialize import load_yaml, modify_yaml
 
@@ -46,17 +50,20 @@ def sort_locks(plan: Plan) -> None:
     with Repo(_wait_for_lock=True) as repo, lock_repo(repo):
         for path, names in files.items():
             there = list(load_yaml(path)["stages"]) if path.exists() else []
-            wanted = [name for name in names if name in there]
-            if [name for name in there if name in set(wanted)] != wanted:
+            new = [name for name in names if name in there]
+            if [name for name in there if name in set(new)] != new:
                 with modify_yaml(path) as lock:
-                    for name in wanted:
+                    for name in new:
                         lock["stages"][name] = lock["stages"].pop(name)
 
 
 def restore(addresses: Iterable[str]) -> list[str]:
-    """Take what clones have built from the run cache, and write it to the locks here. Nothing is computed.  # those it does not have
+    """Take what clones have built from the run cache, and write it to the locks here.
 
-    `dvc repro` of them would do the same, but it rewrites the whole dvc.lock after every stage, which takes seconds when the lock is long.
+    Nothing is computed. Returns the addresses that it does not have.
+
+    `dvc repro` of them would do the same, but it rewrites the whole dvc.lock after every stage, which takes seconds
+    when the lock is long.
     """
     from dvc.repo import Repo, lock_repo
     from dvc.stage.cache import RunCacheNotFoundError

@@ -1,8 +1,8 @@
 """Which experiments DVC knows now: the stages that are planned stand once each in experiments/<step>/cells.yaml.
 
 DVC reads every stage and every lock at every command. So in a clone no experiment is planned: all cells.yaml are empty,
-and what has been built is in experiments/built.jsonl.gz, which DVC does not read (`compaug.engine.built`). `bring` plans experiments
-and gives DVC the locks that go with them; `put_away` takes both back.
+and what has been built is in experiments/built.jsonl.gz, which DVC does not read (`compaug.engine.built`). `bring`
+plans experiments and gives DVC the locks that go with them; `put_away` takes both back.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def bring(
     Returns: a line for each file of cells that changed.
     Raises: InputError for a name that there is not, and for what would fail in the middle of a grid.
     """
-    known = cells.read(source)
-    stages = cache(lambda name: frozenset(addresses(of_cells([known[name]]))))
-    held = {_experiment_of(name, known, stages, source) for name in names}
-    chosen = [experiment for name, experiment in known.items() if name in held]
+    experiments = cells.read(source)
+    stages = cache(lambda name: frozenset(addresses(of_cells([experiments[name]]))))
+    held = {_experiment_of(name, experiments, stages, source) for name in names}
+    chosen = [experiment for name, experiment in experiments.items() if name in held]
     cells.check(chosen, settings)
     others = [{name: other.plan(other.FILE)} for name, other in OTHERS.items() if name in held]
     return _replace(folder, _joined([planned(folder), of_cells(chosen), *others]))
@@ -63,7 +63,7 @@ def for_now(names: Collection[str]) -> Iterator[None]:
 
 
 def put_away(folder: Path = EXPERIMENTS) -> list[str]:
-    """Plan nothing: no cells and no locks, what was built stays known.  # a line for each file of cells that changed"""
+    """Plan nothing: no cells and no locks, what was built stays known; returns a line for each changed file."""
     return _replace(folder, _empty())
 
 
@@ -110,18 +110,20 @@ def written(kinds: Kinds) -> str:
 # ---------------------------------------------------------------- what an experiment asks for
 
 
-def _experiment_of(name: str, known: Collection[str], stages: Callable[[str], Collection[str]], source: Path) -> str:
+def _experiment_of(
+    name: str, experiments: Collection[str], stages: Callable[[str], Collection[str]], source: Path
+) -> str:
     """An experiment's name as it is; for a stage's address that of the first experiment that has the stage."""
-    if name in known or name in OTHERS:
+    if name in experiments or name in OTHERS:
         return name
     if name.startswith(f"{EXPERIMENTS}/"):
         step = name.split("/")[1]
-        held = (each for each in known if name in stages(each))
+        held = (each for each in experiments if name in stages(each))
         if step in OTHERS or (step := next(held, "")):
             return step
         raise InputError(f"{name}: no experiment of {source} has such a stage")
-    near = difflib.get_close_matches(name, [*known, *OTHERS], n=1)
-    choose = f"did you mean {near[0]}?" if near else f"choose from {', '.join([*known, *OTHERS])}"
+    near = difflib.get_close_matches(name, [*experiments, *OTHERS], n=1)
+    choose = f"did you mean {near[0]}?" if near else f"choose from {', '.join([*experiments, *OTHERS])}"
     raise InputError(f"{name}: no experiment of {source}; {choose}")
 
 

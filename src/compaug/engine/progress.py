@@ -58,7 +58,7 @@ class Progress:
         return [address for address in self.plan.stale if self.ended.get(address) in ends]
 
     def seconds_left(self) -> float | None:
-        """From the stages of the same kind that are done; those of a kind that none is done of count as the mean of all."""
+        """From the stages done of the same kind; a kind of which none is done counts as the mean of all."""
         if not self.seconds:
             return None
         means = {name: statistics.fmean(values) for name, values in self.seconds.items()}
@@ -68,9 +68,9 @@ class Progress:
 
     def cells(self) -> str:
         """Of the stages that were asked for and were stale."""
-        asked = self.plan.cells & self.plan.stale.keys()
-        done = asked.intersection(self.which(COMPUTED, UNCHANGED))
-        return f"cells: {len(done)} done, {len(asked - done)} left"
+        cells = self.plan.cells & self.plan.stale.keys()
+        done = cells.intersection(self.which(COMPUTED, UNCHANGED))
+        return f"cells: {len(done)} done, {len(cells - done)} left"
 
     def standing(self) -> str:
         failed, left = len(self.which(FAILED)), self.seconds_left()

@@ -1,7 +1,7 @@
 """Experiments as products of axes: configs/experiments.yaml.
 
-A *cell* is one trained classifier. Experiments share cells: what two of them ask for exists once, because everything is named after what it
-was made from and after nothing else. `compaug.experiments.steps` has the stages that make a cell.
+A *cell* is one trained classifier. Experiments share cells: what two of them ask for exists once, because everything is
+named after what it was made from and after nothing else. `compaug.experiments.steps` has the stages that make a cell.
 """
 
 from __future__ import annotations
@@ -67,12 +67,13 @@ class Cell:
     texts: int | None = None  # so many of the kept texts, best first; None: all
     classifier: str = "bert"
     support: int | None = None  # support texts that the classifier sees
-    subset: str = (
-        ""  # what the classifier learns from of D_train: "region=hard,ratio=0.33", values of the block `subset`
-    )
+    # what the classifier learns from of D_train: "region=hard,ratio=0.33", values of the block `subset`
+    subset: str = ""
     text_subset: str = ""  # ... the text generator
     training: str = ""  # what differs of the classifier: "mixout=0.3", "pacing=exponential,first=hard"
-    half: str = ""  # a | b: trained without that half of the support set, which it predicts; of `real_texts`: the half of the test set it sees
+    # a | b: trained without that half of the support set, which it predicts; of `real_texts`: the half of the test set
+    # that it sees
+    half: str = ""
 
     # ---------------------------------------------------------------- names: of what comes out, after what went in
 
@@ -173,7 +174,10 @@ def _joined(*parts: object) -> str:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Cells to compare with each other, on the test rows that all of them predict; how they are decoded; cells whose texts are measured."""
+    """Cells to compare with each other, on the test rows that all of them predict.
+
+    `decodings`: how they are decoded; `measures`: cells whose texts are measured.
+    """
 
     name: str
     title: str
@@ -192,15 +196,15 @@ def read(path: Path = FILE) -> dict[str, Experiment]:
 
 def _experiment(path: Path, name: str, block: object) -> Experiment:
     where = f"{path}: {name}"
-    known = ("title", "axes", "cells", "decodings", "measures")
+    keys = ("title", "axes", "cells", "decodings", "measures")
     if (
         not isinstance(block, dict)
         or not isinstance(block.get("title"), str)
         or not isinstance(block.get("cells"), list)
     ):
         raise InputError(f"{where}: an experiment needs `title` and a list `cells` of products")
-    if unknown := set(block) - set(known):
-        raise InputError(f"{where}.{min(map(str, unknown))}: unknown key; the keys are {', '.join(known)}")
+    if unknown := set(block) - set(keys):
+        raise InputError(f"{where}.{min(map(str, unknown))}: unknown key; the keys are {', '.join(keys)}")
     expand = partial(_product, block.get("axes") or {})
     cells = [cell for at, axes in enumerate(block["cells"]) for cell in expand(axes, f"{where}.cells[{at}]")]
     decodings = tuple(block.get("decodings") or DECODINGS[:1])
@@ -211,18 +215,18 @@ def _experiment(path: Path, name: str, block: object) -> Experiment:
         if measure not in MEASURES:
             raise InputError(f"{where}.measures: unknown {measure!r}; choose from {', '.join(MEASURES)}")
         products = axes if isinstance(axes, list) else [axes or {}]  # one product, or several
-        measured = [cell for some in products for cell in expand(some, f"{where}.measures.{measure}")]
+        measured = [cell for product in products for cell in expand(product, f"{where}.measures.{measure}")]
         if any(cell.split == IID for cell in measured):
             raise InputError(f"{where}.measures.{measure}: texts of the compositional split alone are measured")
         measures[measure] = tuple(dict.fromkeys(measured))
     return Experiment(name, block["title"], tuple(dict.fromkeys(cells)), decodings, measures)
 
 
-def _product(common: Mapping, own: object, where: str) -> Iterator[Cell]:
+def _product(common: Mapping, varied: object, where: str) -> Iterator[Cell]:
     """The cells of one product; the axes of the experiment, where it does not have its own."""
-    if not isinstance(own, dict):
+    if not isinstance(varied, dict):
         raise InputError(f"{where}: expected axes and their values")
-    axes = {**common, **own}
+    axes = {**common, **varied}
     names = [field.name for field in fields(Cell)]
     if unknown := set(axes) - set(names):
         raise InputError(f"{where}.{min(map(str, unknown))}: unknown axis; the axes are {', '.join(names)}")
@@ -312,8 +316,8 @@ def _check_iid(cell: Cell, where: str) -> None:
     )
     if cell.generator in CEILINGS or any(part not in ("", None) for part in chosen) or PACED in cell.options:
         raise InputError(
-            f"{where}: the iid split has no support set, and the classifier learns from all synthetic texts; vary generator, options and "
-            "training alone"
+            f"{where}: the iid split has no support set, and the classifier learns from all synthetic texts; "
+            "vary generator, options and training alone"
         )
 
 
@@ -342,10 +346,14 @@ def _has_file(package: ModuleType, name: object, where: str, extra: Sequence[str
 
 
 def check(experiments: Iterable[Experiment], settings: Path) -> None:
-    """InputError for what would fail in the middle of a grid: a corpus, a scale or an option that there is not, the split's own support
-    size, halves without a seen test set. `settings` is params.yaml."""
+    """InputError for what would fail in the middle of a grid; `settings` is params.yaml.
+
+    That is a corpus, a scale or an option that there is not, the split's own support size, halves without a seen test
+    set.
+    """
     for experiment in experiments:
-        for cell in dict.fromkeys([*experiment.cells, *(c for some in experiment.measures.values() for c in some)]):
+        measured = (cell for cells in experiment.measures.values() for cell in cells)
+        for cell in dict.fromkeys([*experiment.cells, *measured]):
             try:
                 _check_settings(cell, settings)
             except InputError as error:
@@ -353,21 +361,21 @@ def check(experiments: Iterable[Experiment], settings: Path) -> None:
 
 
 def _check_settings(cell: Cell, settings: Path) -> None:
-    found = _parsed(settings, cell.benchmark, cell.scale, _edits(cell))
-    if cell.generator == ORACLE and found.corpus.reader not in GRAMMARS:
+    parsed = _parsed(settings, cell.benchmark, cell.scale, _edits(cell))
+    if cell.generator == ORACLE and parsed.corpus.reader not in GRAMMARS:
         raise InputError(
             f"generator oracle: no grammar of {cell.benchmark}'s texts is known; take it out of that benchmark's cells"
         )
     paced = PACED in cell.options
-    if found.synthesis.guidance and cell.generator not in registry.names(generators, ("generate", "GUIDED")):
+    if parsed.synthesis.guidance and cell.generator not in registry.names(generators, ("generate", "GUIDED")):
         raise InputError(f"sampling: {cell.generator} cannot hold other labels against a request's; leave guidance out")
-    if (cell.text_subset or paced) and not hasattr(found.generators[cell.generator], "dynamics"):
+    if (cell.text_subset or paced) and not hasattr(parsed.generators[cell.generator], "dynamics"):
         raise InputError(
             f"{cell.generator}: there are data maps of prefix-tuned generators alone; leave text_subset and pacing out"
         )
-    if cell.half and cell.generator != REAL_TEXTS and not found.split.seen_test:
+    if cell.half and cell.generator != REAL_TEXTS and not parsed.split.seen_test:
         raise InputError(f"half: {cell.corpus} has no seen test set; set `split_options: seen_test=<rows>`")
-    if found.sizes.support_size in (cell.label_support, cell.text_support, cell.support):
+    if parsed.sizes.support_size in (cell.label_support, cell.text_support, cell.support):
         raise InputError("that support size is the split's own; leave it out, the cell without it is the same")
 
 

@@ -1,12 +1,13 @@
 """Typed parameters: an unknown key, a wrong type or an impossible value becomes one clear line.
 
-Four layers, the later winning wherever it says something (a `null` says nothing): the scale in configs/scales.yaml, what the corpus does
-differently at that scale and its own facts in configs/benchmarks/<name>.yaml, params.yaml, and `--set`. Among generators and classifiers a
-method's block wins over `shared`, whichever layer it is in.
+Four layers, the later winning wherever it says something (a `null` says nothing): the scale in configs/scales.yaml,
+what the corpus does differently at that scale and its own facts in configs/benchmarks/<name>.yaml, params.yaml, and
+`--set`. Among generators and classifiers a method's block wins over `shared`, whichever layer it is in.
 
-A stage names the keys that it reads, by file (`PARAMS`, with coordinates in braces), and `load` returns their blocks and no others, so that
-a key which is not listed in dvc.yaml cannot change a result unnoticed. What holds for one method comes from many keys; there, and for `BLOCKS`,
-dvc.yaml lists the file that the stage `settings` makes of them, which says nothing of an option that is off. Schemas are in the `parameters.py` of each package.
+A stage names the keys that it reads, by file (`PARAMS`, with coordinates in braces), and `load` returns their blocks
+and no others, so that a key which is not listed in dvc.yaml cannot change a result unnoticed. What holds for one method
+comes from many keys; there, and for `BLOCKS`, dvc.yaml lists the file that the stage `settings` makes of them, which
+says nothing of an option that is off. Schemas are in the `parameters.py` of each package.
 """
 
 from __future__ import annotations
@@ -122,42 +123,48 @@ class Settings(Block):
     @model_validator(mode="after")
     def _chosen(self) -> Settings:
         for kind in METHODS:
-            name, known = getattr(self.run, kind[:-1]), getattr(self, kind)
-            if name not in known:
-                raise ValueError(f"run.{kind[:-1]}: unknown name {name!r}; choose from {', '.join(known)}")
+            name, methods = getattr(self.run, kind[:-1]), getattr(self, kind)
+            if name not in methods:
+                raise ValueError(f"run.{kind[:-1]}: unknown name {name!r}; choose from {', '.join(methods)}")
         self._check_positions()
         if (k := self.selection.k) > self.sizes.requested:
             raise ValueError(
-                f"sizes.k: {k} texts cannot be kept of {self.sizes.requested} that are written; lower it, or raise sizes.requested"
+                f"sizes.k: {k} texts cannot be kept of {self.sizes.requested} that are written; "
+                "lower it, or raise sizes.requested"
             )
         if self.evaluation.decoding == "composition_prior":
             for name in ("weight", "strength"):
                 if getattr(self.composition_prior, name) is None:
                     raise ValueError(
-                        f"composition_prior.{name}: evaluation.decoding is composition_prior, which needs a number here; the "
-                        "experiment `prior` chooses it on held-out rows (reports/tables/composition_prior.md has what it found)"
+                        f"composition_prior.{name}: evaluation.decoding is composition_prior, which needs a number "
+                        "here; the experiment `prior` chooses it on held-out rows "
+                        "(reports/tables/composition_prior.md has what it found)"
                     )
         return self
 
     def _check_positions(self) -> None:
-        """What a backbone that is trained here could not hold: said before anything is trained. What depends on the corpus, how many labels
-        a composition has and how long a prompt is, is checked when it is known."""
+        """What a backbone that is trained here could not hold: said before anything is trained.
+
+        What depends on the corpus, how many labels a composition has and how long a prompt is, is checked when it is
+        known.
+        """
         name, longest = self.run.generator, self.synthesis.max_length
-        wanted = {"label_generator.max_tokens and one of the prompt": ("decoder", self.label_generator.max_tokens + 1)}
-        for one in (FILTER, self.run.classifier):
-            if one in self.classifiers and "encoder" in roles_of(one):
-                wanted[f"classifiers.{one}.max_length"] = ("encoder", self.classifiers[one].max_length)
+        needs = {"label_generator.max_tokens and one of the prompt": ("decoder", self.label_generator.max_tokens + 1)}
+        for classifier in (FILTER, self.run.classifier):
+            if classifier in self.classifiers and "encoder" in roles_of(classifier):
+                needs[f"classifiers.{classifier}.max_length"] = ("encoder", self.classifiers[classifier].max_length)
         if isinstance(block := self.generators[name], generators.PrefixGenerator):
             rows = block.prefix_length + max(block.max_length, longest)
-            wanted[f"generators.{name}.prefix_length and the longest text"] = ("decoder", rows)
+            needs[f"generators.{name}.prefix_length and the longest text"] = ("decoder", rows)
         if isinstance(block, generators.LindaPrefix):
             rows = block.max_length + max(block.max_length, longest)
-            wanted[f"generators.{name}.max_length, of the texts it reads, and the longest text"] = ("decoder", rows)
-        for what, (role, positions) in wanted.items():
+            needs[f"generators.{name}.max_length, of the texts it reads, and the longest text"] = ("decoder", rows)
+        for what, (role, positions) in needs.items():
             room = getattr(self.backbones, role).max_positions
             if room and positions > room:
                 raise ValueError(
-                    f"{what}: {positions} positions, but backbones.{role}.max_positions is {room}; lower the one or raise the other"
+                    f"{what}: {positions} positions, but backbones.{role}.max_positions is {room}; "
+                    "lower the one or raise the other"
                 )
 
 
@@ -181,8 +188,10 @@ def scaled(kind: str) -> list[str]:
 
 
 def method(kind: str) -> list[str]:
-    """All that holds for the stage's generator or classifier, which the stage `settings` has written to a file; `kind` is "generators" or
-    "classifiers"."""
+    """All that holds for the stage's generator or classifier, which the stage `settings` has written to a file.
+
+    `kind` is "generators" or "classifiers".
+    """
     return [f"{kind}.{{{kind[:-1]}}}"]
 
 
@@ -197,8 +206,11 @@ def joined() -> list[str]:
 
 @dataclass(frozen=True)
 class Edited:
-    """A parameter file with some values set otherwise: `edits` are "dotted.key=value", the value in YAML. More keys of the same
-    block may follow: "dotted.key=value,key=value"."""
+    """A parameter file with some values set otherwise.
+
+    `edits` are "dotted.key=value", the value in YAML. More keys of the same block may follow:
+    "dotted.key=value,key=value".
+    """
 
     path: Path
     edits: tuple[str, ...]
@@ -207,25 +219,25 @@ class Edited:
         return f"{self.path} with {' '.join(f'--set {edit}' for edit in self.edits)}"
 
     def apply(self, tree: dict) -> dict:
-        """Set them in the tree. InputError for a block that there is not; what its schema does not know is found when it is checked.
-        # what was set, in the tree's shape"""
-        made: dict[str, Any] = {}
+        """Set them in the tree; returns what was set, in the tree's shape.
+
+        InputError for a block that there is not; what its schema does not know is found when it is checked.
+        """
+        edited: dict[str, Any] = {}
         for edit in self.edits:
             *parents, _ = edit.partition("=")[0].split(".")
-            block, said = (
-                reduce(_inner, parents, tree),
-                reduce(lambda inner, word: inner.setdefault(word, {}), parents, made),
-            )
+            block = reduce(_inner, parents, tree)
+            edited_block = reduce(lambda inner, word: inner.setdefault(word, {}), parents, edited)
             for key, equals, value in _assignments(edit):
                 if not equals or not isinstance(block, dict) or not parents:
                     raise InputError(
                         f"--set {edit}: write <block>.<key>=<value>, as in {self.path}; there is no {key!r}"
                     )
                 try:
-                    said[key.rpartition(".")[2]] = block[key.rpartition(".")[2]] = yaml.safe_load(value)
+                    edited_block[key.rpartition(".")[2]] = block[key.rpartition(".")[2]] = yaml.safe_load(value)
                 except yaml.YAMLError:
                     raise InputError(f"--set {edit}: the value is not valid YAML; quote it") from None
-        return made
+        return edited
 
 
 def _assignments(edit: str) -> list[tuple[str, str, str]]:
@@ -239,15 +251,15 @@ def parse(source: Path | str | Edited, benchmark: str | None = None, scale: str 
     InputError: one line naming the file, the key and what is wrong with it.
     """
     path = Path(source.path if isinstance(source, Edited) else source)
-    own = read_yaml(path)
+    params = read_yaml(path)
     try:
-        run = _checked(Run, own.get("run"), ("run",))
+        run = _checked(Run, params.get("run"), ("run",))
     except _Wrong as wrong:
         raise InputError(f"{path}: {wrong.name}: {wrong.what}") from None
     if benchmark and scale is None:  # a stage that no scale concerns: any that the corpus has
-        known = scales(path, benchmark)
-        scale = known[0] if known and run.scale not in known else run.scale
-    layers = _layers(path, own, benchmark or run.benchmark, scale or run.scale)
+        names = scales(path, benchmark)
+        scale = names[0] if names and run.scale not in names else run.scale
+    layers = _layers(path, params, benchmark or run.benchmark, scale or run.scale)
     tree: dict[str, Any] = copy.deepcopy(reduce(merged, layers.values(), {}))
     if isinstance(source, Edited):
         layers[str(source)] = source.apply(tree)
@@ -264,8 +276,10 @@ def parse(source: Path | str | Edited, benchmark: str | None = None, scale: str 
 
 
 def of_file(schema: type[Block], source: Path | str | Edited) -> Any:
-    """A file of parameters of its own, such as configs/slu.yaml, or with `Edited` the file with some values set otherwise. InputError: one line
-    naming the key and what is wrong."""
+    """A file of parameters of its own, such as configs/slu.yaml; with `Edited`, some values set otherwise.
+
+    InputError: one line naming the key and what is wrong.
+    """
     tree = read_yaml(source.path if isinstance(source, Edited) else source)
     if isinstance(source, Edited):
         source.apply(tree)
@@ -278,9 +292,12 @@ def of_file(schema: type[Block], source: Path | str | Edited) -> Any:
 
 
 def load(source: Path | str | Edited, keys: list[str], **coordinates: str) -> dict[str, Any]:
-    """The blocks that a stage lists, by the last word of their key; its method as "generator" or "classifier", with all that holds for it."""
+    """The blocks that a stage lists, by the last word of their key.
+
+    Its method is under "generator" or "classifier", with all that holds for it.
+    """
     settings = parse(source, coordinates.get("benchmark"), coordinates.get("scale"))
-    found = {}
+    loaded = {}
     for key in keys:
         file, _, name = key.rpartition(":")
         words = name.removeprefix("scales.").removeprefix("{scale}.").format(**coordinates).split(".")
@@ -288,13 +305,13 @@ def load(source: Path | str | Edited, keys: list[str], **coordinates: str) -> di
             words = ["corpus", *words]
         value: Any = settings
         for depth, word in enumerate(words):
-            known = value if isinstance(value, dict) else type(value).model_fields if isinstance(value, Block) else {}
-            if word not in known:
+            choices = value if isinstance(value, dict) else type(value).model_fields if isinstance(value, Block) else {}
+            if word not in choices:
                 where = ".".join(words[:depth]) or "the file"
-                raise InputError(f"{source}: {where} has no {word!r}; choose from {', '.join(known) or 'nothing'}")
+                raise InputError(f"{source}: {where} has no {word!r}; choose from {', '.join(choices) or 'nothing'}")
             value = value[word] if isinstance(value, dict) else getattr(value, word)
-        found[words[0][:-1] if words[0] in METHODS else words[-1]] = value
-    return found
+        loaded[words[0][:-1] if words[0] in METHODS else words[-1]] = value
+    return loaded
 
 
 def benchmarks(path: Path | str) -> list[str]:
@@ -336,18 +353,18 @@ def has_file(kind: str, name: str) -> bool:
 def _corpus(path: Path, benchmark: str) -> tuple[Path, dict]:
     file = path.parent / BENCHMARK.format(benchmark=benchmark)
     if not file.exists():
-        known = ", ".join(benchmarks(path)) or "none"
-        raise InputError(f"unknown benchmark {benchmark!r}: there is no {file}; choose from {known}")
+        names = ", ".join(benchmarks(path)) or "none"
+        raise InputError(f"unknown benchmark {benchmark!r}: there is no {file}; choose from {names}")
     return file, read_yaml(file)
 
 
-def _layers(path: Path, own: dict, benchmark: str, scale: str) -> dict[str, dict]:
+def _layers(path: Path, params: dict, benchmark: str, scale: str) -> dict[str, dict]:
     """What each file says, in the shape of `Settings`."""
     file, facts = _corpus(path, benchmark)
     of_corpus, of_scale = facts.pop("scales", None), read_yaml(path.parent / SCALES)
-    for where, known in ((f"{file}: scales", of_corpus), (path.parent / SCALES, of_scale)):
-        if not isinstance(known, dict) or not isinstance(known.get(scale), dict):
-            names = ", ".join(known) if isinstance(known, dict) else "none"
+    for where, scale_blocks in ((f"{file}: scales", of_corpus), (path.parent / SCALES, of_scale)):
+        if not isinstance(scale_blocks, dict) or not isinstance(scale_blocks.get(scale), dict):
+            names = ", ".join(scale_blocks) if isinstance(scale_blocks, dict) else "none"
             raise InputError(f"{where}: there is no scale {scale!r}; there is {names}")
     for kind in OF_CORPUS:
         if kind not in of_corpus[scale]:
@@ -356,37 +373,43 @@ def _layers(path: Path, own: dict, benchmark: str, scale: str) -> dict[str, dict
             )
     blocks = {key: value for key, value in facts.items() if key in Settings.model_fields}
     facts = blocks | {"corpus": {key: value for key, value in facts.items() if key not in blocks}}
-    return {f"{path.parent / SCALES}": of_scale[scale], f"{file}": merged(facts, of_corpus[scale]), f"{path}": own}
+    return {f"{path.parent / SCALES}": of_scale[scale], f"{file}": merged(facts, of_corpus[scale]), f"{path}": params}
 
 
 def _methods(kind: str, blocks: Any) -> dict[str, Block]:
-    """Every method's block, with what it takes from `shared`. A name without a schema is a file of the user's own, and takes all of it."""
+    """Every method's block, with what it takes from `shared`.
+
+    A name without a schema is a file of the user's own, and takes all of it.
+    """
     schemas, custom = METHODS[kind].BLOCKS, METHODS[kind].Custom
     if not isinstance(blocks, dict) or not isinstance(shared := blocks.get(SHARED) or {}, dict):
         raise _Wrong((kind,), f"expected a block for each method, and `{SHARED}`")
     fields = {field for schema in (*schemas.values(), custom) for field in schema.model_fields}
     if strange := [key for key in shared if key not in fields]:
         raise _Wrong((kind, SHARED, strange[0]), f"unknown key{_near(strange[0], fields)}")
-    made = {}
+    methods = {}
     for name in (name for name in blocks if name != SHARED):
         if name not in schemas and not has_file(kind, name):
             where = f"there is no src/compaug/{kind}/{name}.py"
             raise _Wrong((kind, name), f"unknown {kind[:-1]}{_near(name, schemas)} ({where})")
         schema = schemas.get(name, custom)
         taken = {key: value for key, value in shared.items() if schema is custom or key in schema.model_fields}
-        own = blocks[name] or {}
+        block = blocks[name] or {}
         try:
-            made[name] = _checked(schema, merged(taken, own), (kind, name))
+            methods[name] = _checked(schema, merged(taken, block), (kind, name))
         except _Wrong as wrong:  # the value of all is to blame where the method has none of its own
             field = wrong.key[2] if len(wrong.key) > 2 else None
-            if taken.get(field) is None or (isinstance(own, dict) and own.get(field) is not None):
+            if taken.get(field) is None or (isinstance(block, dict) and block.get(field) is not None):
                 raise
             raise _Wrong((kind, SHARED, *wrong.key[2:]), wrong.what) from None
-    return made
+    return methods
 
 
 def _grammar_checked(settings: Settings) -> Settings:
-    """The same; InputError for an ambiguity that the known grammar of the corpus cannot have: reports judge by it without making a text."""
+    """The same; InputError for an ambiguity that the known grammar of the corpus cannot have.
+
+    Reports judge by it without making a text.
+    """
     if settings.corpus.reader in GRAMMARS:
         from compaug.data.readers import diagnostic
 
@@ -411,15 +434,15 @@ def _checked(schema: type[Block], values: Any, at: tuple = ()) -> Any:
         problems = error.errors()
     problem = min(problems, key=lambda e: e["type"] != "extra_forbidden")  # a typo explains a missing key
     place = _place(values, problem["loc"])
-    key, given = at + place, problem["input"]
+    key, faulty = at + place, problem["input"]
     if problem["type"] == "extra_forbidden":
-        known = _known_keys()
-        elsewhere = "; another block has it, this one does not: remove it" if key[-1] in known else ""
-        raise _Wrong(key, "unknown key" + (elsewhere or _near(key[-1], known) or "; remove it"))
-    if problem["type"] == "missing" or given is None:
+        keys = _known_keys()
+        elsewhere = "; another block has it, this one does not: remove it" if key[-1] in keys else ""
+        raise _Wrong(key, "unknown key" + (elsewhere or _near(key[-1], keys) or "; remove it"))
+    if problem["type"] == "missing" or faulty is None:
         what = "required key is missing" if problem["type"] == "missing" else "no value"
         raise _Wrong(key, f"{what}; give it one in params.yaml, the corpus's file or {SCALES}")
-    shown = "" if isinstance(given, dict | Block) else f" (got {given!r})"
+    shown = "" if isinstance(faulty, dict | Block) else f" (got {faulty!r})"
     wrong = [other["msg"].removeprefix("Value error, ") for other in problems if _place(values, other["loc"]) == place]
     raise _Wrong(key, ", or: ".join(dict.fromkeys(wrong)) + shown)
 
@@ -447,15 +470,15 @@ def _inner(block: Any, word: object) -> Any:
     return block.get(word) if isinstance(block, dict) else None
 
 
-def _near(word: object, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(str(word), sorted(known), n=1)
+def _near(word: object, words: Iterable[str]) -> str:
+    near = difflib.get_close_matches(str(word), sorted(words), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _known_keys() -> set[str]:
-    blocks, found = [Block], set()
+    blocks, keys = [Block], set()
     while blocks:
         block = blocks.pop()
-        found |= set(block.model_fields)
+        keys |= set(block.model_fields)
         blocks += block.__subclasses__()
-    return found
+    return keys

@@ -1,4 +1,7 @@
-"""The stages that a cell needs: one entry for each kind of stage and name; those of all experiments are what experiments/<step>/dvc.yaml runs over."""
+"""The stages that a cell needs: one entry for each kind of stage and name.
+
+Those of all experiments are what experiments/<step>/dvc.yaml runs over.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +87,7 @@ def plan(experiments: Iterable[Experiment]) -> Steps:
 
 
 def _add_corpus(steps: Steps, cell: Cell) -> str:
-    """Raw corpus, split, audit, gold labels.  # folder of the split"""
+    """Raw corpus, split, audit, gold labels; returns the folder of the split."""
     steps["raw"][cell.benchmark] = {"benchmark": cell.benchmark}
     common = {"benchmark": cell.benchmark, "corpus": cell.corpus}
     steps["split"][cell.corpus] = common | {"set": _set("split", cell.split_options)}
@@ -94,7 +97,7 @@ def _add_corpus(steps: Steps, cell: Cell) -> str:
 
 
 def _add_supports(steps: Steps, cell: Cell, size: int | None) -> str:
-    """The split with a support set of that size, whose test texts all sizes have in common.  # its folder"""
+    """The split with a support set of that size, whose test texts all sizes have in common; returns its folder."""
     folder = _add_corpus(steps, cell)
     if size is None:
         return folder
@@ -104,7 +107,10 @@ def _add_supports(steps: Steps, cell: Cell, size: int | None) -> str:
 
 
 def _add_larger(steps: Steps, entry: dict[str, object]) -> None:
-    """The split whose support set is as large as the largest size: smaller ones are its heads, and its test set has none of their texts."""
+    """The split whose support set is as large as the largest size.
+
+    Smaller support sets are its heads, and its test set has none of their texts.
+    """
     words = f"support_size={str(entry['sizes']).split()[-1]}"
     larger = entry["larger"] = f"{entry['corpus']}+{words}"
     common = {"benchmark": entry["benchmark"], "corpus": larger}
@@ -113,7 +119,7 @@ def _add_larger(steps: Steps, entry: dict[str, object]) -> None:
 
 
 def _add_iid(steps: Steps, cell: Cell) -> str:
-    """The iid split as a generator reads one.  # its folder"""
+    """The iid split as a generator reads one; returns its folder."""
     _add_corpus(steps, cell)
     steps["iid"][cell.corpus] = {"corpus": cell.corpus}
     return f"data/iid/{cell.corpus}"
@@ -131,7 +137,7 @@ def _common(cell: Cell) -> dict[str, object]:
 
 
 def _add_backbones(steps: Steps, cell: Cell, *roles: str) -> list[str]:
-    """Those of the roles, and what methods at this scale go by.  # their folders"""
+    """Those of the roles, and what methods at this scale go by; returns their folders."""
     _add_corpus(steps, cell)
     of_scale = {"benchmark": cell.benchmark, "scale": cell.scale}
     steps["settings"]["+".join(of_scale.values())] = of_scale
@@ -142,8 +148,10 @@ def _add_backbones(steps: Steps, cell: Cell, *roles: str) -> list[str]:
 
 
 def _opened(steps: Steps, cell: Cell) -> dict[str, str]:
-    """The backbones that the generator opens; one that opens none waits for the audit all the same. A list of dependencies has a fixed
-    length in DVC, and a path may stand there twice."""
+    """The backbones that the generator opens; one that opens none waits for the audit all the same.
+
+    A list of dependencies has a fixed length in DVC, and a path may stand there twice.
+    """
     folders = _add_backbones(steps, cell, *registry.roles_of(generators, cell.generator))
     first, second, *_ = [*folders, *[f"data/audit/{cell.corpus}.json"] * 2]
     return {"opens": first, "opens_too": second}
@@ -158,7 +166,7 @@ def _add_requests(steps: Steps, cell: Cell) -> str:
 
 
 def _add_texts(steps: Steps, cell: Cell) -> str:
-    """Generator, its texts, the filter, the kept ones.  # file of the kept ones"""
+    """Generator, its texts, the filter, the kept ones; returns the file of the kept ones."""
     whole = _add_corpus(steps, cell)
     if cell.generator == NONE:
         return f"{whole}/no_texts.jsonl"
@@ -181,7 +189,7 @@ def _add_texts(steps: Steps, cell: Cell) -> str:
 
 
 def _add_written(steps: Steps, cell: Cell) -> str:
-    """Generator and all its texts.  # their file, without its suffix"""
+    """Generator and all its texts; returns their file, without its suffix."""
     common = _common(cell) | {"generator": cell.generator}
     iid = cell.split == IID
     split = _add_iid(steps, cell) if iid else _add_supports(steps, cell, cell.text_support)
@@ -195,8 +203,8 @@ def _add_written(steps: Steps, cell: Cell) -> str:
         more["map"] = _add_generator_map(steps, cell, split)
         more["set"] = f"{more['set']} --map {more['map']}"
     steps["train_generator"][cell.generator_name] = common | more
-    asked = f"{split}/requests.jsonl" if iid else _add_requests(steps, cell)
-    requests = {"requests": asked, "model": f"models/generator/{cell.generator_name}"}
+    label_sets = f"{split}/requests.jsonl" if iid else _add_requests(steps, cell)
+    requests = {"requests": label_sets, "model": f"models/generator/{cell.generator_name}"}
     # It begins with the space that would else stand at the end of every command without.
     more = f" {_set('synthesis', cell.sampling)}" if cell.sampling else ""
     steps["synthesize"][cell.synthetic_name] = common | {"split": split, "more": more} | requests
@@ -204,7 +212,7 @@ def _add_written(steps: Steps, cell: Cell) -> str:
 
 
 def _add_classifier_map(steps: Steps, cell: Cell) -> str:
-    """The data map of D_cg and all texts of the cell's generator, kept or not.  # its folder"""
+    """The data map of D_cg and all texts of the cell's generator, kept or not; returns its folder."""
     split = _add_corpus(steps, cell)
     backbone, *_ = _add_backbones(steps, cell, *registry.roles_of(classifiers, FILTER)[:1])
     synthetic = f"{split}/no_texts.jsonl" if cell.generator == NONE else f"{_add_written(steps, cell)}.jsonl"
@@ -214,7 +222,7 @@ def _add_classifier_map(steps: Steps, cell: Cell) -> str:
 
 
 def _add_generator_map(steps: Steps, cell: Cell, split: str) -> str:
-    """The data map of D_cg by the cell's generator, without a curriculum.  # its folder"""
+    """The data map of D_cg by the cell's generator, without a curriculum; returns its folder."""
     name = replace(cell, options="", text_subset="").generator_name
     entry = _common(cell) | {"generator": cell.generator, "split": split} | _opened(steps, cell)
     steps["map_generator"][name] = entry
@@ -222,7 +230,7 @@ def _add_generator_map(steps: Steps, cell: Cell, split: str) -> str:
 
 
 def _add_subset(steps: Steps, cell: Cell, name: str, words: str, split: str, made_by: str, more: str = "") -> str:
-    """What is kept of D_train by the map in the folder `made_by`.  # folder in the place of the split"""
+    """What is kept of D_train by the map in the folder `made_by`; returns a folder in the place of the split."""
     entry = {"split": split, "seed": cell.seed, "map": made_by, "set": _set("subset", words), "more": more}
     steps["subset"][name] = entry
     return f"data/subsets/{name}"
@@ -253,7 +261,7 @@ def _add_classifier(steps: Steps, cell: Cell) -> None:
         names = {"support": "support", "synthetic": "synthetic", "inputs": "held_inputs"}
         entry |= {name: f"{fold}/{file}.jsonl" for name, file in names.items()}
     if any(size is not None for size in (cell.label_support, cell.text_support, cell.support)):
-        # One of the three modules has another support set: all such cells are tested on the texts that none of them has seen.
+        # One of the three modules has another support set: such cells are tested on texts that none of them has seen.
         size = next(n for n in (cell.support, cell.text_support, cell.label_support) if n is not None)
         folder = _add_supports(steps, cell, size)
         entry["inputs"] = f"{Path(folder).parent}/test_inputs.jsonl"

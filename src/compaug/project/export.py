@@ -1,13 +1,14 @@
 """Texts and classifier in the formats that others open: a data set with a card, and a folder for plain transformers.
 
-A classifier here is an encoder, one state of the text, and a linear head. The number that transformers makes of the same weights must be the
-same number, so a family of encoders is exported as an architecture that has exactly this:
+A classifier here is an encoder, one state of the text, and a linear head. The number that transformers makes of the
+same weights must be the same number, so a family of encoders is exported as an architecture that has exactly this:
 
-- BERT-shaped, reading [CLS]. `BertForSequenceClassification` has a tanh in between that we do not. ELECTRA is the same encoder, and its head
-  is dense, GELU, linear. Since gelu(z) - gelu(-z) = z, a dense layer with the rows z and -z of every label, subtracted again by the linear
-  one, is the linear head: as long as there are two places a label in the hidden width.
-- ModernBERT-shaped. `ModernBertForSequenceClassification` normalises in its head, which no weights can undo; a classifier that was trained
-  with that head (`classifiers.bert.prediction_head`) is that model.
+- BERT-shaped, reading [CLS]. `BertForSequenceClassification` has a tanh in between that we do not. ELECTRA is the same
+  encoder, and its head is dense, GELU, linear. Since gelu(z) - gelu(-z) = z, a dense layer with the rows z and -z of
+  every label, subtracted again by the linear one, is the linear head: as long as there are two places a label in the
+  hidden width.
+- ModernBERT-shaped. `ModernBertForSequenceClassification` normalises in its head, which no weights can undo; a
+  classifier that was trained with that head (`classifiers.bert.prediction_head`) is that model.
 
 Two-way heads become one logit, present minus absent, whose sigmoid is the same probability.
 """
@@ -34,11 +35,11 @@ FORMATS = ("parquet", "csv")
 def texts(
     parts: Mapping[str, Sequence[Example]], labels: Labels, format: str, folder: Path, repaired: bool = False
 ) -> None:
-    """One file for each part, with label names, and a card (README.md) by which datasets.load_dataset finds them. `folder` is empty; `repaired`:
-    the real texts are all that the corpus has.
+    """One file for each part, with label names, and a card (README.md) by which datasets.load_dataset finds them.
 
-    Content is part of a file's name: of a folder with a card `load_dataset` keeps what it has read by the folder's and the files' names, wherever the
-    folder is, so that the texts of another run, or of another corpus, would be given in their place.
+    `folder` is empty; `repaired`: the real texts are all that the corpus has. Content is part of a file's name: of a
+    folder with a card `load_dataset` keeps what it has read by the folder's and the files' names, wherever the folder
+    is, so that the texts of another run, or of another corpus, would be given in their place.
     """
     files = {name: folder / f"{name}.{format}" for name in parts}
     for name, examples in parts.items():
@@ -87,17 +88,22 @@ def _cell(value: object) -> object:
 
 
 def check(model_dir: Path) -> dict:
-    """What the folder says of its classifier. InputError, one line, where no architecture of transformers computes the same numbers."""
+    """What the folder says of its classifier.
+
+    InputError, one line, where no architecture of transformers computes the same numbers.
+    """
     facts = facts_of(model_dir)
     name, settings = facts["classifier"], facts["settings"]
     if name not in HEADS:
         raise InputError(
-            f"{model_dir}: {name} is no encoder with a linear head, and no model of transformers computes its probabilities; train "
+            f"{model_dir}: {name} is no encoder with a linear head, and no model of transformers computes its "
+            "probabilities; train "
             f"{' or '.join(HEADS)}, or use compaug predict"
         )
     if settings.get("head_hidden"):
         raise InputError(
-            f"{model_dir}: its heads have a hidden layer; train with classifiers.bert.head_hidden: 0, or use compaug predict"
+            f"{model_dir}: its heads have a hidden layer; train with classifiers.bert.head_hidden: 0, or use compaug "
+            "predict"
         )
     return facts
 
@@ -111,11 +117,11 @@ ARMS = {  # of an audit, as the card calls them
 
 
 def measured(measures: Path) -> dict[str, dict[str, float]]:
-    """What the audit measured, reports/measures.json, by what the card calls each arm; nothing where there is no such file."""
+    """What the audit measured (reports/measures.json), by the card's name of each arm; empty without such a file."""
     if not measures.is_file():
         return {}
-    found = read_json(measures, shapes.Measures)
-    return {said: found[arm] for arm, said in ARMS.items() if {"acc", "jacc"} <= found.get(arm, {}).keys()}
+    arms = read_json(measures, shapes.Measures)
+    return {shown: arms[arm] for arm, shown in ARMS.items() if {"acc", "jacc"} <= arms.get(arm, {}).keys()}
 
 
 def classifier(
@@ -127,9 +133,11 @@ def classifier(
     audit: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
     repaired: bool = False,
 ) -> None:
-    """A folder that `AutoModelForSequenceClassification` opens, with thresholds.json and a card. `folder` is empty; `tuned` are thresholds
-    by label, chosen on validation rows; `audit` is what an audit `measured`, of this classifier or, where it is a `repaired` one, of the same
-    recipe. InputError as in `check`."""
+    """A folder that `AutoModelForSequenceClassification` opens, with thresholds.json and a card.
+
+    `folder` is empty; `tuned` are thresholds by label, chosen on validation rows; `audit` is what an audit `measured`,
+    of this classifier or, where it is a `repaired` one, of the same recipe. InputError as in `check`.
+    """
     facts = check(model_dir)
     from compaug import classifiers
     from compaug.classifiers import body
@@ -144,19 +152,19 @@ def classifier(
             f"{model_dir}: no architecture of transformers is known that reads a {family} as here; use compaug predict"
         )
     weight, bias = HEADS[facts["classifier"]](model)
-    made = FAMILIES[family](model_dir, model, facts["settings"], weight, bias)
-    made.config.problem_type = "multi_label_classification"
-    made.config.id2label = dict(enumerate(names))
-    made.config.label2id = {name: label for label, name in enumerate(names)}
+    network = FAMILIES[family](model_dir, model, facts["settings"], weight, bias)
+    network.config.problem_type = "multi_label_classification"
+    network.config.id2label = dict(enumerate(names))
+    network.config.label2id = {name: label for label, name in enumerate(names)}
     tokenizer.model_max_length = facts["settings"]["max_length"]
-    save(folder, tokenizer, made.eval())
+    save(folder, tokenizer, network.eval())
     write_json(folder / "thresholds.json", {"default": default, "tuned": dict(tuned)})
-    card = {"names": names, "tuned": tuned, "default": default, "facts": facts, "architecture": type(made).__name__}
+    card = {"names": names, "tuned": tuned, "default": default, "facts": facts, "architecture": type(network).__name__}
     write_text(folder / "README.md", render("model_card.md", **card, audit=audit, repaired=repaired))
 
 
 def _difference(model) -> tuple:
-    """(weight [n_labels, H], bias [n_labels]) of the logits: of each label's two scores, absent and present, the difference."""
+    """(weight [n_labels, H], bias [n_labels]) of the logits: each label's score for present minus that for absent."""
     last = model.heads[-1]
     weight, bias = last.weight.detach().unflatten(0, (-1, 2)), last.bias.detach().unflatten(0, (-1, 2))
     return weight[:, 1] - weight[:, 0], bias[:, 1] - bias[:, 0]
@@ -176,23 +184,25 @@ def _as_electra(model_dir: Path, model, settings: Mapping, weight, bias):
     config, n = model.backbone.config, len(weight)
     if settings["pool"] != "cls":
         raise InputError(
-            f"{model_dir}: it reads the mean of a BERT's states, which no classifier of transformers does; train with pool: cls"
+            f"{model_dir}: it reads the mean of a BERT's states, which no classifier of transformers does; train with "
+            "pool: cls"
         )
     if 2 * n > config.hidden_size:
         raise InputError(
-            f"{model_dir}: {n} labels need an encoder of width {2 * n}, and this one has {config.hidden_size}; use compaug predict"
+            f"{model_dir}: {n} labels need an encoder of width {2 * n}, and this one has {config.hidden_size}; use "
+            "compaug predict"
         )
-    known = config.to_dict()
+    options = config.to_dict()
     shared = {
-        key: known[key]
+        key: options[key]
         for key in ElectraConfig().to_dict()
-        if key in known and key not in ("model_type", "architectures")
+        if key in options and key not in ("model_type", "architectures")
     }
-    made = ElectraForSequenceClassification(
+    network = ElectraForSequenceClassification(
         ElectraConfig(**shared | {"embedding_size": config.hidden_size, "id2label": dict.fromkeys(range(n), "")})
     )
-    made.electra.load_state_dict(model.backbone.state_dict())
-    dense, out = made.classifier.dense, made.classifier.out_proj
+    network.electra.load_state_dict(model.backbone.state_dict())
+    dense, out = network.classifier.dense, network.classifier.out_proj
     with torch.no_grad():
         for layer in (dense, out):
             layer.weight.zero_()
@@ -200,7 +210,7 @@ def _as_electra(model_dir: Path, model, settings: Mapping, weight, bias):
         dense.weight[: 2 * n], dense.bias[: 2 * n] = torch.cat([weight, -weight]), torch.cat([bias, -bias])
         every = torch.arange(n)
         out.weight[every, every], out.weight[every, n + every] = 1.0, -1.0
-    return made
+    return network
 
 
 def _as_modernbert(model_dir: Path, model, settings: Mapping, weight, bias):
@@ -208,18 +218,19 @@ def _as_modernbert(model_dir: Path, model, settings: Mapping, weight, bias):
 
     if not settings.get("prediction_head"):
         raise InputError(
-            f"{model_dir}: a linear head on a ModernBERT is no model of transformers, whose head normalises; train with "
+            f"{model_dir}: a linear head on a ModernBERT is no model of transformers, whose head normalises; train "
+            "with "
             "classifiers.bert.prediction_head: true (or scale: pretrained), or use compaug predict"
         )
-    known = model.backbone.config.to_dict() | {"classifier_pooling": settings["pool"], "classifier_bias": False}
-    known |= {"classifier_activation": "gelu", "id2label": dict.fromkeys(range(len(weight)), "")}
-    made = ModernBertForSequenceClassification(ModernBertConfig(**known))
-    made.model.load_state_dict(model.backbone.state_dict())
+    options = model.backbone.config.to_dict() | {"classifier_pooling": settings["pool"], "classifier_bias": False}
+    options |= {"classifier_activation": "gelu", "id2label": dict.fromkeys(range(len(weight)), "")}
+    network = ModernBertForSequenceClassification(ModernBertConfig(**options))
+    network.model.load_state_dict(model.backbone.state_dict())
     _, dense, _, norm, *_ = model.heads
-    made.head.dense.load_state_dict(dense.state_dict())
-    made.head.norm.load_state_dict(norm.state_dict())
-    made.classifier.load_state_dict({"weight": weight, "bias": bias})
-    return made
+    network.head.dense.load_state_dict(dense.state_dict())
+    network.head.norm.load_state_dict(norm.state_dict())
+    network.classifier.load_state_dict({"weight": weight, "bias": bias})
+    return network
 
 
 FAMILIES: dict[str, Callable] = {"bert": _as_electra, "modernbert": _as_modernbert}

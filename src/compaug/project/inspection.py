@@ -1,7 +1,8 @@
 """What is in somebody's file, and which values of a benchmark suit it, each with its reason (`compaug inspect`).
 
-Nothing here is a law: the rules keep a corpus of some hundred rows from being asked for more than it has, and one of ten thousand from
-being measured on three combinations. The split that is proposed is tried on the corpus before it is shown.
+Nothing here is a law: the rules keep a corpus of some hundred rows from being asked for more than it has, and one of
+ten thousand from being measured on three combinations. The split that is proposed is tried on the corpus before it is
+shown.
 """
 
 from __future__ import annotations
@@ -57,41 +58,47 @@ class Budget:
 
 
 DECODER = Budget(tokens=160_000, epochs=8)  # SmolLM2 learns from 120 tokens a second
-# MiniLM, half frozen, from 2,000, and the pipeline trains five of them. Of 112 steps for 54 labels it learned little more than the commonest.
+# MiniLM, half frozen, from 2,000, and the pipeline trains five of them. Of 112 steps for 54 labels it learned little
+# more than the commonest.
 ENCODER = Budget(tokens=1_000_000, epochs=20, steps=600)
 
 
 # ---------------------------------------------------------------- which columns
 
 
-def guess(path: Path, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of the tabular reader: what is `given`, and columns and delimiter from their names and first rows. InputError where they cannot
-    be told, naming the columns that there are."""
+def guess(path: Path, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the tabular reader: the `chosen` ones, and columns and delimiter from their names and first rows.
+
+    InputError where they cannot be told, naming the columns that there are.
+    """
     rows = _first(path)
     columns = list(rows[0])
-    found = {"path": str(path)} | {key: value for key, value in given.items() if value}
-    if "text_column" not in found:
-        found["text_column"] = _texts(rows, columns, path)
-    if not {"label_column", "label_columns"} & found.keys():
+    options = {"path": str(path)} | {key: value for key, value in chosen.items() if value}
+    if "text_column" not in options:
+        options["text_column"] = _texts(rows, columns, path)
+    if not {"label_column", "label_columns"} & options.keys():
         left = [
-            c for c in columns if c not in (found["text_column"], found.get("id_column"), found.get("split_column"))
+            c
+            for c in columns
+            if c not in (options["text_column"], options.get("id_column"), options.get("split_column"))
         ]
         if name := _named(left, LABELS):
-            found["label_column"] = name
+            options["label_column"] = name
         elif truth := [c for c in left if all(_is_truth(row.get(c)) for row in rows)]:
-            found["label_columns"] = truth
+            options["label_columns"] = truth
         elif len(alike := [c for c in left if _are_labels([row.get(c) for row in rows])]) == 1:
-            (found["label_column"],) = alike
+            (options["label_column"],) = alike
         else:
             raise InputError(
-                f"{path}: which column has the labels? There are {', '.join(columns)}; give --label-column, or --label-columns with one "
+                f"{path}: which column has the labels? There are {', '.join(columns)}; give --label-column, or "
+                "--label-columns with one "
                 "0/1 column for each label"
             )
-    if "label_column" in found and "label_delimiter" not in found:
-        cells = [row.get(found["label_column"]) for row in rows]
+    if "label_column" in options and "label_delimiter" not in options:
+        cells = [row.get(options["label_column"]) for row in rows]
         if any(isinstance(cell, str) for cell in cells):
-            found["label_delimiter"] = _delimiter(cells)
-    return found
+            options["label_delimiter"] = _delimiter(cells)
+    return options
 
 
 def text_column(path: Path) -> str:
@@ -135,7 +142,7 @@ def _are_labels(cells: Sequence) -> bool:
     """Whether they hold a few names that come again and again, as no key, number or text does."""
     mark = _delimiter(cells)
     listed = [cell.split(mark) if isinstance(cell, str) else cell for cell in cells]
-    names = Counter(str(name).strip() for some in listed if isinstance(some, list) for name in some)
+    names = Counter(str(name).strip() for row in listed if isinstance(row, list) for name in row)
     times = names.total() / max(1, len(names))
     return len(names) > 1 and times >= OFTEN and not all(name.isdecimal() for name in names)
 
@@ -149,8 +156,12 @@ def _is_truth(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Reading:
-    """How a tokenizer reads the texts: tokens of each [n], marks included; characters that it has no token for, and letters whose accent it
-    drops, with the number of texts that have them; shares of the texts that have a letter of either kind."""
+    """How a tokenizer reads the texts.
+
+    `lengths`: tokens of each [n], marks included. `lacks`, `changes`: characters that it has no token for, and letters
+    whose accent it drops, with the number of texts that have them. `lacking`, `changing`: shares of the texts that have
+    a letter of either kind.
+    """
 
     name: str
     room: int  # tokens that the model can take
@@ -175,8 +186,8 @@ def read_with(name: str, tokenizer, room: int, texts: Sequence[str]) -> Reading:
             lacks[character] = n
         elif character.isalpha() and "".join(pieces) != character.lower() and "".join(pieces) != character:
             changes[character] = n
-    lengths = np.array([len(one) for one in ids])
-    shares = (_share_with({c for c in some if c.isalpha()}, texts) for some in (lacks, changes))
+    lengths = np.array([len(tokens) for tokens in ids])
+    shares = (_share_with({c for c in counts if c.isalpha()}, texts) for counts in (lacks, changes))
     return Reading(name, room, lengths, lacks, changes, *shares)
 
 
@@ -222,20 +233,22 @@ class Value:
 
 
 def proposal(corpus: Corpus, encoders: Mapping[str, Reading]) -> dict[str, Value]:
-    """Values of a benchmark; `encoders` has a reading for each scale whose encoder could be asked. InputError where no combination can be held
-    out: what the corpus lacks."""
-    found = _split(corpus)
-    n_train = found.pop("n_train")
+    """Values of a benchmark; `encoders` has a reading for each scale whose encoder could be asked.
+
+    InputError where no combination can be held out: what the corpus lacks.
+    """
+    values = _split(corpus)
+    n_train = values.pop("n_train")
     k = _rounded(min(PAPER["k"], max(50, n_train / 8)))
-    found["k"] = Value(k, f"an eighth of the {n_train:,} training texts (the paper: a tenth to a sixth)")
-    found["requested"] = Value(2 * k, "twice k, so that the filter has a choice")
-    found |= _scale(encoders) | _lengths(encoders)
+    values["k"] = Value(k, f"an eighth of the {n_train:,} training texts (the paper: a tenth to a sixth)")
+    values["requested"] = Value(2 * k, "twice k, so that the filter has a choice")
+    values |= _scale(encoders) | _lengths(encoders)
     words = np.array([len(example.text.split()) for example in corpus.examples])
     written = max(48, min(128, 16 * math.ceil(1.4 * float(np.percentile(words, 90)) / 16) + 16))
-    found["written"] = Value(
+    values["written"] = Value(
         written, "tokens of a text that is written or learned from, prompt included: nine texts in ten, at most 128"
     )
-    return found | _budgets(n_train, written, encoders.get("pretrained"))
+    return values | _budgets(n_train, written, encoders.get("pretrained"))
 
 
 def _budgets(n_train: int, written: int, encoder: Reading | None) -> dict[str, Value]:
@@ -248,14 +261,16 @@ def _budgets(n_train: int, written: int, encoder: Reading | None) -> dict[str, V
     return {
         "epoch_share": Value(
             share,
-            f"of the texts for each of the decoder's {DECODER.epochs} epochs: half an hour to an hour on one core, whatever the number of texts",
+            f"of the texts for each of the decoder's {DECODER.epochs} epochs: half an hour to an hour on one core, "
+            "whatever the number of texts",
         ),
         "steps": Value(
             4, "texts of a step: a prefix needs many steps; 16 take a quarter less time for half the progress"
         ),
         "passes": Value(
             passes,
-            f"at most, over {n_train:,} texts of {mean:.0f} tokens, so that five trainings of MiniLM keep within an hour on two cores",
+            f"at most, over {n_train:,} texts of {mean:.0f} tokens, so that five trainings of MiniLM keep within an "
+            "hour on two cores",
         ),
         "batch": Value(
             batch,
@@ -271,12 +286,14 @@ def _budgets(n_train: int, written: int, encoder: Reading | None) -> dict[str, V
 
 def _split(corpus: Corpus) -> dict[str, Any]:
     """Held-out combinations, tried on the corpus: the first choice that gives a split, from the paper's number down."""
-    own = None
+    own_split = None
     tested = corpus.examples
     if corpus.own_split is not None:
-        own = {part: [i for i, p in corpus.own_split.items() if p == part] for part in ("train", "validation", "test")}
+        own_split = {
+            part: [i for i, p in corpus.own_split.items() if p == part] for part in ("train", "validation", "test")
+        }
         tested = [e for e in corpus.examples if corpus.own_split[e.id] == "test"]
-    where = "of the test rows" if own else "of the rows"
+    where = "of the test rows" if own_split else "of the rows"
     counts = Counter(e.labels for e in tested if len(e.labels) >= 2)
     if not counts:
         raise InputError("no row has two labels, so that there is no combination to hold out")
@@ -295,7 +312,7 @@ def _split(corpus: Corpus) -> dict[str, Any]:
                 "min_count": least,
                 "test_share": share,
             }
-            if (parts := _tried(corpus, options, own)) is None:
+            if (parts := _tried(corpus, options, own_split)) is None:
                 continue
             n = {part: len(parts.positions[part]) for part in ("train", "test")}
             few = f"; {n['test']} test rows are few: an interval will be wide" if n["test"] < SMALLEST_TEST else ""
@@ -312,28 +329,35 @@ def _split(corpus: Corpus) -> dict[str, Any]:
                 "n_train": n["train"],
             }
     raise InputError(
-        f"no combination can be held out: of {len(counts)} with two labels or more the most frequent has {max(counts.values())} rows, and "
+        f"no combination can be held out: of {len(counts)} with two labels or more the most frequent has "
+        f"{max(counts.values())} rows, and "
         "every label must keep rows to learn from; give more rows"
     )
 
 
-def _tried(corpus: Corpus, options: Mapping[str, Any], own: Mapping | None):
+def _tried(corpus: Corpus, options: Mapping[str, Any], own_split: Mapping | None):
     """The split with the seed of the file, or None where the corpus cannot give it."""
     try:
-        return split_corpus(corpus.examples, corpus.labels, Split(**options, seed=0), own=own)
+        return split_corpus(corpus.examples, corpus.labels, Split(**options, seed=0), own_split=own_split)
     except InputError:
         return None
 
 
 def _scale(encoders: Mapping[str, Reading]) -> dict[str, Value]:
     cased = Value(None, "letters lose case and accents, which English can bear")
-    if (known := encoders.get("tiny")) and known.changing > BEARABLE["changing"]:
-        cased = Value(True, f"{_some(known.changes)} would lose their accents, in {known.changing:.0%} of the texts")
-    known = encoders.get("pretrained")
-    if known and any(getattr(known, name) > most for name, most in BEARABLE.items()):
-        lacks = known.lacking > BEARABLE["lacking"]
-        what = f"no token for {_some(known.lacks, str.isalpha)}" if lacks else f"no accents ({_some(known.changes)})"
-        share = known.lacking if lacks else known.changing
+    if (reading := encoders.get("tiny")) and reading.changing > BEARABLE["changing"]:
+        cased = Value(
+            True, f"{_listed(reading.changes)} would lose their accents, in {reading.changing:.0%} of the texts"
+        )
+    reading = encoders.get("pretrained")
+    if reading and any(getattr(reading, name) > most for name, most in BEARABLE.items()):
+        lacks = reading.lacking > BEARABLE["lacking"]
+        what = (
+            f"no token for {_listed(reading.lacks, str.isalpha)}"
+            if lacks
+            else f"no accents ({_listed(reading.changes)})"
+        )
+        share = reading.lacking if lacks else reading.changing
         why = f"the pretrained encoder is English and has {what}, in {share:.0%} of the texts"
         return {"scale": Value("tiny", why), "cased": cased}
     why = (
@@ -342,23 +366,23 @@ def _scale(encoders: Mapping[str, Reading]) -> dict[str, Value]:
     return {"scale": Value("pretrained", why), "cased": cased}
 
 
-def _some(letters: Iterable[str], kind: Callable[[str], bool] = bool, most: int = 8) -> str:
+def _listed(letters: Iterable[str], kind: Callable[[str], bool] = bool, most: int = 8) -> str:
     return " ".join(islice(filter(kind, letters), most))
 
 
 def _lengths(encoders: Mapping[str, Reading]) -> dict[str, Value]:
-    found = {}
+    limits = {}
     for name, reading in encoders.items():
         most, longest = (16 * math.ceil(float(np.percentile(reading.lengths, at)) / 16) for at in (95, 100))
         # a batch is as long as its longest text, so room costs nothing; outliers do
-        wanted = longest if longest <= 2 * most else most
-        limit = max(32, min(wanted, 128 if name == "tiny" else 256, reading.room))
+        room = longest if longest <= 2 * most else most
+        limit = max(32, min(room, 128 if name == "tiny" else 256, reading.room))
         cut = reading.share_above(limit)
         why = (
             f"cuts {cut:.1%} of the texts; 95 % have at most {most} tokens, rounded up to 16" if cut else "cuts no text"
         )
-        found[f"max_length_{name}"] = Value(limit, why)
-    return found
+        limits[f"max_length_{name}"] = Value(limit, why)
+    return limits
 
 
 def _rounded(value: float) -> int:
@@ -376,27 +400,38 @@ def _up(share: float) -> float:
 
 
 def lines(
-    found: Mapping[str, Any], readings: Mapping[str, Reading], proposed: Mapping[str, Value], notes: Sequence[str]
+    counts: Mapping[str, Any], readings: Mapping[str, Reading], proposed: Mapping[str, Value], notes: Sequence[str]
 ) -> Iterator[str]:
     """What a person reads of a file."""
     yield (
-        f"rows: {found['rows']:,}, with {found['labels']} labels in {found['combinations']:,} combinations; {found['rows_of_two']:,} rows have two "
+        f"rows: {counts['rows']:,}, with {counts['labels']} labels in {counts['combinations']:,} combinations; "
+        f"{counts['rows_of_two']:,} rows have two "
         "labels or more"
     )
-    yield f"rare: {found['rare']:,} combinations have fewer than {RARE} rows, {found['single']:,} have one"
+    yield f"rare: {counts['rare']:,} combinations have fewer than {RARE} rows, {counts['single']:,} have one"
     for word in ("commonest", "rarest"):
-        yield f"{word} labels: {', '.join(f'{name} {n:,}' for name, n in found[f'{word}_labels'])}"
-    if found["repeated"]:
-        yield f"repeated texts: {found['repeated']:,}, of these with other labels {found['conflicting']:,}"
-    yield f"words: median {found['words']['median']}, 95 % have at most {found['words']['p95']}, the longest {found['words']['longest']:,}"
+        yield f"{word} labels: {', '.join(f'{name} {n:,}' for name, n in counts[f'{word}_labels'])}"
+    if counts["repeated"]:
+        yield f"repeated texts: {counts['repeated']:,}, of these with other labels {counts['conflicting']:,}"
+    yield (
+        f"words: median {counts['words']['median']}, 95 % have at most {counts['words']['p95']}, the longest "
+        f"{counts['words']['longest']:,}"
+    )
     for name, reading in readings.items():
         limit = proposed[f"max_length_{name}"].value
         yield (
-            f"{reading.name}: tokens median {int(np.median(reading.lengths))}, longest {reading.lengths.max():,}; {reading.share_above(limit):.1%} of "
-            f"the texts are cut at {limit}, {reading.share_above(reading.room):.1%} would be at {reading.room}, the most that it takes"
+            f"{reading.name}: tokens median {int(np.median(reading.lengths))}, longest {reading.lengths.max():,}; "
+            f"{reading.share_above(limit):.1%} of "
+            f"the texts are cut at {limit}, {reading.share_above(reading.room):.1%} would be at {reading.room}, the "
+            "most that it takes"
         )
         if reading.lacks:
-            yield f"  it has no token for {_some(reading.lacks, most=12)}; {reading.lacking:.1%} of the texts have a letter that it lacks"
+            yield (
+                f"  it has no token for {_listed(reading.lacks, most=12)}; {reading.lacking:.1%} of the texts have a "
+                "letter that it lacks"
+            )
         if reading.changes:
-            yield f"  it drops the accents of {_some(reading.changes, most=12)}, in {reading.changing:.1%} of the texts"
+            yield (
+                f"  it drops the accents of {_listed(reading.changes, most=12)}, in {reading.changing:.1%} of the texts"
+            )
     yield from notes

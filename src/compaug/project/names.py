@@ -19,10 +19,11 @@ def facts_of(model_dir: Path) -> dict:
 
 
 def names_of(model_dir: Path, labels: Path) -> tuple[str, ...]:
-    """Label names in the order of ids. InputError where the file's phrases are not those that the classifier learned."""
-    phrases, known = facts_of(model_dir)["phrases"], Labels.read(labels)
-    if list(known.phrases) != phrases:
+    """Label names in the order of ids. InputError where the file's phrases are not the classifier's."""
+    phrases, inventory = facts_of(model_dir)["phrases"], Labels.read(labels)
+    if list(inventory.phrases) != phrases:
         raise InputError(
-            f"{labels}: its {len(known)} labels are not the {len(phrases)} of {model_dir}; give --labels, the labels.json of its split"
+            f"{labels}: its {len(inventory)} labels are not the {len(phrases)} of {model_dir}; give --labels, the "
+            "labels.json of its split"
         )
-    return known.names
+    return inventory.names

@@ -57,15 +57,15 @@ def read_thresholds(path: Path, names: Sequence[str]) -> list[float]:
 def predictions(
     model_dir: Path, names: Sequence[str], numbers: Sequence[int], texts: Sequence[str], thresholds: Sequence[float]
 ) -> Iterator[dict]:
-    """A row for each text: its line, the text, the names above their thresholds, and the probability of every label, six digits."""
+    """A row for each text: its line, the text, the names above their thresholds, every label's probability."""
     model = classifiers.load(facts_of(model_dir)["classifier"])
-    for number, text, found in zip(numbers, texts, model.predict(model_dir, texts).tolist(), strict=True):
-        given = [name for name, p, least in zip(names, found, thresholds, strict=True) if p > least]
+    for number, text, probabilities in zip(numbers, texts, model.predict(model_dir, texts).tolist(), strict=True):
+        labels = [name for name, p, least in zip(names, probabilities, thresholds, strict=True) if p > least]
         yield {
             "line": number,
             "text": text,
-            "labels": given,
-            "probabilities": {name: round(p, 6) for name, p in zip(names, found, strict=True)},
+            "labels": labels,
+            "probabilities": {name: round(p, 6) for name, p in zip(names, probabilities, strict=True)},
         }
 
 

@@ -1,4 +1,7 @@
-"""The benchmark file that `compaug inspect` proposes: read the corpus, ask the encoders how they read it, write the values with their reasons."""
+"""The benchmark file that `compaug inspect` proposes, its values with their reasons.
+
+It comes from the corpus and from how the encoders read it.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,16 @@ SAMPLED = 5_000  # texts that the tokenizers read
 
 @dataclass(frozen=True)
 class Proposed:
-    said: list[str]  # lines for a person
+    report: list[str]  # lines for a person
     text: str  # of the file
     command: str  # that runs it
 
 
 def target_of(name: str, file: Path, write: bool) -> Path:
-    """The file of a benchmark of that name, or of the table's. InputError for a name that is none, and for a file that is there when it is to
-    be written."""
+    """The file of a benchmark of that name, or of the table's.
+
+    InputError for a name that is none, and for a file that is there when it is to be written.
+    """
     if not PARAMS.is_file():
         raise InputError(f"there is no {PARAMS} here; run this in the folder of the repository")
     if not name:
@@ -46,8 +51,10 @@ def target_of(name: str, file: Path, write: bool) -> Path:
 
 
 def inspected(file: Path, options: Mapping[str, Any], target: Path) -> Proposed:
-    """Read the corpus with these options of the tabular reader and propose a benchmark. InputError as the reader, and where no combination can
-    be held out."""
+    """Read the corpus with these options of the tabular reader and propose a benchmark.
+
+    InputError as the reader, and where no combination can be held out.
+    """
     corpus = tabular.read({}, options)
     for name in corpus.labels.names:
         if "+" in name:
@@ -55,12 +62,12 @@ def inspected(file: Path, options: Mapping[str, Any], target: Path) -> Proposed:
                 f"{file}: the label {name!r} contains '+', which joins labels into a combination's name; rename it"
             )
     readings = _readings(corpus)
-    values, found = inspection.proposal(corpus, readings), inspection.facts(corpus)
+    values, counts = inspection.proposal(corpus, readings), inspection.facts(corpus)
     scale = values["scale"].value
     command = f"dvc exp run report samples -S run.benchmark={target.stem} -S run.scale={scale}"
     separator = next((s for s in SEPARATORS if not any(s.strip() in name for name in corpus.labels.names)), " ; ; ")
-    counts = {key: f"{found[key]:,}" for key in ("rows", "labels", "combinations")}
-    facts = counts | {
+    shown = {key: f"{counts[key]:,}" for key in ("rows", "labels", "combinations")}
+    facts = shown | {
         "name": target.stem,
         "command": command,
         "options": dict(options),
@@ -68,8 +75,8 @@ def inspected(file: Path, options: Mapping[str, Any], target: Path) -> Proposed:
         "p": values,
     }
     columns = ", ".join(f"{key} {value}" for key, value in options.items() if key != "path")
-    said = [f"{file}: read with {columns}", *inspection.lines(found, readings, values, corpus.notes)]
-    return Proposed(said, render("benchmark.yaml", **facts) + "\n", command)
+    report = [f"{file}: read with {columns}", *inspection.lines(counts, readings, values, corpus.notes)]
+    return Proposed(report, render("benchmark.yaml", **facts) + "\n", command)
 
 
 def write(target: Path, file: Path, text: str) -> None:
@@ -82,26 +89,29 @@ def write(target: Path, file: Path, text: str) -> None:
 
 
 def _readings(corpus) -> dict[str, inspection.Reading]:
-    """How the encoders of the scales read the texts: the pretrained one as far as it has been fetched, the tiny one with a tokenizer trained
-    on them as the pipeline would."""
+    """How the encoders of the scales read the texts.
+
+    The pretrained one as far as it has been fetched, the tiny one with a tokenizer trained on them as the pipeline
+    would.
+    """
     from compaug.models.backbones import TOKENIZERS
 
     step = max(1, len(corpus.examples) // SAMPLED)
     texts = [example.text for example in corpus.examples[::step]]
-    tiny, given = (params.backbone(PARAMS, scale, "encoder") for scale in ("tiny", "pretrained"))
-    found = {
+    tiny, pretrained = (params.backbone(PARAMS, scale, "encoder") for scale in ("tiny", "pretrained"))
+    readings = {
         "tiny": inspection.read_with("tiny encoder", TOKENIZERS["encoder"](texts, tiny), tiny.max_positions, texts)
     }
-    tokenizer, room = _fetched(given)
-    name = given.name
+    tokenizer, room = _fetched(pretrained)
+    name = pretrained.name
     if tokenizer is None:
         tokenizer, room, name = (
             TOKENIZERS["encoder"](texts, tiny),
             512,
             f"{name} (not fetched yet; counted with the tiny tokenizer)",
         )
-    found["pretrained"] = inspection.read_with(name, tokenizer, room, texts)
-    return dict(reversed(found.items()))
+    readings["pretrained"] = inspection.read_with(name, tokenizer, room, texts)
+    return dict(reversed(readings.items()))
 
 
 def _fetched(spec) -> tuple[Any, int]:

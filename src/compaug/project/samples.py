@@ -1,5 +1,7 @@
-"""The page that is for the owner of the texts alone: some synthetic texts with their scores, and what the classifier does not read of the real
-ones. Texts of many corpora may not be passed on, so it is written to a folder that Git ignores."""
+"""The page for the owner of the texts alone: some synthetic texts with their scores, and what the classifier cuts off.
+
+Texts of many corpora may not be passed on, so it is written to a folder that Git ignores.
+"""
 
 from __future__ import annotations
 
@@ -28,25 +30,32 @@ def page(kept: Sequence[Example], labels: Labels, lengths: Mapping[str, Sequence
         lost = sum(max(0, n - max_length) for n in tokens) / max(sum(tokens), 1)
         share = f"{cut / len(tokens):.1%}" if tokens else "none"
         lines.append(
-            f"- {part}: {cut:,} of {len(tokens):,} texts ({share}), {lost:.1%} of all tokens; the longest has {max(tokens, default=0):,}"
+            f"- {part}: {cut:,} of {len(tokens):,} texts ({share}), {lost:.1%} of all tokens; the longest has "
+            f"{max(tokens, default=0):,}"
         )
     lines += [
         "",
-        "A larger `classifiers.shared.max_length` reads more, and takes longer. The filter reads as much as the classifier.",
+        (
+            "A larger `classifiers.shared.max_length` reads more, and takes longer. "
+            "The filter reads as much as the classifier."
+        ),
         "",
     ]
     by_request: dict[tuple[int, ...], list[Example]] = defaultdict(list)
     for example in kept:
         by_request[example.requested_labels or example.labels].append(example)
-    largest = sorted(by_request, key=lambda wanted: (-len(by_request[wanted]), wanted))[:COMBINATIONS]
+    largest = sorted(by_request, key=lambda label_set: (-len(by_request[label_set]), label_set))[:COMBINATIONS]
     lines += [f"## Synthetic texts: {len(largest)} of {len(by_request)} combinations", ""]
     lines += [
-        "The first, the middle and the last of each in the filter's order; the score is the Jaccard index of what it read and what was asked for.",
+        (
+            "The first, the middle and the last of each in the filter's order; "
+            "the score is the Jaccard index of what it read and what was asked for."
+        ),
         "",
     ]
-    for wanted in largest:
-        texts = by_request[wanted]
-        lines += [f"### {labels.key(wanted)} ({len(texts)})", ""]
+    for label_set in largest:
+        texts = by_request[label_set]
+        lines += [f"### {labels.key(label_set)} ({len(texts)})", ""]
         for at in sorted({0, len(texts) // 2, len(texts) - 1})[:EACH]:
             lines.append(f"- {_score(texts[at])}: {_shown(texts[at].text)}")
         lines.append("")
@@ -59,8 +68,8 @@ def _score(example: Example) -> str:
 
 def _shown(text: str) -> str:
     """One line of Markdown that is no markup."""
-    one = " ".join(text.split())
-    short = one if len(one) <= LONGEST else f"{one[:LONGEST]} …"
+    line = " ".join(text.split())
+    short = line if len(line) <= LONGEST else f"{line[:LONGEST]} …"
     return "".join(f"\\{c}" if c in "\\`*_<[|#" else c for c in short)
 
 

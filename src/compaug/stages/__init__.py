@@ -21,7 +21,8 @@ from compaug.core.records import InputError, check_file, check_folder, read_json
 COSTS = Path(".costs")  # seconds, versions and devices: never in a DVC output, because they differ at every run
 PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scikit-learn")
 
-# Loading the libraries makes hundreds of thousands of objects that live to the end; looking for garbage among them takes a fifth of that time.
+# Loading the libraries makes hundreds of thousands of objects that live to the end; looking for garbage among them
+# takes a fifth of that time.
 gc.set_threshold(50_000)
 
 
@@ -72,28 +73,35 @@ ARGUMENTS = {  # those that many stages have
 def parser(
     description: str | None, names: str = "", out: str | None = None, writes: str = ""
 ) -> argparse.ArgumentParser:
-    """An argument parser with what every stage takes, the params file and values that a grid's coordinate sets otherwise, and with the
-    ARGUMENTS of these `names`, a blank between them.
+    """An argument parser with what every stage takes.
 
-    `out` is what the stage writes to --out, and `writes` its help: "folder", or the suffix of a file; None where it adds files to a
-    folder. An --out that it may not replace is refused before any work is done.
+    That is the params file and values that a grid's coordinate sets otherwise; and the ARGUMENTS of these `names`, a
+    blank between them.
+
+    `out` is what the stage writes to --out, and `writes` its help: "folder", or the suffix of a file; None where it
+    adds files to a folder. An --out that it may not replace is refused before any work is done.
     """
-    made = _Parser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.out = out
-    made.add_argument("--params", type=Path, default=Path("params.yaml"), help="parameter file (default: params.yaml)")
-    made.add_argument(
+    stage_parser = _Parser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    stage_parser.out = out
+    stage_parser.add_argument(
+        "--params", type=Path, default=Path("params.yaml"), help="parameter file (default: params.yaml)"
+    )
+    stage_parser.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="a value instead of the files'; may be repeated"
     )
     for name in names.split():
-        made.add_argument(f"--{name}", **{"required": True} | ARGUMENTS[name])
+        stage_parser.add_argument(f"--{name}", **{"required": True} | ARGUMENTS[name])
     if writes:
-        made.add_argument("--out", type=Path, required=True, help=writes)
-    return made
+        stage_parser.add_argument("--out", type=Path, required=True, help=writes)
+    return stage_parser
 
 
 def check_out(args: argparse.Namespace, kind: str | None) -> None:
-    """InputError for an --out that holds what no stage wrote, that another argument names too, or that is replaced as a whole and holds
-    what another argument names."""
+    """InputError for an --out that may not be written.
+
+    It holds what no stage wrote, or another argument names it too, or it is replaced as a whole and holds what another
+    argument names.
+    """
     if kind == "folder":
         check_folder(args.out)
     elif kind is not None:
@@ -112,16 +120,19 @@ def check_out(args: argparse.Namespace, kind: str | None) -> None:
 
 @contextlib.contextmanager
 def cost_of(out: Path) -> Iterator[dict]:
-    """Write seconds, those of the CPU, the process's peak memory, machine and versions of what happens inside to `.costs/<out>.json`; add
-    facts to the dict it yields."""
+    """Write the cost of what happens inside to `.costs/<out>.json`.
+
+    Seconds, those of the CPU, the process's peak memory, machine and versions; and the facts that are added to the dict
+    it yields.
+    """
     facts: dict = {}
     start, cpu_start = time.perf_counter(), time.process_time()
     yield facts
     if (out / "history.json").exists():
         epochs = read_json(out / "history.json", shapes.History)["epochs"]
         facts |= {"epochs": len(epochs)} | ({"trained_parameters": epochs[0]["trained_parameters"]} if epochs else {})
-    if asked := sys.modules.get("compaug.models.language_models"):
-        facts |= {"language_model": found} if (found := asked.spent()) else {}
+    if language_models := sys.modules.get("compaug.models.language_models"):
+        facts |= {"language_model": usage} if (usage := language_models.spent()) else {}
     import importlib.metadata  # slow to import, and light stages need it never
 
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
@@ -132,8 +143,11 @@ def cost_of(out: Path) -> Iterator[dict]:
 
 
 def obtained(files: Mapping, downloads: Path) -> dict[str, Path]:
-    """Where the raw files of a corpus are, {key: path}: from the folder that COMPAUG_MIRROR names, else from their address, kept in
-    `downloads`; checked against their hashes. InputError as of `fetch.obtain`."""
+    """Where the raw files of a corpus are, {key: path}, checked against their hashes.
+
+    From the folder that COMPAUG_MIRROR names, else from their address, kept in `downloads`. InputError as of
+    `download.obtain`.
+    """
     from compaug.data.download import obtain
 
     mirror = os.environ.get("COMPAUG_MIRROR")

@@ -1,9 +1,11 @@
-"""Fail unless nothing of D_test is in any training input; write the counts of every check, and beside them that it passed.
+"""Fail unless nothing of D_test is in any training input; write the counts of every check, and that it passed.
 
-python -m compaug.stages.audit_split --benchmark diagnostic --split data/splits/diagnostic --out data/audit/diagnostic.json
+python -m compaug.stages.audit_split --benchmark diagnostic --split data/splits/diagnostic \
+    --out data/audit/diagnostic.json
 
 Paper, "Problem Setting". train.jsonl and support.jsonl are always checked; --inputs adds files for pre-training,
-few-shot prompts or augmentation. What trains on D_train alone waits for the file `.passed`, which is the same whatever the counts are.
+few-shot prompts or augmentation. What trains on D_train alone waits for the file `.passed`, which is the same whatever
+the counts are.
 """
 
 from __future__ import annotations
@@ -25,10 +27,12 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, "benchmark", out=".json", writes="JSON of all counts to write")
-    made.add_argument("--split", type=Path, required=True, help="folder written by the split stage")
-    made.add_argument("--inputs", type=Path, nargs="*", default=[], help="further JSONL files that a stage trains on")
-    return made
+    options = parser(__doc__, "benchmark", out=".json", writes="JSON of all counts to write")
+    options.add_argument("--split", type=Path, required=True, help="folder written by the split stage")
+    options.add_argument(
+        "--inputs", type=Path, nargs="*", default=[], help="further JSONL files that a stage trains on"
+    )
+    return options
 
 
 if __name__ == "__main__":

@@ -1,9 +1,13 @@
-"""Halves of the unseen test set as if a generator had written them: what perfect texts would be worth. For ceiling rows alone.
+"""Halves of the unseen test set as if a generator had written them: what perfect texts would be worth.
 
-python -m compaug.stages.ceiling --split data/splits/diagnostic+seen_test=400 --out data/ceiling/diagnostic+seen_test=400
+For ceiling rows alone.
 
-Writes <out>/a and <out>/b: synthetic.jsonl (one half, with its labels), held.jsonl (the other half) and inputs.jsonl (the other half
-and the seen test set, where the split has one, without labels). The rows that come of it are marked as a ceiling and take part in no comparison.
+python -m compaug.stages.ceiling --split data/splits/diagnostic+seen_test=400 \
+    --out data/ceiling/diagnostic+seen_test=400
+
+Writes <out>/a and <out>/b: synthetic.jsonl (one half, with its labels), held.jsonl (the other half) and inputs.jsonl
+(the other half and the seen test set, where the split has one, without labels). The rows that come of it are marked as
+a ceiling and take part in no comparison.
 """
 
 from __future__ import annotations
@@ -21,16 +25,16 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     n_labels = len(Labels.read(args.split / "labels.json"))
     test = read_jsonl(args.split / "test.jsonl", n_labels, False)
-    known = args.split / "seen_test.jsonl"
-    seen = read_jsonl(known, n_labels, False) if known.exists() else []
+    seen_path = args.split / "seen_test.jsonl"
+    seen = read_jsonl(seen_path, n_labels, False) if seen_path.exists() else []
     if len(test) < 2:
         raise InputError(f"{args.split / 'test.jsonl'}: two halves need two rows; raise split.test_share")
     order = sorted(test, key=lambda example: sub_seed(0, "ceiling", example.id))
     halves = order[::2], order[1::2]
     with atomic_dir(args.out) as folder:
-        for name, given, held in (("a", *halves), ("b", *halves[::-1])):
+        for name, written, held in (("a", *halves), ("b", *halves[::-1])):
             (folder / name).mkdir()
-            write_jsonl(folder / name / "synthetic.jsonl", (as_synthetic(example) for example in given))
+            write_jsonl(folder / name / "synthetic.jsonl", (as_synthetic(example) for example in written))
             write_jsonl(folder / name / "held.jsonl", held)
             write_jsonl(folder / name / "inputs.jsonl", (replace(example, labels=()) for example in [*held, *seen]))
 
@@ -40,9 +44,9 @@ def as_synthetic(example: Example) -> Example:
 
 
 def _parser():
-    made = parser(__doc__, out="folder", writes="folder to write, with a/ and b/")
-    made.add_argument("--split", type=Path, required=True, help="folder of a split")
-    return made
+    options = parser(__doc__, out="folder", writes="folder to write, with a/ and b/")
+    options.add_argument("--split", type=Path, required=True, help="folder of a split")
+    return options
 
 
 if __name__ == "__main__":

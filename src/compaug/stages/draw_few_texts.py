@@ -1,9 +1,10 @@
 """Draw a single-label task with few training texts from a corpus, in the form of a split (CoDa; docs/spec/coda.md, 7).
 
-python -m compaug.stages.draw_few_texts --raw data/raw/goemotions --texts 100 --seed 42 --out data/splits/goemotions+texts=100-42
+python -m compaug.stages.draw_few_texts --raw data/raw/goemotions --texts 100 --seed 42 \
+    --out data/splits/goemotions+texts=100-42
 
-Beside the parts of a split, of which support.jsonl is empty, requests.jsonl asks for n_aug texts for every training row: what
-`synthesize` takes as --compositions.
+Beside the parts of a split, of which support.jsonl is empty, requests.jsonl asks for n_aug texts for every training
+row: what `synthesize` takes as --compositions.
 """
 
 from __future__ import annotations
@@ -28,20 +29,20 @@ def main(argv: list[str] | None = None) -> None:
         write_jsonl(folder / "test_inputs.jsonl", (replace(row, source="test", labels=()) for row in test))
         for name in ("support", "no_texts"):
             write_jsonl(folder / f"{name}.jsonl", [])
-        asked = ({"requested_labels": list(row.labels)} for row in train for _ in range(args.n_aug))
-        write_rows(folder / "requests.jsonl", asked)
+        requests = ({"requested_labels": list(row.labels)} for row in train for _ in range(args.n_aug))
+        write_rows(folder / "requests.jsonl", requests)
         labels.write(folder / "labels.json")
         counts = {"train": len(train), "test": len(test), "labels": len({row.labels for row in train})}
         write_json(folder / "low_resource.json", counts | {"seed": args.seed, "n_aug": args.n_aug})
 
 
 def _parser():
-    made = parser(__doc__, "seed", out="folder", writes="folder of the task to write")
-    made.add_argument("--raw", type=Path, required=True, help="folder written by the raw stage")
-    made.add_argument("--texts", type=int, required=True, help="training rows")
-    made.add_argument("--tested", type=int, default=1000, help="test rows (default: 1000)")
-    made.add_argument("--n-aug", type=int, default=5, help="texts to ask for, for each training row (default: 5)")
-    return made
+    options = parser(__doc__, "seed", out="folder", writes="folder of the task to write")
+    options.add_argument("--raw", type=Path, required=True, help="folder written by the raw stage")
+    options.add_argument("--texts", type=int, required=True, help="training rows")
+    options.add_argument("--tested", type=int, default=1000, help="test rows (default: 1000)")
+    options.add_argument("--n-aug", type=int, default=5, help="texts to ask for, for each training row (default: 5)")
+    return options
 
 
 if __name__ == "__main__":

@@ -35,10 +35,10 @@ def main(argv: list[str] | None = None) -> None:
     trained = {arm: predictions.read(path, len(gold.labels)) for arm, path in _paths_by_arm(args.predictions).items()}
 
     truth, predicted, arms, outcomes, halves = {}, {}, {}, {}, []
-    for arm, found in trained.items():
+    for arm, arm_predictions in trained.items():
         split = root_cell.SPLIT_OF_ARM[arm]
-        test = _test_rows(gold, found, split, arm in root_cell.HALVES)
-        case = Case(found, gold, test, (), blocks["composition_prior"], evaluation.threshold)
+        test = _test_rows(gold, arm_predictions, split, arm in root_cell.HALVES)
+        case = Case(arm_predictions, gold, test, (), blocks["composition_prior"], evaluation.threshold)
         if split == "unseen":
             cell = Cell("run", 0, generator=root_cell.GENERATORS.get(arm, REAL_TEXTS))
             outcomes[arm] = outcome_of(cell, case, "threshold", evaluation.empty_both)
@@ -81,7 +81,7 @@ def main(argv: list[str] | None = None) -> None:
     prior = {name: getattr(blocks["composition_prior"], name) for name in ("target", "weight", "strength")}
     read = {"threshold": {"threshold": evaluation.threshold}, "composition_prior": prior}.get(evaluation.decoding, {})
     details["decoding"] = {"name": evaluation.decoding, **read}
-    if written := {arm: found.unparsed for arm, found in trained.items() if found.unparsed is not None}:
+    if written := {arm: p.unparsed for arm, p in trained.items() if p.unparsed is not None}:
         counted = {arm: {"rows": int((n > 0).sum()), "pieces": int(n.sum())} for arm, n in written.items()}
         details["unparsed"] = counted
     if bayes := gold.facts.get("bayes"):
@@ -91,7 +91,7 @@ def main(argv: list[str] | None = None) -> None:
         details |= {"fidelity": fidelity["kept"], "samples": quality["samples"]}
     plots.write(
         args.plots,
-        {arm: found.losses for arm, found in trained.items()},
+        {arm: p.losses for arm, p in trained.items()},
         {arm: arms[arm] for arm in predicted},
         gold,
         side_car,
@@ -101,7 +101,7 @@ def main(argv: list[str] | None = None) -> None:
     write_json(args.details, details)
 
 
-def _test_rows(gold: Gold, found: Predictions, split: str, half: bool) -> dict[str, tuple[str, ...]]:
+def _test_rows(gold: Gold, predicted: Predictions, split: str, half: bool) -> dict[str, tuple[str, ...]]:
     """Ids by split of the test rows that an arm is evaluated on, each with a prediction; of the matched arm the half of
     the unseen rows that it predicts. InputError for a row without prediction and for one that the gold file does not
     have."""
@@ -109,9 +109,9 @@ def _test_rows(gold: Gold, found: Predictions, split: str, half: bool) -> dict[s
     test = {name: tuple(gold.parts.get(PART_OF_SPLIT[name], ())) for name in splits}
     test = {name: ids for name, ids in test.items() if ids}
     if half:
-        predicted = set(found.ids)
-        test["unseen"] = tuple(row_id for row_id in test["unseen"] if row_id in predicted)
-    found.check_covers(row_id for ids in test.values() for row_id in ids)
+        row_ids = set(predicted.ids)
+        test["unseen"] = tuple(row_id for row_id in test["unseen"] if row_id in row_ids)
+    predicted.check_covers(row_id for ids in test.values() for row_id in ids)
     return test
 
 
@@ -128,15 +128,15 @@ def _paths_by_arm(paths: list[Path]) -> dict[str, Path]:
 
 
 def _parser():
-    made = parser(__doc__, out=".json")
-    made.add_argument("--gold", type=Path, required=True, help="gold label sets of the benchmark (.jsonl.gz)")
-    made.add_argument("--quality", type=Path, required=True, help="measures of the cell's texts")
-    made.add_argument("--predictions", type=Path, nargs="+", required=True, help="<arm>.jsonl.gz, one per arm")
-    made.add_argument("--plots", type=Path, required=True, help="folder for the data of `dvc plots`")
-    made.add_argument("--out", type=Path, required=True, help="metrics.json to write, the headline")
-    made.add_argument("--measures", type=Path, required=True, help="measures.json to write, all of them")
-    made.add_argument("--details", type=Path, required=True, help="details.json to write")
-    return made
+    options = parser(__doc__, out=".json")
+    options.add_argument("--gold", type=Path, required=True, help="gold label sets of the benchmark (.jsonl.gz)")
+    options.add_argument("--quality", type=Path, required=True, help="measures of the cell's texts")
+    options.add_argument("--predictions", type=Path, nargs="+", required=True, help="<arm>.jsonl.gz, one per arm")
+    options.add_argument("--plots", type=Path, required=True, help="folder for the data of `dvc plots`")
+    options.add_argument("--out", type=Path, required=True, help="metrics.json to write, the headline")
+    options.add_argument("--measures", type=Path, required=True, help="measures.json to write, all of them")
+    options.add_argument("--details", type=Path, required=True, help="details.json to write")
+    return options
 
 
 if __name__ == "__main__":

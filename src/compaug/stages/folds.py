@@ -1,10 +1,12 @@
 """Cross-fitting folds of a cell: halves of the support set that a classifier does not see (composition prior).
 
-python -m compaug.stages.folds --split data/splits/diagnostic+seen_test=400 --synthetic data/selected/diagnostic+seen_test=400-ld_vae-13.jsonl \
-    --seed 13 --out data/folds/diagnostic+seen_test=400-ld_vae-13
+python -m compaug.stages.folds --split data/splits/diagnostic+seen_test=400 \
+    --synthetic data/selected/diagnostic+seen_test=400-ld_vae-13.jsonl --seed 13 \
+    --out data/folds/diagnostic+seen_test=400-ld_vae-13
 
-Writes <out>/a and <out>/b: support.jsonl (the half that is trained on), held.jsonl (the other half), held_inputs.jsonl (without its
-labels) and synthetic.jsonl (the synthetic rows without texts of the held-out half: controls repeat support texts).
+Writes <out>/a and <out>/b: support.jsonl (the half that is trained on), held.jsonl (the other half), held_inputs.jsonl
+(without its labels) and synthetic.jsonl (the synthetic rows without texts of the held-out half: controls repeat support
+texts).
 """
 
 from __future__ import annotations
@@ -38,9 +40,9 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, "split seed", out="folder", writes="folder to write, with a/ and b/")
-    made.add_argument("--synthetic", type=Path, required=True, help="selected synthetic rows of the cell")
-    return made
+    options = parser(__doc__, "split seed", out="folder", writes="folder to write, with a/ and b/")
+    options.add_argument("--synthetic", type=Path, required=True, help="selected synthetic rows of the cell")
+    return options
 
 
 if __name__ == "__main__":

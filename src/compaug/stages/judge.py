@@ -1,8 +1,8 @@
 """Judge a cell's kept texts in the place of people (Table 10): what a reader finds in a text against what was asked.
 
-python -m compaug.stages.judge --benchmark diagnostic --labels data/splits/diagnostic/labels.json --generator ld_vae --seed 13 \
-    --selected data/selected/diagnostic-ld_vae-13.jsonl --classifier bert --model models/classifier/diagnostic-iid-none-bert-13 \
-    --out data/judged/diagnostic-ld_vae-13.json
+python -m compaug.stages.judge --benchmark diagnostic --labels data/splits/diagnostic/labels.json --generator ld_vae \
+    --seed 13 --selected data/selected/diagnostic-ld_vae-13.jsonl --classifier bert \
+    --model models/classifier/diagnostic-iid-none-bert-13 --out data/judged/diagnostic-ld_vae-13.json
 
 Two readers: the oracle of the corpus where its grammar is known, and a classifier that has seen every combination, that
 of the iid split. Both are proxies of people. How well that classifier reads real texts follows from its predictions
@@ -34,9 +34,9 @@ def main(argv: list[str] | None = None) -> None:
     judged = {}
     with cost_of(args.out):
         if selected:
-            asked = label_matrix([e.requested_labels for e in selected], len(labels))
+            requested = label_matrix([e.requested_labels for e in selected], len(labels))
             read = classifiers.load(args.classifier).predict(args.model, [e.text for e in selected])
-            judged["classifier"] = ratings.shares(asked, read > blocks["threshold"])
+            judged["classifier"] = ratings.shares(requested, read > blocks["threshold"])
             if grammar := oracle_for(blocks["reader"], blocks["options"]):
                 judged["oracle"] = ratings.oracle_shares(grammar.oracle, selected)
         row = {"generator": args.generator, "seed": args.seed, "n": len(selected)}
@@ -44,12 +44,12 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, "benchmark seed generator classifier labels", out=".json", writes="JSON to write")
-    made.add_argument("--selected", type=Path, required=True, help="kept texts of the cell")
-    made.add_argument(
+    options = parser(__doc__, "benchmark seed generator classifier labels", out=".json", writes="JSON to write")
+    options.add_argument("--selected", type=Path, required=True, help="kept texts of the cell")
+    options.add_argument(
         "--model", type=Path, required=True, help="model folder of the judge, which saw every composition"
     )
-    return made
+    return options
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """The data map of a classifier: what a training thought of its rows, epoch by epoch (cartography, Eqs. 1 and 2).
 
-python -m compaug.stages.map_classifier --benchmark diagnostic --classifier bert --labels data/splits/diagnostic/labels.json \
+python -m compaug.stages.map_classifier --benchmark diagnostic --classifier bert \
+    --labels data/splits/diagnostic/labels.json \
     --train data/splits/diagnostic/train.jsonl data/splits/diagnostic/support.jsonl data/synthetic/run/augmented.jsonl \
     --backbone models/run/backbones/encoder --seed 42 --out data/maps/run --report data/maps/run.json
 
-Trains on all rows given, for data_map.epochs epochs, without early stopping. Writes a CSV of ids and numbers for every measure, the
-probabilities behind them, and a report that holds texts of a known grammar alone.
+Trains on all rows given, for data_map.epochs epochs, without early stopping. Writes a CSV of ids and numbers for every
+measure, the probabilities behind them, and a report that holds texts of a known grammar alone.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def main(argv: list[str] | None = None) -> None:
         history = classifiers.load(args.classifier).train(
             examples, labels, settings, args.backbone, trained, sub_seed(args.seed, "map"), name, []
         )
-        made = map_files.leave(trained, out, epochs, {e.id: e.labels for e in examples})
+        data_map = map_files.leave(trained, out, epochs, {e.id: e.labels for e in examples})
         write_json(out / "history.json", {"epochs": history})
         of = {
             "benchmark": args.benchmark,
@@ -53,16 +54,16 @@ def main(argv: list[str] | None = None) -> None:
         of |= {"source": next((e.source for e in reversed(examples) if e.requested_labels is not None), "none")}
         of |= {"epochs": list(range(epochs.start + 1, epochs.stop + 1))}
         allowed = blocks["reader"] in GRAMMARS
-        write_json(args.report, of | map_files.shown(made, examples, labels, args.seed, allowed))
+        write_json(args.report, of | map_files.shown(data_map, examples, labels, args.seed, allowed))
         shutil.rmtree(trained)
 
 
 def _parser():
-    made = parser(__doc__, "benchmark scale seed classifier labels", out="folder", writes="folder of maps to write")
-    made.add_argument("--train", type=Path, nargs="+", required=True, help="rows to train on, real and synthetic")
-    made.add_argument("--backbone", type=Path, required=True, help="folder of the classifier's backbone")
-    made.add_argument("--report", type=Path, required=True, help="what may be shown of the map, JSON to write")
-    return made
+    options = parser(__doc__, "benchmark scale seed classifier labels", out="folder", writes="folder of maps to write")
+    options.add_argument("--train", type=Path, nargs="+", required=True, help="rows to train on, real and synthetic")
+    options.add_argument("--backbone", type=Path, required=True, help="folder of the classifier's backbone")
+    options.add_argument("--report", type=Path, required=True, help="what may be shown of the map, JSON to write")
+    return options
 
 
 if __name__ == "__main__":

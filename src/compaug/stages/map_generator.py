@@ -3,8 +3,8 @@
 python -m compaug.stages.map_generator --benchmark diagnostic --generator ls_pt --split data/splits/diagnostic \
     --backbones models/backbones/diagnostic --seed 42 --out data/maps/run --report data/maps/run.json
 
-Trains on D_cg for data_map.epochs epochs, with nothing held out and no early stopping. Writes a CSV of ids and numbers for every measure,
-the values behind them, and a report that holds texts of a known grammar alone.
+Trains on D_cg for data_map.epochs epochs, with nothing held out and no early stopping. Writes a CSV of ids and numbers
+for every measure, the values behind them, and a report that holds texts of a known grammar alone.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ def main(argv: list[str] | None = None) -> None:
     with cost_of(args.out), checkpoints_kept(), atomic_dir(args.out) as out:
         updated = settings.model_copy(update=without | kept)
         generator.train(examples, task, updated, backbones, trained, sub_seed(args.seed, "map"))
-        made = map_files.leave(trained, out, epochs, None)
+        data_map = map_files.leave(trained, out, epochs, None)
         shutil.copyfile(trained / "history.json", out / "history.json")
         of = {"benchmark": args.benchmark, "method": args.generator, "seed": args.seed, "measure": GENERATED[0]}
         of |= {"source": "none", "epochs": list(range(epochs.start + 1, epochs.stop + 1))}
         allowed = blocks["reader"] in GRAMMARS
-        write_json(args.report, of | map_files.shown(made, examples, labels, args.seed, allowed))
+        write_json(args.report, of | map_files.shown(data_map, examples, labels, args.seed, allowed))
         shutil.rmtree(trained)
 
 
 def _parser():
-    made = parser(
+    options = parser(
         __doc__, "benchmark scale split seed generator backbones", out="folder", writes="folder of maps to write"
     )
-    made.add_argument("--report", type=Path, required=True, help="what may be shown of the map, JSON to write")
-    return made
+    options.add_argument("--report", type=Path, required=True, help="what may be shown of the map, JSON to write")
+    return options
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """The data map of a parser: what a training thought of its pairs, epoch by epoch (cartography, Eqs. 3 to 8).
 
-python -m compaug.stages.map_parser --corpus cogs --scale tiny --data data/parsing/cogs --seed 42 --out data/maps/parser-cogs-tiny-42
+python -m compaug.stages.map_parser --corpus cogs --scale tiny --data data/parsing/cogs --seed 42 \
+    --out data/maps/parser-cogs-tiny-42
 
-Trains on all pairs for map_epochs epochs, with nothing held out. Writes a CSV of ids and numbers for every measure, and the values behind
-them; no word of the corpus.
+Trains on all pairs for map_epochs epochs, with nothing held out. Writes a CSV of ids and numbers for every measure, and
+the values behind them; no word of the corpus.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, "seed", out="folder", writes="folder of maps to write")
-    made.set_defaults(params=parameters.FILE)
-    made.add_argument("--corpus", required=True, help="a block of `corpora` in configs/parsing.yaml")
-    made.add_argument("--scale", required=True, help="a block of `scales` in configs/parsing.yaml")
-    made.add_argument("--data", type=Path, required=True, help="folder written by parsing_corpus")
-    return made
+    options = parser(__doc__, "seed", out="folder", writes="folder of maps to write")
+    options.set_defaults(params=parameters.FILE)
+    options.add_argument("--corpus", required=True, help="a block of `corpora` in configs/parsing.yaml")
+    options.add_argument("--scale", required=True, help="a block of `scales` in configs/parsing.yaml")
+    options.add_argument("--data", type=Path, required=True, help="folder written by parsing_corpus")
+    return options
 
 
 if __name__ == "__main__":

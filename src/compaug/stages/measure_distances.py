@@ -1,11 +1,12 @@
-"""How far a generator's texts are from real ones: Frechet distance, precision and recall, BLEU; with the labels and without.
+"""How far a generator's texts are from real ones: Frechet distance, precision, recall, BLEU; with and without labels.
 
-python -m compaug.stages.measure_distances --split data/splits/diagnostic --selected data/selected/diagnostic-ld_vae-13.jsonl \
-    --encoder models/backbones/diagnostic/encoder --out data/distances/diagnostic-ld_vae-13.json
+python -m compaug.stages.measure_distances --split data/splits/diagnostic \
+    --selected data/selected/diagnostic-ld_vae-13.jsonl --encoder models/backbones/diagnostic/encoder \
+    --out data/distances/diagnostic-ld_vae-13.json
 
-The real texts are the support texts, which are few and of the target, and those of D_train, which are many and of other compositions; never
-the test set. Numbers alone are written. Several files of kept rows are measured side by side, a core each, to files of their names in the
-folder --out.
+The real texts are the support texts, which are few and of the target, and those of D_train, which are many and of other
+compositions; never the test set. Numbers alone are written. Several files of kept rows are measured side by side, a
+core each, to files of their names in the folder --out.
 """
 
 from __future__ import annotations
@@ -41,12 +42,15 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def side_by_side(parts: Sequence[Callable[[], None]]) -> None:
-    """Each in a process of its own; all end when one fails or when this process is stopped. InputError where one was killed."""
+    """Each in a process of its own; all end when one fails or when this process is stopped.
+
+    InputError where one was killed.
+    """
     with ProcessPoolExecutor(len(parts), multiprocessing.get_context("spawn")) as pool:
         # inherited: Ctrl-C is for this process, which ends the others
-        own = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
         running = [pool.submit(part) for part in parts]
-        signal.signal(signal.SIGINT, own)
+        signal.signal(signal.SIGINT, handler)
         try:
             for done in as_completed(running):
                 done.result()
@@ -71,8 +75,8 @@ def measure_all(
     read = distances.reader(encoder)
     for kept, out in todo:
         with cost_of(out):
-            found = {of: distances.measure(texts, kept, labels, read) for of, texts in real.items()}
-            write_json(out, rounded(found))
+            by_part = {of: distances.measure(texts, kept, labels, read) for of, texts in real.items()}
+            write_json(out, rounded(by_part))
         if say:
             print(out, flush=True)
 
@@ -97,10 +101,10 @@ def _outs(args) -> list[Path]:
 
 
 def _parser():
-    made = parser(__doc__, "split", writes="JSON of distances to write; of several files of kept rows the folder")
-    made.add_argument("--selected", type=Path, nargs="+", required=True, help="kept rows; one file or more")
-    made.add_argument("--encoder", type=Path, required=True, help="encoder backbone whose states are compared")
-    return made
+    options = parser(__doc__, "split", writes="JSON of distances to write; of several files of kept rows the folder")
+    options.add_argument("--selected", type=Path, nargs="+", required=True, help="kept rows; one file or more")
+    options.add_argument("--encoder", type=Path, required=True, help="encoder backbone whose states are compared")
+    return options
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Whether a generator that writes between two texts goes from the one to the other with alpha, on texts held out of its training.
+"""Whether a generator that writes between two texts goes from one to the other with alpha, on held-out texts.
 
-python -m compaug.stages.measure_interpolation --benchmark diagnostic --generator linda --model models/generator/diagnostic-linda-42 \
-    --split data/splits/diagnostic --backbones models/backbones/diagnostic --seed 42 --out data/interpolation/diagnostic-linda-42.json
+python -m compaug.stages.measure_interpolation --benchmark diagnostic --generator linda \
+    --model models/generator/diagnostic-linda-42 --split data/splits/diagnostic \
+    --backbones models/backbones/diagnostic --seed 42 --out data/interpolation/diagnostic-linda-42.json
 
 Numbers alone are written, no text.
 """
@@ -26,22 +27,20 @@ def main(argv: list[str] | None = None) -> None:
     labels = Labels.read(args.split / "labels.json")
     task = TASKS["multi_label"](labels)  # the model's folder has the prompt
     backbones = {role: args.backbones / role for role in ROLES}
-    from compaug.evaluation.text_quality.interpolation_behaviour import (  # after the cheap checks: torch is slow to import
-        behaviour,
-        monotony,
-    )
+    # after the cheap checks: torch is slow to import
+    from compaug.evaluation.text_quality.interpolation_behaviour import behaviour, monotony
 
     with cost_of(args.out):
-        found = behaviour(args.generator, args.model, task, settings, backbones, args.seed)
-        trends = {name: monotony(found["alphas"], name) for name in ("precision_a", "similarity_a")}
+        by_alpha = behaviour(args.generator, args.model, task, settings, backbones, args.seed)
+        trends = {name: monotony(by_alpha["alphas"], name) for name in ("precision_a", "similarity_a")}
         of = {"generator": args.generator, "seed": args.seed, "spearman": trends}
-        write_json(args.out, rounded(of | found))
+        write_json(args.out, rounded(of | by_alpha))
 
 
 def _parser():
-    made = parser(__doc__, "benchmark scale split seed generator backbones", out=".json", writes="JSON to write")
-    made.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
-    return made
+    options = parser(__doc__, "benchmark scale split seed generator backbones", out=".json", writes="JSON to write")
+    options.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
+    return options
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ python -m compaug.stages.measure_quality --benchmark diagnostic --synthetic data
     --selected data/selected/diagnostic-ld_vae-13.jsonl --split data/splits/diagnostic \
     --decoder models/backbones/diagnostic/decoder --out data/quality/diagnostic-ld_vae-13.json
 
-Numbers alone are written; ten texts with the oracle's verdicts only where the grammar of the corpus is known, because texts of other
-corpora may not be published. Reads the training and support rows, never the test set.
+Numbers alone are written; ten texts with the oracle's verdicts only where the grammar of the corpus is known, because
+texts of other corpora may not be published. Reads the training and support rows, never the test set.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ def main(argv: list[str] | None = None) -> None:
     real = (args.split / f"{name}.jsonl" for name in ("train", "support"))
     corpus = (example.text for path in real for example in iter_jsonl(path, len(labels)))
     with cost_of(args.out):
-        made = dict(measure(kept, corpus, args.decoder, task.source))
-        made["selection"] = _only(SELECTION, read_json(args.selected.with_suffix(".json"), shapes.SideCar))
+        measures = dict(measure(kept, corpus, args.decoder, task.source))
+        measures["selection"] = _only(SELECTION, read_json(args.selected.with_suffix(".json"), shapes.SideCar))
         if args.compositions:
-            asked = read_json(args.compositions, shapes.Requests)
-            made["label_generator"] = _only(LABEL_GENERATOR, asked)
-            made["coverage"] = coverage(kept, asked.get("compositions", {}), labels)
+            requests = read_json(args.compositions, shapes.Requests)
+            measures["label_generator"] = _only(LABEL_GENERATOR, requests)
+            measures["coverage"] = coverage(kept, requests.get("compositions", {}), labels)
         if any("compliance" in (row.made_of or {}) for row in written):
             from compaug.generators.coda.constraints.compliance import of_rows  # scikit-learn is slow to import
 
-            made["compliance"] = {"raw": of_rows(written), "kept": of_rows(kept)}
-        if known := oracle_for(blocks["reader"], blocks["options"]):
+            measures["compliance"] = {"raw": of_rows(written), "kept": of_rows(kept)}
+        if known_grammar := oracle_for(blocks["reader"], blocks["options"]):
             counts = {"n_raw": len(written), "n_kept": len(kept)}
-            shares = {"raw": grammar.fidelity(known, written), "kept": grammar.fidelity(known, kept)}
-            made |= {"fidelity": shares | counts, "samples": grammar.judged_samples(known, kept, labels)}
-        write_json(args.out, rounded(made))
+            shares = {"raw": grammar.fidelity(known_grammar, written), "kept": grammar.fidelity(known_grammar, kept)}
+            measures |= {"fidelity": shares | counts, "samples": grammar.judged_samples(known_grammar, kept, labels)}
+        write_json(args.out, rounded(measures))
 
 
 def _only(names: tuple[str, ...], values: Mapping) -> dict:
@@ -61,12 +61,12 @@ def _only(names: tuple[str, ...], values: Mapping) -> dict:
 
 
 def _parser():
-    made = parser(__doc__, "benchmark split", out=".json", writes="JSON of measures to write")
-    made.add_argument("--synthetic", type=Path, required=True, help="all synthetic rows")
-    made.add_argument("--selected", type=Path, required=True, help="kept rows, side-car .json beside them")
-    made.add_argument("--compositions", type=Path, help="side-car of the label generator's requests")
-    made.add_argument("--decoder", type=Path, required=True, help="decoder backbone that judges their fluency")
-    return made
+    options = parser(__doc__, "benchmark split", out=".json", writes="JSON of measures to write")
+    options.add_argument("--synthetic", type=Path, required=True, help="all synthetic rows")
+    options.add_argument("--selected", type=Path, required=True, help="kept rows, side-car .json beside them")
+    options.add_argument("--compositions", type=Path, help="side-car of the label generator's requests")
+    options.add_argument("--decoder", type=Path, required=True, help="decoder backbone that judges their fluency")
+    return options
 
 
 if __name__ == "__main__":

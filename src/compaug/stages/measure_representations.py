@@ -1,4 +1,8 @@
-"""How one trained generator represents every label in the compositions of D_cg: probe, silhouette and t-SNE points (figures 2 and 5).
+"""How one trained generator represents every label in the compositions of D_cg (figures 2 and 5).
+
+Probe, silhouette and t-SNE points.
+
+Probe, silhouette and t-SNE points.
 
 python -m compaug.stages.measure_representations --generator ld_vae --model models/generator/diagnostic-ld_vae-13 \
     --split data/splits/diagnostic --backbones models/backbones/diagnostic --seed 13 \
@@ -32,23 +36,23 @@ def main(argv: list[str] | None = None) -> None:
     from compaug.evaluation.text_quality.representations import flat, probe, silhouette, views
 
     with cost_of(args.out):
-        found = views(args.generator, args.model, compositions, task, backbones, args.seed)
+        vectors_by_view = views(args.generator, args.model, compositions, task, backbones, args.seed)
         measured = {
             name: {
                 "probe": probe(vectors, pairs, within),
                 "silhouette": silhouette(vectors, pairs),
                 "points": flat(vectors, args.seed),
             }
-            for name, vectors in found.items()
+            for name, vectors in vectors_by_view.items()
         }
         of = {"generator": args.generator, "seed": args.seed, "labels": list(labels.names), "pair_labels": pairs}
         write_json(args.out, of | {"views": measured})
 
 
 def _parser():
-    made = parser(__doc__, "split seed generator backbones", out=".json", writes="JSON to write")
-    made.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
-    return made
+    options = parser(__doc__, "split seed generator backbones", out=".json", writes="JSON to write")
+    options.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
+    return options
 
 
 if __name__ == "__main__":

@@ -1,9 +1,13 @@
-"""Texts of the known grammar in the place of a generator's, of which a given share says what was asked for. For report-only rows.
+"""Texts of the known grammar in the place of a generator's, of which a given share says what was asked for.
 
-python -m compaug.stages.mixture --benchmark diagnostic --split data/splits/diagnostic --compositions data/compositions/diagnostic-42.jsonl \
-    --right 0.6 --seed 42 --out data/mixtures/diagnostic-oracle+right=0.6-42.jsonl
+For report-only rows.
 
-As many as a selection keeps (sizes.k), in the proportions of the requested compositions; fresh ones, so none of the corpus.
+python -m compaug.stages.mixture --benchmark diagnostic --split data/splits/diagnostic \
+    --compositions data/compositions/diagnostic-42.jsonl --right 0.6 --seed 42 \
+    --out data/mixtures/diagnostic-oracle+right=0.6-42.jsonl
+
+As many as a selection keeps (sizes.k), in the proportions of the requested compositions; fresh ones, so none of the
+corpus.
 """
 
 from __future__ import annotations
@@ -42,15 +46,17 @@ def main(argv: list[str] | None = None) -> None:
             f"--benchmark {args.benchmark}: no grammar of its texts is known; mixtures need one (diagnostic)"
         )
     labels = Labels.read(args.split / "labels.json")
-    asked = Counter(read_label_sets(args.compositions, len(labels)))
-    wanted = selection.quotas(asked, blocks["k"])
-    requests = [composition for composition, count in sorted(wanted.items()) for _ in range(count)]
+    drawn = Counter(read_label_sets(args.compositions, len(labels)))
+    quotas = selection.quotas(drawn, blocks["k"])
+    requests = [composition for composition, count in sorted(quotas.items()) for _ in range(count)]
     order = np.random.default_rng(sub_seed(args.seed, "order")).permutation(len(requests))  # a head is a sample of all
     requests = [requests[at] for at in order]
-    known = {text_key(e.text) for path in sorted(args.split.glob("*.jsonl")) for e in iter_jsonl(path, len(labels))}
-    rows = list(mixture(grammar, requests, len(labels), args.right, known, args.seed))
+    known_texts = {
+        text_key(e.text) for path in sorted(args.split.glob("*.jsonl")) for e in iter_jsonl(path, len(labels))
+    }
+    rows = list(mixture(grammar, requests, len(labels), args.right, known_texts, args.seed))
     write_jsonl(args.out, rows)
-    counts = {labels.key(composition): {"requested": count, "kept": count} for composition, count in wanted.items()}
+    counts = {labels.key(composition): {"requested": count, "kept": count} for composition, count in quotas.items()}
     side_car = {"requested": len(rows), "produced": len(rows), "kept": len(rows), "right": args.right}
     write_json(args.out.with_suffix(".json"), side_car | {"per_composition": dict(sorted(counts.items()))})
 
@@ -67,10 +73,10 @@ def share(word: str) -> float:
 
 
 def _parser():
-    made = parser(__doc__, "benchmark split seed", out=".jsonl", writes="rows to write, side-car .json beside them")
-    made.add_argument("--compositions", type=Path, required=True, help="requested label sets, one per line")
-    made.add_argument("--right", type=share, default=1.0, help="share that says what was asked for (default: 1)")
-    return made
+    options = parser(__doc__, "benchmark split seed", out=".jsonl", writes="rows to write, side-car .json beside them")
+    options.add_argument("--compositions", type=Path, required=True, help="requested label sets, one per line")
+    options.add_argument("--right", type=share, default=1.0, help="share that says what was asked for (default: 1)")
+    return options
 
 
 if __name__ == "__main__":

@@ -25,21 +25,22 @@ def main(argv: list[str] | None = None) -> None:
         raise InputError(
             f"{args.split / 'test.jsonl'}: row {several[0]!r} has not exactly one label; draw the task again"
         )
-    found = predictions.read(args.predictions, len(labels))
-    facts = {"accuracy": accuracy(found.of([row.id for row in gold]), gold), "n": len(gold)}
+    predicted = predictions.read(args.predictions, len(labels))
+    facts = {"accuracy": accuracy(predicted.of([row.id for row in gold]), gold), "n": len(gold)}
     task = read_json(args.split / "low_resource.json", shapes.LowResourceTask)
     cell = {"benchmark": args.benchmark, "scale": args.scale, "generator": args.generator}
     cell |= {"texts": task["train"], "seed": task["seed"]}
-    write_json(args.out, cell | facts | {"n_train": found.n_train, "n_aug": found.n_synthetic})
+    write_json(args.out, cell | facts | {"n_train": predicted.n_train, "n_aug": predicted.n_synthetic})
     print(
-        f"accuracy {facts['accuracy']:.2f} on {len(gold)} texts; {found.n_train} real and {found.n_synthetic} synthetic ones"
+        f"accuracy {facts['accuracy']:.2f} on {len(gold)} texts; {predicted.n_train} real and {predicted.n_synthetic} "
+        "synthetic ones"
     )
 
 
 def _parser():
-    made = parser(__doc__, "benchmark scale generator split", out=".json", writes="JSON to write")
-    made.add_argument("--predictions", type=Path, required=True, help="what train_classifier wrote")
-    return made
+    options = parser(__doc__, "benchmark scale generator split", out=".json", writes="JSON to write")
+    options.add_argument("--predictions", type=Path, required=True, help="what train_classifier wrote")
+    return options
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
 python -m compaug.stages.parsing_corpus --corpus cogs --out data/parsing/cogs
 
-Files come from the folder that the environment variable COMPAUG_MIRROR names, else from their address (kept in --downloads), and are
-checked against the hashes of configs/parsing.yaml. Writes <part>.jsonl, and corpus.json with what was counted.
+Files come from the folder that the environment variable COMPAUG_MIRROR names, else from their address (kept in
+--downloads), and are checked against the hashes of configs/parsing.yaml. Writes <part>.jsonl, and corpus.json with what
+was counted.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out="folder", writes="folder of the corpus to write")
-    made.set_defaults(params=parameters.FILE)
-    made.add_argument("--corpus", required=True, help="a block of `corpora` in configs/parsing.yaml")
-    made.add_argument("--downloads", type=Path, default=Path("data/downloads"), help="where downloaded files are kept")
-    return made
+    options = parser(__doc__, out="folder", writes="folder of the corpus to write")
+    options.set_defaults(params=parameters.FILE)
+    options.add_argument("--corpus", required=True, help="a block of `corpora` in configs/parsing.yaml")
+    options.add_argument(
+        "--downloads", type=Path, default=Path("data/downloads"), help="where downloaded files are kept"
+    )
+    return options
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ python -m compaug.stages.prepare_backbone --benchmark diagnostic --role decoder 
     --out models/run/backbones/decoder
 
 The folder is what later stages open. Reads train.jsonl and no other text. With `pretraining: prompted` a tiny decoder
-and a tiny sequence-to-sequence model see each text after its prompt P(y): GPT-2 and T5 know what a label's words mean before any
-tuning, and a model that does not can hardly be steered. `texts` leaves the prompts out.
+and a tiny sequence-to-sequence model see each text after its prompt P(y): GPT-2 and T5 know what a label's words mean
+before any tuning, and a model that does not can hardly be steered. `texts` leaves the prompts out.
 """
 
 from __future__ import annotations
@@ -48,12 +48,14 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, "benchmark scale split", out="folder", writes="model folder to write")
-    made.add_argument("--role", required=True, choices=("encoder", "decoder", "seq2seq"), help="which of its backbones")
-    made.add_argument("--generator", help="make it only if this generator opens it, else a folder that says so")
-    made.add_argument("--classifier", help="... or this classifier")
-    made.add_argument("--seed", type=int, default=0, help="seed of the tiny models (default: 0)")
-    return made
+    options = parser(__doc__, "benchmark scale split", out="folder", writes="model folder to write")
+    options.add_argument(
+        "--role", required=True, choices=("encoder", "decoder", "seq2seq"), help="which of its backbones"
+    )
+    options.add_argument("--generator", help="make it only if this generator opens it, else a folder that says so")
+    options.add_argument("--classifier", help="... or this classifier")
+    options.add_argument("--seed", type=int, default=0, help="seed of the tiny models (default: 0)")
+    return options
 
 
 if __name__ == "__main__":

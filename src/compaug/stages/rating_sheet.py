@@ -1,10 +1,11 @@
 """Export a blind rating sheet: what do synthetic texts express, in a reader's eyes (Table 10 of the paper).
 
-python -m compaug.stages.rating_sheet --labels data/splits/diagnostic/labels.json --texts 50 --seed 13 --out data/rating/diagnostic \
+python -m compaug.stages.rating_sheet --labels data/splits/diagnostic/labels.json --texts 50 --seed 13 \
+    --out data/rating/diagnostic \
     --selected ld_vae=data/selected/diagnostic-ld_vae-13.jsonl ls_pt=data/selected/diagnostic-ls_pt-13.jsonl
 
-Writes <out>/sheet.html (a form that works offline), <out>/sheet.csv (the same for a spreadsheet) and <out>/key.json, which raters must
-not see. `python -m compaug.stages.read_ratings` reads filled sheets back.
+Writes <out>/sheet.html (a form that works offline), <out>/sheet.csv (the same for a spreadsheet) and <out>/key.json,
+which raters must not see. `python -m compaug.stages.read_ratings` reads filled sheets back.
 """
 
 from __future__ import annotations
@@ -40,12 +41,18 @@ def main(argv: list[str] | None = None) -> None:
         write_text(folder / "sheet.html", form(items, labels))
         write_json(folder / "key.json", ratings.key_of(items, labels))
     print(
-        f"{len(items)} texts: send {args.out / 'sheet.html'} or {args.out / 'sheet.csv'} to the raters and keep key.json"
+        f"{len(items)} texts: send {args.out / 'sheet.html'} or {args.out / 'sheet.csv'} to the raters and keep "
+        "key.json"
     )
 
 
 def form(items: Sequence[ratings.Item], labels: Labels) -> str:
-    """For a browser, one file, no network: ticks are kept in the browser; a button saves them as the CSV that `ratings.read` takes."""
+    """For a browser, one file, no network.
+
+    Ticks are kept in the browser; a button saves them as the CSV that `ratings.read` takes.
+
+    Ticks are kept in the browser; a button saves them as the CSV that `ratings.read` takes.
+    """
     return render(
         "rating_sheet.html",
         items=items,
@@ -58,11 +65,11 @@ def form(items: Sequence[ratings.Item], labels: Labels) -> str:
 
 
 def _parser():
-    made = parser(__doc__, "labels", out="folder", writes="folder to write")
-    made.add_argument("--selected", nargs="+", required=True, metavar="GENERATOR=FILE", help="each one's kept texts")
-    made.add_argument("--texts", type=int, default=50, help="texts of each generator (default: 50, as in the paper)")
-    made.add_argument("--seed", type=int, required=True, help="which texts are drawn, and their order")
-    return made
+    options = parser(__doc__, "labels", out="folder", writes="folder to write")
+    options.add_argument("--selected", nargs="+", required=True, metavar="GENERATOR=FILE", help="each one's kept texts")
+    options.add_argument("--texts", type=int, default=50, help="texts of each generator (default: 50, as in the paper)")
+    options.add_argument("--seed", type=int, required=True, help="which texts are drawn, and their order")
+    return options
 
 
 if __name__ == "__main__":

@@ -59,9 +59,11 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = parser(__doc__, "benchmark", out="folder", writes="folder of the corpus to write")
-    made.add_argument("--downloads", type=Path, default=Path("data/downloads"), help="where downloaded files are kept")
-    return made
+    options = parser(__doc__, "benchmark", out="folder", writes="folder of the corpus to write")
+    options.add_argument(
+        "--downloads", type=Path, default=Path("data/downloads"), help="where downloaded files are kept"
+    )
+    return options
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""Read filled rating sheets back: Acc, Corr, Comp and average rank of every generator, and the raters' agreement (Table 10).
+"""Read filled rating sheets back: Acc, Corr, Comp and average rank of each generator, the raters' agreement (Table 10).
 
-python -m compaug.stages.read_ratings --key data/rating/diagnostic/key.json --sheets anna.csv ben.csv --out data/rating/diagnostic/ratings.json
+python -m compaug.stages.read_ratings --key data/rating/diagnostic/key.json --sheets anna.csv ben.csv \
+    --out data/rating/diagnostic/ratings.json
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ def main(argv: list[str] | None = None) -> None:
         raise InputError(f"--sheets: {min(twice)} is given twice; one sheet for each rater")
     items, labels = ratings.read_key(args.key)
     sheets = [ratings.read(path, items, labels) for path in args.sheets]
-    found = ratings.summary(items, sheets, labels)
-    write_json(args.out, found | {"rated": [len(sheet) for sheet in sheets], "texts": len(items)})
+    summary = ratings.summary(items, sheets, labels)
+    write_json(args.out, summary | {"rated": [len(sheet) for sheet in sheets], "texts": len(items)})
     lines = [
         [generator, *(number(row[name]) for name in ratings.METRICS), number(row["avg_rank"]), row["n"]]
-        for generator, row in found["generators"].items()
+        for generator, row in summary["generators"].items()
     ]
     print(markdown_table(["generator", "Acc", "Corr", "Comp", "average rank", "ratings"], lines))
-    print(f"\n{len(sheets)} raters, {len(items)} texts; Krippendorff's alpha {number(found['alpha'])}")
+    print(f"\n{len(sheets)} raters, {len(items)} texts; Krippendorff's alpha {number(summary['alpha'])}")
 
 
 def _parser():
-    made = parser(__doc__, out=".json", writes="JSON to write")
-    made.add_argument("--key", type=Path, required=True, help="key.json of the export")
-    made.add_argument("--sheets", type=Path, nargs="+", required=True, help="one filled CSV for each rater")
-    return made
+    options = parser(__doc__, out=".json", writes="JSON to write")
+    options.add_argument("--key", type=Path, required=True, help="key.json of the export")
+    options.add_argument("--sheets", type=Path, nargs="+", required=True, help="one filled CSV for each rater")
+    return options
 
 
 if __name__ == "__main__":

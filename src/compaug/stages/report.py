@@ -56,15 +56,17 @@ def _measures(path: Path) -> dict:
 
 
 def _parser():
-    made = parser(__doc__, "benchmark scale seed generator classifier", out=".md", writes="summary.md to write")
-    made.add_argument("--measures", type=Path, required=True, help="measures.json of the evaluate stage")
-    made.add_argument("--details", type=Path, required=True, help="details.json of the evaluate stage")
-    made.add_argument("--quality", type=Path, required=True, help="measures of the cell's texts")
-    made.add_argument("--plots", type=Path, required=True, help="folder that the evaluate stage wrote for `dvc plots`")
-    made.add_argument("--figures", type=Path, required=True, help="folder for the figures")
+    options = parser(__doc__, "benchmark scale seed generator classifier", out=".md", writes="summary.md to write")
+    options.add_argument("--measures", type=Path, required=True, help="measures.json of the evaluate stage")
+    options.add_argument("--details", type=Path, required=True, help="details.json of the evaluate stage")
+    options.add_argument("--quality", type=Path, required=True, help="measures of the cell's texts")
+    options.add_argument(
+        "--plots", type=Path, required=True, help="folder that the evaluate stage wrote for `dvc plots`"
+    )
+    options.add_argument("--figures", type=Path, required=True, help="folder for the figures")
     paper = Path("reports/paper_values.yaml")
-    made.add_argument("--paper-values", type=Path, default=paper, help="the paper's numbers")
-    return made
+    options.add_argument("--paper-values", type=Path, default=paper, help="the paper's numbers")
+    return options
 
 
 if __name__ == "__main__":

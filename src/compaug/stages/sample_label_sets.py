@@ -3,8 +3,8 @@
 python -m compaug.stages.sample_label_sets --benchmark diagnostic --split data/splits/diagnostic \
     --decoder models/run/backbones/decoder --seed 42 --out data/compositions/run.jsonl
 
-Writes one row {"requested_labels": [...]} per set and a side-car .json. Reads train.jsonl and support.jsonl, never the test set.
-The fine-tuned decoder is not kept: it is seconds of work and nothing but its samples is used.
+Writes one row {"requested_labels": [...]} per set and a side-car .json. Reads train.jsonl and support.jsonl, never the
+test set. The fine-tuned decoder is not kept: it is seconds of work and nothing but its samples is used.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(
+    options = parser(
         __doc__, "benchmark scale split seed", out=".jsonl", writes="JSONL to write; the side-car .json goes beside it"
     )
-    made.add_argument("--decoder", type=Path, required=True, help="model folder of the decoder backbone")
-    return made
+    options.add_argument("--decoder", type=Path, required=True, help="model folder of the decoder backbone")
+    return options
 
 
 if __name__ == "__main__":

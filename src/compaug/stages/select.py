@@ -1,20 +1,24 @@
 """Quality control: score the synthetic texts with the filter and keep the best k (paper, "Quality Control").
 
-The score (`selection.score`) says how well what the filter reads in a text agrees with what was asked for: the probability of exactly the
-requested set, the Jaccard index of the filter's label set and the requested one (the paper), or the probability of the requested set
-among all compositions under the composition prior: a filter that saw a composition in 4 support texts gives it little, whatever the
-text says. Its probabilities are not calibrated first: it keeps no predictions on its validation rows.
+The score (`selection.score`) says how well what the filter reads in a text agrees with what was asked for: the
+probability of exactly the requested set, the Jaccard index of the filter's label set and the requested one (the paper),
+or the probability of the requested set among all compositions under the composition prior: a filter that saw a
+composition in 4 support texts gives it little, whatever the text says. Its probabilities are not calibrated first: it
+keeps no predictions on its validation rows.
 
-hard, ambiguous and easy rank by a data map in place of the filter: what a training on D_cg and all synthetic texts thought of each text
-(--map, of the stage map_classifier; docs/spec/cartography.md, 5).
+hard, ambiguous and easy rank by a data map in place of the filter: what a training on D_cg and all synthetic texts
+thought of each text (--map, of the stage map_classifier; docs/spec/cartography.md, 5).
 
-With `selection.labels` the kept texts get soft labels: `teacher`, the filter's probabilities, for it is a classifier that was trained on real
-texts alone; `soft`, those of the real texts that each was made of, in their proportion (LINDA). `selection.sharpening` moves them from the
-middle. Otherwise they keep those that the generator gave them, if any.
+With `selection.labels` the kept texts get soft labels: `teacher`, the filter's probabilities, for it is a classifier
+that was trained on real texts alone; `soft`, those of the real texts that each was made of, in their proportion
+(LINDA). `selection.sharpening` moves them from the middle. Otherwise they keep those that the generator gave them, if
+any.
 
-python -m compaug.stages.select --benchmark diagnostic --classifier bert --synthetic data/synthetic/run/augmented.jsonl \
-    --filter models/run/filter --labels data/splits/diagnostic/labels.json --train data/splits/diagnostic/train.jsonl \
-    data/splits/diagnostic/support.jsonl --seed 42 --out data/selected/run/augmented.jsonl
+python -m compaug.stages.select --benchmark diagnostic --classifier bert \
+    --synthetic data/synthetic/run/augmented.jsonl --filter models/run/filter \
+    --labels data/splits/diagnostic/labels.json \
+    --train data/splits/diagnostic/train.jsonl data/splits/diagnostic/support.jsonl --seed 42 \
+    --out data/selected/run/augmented.jsonl
 """
 
 from __future__ import annotations
@@ -43,8 +47,8 @@ def main(argv: list[str] | None = None) -> None:
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark)["selection"]
     if (settings.score in maps.REGIONS) != (args.map is not None):
         raise InputError(
-            f"selection.score: {settings.score}; hard, ambiguous and easy need --map, a data map of these texts, and no other score takes one: "
-            "`make grid EXPERIMENT=cartography` makes such maps"
+            f"selection.score: {settings.score}; hard, ambiguous and easy need --map, a data map of these texts, and "
+            "no other score takes one: `make grid EXPERIMENT=cartography` makes such maps"
         )
     labels = Labels.read(args.labels)
     examples = read_jsonl(args.synthetic, len(labels))
@@ -68,8 +72,8 @@ def main(argv: list[str] | None = None) -> None:
                 prior = prior_of(learned, Counter(requested), len(labels))  # requests are draws from P_t
                 ranking = posteriors(probabilities, prior, requested, settings.weight, settings.strength)
             elif settings.score in maps.REGIONS:
-                made = maps.map_of(args.map, settings.measure).of([e.id for e in examples], args.map)
-                ranking = -maps.REGIONS[settings.score](made)
+                data_map = maps.map_of(args.map, settings.measure).of([e.id for e in examples], args.map)
+                ranking = -maps.REGIONS[settings.score](data_map)
             seed = sub_seed(args.seed, "selection")
             _, rows = selection.select(examples, ranking, settings.k, settings.mode, settings.scope, seed)
             kept = [replace(examples[row], filter_jacc=round(float(scores[row]), 6)) for row in rows]
@@ -79,7 +83,7 @@ def main(argv: list[str] | None = None) -> None:
                     soft = [rounded(soft_labels.sharpened_labels(probabilities[row], temperature)) for row in rows]
                 else:
                     soft = of_sources(kept, args.train, temperature, labels, args.synthetic)
-                kept = [replace(e, soft_labels=given) for e, given in zip(kept, soft, strict=True)]
+                kept = [replace(e, soft_labels=targets) for e, targets in zip(kept, soft, strict=True)]
             report = selection.report(examples, scores, rows, labels)
         write_jsonl(args.out, kept)
         held = {"overgenerate": settings.overgenerate} | settings.in_force()  # null there: it chose among all
@@ -95,8 +99,8 @@ def of_sources(
         return [soft_labels.of_sources(e.made_of or {}, labels_of, len(labels), temperature) for e in kept]
     except (KeyError, TypeError, ValueError, IndexError):
         raise InputError(
-            f"{path}: its texts do not say which of {', '.join(map(str, train))} they were made of, as those of linda do; take another "
-            "selection.labels than soft"
+            f"{path}: its texts do not say which of {', '.join(map(str, train))} they were made of, as those of linda "
+            "do; take another selection.labels than soft"
         ) from None
 
 
@@ -113,20 +117,22 @@ def merged(synthesis: dict, report: dict) -> dict:
 
 
 def _parser():
-    made = parser(
+    options = parser(
         __doc__,
         "benchmark seed classifier labels",
         out=".jsonl",
         writes="kept rows to write, side-car .json beside them",
     )
-    made.add_argument("--synthetic", type=Path, required=True, help="synthetic rows, side-car .json beside them")
-    made.add_argument("--map", type=Path, help="folder of a data map of these texts: scores hard, ambiguous and easy")
-    made.add_argument("--share", type=share, help="keep this share of the texts, in place of sizes.k of them")
-    made.add_argument("--filter", type=Path, required=True, help="model folder of the filter")
-    made.add_argument(
+    options.add_argument("--synthetic", type=Path, required=True, help="synthetic rows, side-car .json beside them")
+    options.add_argument(
+        "--map", type=Path, help="folder of a data map of these texts: scores hard, ambiguous and easy"
+    )
+    options.add_argument("--share", type=share, help="keep this share of the texts, in place of sizes.k of them")
+    options.add_argument("--filter", type=Path, required=True, help="model folder of the filter")
+    options.add_argument(
         "--train", type=Path, nargs="+", required=True, help="what the filter learned from: P_train(y) of `posterior`"
     )
-    return made
+    return options
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ def main(argv: list[str] | None = None) -> None:
     spec = params.backbone(args.params, args.scale, args.role)
     if spec.kind == TINY:
         raise InputError(
-            f"{params.SCALES}: {args.scale}.backbones.{args.role}: kind {TINY} would have to learn from a few dozen utterances; take a scale with "
-            "pretrained ones"
+            f"{params.SCALES}: {args.scale}.backbones.{args.role}: kind {TINY} would have to learn from a few dozen "
+            "utterances; take a scale with pretrained ones"
         )
     from compaug.models import downloads  # after the cheap checks: torch is slow to import
 
@@ -30,9 +30,9 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, "scale", out="folder", writes="model folder to write")
-    made.add_argument("--role", required=True, choices=("encoder", "decoder"), help="which of the scale's backbones")
-    return made
+    options = parser(__doc__, "scale", out="folder", writes="model folder to write")
+    options.add_argument("--role", required=True, choices=("encoder", "decoder"), help="which of the scale's backbones")
+    return options
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 python -m compaug.stages.slu_corpus --corpus snips --share 0.01 --seed 42 --out data/slu/snips-0.01-42
 
-Training utterances whose words stand in the validation or test set are left out before the few are drawn. Files come from COMPAUG_MIRROR.
+Training utterances whose words stand in the validation or test set are left out before the few are drawn. Files come
+from COMPAUG_MIRROR.
 """
 
 from __future__ import annotations
@@ -30,17 +31,22 @@ def main(argv: list[str] | None = None) -> None:
         utterances.write(folder, kept, names)
         write_json(folder / utterances.FACTS, {"corpus": args.corpus, "share": args.share, "seed": args.seed})
     counts = ", ".join(f"{len(rows)} {part}" for part, rows in kept.items())
-    print(f"{args.out}: {counts}; {len(names['intents'])} intents, {len(names['slots'])} slots; left out, "
-          f"because they stand in another part: {left_out['train']} of training, {left_out['validation']} of validation")  # fmt: skip
+    print(
+        f"{args.out}: {counts}; {len(names['intents'])} intents, {len(names['slots'])} slots; left out, "
+        f"because they stand in another part: {left_out['train']} of training, "
+        f"{left_out['validation']} of validation"
+    )
 
 
 def _parser():
-    made = parser(__doc__, "seed", out="folder", writes="folder of the corpus to write")
-    made.set_defaults(params=parameters.FILE)
-    made.add_argument("--corpus", required=True, help="a block of `corpora` in configs/slu.yaml")
-    made.add_argument("--downloads", type=Path, default=Path("data/downloads"), help="where downloaded files are kept")
-    made.add_argument("--share", type=float, default=1.0, help="of the training utterances, at least one an intent")
-    return made
+    options = parser(__doc__, "seed", out="folder", writes="folder of the corpus to write")
+    options.set_defaults(params=parameters.FILE)
+    options.add_argument("--corpus", required=True, help="a block of `corpora` in configs/slu.yaml")
+    options.add_argument(
+        "--downloads", type=Path, default=Path("data/downloads"), help="where downloaded files are kept"
+    )
+    options.add_argument("--share", type=float, default=1.0, help="of the training utterances, at least one an intent")
+    return options
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """Intents and slots: fine-tune a decoder on the few real utterances and let it write more of them, labels and all.
 
-python -m compaug.stages.slu_texts --corpus data/slu/snips-0.01-42 --decoder models/backbones/semeval+pretrained/decoder --set writer.mode=span --seed 42 \
+python -m compaug.stages.slu_texts --corpus data/slu/snips-0.01-42 \
+    --decoder models/backbones/semeval+pretrained/decoder --set writer.mode=span --seed 42 \
     --out data/slu/snips-0.01-42-span.jsonl
 
-What it writes is read strictly, and kept where it is new; the side-car says how many could be read, and why the others could not, with one of each
-kind, and how many were copies of a real utterance or of another.
+What it writes is read strictly, and kept where it is new; the side-car says how many could be read, and why the others
+could not, with one of each kind, and how many were copies of a real utterance or of another.
 """
 
 from __future__ import annotations
@@ -26,56 +27,59 @@ PARAMS = [f"{parameters.FILE}:writer", f"{parameters.FILE}:joint"]
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     settings = parameters.load(args.params)
-    wanted = settings.writer
+    options = settings.writer
     names = utterances.read_inventory(args.corpus)
     real = utterances.read(args.corpus / "train.jsonl", names)
     from compaug.tasks.slu import joint_classifier, writer  # after the cheap checks: torch is slow to import
 
-    if wanted.mode == writer.FACTORISED and args.encoder is None:
+    if options.mode == writer.FACTORISED and args.encoder is None:
         raise InputError("--encoder: the mode factorised tags its texts with a classifier; give an encoder backbone")
     with cost_of(args.out):
-        tokenizer, model, loss = writer.train(real, names, wanted, args.decoder, args.seed)
-        read, refused = writer.write(tokenizer, model, real, names, wanted, args.seed)
-        made, others = fresh(read, real)
-        if wanted.mode == writer.FACTORISED and made:
+        tokenizer, model, loss = writer.train(real, names, options, args.decoder, args.seed)
+        read, refused = writer.write(tokenizer, model, real, names, options, args.seed)
+        kept, others = fresh(read, real)
+        if options.mode == writer.FACTORISED and kept:
             *tagger, _ = joint_classifier.train(real, names, settings.joint, args.encoder, args.seed)
-            _, tags = joint_classifier.predict(*tagger, made, names, settings.joint.max_length)
-            made = [replace(row, tags=slot_f1.as_bio(found)) for row, found in zip(made, tags, strict=True)]
+            _, tags = joint_classifier.predict(*tagger, kept, names, settings.joint.max_length)
+            kept = [replace(row, tags=slot_f1.as_bio(row_tags)) for row, row_tags in zip(kept, tags, strict=True)]
         reasons = {why: len(texts) for why, texts in sorted(refused.items(), key=lambda item: (-len(item[1]), item[0]))}
-        asked = len(read) + sum(reasons.values())
+        requested = len(read) + sum(reasons.values())
         facts = {
-            "mode": wanted.mode,
+            "mode": options.mode,
             "loss": rounded(loss),
-            "requested": asked,
-            "written": len(made),
+            "requested": requested,
+            "written": len(kept),
             **others,
             "refused": reasons,
             "for_instance": {why: refused[why][0] for why in reasons},
         }
-        write_rows(args.out, map(asdict, made))
-        shares = {name: round(100 * len(some) / asked, 2) for name, some in (("validity", read), ("fresh", made))}
+        write_rows(args.out, map(asdict, kept))
+        shares = {name: round(100 * len(rows) / requested, 2) for name, rows in (("validity", read), ("fresh", kept))}
         write_json(args.out.with_suffix(".json"), facts | shares)
     why = "".join(f"; {n} {what}" for what, n in (others | reasons).items() if n)
-    print(f"{args.out}: {len(made)} of {asked} are new utterances{why}")
+    print(f"{args.out}: {len(kept)} of {requested} are new utterances{why}")
 
 
-def fresh(made: Sequence[Utterance], real: Sequence[Utterance]) -> tuple[list[Utterance], dict[str, int]]:
-    """Those whose words neither a real utterance has nor an earlier one, and how many others there are: `copied`, `duplicate`. A decoder that knows
-    a few dozen utterances by heart writes them again, which teaches a classifier nothing."""
-    drafts = (Draft(number, " ".join(row.words), ()) for number, row in enumerate(made))
-    known = {text_key(" ".join(row.words)) for row in real}
-    fates = [fate for _, fate in judge(drafts, known, copies=False)]
-    kept = [row for row, fate in zip(made, fates, strict=True) if fate == "kept"]
+def fresh(written: Sequence[Utterance], real: Sequence[Utterance]) -> tuple[list[Utterance], dict[str, int]]:
+    """Those whose words neither a real utterance has nor an earlier one, and how many others there are.
+
+    The others are `copied` or `duplicate`. A decoder that knows a few dozen utterances by heart writes them again,
+    which teaches a classifier nothing.
+    """
+    drafts = (Draft(number, " ".join(row.words), ()) for number, row in enumerate(written))
+    known_texts = {text_key(" ".join(row.words)) for row in real}
+    fates = [fate for _, fate in judge(drafts, known_texts, copies=False)]
+    kept = [row for row, fate in zip(written, fates, strict=True) if fate == "kept"]
     return kept, {fate: fates.count(fate) for fate in ("copied", "duplicate")}
 
 
 def _parser():
-    made = parser(__doc__, "seed", out=".jsonl", writes="utterances to write (.jsonl)")
-    made.set_defaults(params=parameters.FILE)
-    made.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
-    made.add_argument("--decoder", type=Path, required=True, help="decoder backbone")
-    made.add_argument("--encoder", type=Path, help="encoder backbone, of the tagger of the mode factorised")
-    return made
+    options = parser(__doc__, "seed", out=".jsonl", writes="utterances to write (.jsonl)")
+    options.set_defaults(params=parameters.FILE)
+    options.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
+    options.add_argument("--decoder", type=Path, required=True, help="decoder backbone")
+    options.add_argument("--encoder", type=Path, help="encoder backbone, of the tagger of the mode factorised")
+    return options
 
 
 if __name__ == "__main__":

@@ -31,11 +31,11 @@ def main(argv: list[str] | None = None) -> None:
     options = params.load(args.params, PARAMS, benchmark=args.benchmark)["split"]
     labels = Labels.read(args.raw / "labels.json")
     examples = read_jsonl(args.raw / "examples.jsonl", len(labels))
-    published, own = (
+    published, own_split = (
         read_json(path, shapes.Reference) if path.exists() else None
         for path in (args.raw / "reference.json", args.raw / "own_split.json")
     )
-    parts = split_corpus(examples, labels, options, published, own)
+    parts = split_corpus(examples, labels, options, published, own_split)
     if args.seen_test and not options.seen_test:
         parts = with_seen(parts, examples, options.seed)
     write(args.out, parts, examples, labels, options, args.seen_test)
@@ -70,11 +70,11 @@ def _rows(examples: Sequence[Example], positions: Sequence[int], source: str) ->
 
 
 def _parser():
-    made = parser(__doc__, "benchmark", out="folder", writes="folder of the splits to write")
-    made.add_argument("--raw", type=Path, required=True, help="folder written by the raw stage")
+    options = parser(__doc__, "benchmark", out="folder", writes="folder of the splits to write")
+    options.add_argument("--raw", type=Path, required=True, help="folder written by the raw stage")
     words = "hold out texts of known combinations for testing too, also where the split does not say how many"
-    made.add_argument("--seen-test", action="store_true", help=words)
-    return made
+    options.add_argument("--seen-test", action="store_true", help=words)
+    return options
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 python -m compaug.stages.subset --split data/splits/diagnostic --map data/maps/diagnostic-none-bert-42 --seed 42 \
     --set subset.region=hard,ratio=0.5 --out data/subsets/diagnostic-bert+region=hard-42
 
-Writes labels.json, train.jsonl (the subset, in the order of D_train) and support.jsonl (all of it), what a generator or a classifier takes
-in the place of the split; subset.json says what the repair did.
+Writes labels.json, train.jsonl (the subset, in the order of D_train) and support.jsonl (all of it), what a generator or
+a classifier takes in the place of the split; subset.json says what the repair did.
 """
 
 from __future__ import annotations
@@ -27,29 +27,30 @@ def main(argv: list[str] | None = None) -> None:
     support = read_jsonl(args.split / "support.jsonl", len(labels))
     if args.labelled:  # a generator learns nothing from the others, and its map does not have them
         train = [example for example in train if example.labels]
-    made = maps.map_of(args.map, settings.measure).of([example.id for example in train], args.map)
+    data_map = maps.map_of(args.map, settings.measure).of([example.id for example in train], args.map)
     items = [maps.COVERAGES[settings.coverage](example) for example in train]
     seed = sub_seed(args.seed, "subset")
-    found = maps.subset(made, settings.region, settings.ratio, items, settings.keep, seed)
+    subset = maps.subset(data_map, settings.region, settings.ratio, items, settings.keep, seed)
     with cost_of(args.out), atomic_dir(args.out) as folder:
         labels.write(folder / "labels.json")
-        write_jsonl(folder / "train.jsonl", (train[row] for row in sorted(found.rows)))
+        write_jsonl(folder / "train.jsonl", (train[row] for row in sorted(subset.rows)))
         write_jsonl(folder / "support.jsonl", support)
-        repaired = {"added": found.added, "removed": found.removed}
+        repaired = {"added": subset.added, "removed": subset.removed}
         write_json(
-            folder / "subset.json", {"of": len(train), "rows": len(found.rows), **repaired, **settings.model_dump()}
+            folder / "subset.json", {"of": len(train), "rows": len(subset.rows), **repaired, **settings.model_dump()}
         )
-    if len(found.rows) != int(settings.ratio * len(train)):
+    if len(subset.rows) != int(settings.ratio * len(train)):
         print(
-            f"note: {len(found.rows)} texts are kept, for {settings.coverage} would vanish with {int(settings.ratio * len(train))}"
+            f"note: {len(subset.rows)} texts are kept, for {settings.coverage} would vanish with "
+            f"{int(settings.ratio * len(train))}"
         )
 
 
 def _parser():
-    made = parser(__doc__, "split seed", out="folder", writes="folder to write: what is kept of the split")
-    made.add_argument("--map", type=Path, required=True, help="folder of a data map of D_train")
-    made.add_argument("--labelled", action="store_true", help="of the texts with labels alone, for a generator")
-    return made
+    options = parser(__doc__, "split seed", out="folder", writes="folder to write: what is kept of the split")
+    options.add_argument("--map", type=Path, required=True, help="folder of a data map of D_train")
+    options.add_argument("--labelled", action="store_true", help="of the texts with labels alone, for a generator")
+    return options
 
 
 if __name__ == "__main__":

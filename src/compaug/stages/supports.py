@@ -1,11 +1,12 @@
 """Support sets of several sizes with one test set in common (paper, Tables 4 and 7).
 
-python -m compaug.stages.supports --split data/splits/diagnostic+support_size=250 --like data/splits/diagnostic --sizes 0 100 250 \
-    --out data/supports/diagnostic
+python -m compaug.stages.supports --split data/splits/diagnostic+support_size=250 --like data/splits/diagnostic \
+    --sizes 0 100 250 --out data/supports/diagnostic
 
-`--split` has the largest support set; as support sets are nested, the smaller ones are its heads, and its test set has none of
-their texts. Writes <out>/<size>/ with labels.json, train.jsonl and support.jsonl; <out>/test_inputs.jsonl, the common test texts; and for
-the tables labels.json and test.jsonl of `--like`, whose D_train, backbones and filter are used.
+`--split` has the largest support set; as support sets are nested, the smaller ones are its heads, and its test set has
+none of their texts. Writes <out>/<size>/ with labels.json, train.jsonl and support.jsonl; <out>/test_inputs.jsonl, the
+common test texts; and for the tables labels.json and test.jsonl of `--like`, whose D_train, backbones and filter are
+used.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ def main(argv: list[str] | None = None) -> None:
         raise InputError(f"{args.split}: its support set does not begin with that of {args.like}; give both one seed")
     if max(args.sizes) > len(support):
         raise InputError(
-            f"--sizes: {max(args.sizes)}, but {args.split / 'support.jsonl'} has {len(support)} rows; lower it or raise the split's "
-            "support_size"
+            f"--sizes: {max(args.sizes)}, but {args.split / 'support.jsonl'} has {len(support)} rows; lower it or "
+            "raise the split's support_size"
         )
     with atomic_dir(args.out) as folder:
         shutil.copyfile(args.split / "test_inputs.jsonl", folder / "test_inputs.jsonl")
@@ -47,11 +48,11 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out="folder", writes="folder to write, one folder for every size")
-    made.add_argument("--split", type=Path, required=True, help="folder of the split with the largest support set")
-    made.add_argument("--like", type=Path, required=True, help="folder of the split that the other grids use")
-    made.add_argument("--sizes", type=int, nargs="+", required=True, help="numbers of support texts")
-    return made
+    options = parser(__doc__, out="folder", writes="folder to write, one folder for every size")
+    options.add_argument("--split", type=Path, required=True, help="folder of the split with the largest support set")
+    options.add_argument("--like", type=Path, required=True, help="folder of the split that the other grids use")
+    options.add_argument("--sizes", type=int, nargs="+", required=True, help="numbers of support texts")
+    return options
 
 
 if __name__ == "__main__":

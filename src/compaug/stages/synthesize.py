@@ -4,8 +4,8 @@ python -m compaug.stages.synthesize --benchmark diagnostic --generator ld_vae --
     --compositions data/compositions/run.jsonl --split data/splits/diagnostic \
     --backbones models/backbones/diagnostic --seed 42 --out data/synthetic/run/augmented.jsonl
 
-The rows of request 7 are <generator>-000007, then <generator>-000007-1 and so on where it has further drafts. Beside the rows goes
-a side-car .json: what was requested, produced, dropped and kept, and the hashes of what made it.
+The rows of request 7 are <generator>-000007, then <generator>-000007-1 and so on where it has further drafts. Beside
+the rows goes a side-car .json: what was requested, produced, dropped and kept, and the hashes of what made it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def main(argv: list[str] | None = None) -> None:
     can_be = generator.guided or generator.copies  # a control beside a guided generator has the same settings
     if settings.guidance and not can_be:
         raise InputError(
-            f"synthesis.guidance: {args.generator} holds no labels against those of a request; leave it out, or take a generator with a prefix"
+            f"synthesis.guidance: {args.generator} holds no labels against those of a request; leave it out, or take a "
+            "generator with a prefix"
         )
     labels = Labels.read(args.split / "labels.json")
     task = TASKS["multi_label"](labels)  # the model's folder has the prompt
@@ -63,13 +64,13 @@ def main(argv: list[str] | None = None) -> None:
             requests, skipped = selection.replaced(
                 requests, possible[: len(requests)], labels, args.generator, args.seed
             )
-        known = set()
+        known_texts = set()
         if not generator.copies:
             real = (args.split / f"{name}.jsonl" for name in ("train", "support"))
-            known = {text_key(example.text) for path in real for example in iter_jsonl(path, len(labels))}
+            known_texts = {text_key(example.text) for path in real for example in iter_jsonl(path, len(labels))}
         drafts = generator.generate(args.model, requests, task, settings, backbones, args.seed)
         fates: list[tuple[int, str]] = []
-        judged = selection.judge(drafts, known, generator.copies)
+        judged = selection.judge(drafts, known_texts, generator.copies)
         write_jsonl(args.out, rows_of(judged, requests, fates, args.generator, args.seed))
         hashes = {"generator": file_digest(args.model), "compositions": file_digest(args.compositions)}
         side_car = selection.counts(requests, fates, labels)
@@ -82,7 +83,10 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _check_made_by(name: str, model: Path) -> None:
-    """InputError for the model of another generator, whose files may fit all the same. A generator that leaves no name is not checked."""
+    """InputError for the model of another generator, whose files may fit all the same.
+
+    A generator that leaves no name is not checked.
+    """
     for file in (model / "config.json", model / "generator.json"):
         if file.exists() and (made_by := read_json(file, dict[str, Any]).get("generator", name)) != name:
             raise InputError(
@@ -113,15 +117,15 @@ def rows_of(
 
 
 def _parser():
-    made = parser(
+    options = parser(
         __doc__,
         "benchmark scale split seed generator backbones",
         out=".jsonl",
         writes="synthetic rows to write, side-car .json beside them",
     )
-    made.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
-    made.add_argument("--compositions", type=Path, required=True, help="requested label sets, one per line")
-    return made
+    options.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
+    options.add_argument("--compositions", type=Path, required=True, help="requested label sets, one per line")
+    return options
 
 
 if __name__ == "__main__":

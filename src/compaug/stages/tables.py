@@ -2,8 +2,8 @@
 
 python -m compaug.stages.tables --reports reports --out reports/tables
 
-Reads results.csv.gz and gains.csv, what the first grids had of experiments that have not run in this form, gold/, the measures, and the paper's
-numbers; a table without results says which command makes them.
+Reads results.csv.gz and gains.csv, what the first grids had of experiments that have not run in this form, gold/, the
+measures, and the paper's numbers; a table without results says which command makes them.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out="folder")
-    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results.csv.gz")
-    made.add_argument("--out", type=Path, required=True, help="folder to write")
-    return made
+    options = parser(__doc__, out="folder")
+    options.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results.csv.gz")
+    options.add_argument("--out", type=Path, required=True, help="folder to write")
+    return options
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 """Train one classifier and write its probabilities for validation and test rows (paper, "MLTC Models").
 
-python -m compaug.stages.train_classifier --benchmark diagnostic --classifier bert --labels data/splits/diagnostic/labels.json \
-    --train data/splits/diagnostic/train.jsonl --support data/splits/diagnostic/support.jsonl \
-    --synthetic data/selected/run/augmented.jsonl --compositions data/compositions/run.jsonl \
-    --test-inputs data/splits/diagnostic/test_inputs.jsonl --backbones models/run/backbones --seed 13 \
-    --out models/run/augmented --predictions reports/run/augmented.jsonl.gz
+python -m compaug.stages.train_classifier --benchmark diagnostic --classifier bert \
+    --labels data/splits/diagnostic/labels.json --train data/splits/diagnostic/train.jsonl \
+    --support data/splits/diagnostic/support.jsonl --synthetic data/selected/run/augmented.jsonl \
+    --compositions data/compositions/run.jsonl --test-inputs data/splits/diagnostic/test_inputs.jsonl \
+    --backbones models/run/backbones --seed 13 --out models/run/augmented --predictions reports/run/augmented.jsonl.gz
 
-The twin without augmentation is the same command without --synthetic (or with an empty file); the one without compositional shift has
---train iid_train.jsonl. The test rows come without labels: this stage cannot know them. Test rows are read after training only.
+The twin without augmentation is the same command without --synthetic (or with an empty file); the one without
+compositional shift has --train iid_train.jsonl. The test rows come without labels: this stage cannot know them. Test
+rows are read after training only.
 
 A synthetic text that contains a held-out text is not learned from and is in no count. D_mltc is the rest: `learned` and
 `n_synthetic` count it whole, validation rows and their copies included.
@@ -85,7 +86,7 @@ def main(argv: list[str] | None = None) -> None:
         rows += predicted(model, out, "test", read_jsonl(args.test_inputs, len(labels)))
         learned = {"train": train, "support": support, "learned": examples + again}
         header = {
-            **{name: predictions.counts(e.labels for e in some) for name, some in learned.items()},
+            **{name: predictions.counts(e.labels for e in rows_of) for name, rows_of in learned.items()},
             **({} if drawn is None else {"drawn": predictions.counts(drawn)}),
             "n_train": len(train) + len(support),
             "n_synthetic": len(synthetic),
@@ -108,28 +109,28 @@ def predicted(model, model_dir: Path, split: str, examples: Sequence[Example]) -
     texts, written = [e.text for e in examples], hasattr(model, "answers")
     probabilities, unparsed = model.answers(model_dir, texts) if written else (model.predict(model_dir, texts), None)
     for at, (example, row) in enumerate(zip(examples, probabilities.tolist(), strict=True)):
-        made = {"id": example.id, "split": split, "probabilities": [round(p, 6) for p in row]}
-        yield made | ({"unparsed": int(unparsed[at])} if written else {})
+        prediction = {"id": example.id, "split": split, "probabilities": [round(p, 6) for p in row]}
+        yield prediction | ({"unparsed": int(unparsed[at])} if written else {})
 
 
 def _parser():
-    made = parser(__doc__, "benchmark scale seed classifier labels", out="folder", writes="model folder to write")
-    made.add_argument("--train", type=Path, required=True, help="training rows (D_train, or the iid training rows)")
-    made.add_argument("--support", type=Path, help="support rows D_s, added to the training rows")
-    made.add_argument("--synthetic", type=Path, help="selected synthetic rows D_aug, added to the training rows")
-    made.add_argument("--texts", type=int, help="only so many of the synthetic rows, best first")
-    made.add_argument(
+    options = parser(__doc__, "benchmark scale seed classifier labels", out="folder", writes="model folder to write")
+    options.add_argument("--train", type=Path, required=True, help="training rows (D_train, or the iid training rows)")
+    options.add_argument("--support", type=Path, help="support rows D_s, added to the training rows")
+    options.add_argument("--synthetic", type=Path, help="selected synthetic rows D_aug, added to the training rows")
+    options.add_argument("--texts", type=int, help="only so many of the synthetic rows, best first")
+    options.add_argument(
         "--once", action="store_true", help="show each of them once an epoch, whatever the parameters say"
     )
-    made.add_argument("--compositions", type=Path, help="the label generator's requests, for the composition prior")
-    made.add_argument(
+    options.add_argument("--compositions", type=Path, help="the label generator's requests, for the composition prior")
+    options.add_argument(
         "--map", type=Path, help="folder of the data map that orders a curriculum (classifiers.<name>.pacing)"
     )
-    made.add_argument("--test-inputs", type=Path, required=True, help="rows to predict, without labels")
-    made.add_argument("--backbones", type=Path, help="folder of the benchmark's backbones")
-    made.add_argument("--backbone", type=Path, help="instead: folder of the one backbone that the classifier opens")
-    made.add_argument("--predictions", type=Path, required=True, help="predictions to write (.jsonl.gz)")
-    return made
+    options.add_argument("--test-inputs", type=Path, required=True, help="rows to predict, without labels")
+    options.add_argument("--backbones", type=Path, help="folder of the benchmark's backbones")
+    options.add_argument("--backbone", type=Path, help="instead: folder of the one backbone that the classifier opens")
+    options.add_argument("--predictions", type=Path, required=True, help="predictions to write (.jsonl.gz)")
+    return options
 
 
 if __name__ == "__main__":

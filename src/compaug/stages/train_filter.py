@@ -23,7 +23,8 @@ def main(argv: list[str] | None = None) -> None:
     ].without_texts()
     if settings.first:
         raise InputError(
-            f"classifiers.{args.classifier}.first: the filter has no data map; a curriculum is an axis of an experiment, `training`"
+            f"classifiers.{args.classifier}.first: the filter has no data map; a curriculum is an axis of an "
+            "experiment, `training`"
         )
     labels = Labels.read(args.split / "labels.json")
     support = read_jsonl(args.split / "support.jsonl", len(labels))
@@ -40,9 +41,9 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, "benchmark scale split seed classifier", out="folder", writes="model folder to write")
-    made.add_argument("--encoder", type=Path, required=True, help="folder of the pre-trained encoder")
-    return made
+    options = parser(__doc__, "benchmark scale split seed classifier", out="folder", writes="model folder to write")
+    options.add_argument("--encoder", type=Path, required=True, help="folder of the pre-trained encoder")
+    return options
 
 
 if __name__ == "__main__":

@@ -41,13 +41,13 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(
+    options = parser(
         __doc__, "benchmark scale split seed generator backbones", out="folder", writes="model folder to write"
     )
-    made.add_argument(
+    options.add_argument(
         "--map", type=Path, help="folder of the data map that orders a curriculum (generators.<name>.pacing)"
     )
-    return made
+    return options
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """Train a parser on all pairs, a subset or a curriculum, and judge it (cartography, §3.3).
 
-python -m compaug.stages.train_parser --corpus cogs --scale tiny --data data/parsing/cogs --seed 42 --map data/maps/parser-cogs-tiny-42 \
-    --set choice.region=hard --out data/parsing/cogs-tiny-region=hard-42.json
+python -m compaug.stages.train_parser --corpus cogs --scale tiny --data data/parsing/cogs --seed 42 \
+    --map data/maps/parser-cogs-tiny-42 --set choice.region=hard --out data/parsing/cogs-tiny-region=hard-42.json
 
-Writes exact match of every part but "train", in percent, of COGS' generalisation set category by category too; numbers alone.
+Writes exact match of every part but "train", in percent, of COGS' generalisation set category by category too; numbers
+alone.
 """
 
 from __future__ import annotations
@@ -34,26 +35,26 @@ def main(argv: list[str] | None = None) -> None:
         model, history = learning.train(
             pairs, vocabulary, size, args.out, sub_seed(args.seed, "parser"), pacing=choice.pacing
         )
-        found = {}
-        for part, some in tested.items():
-            right = learning.exact(model, learning.rows_of(some, vocabulary), size.batch_size)
-            found[part] = learning.scores(some, right)
+        scores = {}
+        for part, rows in tested.items():
+            right = learning.exact(model, learning.rows_of(rows, vocabulary), size.batch_size)
+            scores[part] = learning.scores(rows, right)
         of = {"corpus": args.corpus, "scale": args.scale, "seed": args.seed, "choice": choice.model_dump()}
         of |= {"of": len(train), "rows": len(pairs), **repaired, "words": len(vocabulary)}
         of |= {"epochs": len(history), "loss": history[-1]["train"]["loss"]}
         of |= {"parameters": history[0]["trained_parameters"]}
-        write_json(args.out, of | {"parts": found})
+        write_json(args.out, of | {"parts": scores})
         cost |= {"epochs": of["epochs"], "trained_parameters": of["parameters"]}
 
 
 def _parser():
-    made = parser(__doc__, "seed", out=".json", writes="numbers to write, .json")
-    made.set_defaults(params=parameters.FILE)
-    made.add_argument("--corpus", required=True, help="a block of `corpora` in configs/parsing.yaml")
-    made.add_argument("--scale", required=True, help="a block of `scales` in configs/parsing.yaml")
-    made.add_argument("--data", type=Path, required=True, help="folder written by parsing_corpus")
-    made.add_argument("--map", type=Path, help="folder of the data map that a region or a curriculum needs")
-    return made
+    options = parser(__doc__, "seed", out=".json", writes="numbers to write, .json")
+    options.set_defaults(params=parameters.FILE)
+    options.add_argument("--corpus", required=True, help="a block of `corpora` in configs/parsing.yaml")
+    options.add_argument("--scale", required=True, help="a block of `scales` in configs/parsing.yaml")
+    options.add_argument("--data", type=Path, required=True, help="folder written by parsing_corpus")
+    options.add_argument("--map", type=Path, help="folder of the data map that a region or a curriculum needs")
+    return options
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Intents and slots: train the joint classifier and say how good it is.
 
-python -m compaug.stages.train_slu --corpus data/slu/snips-0.01-42 --scale pretrained --encoder models/slu/encoder --seed 42 \
-    --out data/slu/snips-0.01-42.json
+python -m compaug.stages.train_slu --corpus data/slu/snips-0.01-42 --scale pretrained --encoder models/slu/encoder \
+    --seed 42 --out data/slu/snips-0.01-42.json
 
-Numbers alone are written: slot F1 by conlleval's rule, intent accuracy, the share of utterances that are right as a whole. Values of
-configs/slu.yaml are chosen with `--on validation`, and reported on the test set.
+Numbers alone are written: slot F1 by conlleval's rule, intent accuracy, the share of utterances that are right as a
+whole. Values of configs/slu.yaml are chosen with `--on validation`, and reported on the test set.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main(argv: list[str] | None = None) -> None:
         raise InputError(f"--out {args.out}: is the side-car of --synthetic, which is read; give another path")
     names = utterances.read_inventory(args.corpus)
     real, test = (utterances.read(args.corpus / f"{part}.jsonl", names) for part in ("train", args.on))
-    made = utterances.read(args.synthetic, names, may_be_empty=True) if args.synthetic else []
+    synthetic = utterances.read(args.synthetic, names, may_be_empty=True) if args.synthetic else []
     cell = read_json(args.corpus / utterances.FACTS, shapes.SluCorpusFacts) | {
         "scale": args.scale,
         "mode": NONE,
@@ -40,13 +40,14 @@ def main(argv: list[str] | None = None) -> None:
     from compaug.tasks.slu import joint_classifier  # after the cheap checks: torch is slow to import
 
     with cost_of(args.out):
-        all_of_them = joint_classifier.balanced(real, made) if settings.balanced else real + made
+        all_of_them = joint_classifier.balanced(real, synthetic) if settings.balanced else real + synthetic
         tokenizer, model, loss = joint_classifier.train(all_of_them, names, settings, args.encoder, args.seed)
         intents, tags = joint_classifier.predict(tokenizer, model, test, names, settings.max_length)
         facts = rounded(judged(test, intents, tags) | {"loss": loss})
-        write_json(args.out, cell | facts | {"n_train": len(real), "n_synthetic": len(made), "n_test": len(test)})
+        write_json(args.out, cell | facts | {"n_train": len(real), "n_synthetic": len(synthetic), "n_test": len(test)})
     print(
-        f"slot F1 {facts['slot_f1']:.2f}, intents {facts['intent_acc']:.2f} % right, on {len(test)} {args.on} utterances"
+        f"slot F1 {facts['slot_f1']:.2f}, intents {facts['intent_acc']:.2f} % right, on {len(test)} {args.on} "
+        "utterances"
     )
 
 
@@ -60,15 +61,15 @@ def judged(gold, intents, tags) -> dict[str, float]:
 
 
 def _parser():
-    made = parser(__doc__, "scale seed", out=".json", writes="JSON of measures to write")
-    made.set_defaults(params=parameters.FILE)
-    made.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
-    made.add_argument("--synthetic", type=Path, help="further utterances to train on (.jsonl)")
-    made.add_argument(
+    options = parser(__doc__, "scale seed", out=".json", writes="JSON of measures to write")
+    options.set_defaults(params=parameters.FILE)
+    options.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
+    options.add_argument("--synthetic", type=Path, help="further utterances to train on (.jsonl)")
+    options.add_argument(
         "--on", choices=("validation", "test"), default="test", help="utterances to measure on (default: test)"
     )
-    made.add_argument("--encoder", type=Path, required=True, help="encoder backbone")
-    return made
+    options.add_argument("--encoder", type=Path, required=True, help="encoder backbone")
+    return options
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""Gold label sets of a split, its counts and the ceilings of a known grammar: all that results need of it, without its texts.
+"""Gold label sets of a split, its counts and the ceilings of a known grammar: what results need of it, without texts.
 
-python -m compaug.stages.write_gold --benchmark diagnostic --split data/splits/diagnostic --out reports/gold/diagnostic.jsonl.gz
+python -m compaug.stages.write_gold --benchmark diagnostic --split data/splits/diagnostic \
+    --out reports/gold/diagnostic.jsonl.gz
 
-Writes the facts beside it, as .json (`compaug.evaluation.gold`). The only stage besides `audit` that opens the gold labels of D_test.
+Writes the facts beside it, as .json (`compaug.evaluation.gold`). The only stage besides `audit` that opens the gold
+labels of D_test.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ def main(argv: list[str] | None = None) -> None:
         if part != "seen_test" or file.exists()
     }
     facts: dict = {"counts": gold.counts(parts, labels)}
-    if known := oracle_for(blocks["reader"], blocks["options"]):
-        facts["bayes"] = grammar.bayes(known, parts, labels, blocks["empty_both"])
+    if known_grammar := oracle_for(blocks["reader"], blocks["options"]):
+        facts["bayes"] = grammar.bayes(known_grammar, parts, labels, blocks["empty_both"])
     gold.write(args.out, labels, parts, facts)
 
 

@@ -2,8 +2,8 @@
 
 python -m compaug.stages.write_page --reports reports --out reports/index.html
 
-The tables are the queries of compaug.stages.tables, whose figures it takes from reports/tables/figures; the texts to search are the samples in
-reports/quality.jsonl.gz, which has those of the project's own corpus only.
+The tables are the queries of compaug.stages.tables, whose figures it takes from reports/tables/figures; the texts to
+search are the samples in reports/quality.jsonl.gz, which has those of the project's own corpus only.
 """
 
 from __future__ import annotations
@@ -35,10 +35,12 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, out=".html")
-    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results, tables and quality")
-    made.add_argument("--out", type=Path, required=True, help="page to write")
-    return made
+    options = parser(__doc__, out=".html")
+    options.add_argument(
+        "--reports", type=Path, default=Path("reports"), help="folder with results, tables and quality"
+    )
+    options.add_argument("--out", type=Path, required=True, help="page to write")
+    return options
 
 
 if __name__ == "__main__":

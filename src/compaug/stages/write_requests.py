@@ -1,4 +1,4 @@
-"""Write which combinations a repair asks texts for: those that are rare in the whole corpus, and those that `repair.combinations` lists.
+"""Write which combinations a repair asks texts for: the rare ones of the corpus, and those of `repair.combinations`.
 
 python -m compaug.stages.write_requests --raw data/raw/run --out data/repair/requests.jsonl
 """
@@ -20,15 +20,15 @@ def main(argv: list[str] | None = None) -> None:
     repair = params.load(args.params, PARAMS)["repair"]
     labels = Labels.read(args.raw / "labels.json")
     examples = read_jsonl(args.raw / "examples.jsonl", len(labels), may_be_empty=False)
-    wanted = requests.combinations(examples, labels, repair.rare, repair.combinations)
-    n = write_rows(args.out, requests.rows(wanted, repair.each))
-    print(f"{args.out}: {n:,} texts for {len(wanted):,} combinations, {repair.each} each")
+    label_sets = requests.combinations(examples, labels, repair.rare, repair.combinations)
+    n = write_rows(args.out, requests.rows(label_sets, repair.each))
+    print(f"{args.out}: {n:,} texts for {len(label_sets):,} combinations, {repair.each} each")
 
 
 def _parser():
-    made = parser(__doc__, out=".jsonl", writes="requests to write, one a line")
-    made.add_argument("--raw", type=Path, required=True, help="folder of the stage `raw`: every row of the corpus")
-    return made
+    options = parser(__doc__, out=".jsonl", writes="requests to write, one a line")
+    options.add_argument("--raw", type=Path, required=True, help="folder of the stage `raw`: every row of the corpus")
+    return options
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 
 python -m compaug.stages.write_results --reports reports --out reports/results.csv.gz --gains reports/gains.csv
 
-Reads the packs alone (`compaug.evaluation.packs` and `.measures`), not what cells left in this working tree: the stage `pack` puts that in.
-Nothing is trained and no text or model is needed: it runs in any clone. A benchmark of an experiment comes in when all of its cells
-have predictions (or with --partial); what is missing is named. `compaug.evaluation.results` and `.gains` say what the columns mean.
+Reads the packs alone (`compaug.evaluation.packs` and `.measures`), not what cells left in this working tree: the stage
+`pack` puts that in. Nothing is trained and no text or model is needed: it runs in any clone. A benchmark of an
+experiment comes in when all of its cells have predictions (or with --partial); what is missing is named.
+`compaug.evaluation.results` and `.gains` say what the columns mean.
 """
 
 from __future__ import annotations
@@ -26,34 +27,34 @@ def main(argv: list[str] | None = None) -> None:
     blocks = params.load(args.params, PARAMS)
     evaluator = Evaluator(args.reports, blocks["composition_prior"], blocks["evaluation"], args.partial)
     every = [evaluator.evaluate(experiment) for experiment in cells.read(args.experiments).values()]
-    for found in every:
-        _report(found)
-    results.write_long_table(args.out, (row for found in every for row in results.table(found)))
-    results.write_table(args.gains, gains.COLUMNS, (row for found in every for row in gains.table(found)))
-    confusions = (row for found in every for row in results.confusions(found))
+    for evaluated in every:
+        _report(evaluated)
+    results.write_long_table(args.out, (row for evaluated in every for row in results.table(evaluated)))
+    results.write_table(args.gains, gains.COLUMNS, (row for evaluated in every for row in gains.table(evaluated)))
+    confusions = (row for evaluated in every for row in results.confusions(evaluated))
     results.write_table(args.confusions, results.CONFUSION_COLUMNS, confusions)
 
 
-def _report(found: Found) -> None:
+def _report(evaluated: Found) -> None:
     """How much of an experiment is there, on standard error."""
-    name, missing = found.experiment.name, found.missing
-    print(f"{name}: {found.made} of {len(found.experiment.cells)} cells", file=sys.stderr)
+    name, missing = evaluated.experiment.name, evaluated.missing
+    print(f"{name}: {evaluated.made} of {len(evaluated.experiment.cells)} cells", file=sys.stderr)
     if missing:
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-        left_out = f"; {', '.join(found.waiting)} left out until they are there" if found.waiting else ""
+        left_out = f"; {', '.join(evaluated.waiting)} left out until they are there" if evaluated.waiting else ""
         print(f"{name}: missing {', '.join(missing[:SHOWN])}{more}{left_out}", file=sys.stderr)
 
 
 def _parser():
-    made = parser(__doc__, out=".csv.gz")
-    made.add_argument("--experiments", type=Path, default=cells.FILE, help="the products of axes")
-    made.add_argument("--reports", type=Path, default=Path("reports"), help="folder of the packs and of gold/")
+    options = parser(__doc__, out=".csv.gz")
+    options.add_argument("--experiments", type=Path, default=cells.FILE, help="the products of axes")
+    options.add_argument("--reports", type=Path, default=Path("reports"), help="folder of the packs and of gold/")
     partial = "also the cells that are there of a benchmark whose other cells are missing"
-    made.add_argument("--partial", action="store_true", help=partial)
-    made.add_argument("--out", type=Path, required=True, help="the long table to write")
-    made.add_argument("--gains", type=Path, required=True, help="paired gains to write")
-    made.add_argument("--confusions", type=Path, default=Path("reports/confusions.csv"), help="confusions to write")
-    return made
+    options.add_argument("--partial", action="store_true", help=partial)
+    options.add_argument("--out", type=Path, required=True, help="the long table to write")
+    options.add_argument("--gains", type=Path, required=True, help="paired gains to write")
+    options.add_argument("--confusions", type=Path, default=Path("reports/confusions.csv"), help="confusions to write")
+    return options
 
 
 if __name__ == "__main__":

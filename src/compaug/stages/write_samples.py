@@ -1,7 +1,8 @@
 """Some kept texts of the cell with their scores, and how many texts its classifier cut: a page that Git ignores.
 
-python -m compaug.stages.write_samples --labels data/splits/run/labels.json --selected data/selected/run/augmented.jsonl \\
-    --train data/splits/run/train.jsonl data/splits/run/support.jsonl --model models/run/augmented --out data/samples/run.md
+python -m compaug.stages.write_samples --labels data/splits/run/labels.json \
+    --selected data/selected/run/augmented.jsonl --train data/splits/run/train.jsonl data/splits/run/support.jsonl \
+    --model models/run/augmented --out data/samples/run.md
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser():
-    made = parser(__doc__, "labels", out=".md", writes="page to write (.md)")
-    made.add_argument("--selected", type=Path, required=True, help="kept synthetic rows")
-    made.add_argument("--train", type=Path, nargs="+", required=True, help="rows whose lengths are counted")
-    made.add_argument(
+    options = parser(__doc__, "labels", out=".md", writes="page to write (.md)")
+    options.add_argument("--selected", type=Path, required=True, help="kept synthetic rows")
+    options.add_argument("--train", type=Path, nargs="+", required=True, help="rows whose lengths are counted")
+    options.add_argument(
         "--model", type=Path, required=True, help="folder of the classifier, for its tokenizer and max_length"
     )
-    return made
+    return options
 
 
 if __name__ == "__main__":

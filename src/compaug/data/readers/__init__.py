@@ -52,7 +52,10 @@ def read(
 
 
 def oracle_for(reader: str, options: Mapping[str, Any]) -> SimpleNamespace | None:
-    """The grammar of a corpus made from one (`evaluation.grammar.KnownGrammar`), or None. Reports judge with it; no method may."""
+    """The grammar of a corpus made from one (`evaluation.grammar.KnownGrammar`), or None.
+
+    Reports judge with it; no method may.
+    """
     if reader not in GRAMMARS:
         return None
     from compaug.data.readers import diagnostic

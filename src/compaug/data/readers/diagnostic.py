@@ -60,9 +60,9 @@ class Options:
     @classmethod
     def parse(cls, options: Mapping[str, object]) -> Options:
         """Options of a params block; InputError names an unknown key."""
-        known = [field.name for field in fields(cls)]
-        if unknown := sorted(set(options) - set(known)):
-            raise InputError(f"diagnostic options: unknown key {unknown[0]!r}; the keys are {', '.join(known)}")
+        keys = [field.name for field in fields(cls)]
+        if unknown := sorted(set(options) - set(keys)):
+            raise InputError(f"diagnostic options: unknown key {unknown[0]!r}; the keys are {', '.join(keys)}")
         return cls(**options)
 
 
@@ -218,7 +218,7 @@ def words(text: str) -> list[str]:
 
 def cues(text: str) -> Cues:
     """Recognise phrases from left to right, the longest first, wherever they stand; other words are unknown."""
-    found: set[int | str] = set()
+    recognised: set[int | str] = set()
     unknown = []
     tokens = words(text)
     position = 0
@@ -227,10 +227,10 @@ def cues(text: str) -> Cues:
         if length == 0:
             unknown.append(tokens[position])
         elif cue is not None:
-            found.add(cue)
+            recognised.add(cue)
         position += length or 1
-    explicit = frozenset(cue for cue in found if isinstance(cue, int))
-    return Cues(explicit, frozenset(found - explicit), tuple(unknown))
+    explicit = frozenset(cue for cue in recognised if isinstance(cue, int))
+    return Cues(explicit, frozenset(recognised - explicit), tuple(unknown))
 
 
 def oracle(text: str, strict: bool = True) -> frozenset[Composition]:
@@ -240,10 +240,10 @@ def oracle(text: str, strict: bool = True) -> frozenset[Composition]:
     (`strict=False`): such words are passed over, as a reader would pass over a slip; a cut-off phrase then counts as
     absent. Both take a repeated cue for one and ignore the order of phrases, case, punctuation and spacing.
     """
-    found = cues(text)
-    if strict and found.unknown:
+    text_cues = cues(text)
+    if strict and text_cues.unknown:
         return frozenset()
-    return _readings().get(found.outcome, frozenset())
+    return _readings().get(text_cues.outcome, frozenset())
 
 
 def fidelity(text: str, requested: Sequence[int], strict: bool = True) -> bool:
@@ -269,7 +269,9 @@ _END = ""  # key of a trie node where a phrase ends; no word is empty
 def _trie() -> dict:
     """Words of all phrases as nested dicts; a phrase's end holds its label id, its group, or None for a filler."""
     fillers = (*itertools.chain(*TOPICS.values()), *filter(words, bank.joiners))
-    phrases = [(phrase, cue) for cue, own in CUES.items() for phrase in own] + [(filler, None) for filler in fillers]
+    phrases = [(phrase, cue) for cue, texts in CUES.items() for phrase in texts] + [
+        (filler, None) for filler in fillers
+    ]
     root: dict = {}
     for phrase, cue in phrases:
         node = root

@@ -11,9 +11,9 @@ from compaug.core.records import Example, InputError, Labels
 from compaug.data.corpus import SPLITS, Corpus, clean, csv_rows, from_sources, indicators, no_options, read_split_files
 
 NAMES = (
-    "Action", "Adult", "Adventure", "Animation", "Biography", "Comedy", "Crime", "Documentary", "Drama", "Family", "Fantasy",
-    "Game-Show", "History", "Horror", "Music", "Musical", "Mystery", "News", "Reality-TV", "Romance", "Sci-Fi", "Short",
-    "Sport", "Talk-Show", "Thriller", "War", "Western",
+    "Action", "Adult", "Adventure", "Animation", "Biography", "Comedy", "Crime", "Documentary", "Drama", "Family",
+    "Fantasy", "Game-Show", "History", "Horror", "Music", "Musical", "Mystery", "News", "Reality-TV", "Romance",
+    "Sci-Fi", "Short", "Sport", "Talk-Show", "Thriller", "War", "Western",
 )  # fmt: skip
 LABELS = Labels(NAMES, NAMES)
 

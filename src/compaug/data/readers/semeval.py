@@ -1,6 +1,6 @@
 """SemEval-2018 Task 1 E-c, English tweets (paper, "Datasets"): the authors' split files, or the official archive.
 
-The official archive and the list of tweet ids rebuild the authors' split exactly: same ids, texts and labels in the same order.
+The official archive and the list of tweet ids rebuild the authors' split exactly: same ids, texts, labels and order.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Your own corpus: a table with a text and its labels in every row.
 
-The table is a CSV, TSV or JSONL file (plain, .gz or .xz), a .json file, Parquet, Arrow, a folder that datasets' `save_to_disk` wrote, or a
-data set of the hub (`rows`). It may bring an ordinary split of its own: a column that names it, further files, or the parts of a data set.
+The table is a CSV, TSV or JSONL file (plain, .gz or .xz), a .json file, Parquet, Arrow, a folder that datasets'
+`save_to_disk` wrote, or a data set of the hub (`rows`). It may bring an ordinary split of its own: a column that names
+it, further files, or the parts of a data set.
 """
 
 from __future__ import annotations
@@ -79,14 +80,14 @@ class Options(Block):
 
 
 def read(files: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
-    """The table is `options.path` or `options.hub`, or `files.data`. InputError is one line with all that is wrong: every kind of fault,
-    how many rows have it, and its first lines.
+    """The table is `options.path` or `options.hub`, or `files.data`.
 
+    InputError is one line with all that is wrong: every kind of fault, how many rows have it, and its first lines.
     Texts that repeat with other labels are kept: they are facts of the corpus, and are counted in its description.
     """
     chosen = _options(options)
     names_of, seen = _label_reader(chosen), set()
-    found: list[tuple[str, str, list[str], str]] = []  # id, text, names, part
+    kept: list[tuple[str, str, list[str], str]] = []  # id, text, names, part
     reports: list[Faults] = []
     for source, part, rows in _sources(files, chosen):
         faults = Faults(source)
@@ -103,31 +104,32 @@ def read(files: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
                 text, names = _text(row.values[chosen.text_column], chosen.text_column), names_of(row.values)
                 if not names and chosen.unlabelled != "keep":
                     raise BadRow(UNLABELLED, "no label; give it one, or set options.unlabelled: keep or drop")
-                found.append((row_id, text, names, part or _part(row, chosen)))
+                kept.append((row_id, text, names, part or _part(row, chosen)))
                 seen.add(row_id)
             except ValueError as error:
                 faults.add(row.line, error)
         reports.append(faults)
     dropped = _dropped(reports, chosen)
     source = reports[0].source
-    if not found:
+    if not kept:
         raise InputError(
             f"{source}: no rows; give the file at least one text" + (" that can be used" if dropped else "")
         )
-    names = chosen.label_columns or chosen.labels or sorted({name for _, _, some, _ in found for name in some})
+    names = chosen.label_columns or chosen.labels or sorted({name for _, _, row_names, _ in kept for name in row_names})
     if not names:
         raise InputError(f"{source}: no row has a label; check options.label_column")
-    own_split = {row_id: part for row_id, _, _, part in found} if chosen.splits else None
+    own_split = {row_id: part for row_id, _, _, part in kept} if chosen.splits else None
     if own_split and (missing := {"train", "test"} - set(own_split.values())):
         raise InputError(
             f"{source}: your own split has no row for {min(missing)}; check the split's column, files or parts"
         )
     id_of = {name: label for label, name in enumerate(names)}
-    examples = [Example(i, text, tuple(sorted({id_of[name] for name in some}))) for i, text, some, _ in found]
+    examples = [Example(i, text, tuple(sorted({id_of[n] for n in row_names}))) for i, text, row_names, _ in kept]
     notes = [f"{source}: {n:,} rows are left out: {kind}" for kind, n in dropped.items()]
     if bare := sum(not example.labels for example in examples):
         notes.append(
-            f"{source}: {bare:,} of {len(examples):,} rows have no label; they count as texts that none fits (options.unlabelled)"
+            f"{source}: {bare:,} of {len(examples):,} rows have no label; "
+            "they count as texts that none fits (options.unlabelled)"
         )
     return Corpus(
         examples, Labels(tuple(names), tuple(names)), dropped=dropped, own_split=own_split, notes=tuple(notes)
@@ -155,7 +157,7 @@ def _dropped(reports: list[Faults], options: Options) -> dict[str, int]:
         counts.update(faults.counts())
     fatal = [f for f in reports if len(f) and options.on_bad_rows == "stop"]
     if options.unlabelled == "drop":
-        fatal = [f for f in fatal if set(f.found) - {UNLABELLED}]
+        fatal = [f for f in fatal if set(f.places) - {UNLABELLED}]
     if fatal:
         raise InputError(" ".join(faults.report() for faults in fatal))
     return dict(sorted(counts.items()))
@@ -163,9 +165,9 @@ def _dropped(reports: list[Faults], options: Options) -> dict[str, int]:
 
 def _part(row: Row, options: Options) -> str:
     """Part of the own split; BadRow for a word that names none."""
-    said = row.values[options.split_column] if options.split_column else row.split if options.keep_split else "train"
-    if (part := SPLITS.get(str(said).strip().lower())) is None:
-        raise BadRow("unknown part of the split", f"the split {said!r} is none of train, validation and test")
+    word = row.values[options.split_column] if options.split_column else row.split if options.keep_split else "train"
+    if (part := SPLITS.get(str(word).strip().lower())) is None:
+        raise BadRow("unknown part of the split", f"the split {word!r} is none of train, validation and test")
     return part
 
 
@@ -192,8 +194,8 @@ def _options(options: Mapping[str, Any]) -> Options:
         problem = error.errors()[0]
         key = ".".join(map(str, ("options", *problem["loc"])))
         message = problem["msg"].removeprefix("Value error, ")
-        known = ", ".join(Options.model_fields)
-        raise InputError(f"{key}: {message}; the keys of the tabular reader are {known}") from None
+        keys = ", ".join(Options.model_fields)
+        raise InputError(f"{key}: {message}; the keys of the tabular reader are {keys}") from None
 
 
 def _only_path(files: Mapping[str, Path], path: str | None) -> Path:
@@ -207,7 +209,7 @@ def _only_path(files: Mapping[str, Path], path: str | None) -> Path:
 
 def _label_reader(options: Options) -> Callable[[Mapping[str, Any]], list[str]]:
     """Names of the labels of a row; BadRow says what is wrong with them."""
-    known = frozenset(options.labels) if options.labels is not None else None
+    inventory = frozenset(options.labels) if options.labels is not None else None
 
     def from_indicators(row: Mapping[str, Any]) -> list[str]:
         columns = options.label_columns
@@ -218,16 +220,16 @@ def _label_reader(options: Options) -> Callable[[Mapping[str, Any]], list[str]]:
             raise BadRow("a label value that is neither 0 nor 1", str(error)) from None
 
     def from_names(row: Mapping[str, Any]) -> list[str]:
-        found = label_names(row[options.label_column], options)
-        if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        cell = label_names(row[options.label_column], options)
+        if not isinstance(cell, list) or not all(isinstance(name, str) for name in cell):
             raise BadRow(f"{options.label_column!r} is neither a string nor a list of strings")
-        names = [name.strip() for name in found if name.strip()]
+        names = [name.strip() for name in cell if name.strip()]
         for name in names:
-            if known is None and name == "nan":
+            if inventory is None and name == "nan":
                 raise BadRow(
                     "the label 'nan' is what pandas writes for no value; leave it empty, or list it in options.labels"
                 )
-            if known is not None and name not in known:
+            if inventory is not None and name not in inventory:
                 raise BadRow("unknown label", f"unknown label {name!r}; options.labels has {', '.join(options.labels)}")
         return names
 
@@ -235,21 +237,26 @@ def _label_reader(options: Options) -> Callable[[Mapping[str, Any]], list[str]]:
 
 
 def label_names(value: object, options: Options) -> object:
-    """What a label cell says: its list, also where that is written as text; the numbers of classes as the names that `options.labels` has."""
+    """What a label cell says: its list, also where that is written as text.
+
+    Numbers of classes become the names that `options.labels` has.
+    """
     if isinstance(value, str):
         text = value.strip()
         if not (text.startswith("[") and text.endswith("]")):
             return value.split(options.label_delimiter)
         value = _written_list(text)
-    found = value if isinstance(value, list) else [value]
-    if options.labels is not None and all(type(one) is int and 0 <= one < len(options.labels) for one in found):
-        return [options.labels[one] for one in found]
+    labels = value if isinstance(value, list) else [value]
+    if options.labels is not None and all(type(label) is int and 0 <= label < len(options.labels) for label in labels):
+        return [options.labels[label] for label in labels]
     return value
 
 
 def _written_list(text: str) -> list:
-    """The list that a cell like ["a","b"] or ['a', 'b'] holds, JSON or what Python prints; BadRow where it is none, or lacks its commas, as numpy prints it (Python
-    would join such names into one)."""
+    """The list that a cell like ["a","b"] or ['a', 'b'] holds, JSON or what Python prints.
+
+    BadRow where it is none, or lacks its commas, as numpy prints it (Python would join such names into one).
+    """
     problem = BadRow(
         "labels that look like a list and are none",
         f'the labels {text[:60]!r} look like a list and are none; write ["a", "b"], or names between delimiters',
@@ -259,10 +266,10 @@ def _written_list(text: str) -> list:
     except ValueError:
         pass
     try:
-        found = ast.literal_eval(text)
+        cell = ast.literal_eval(text)
         strings = sum(token.type == tokenize.STRING for token in tokenize.generate_tokens(io.StringIO(text).readline))
     except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
         raise problem from None
-    if not isinstance(found, list) or strings != sum(isinstance(one, str) for one in found):
+    if not isinstance(cell, list) or strings != sum(isinstance(name, str) for name in cell):
         raise problem
-    return found
+    return cell

@@ -1,4 +1,11 @@
-"""What configs/low_resource.yaml asks for: one entry for each kind of stage and name, over which experiments/low_resource/dvc.yaml runs."""
+"""What configs/low_resource.yaml asks for: one entry for each kind of stage and name.
+
+experiments/low_resource/dvc.yaml runs over them.
+
+experiments/low_resource/dvc.yaml runs over them.
+
+experiments/low_resource/dvc.yaml runs over them.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +30,25 @@ ROLES = ("encoder", "decoder")
 def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
     """Kind of stage -> name -> what dvc.yaml fills in, as the file `source` asks. InputError as of `parameters.load`.
 
-    Backbones of a scale that trains them learn from the first seed's largest task: they see no test text, and no more texts than a task has.
+    Backbones of a scale that trains them learn from the first seed's largest task: they see no test text, and no more
+    texts than a task has.
     """
-    asked = parameters.load(source)
-    models = f"{asked.benchmark}-{asked.scale}"
-    common = {"benchmark": asked.benchmark, "scale": asked.scale, "models": models}
-    made: dict[str, dict] = {kind: {} for kind in KINDS}
-    made["raw"][asked.benchmark] = {"benchmark": asked.benchmark}
-    made["settings"][models] = common
+    settings = parameters.load(source)
+    models = f"{settings.benchmark}-{settings.scale}"
+    common = {"benchmark": settings.benchmark, "scale": settings.scale, "models": models}
+    stages: dict[str, dict] = {kind: {} for kind in KINDS}
+    stages["raw"][settings.benchmark] = {"benchmark": settings.benchmark}
+    stages["settings"][models] = common
     tasks = {
-        (texts, seed): f"{asked.benchmark}-{texts}-{seed}"
-        for texts in sorted(set(asked.texts))
-        for seed in dict.fromkeys(asked.seeds)
+        (texts, seed): f"{settings.benchmark}-{texts}-{seed}"
+        for texts in sorted(set(settings.texts))
+        for seed in dict.fromkeys(settings.seeds)
     }
-    drawn = {"benchmark": asked.benchmark, "tested": asked.tested, "n_aug": asked.n_aug}
-    made["low_resource"] = {task: drawn | {"texts": texts, "seed": seed} for (texts, seed), task in tasks.items()}
-    first = tasks[max(asked.texts), asked.seeds[0]]
-    made["backbones"] = {f"{models}-{role}": common | {"role": role, "task": first} for role in ROLES}
-    for generator, words in asked.generators.items():
+    drawn = {"benchmark": settings.benchmark, "tested": settings.tested, "n_aug": settings.n_aug}
+    stages["low_resource"] = {task: drawn | {"texts": texts, "seed": seed} for (texts, seed), task in tasks.items()}
+    first = tasks[max(settings.texts), settings.seeds[0]]
+    stages["backbones"] = {f"{models}-{role}": common | {"role": role, "task": first} for role in ROLES}
+    for generator, words in settings.generators.items():
         if generator != NONE:
             _check(generator, source)
         for (texts, seed), task in tasks.items():
@@ -49,23 +57,23 @@ def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
             if generator != NONE:
                 synthetic = f"data/low_resource/texts/{name}.jsonl"
                 more = f"--set generators.{generator}.{words}" if words else ""
-                made["train_generator"][name] = common | {
+                stages["train_generator"][name] = common | {
                     "generator": generator,
                     "task": task,
                     "seed": seed,
                     "more": more,
                 }
-                made["synthesize"][name] = common | {"generator": generator, "task": task, "seed": seed}
+                stages["synthesize"][name] = common | {"generator": generator, "task": task, "seed": seed}
             trained = {"task": task, "seed": seed, "synthetic": synthetic}
-            trained["more"] = f"--set classifiers.bert.{asked.classifier}" if asked.classifier else ""
-            made["train_classifier"][name] = common | trained
-            made["one_label"][name] = {
+            trained["more"] = f"--set classifiers.bert.{settings.classifier}" if settings.classifier else ""
+            stages["train_classifier"][name] = common | trained
+            stages["one_label"][name] = {
                 "task": task,
                 "generator": generator,
-                "benchmark": asked.benchmark,
-                "scale": asked.scale,
+                "benchmark": settings.benchmark,
+                "scale": settings.scale,
             }
-    return {kind: dict(sorted(entries.items())) for kind, entries in made.items()}
+    return {kind: dict(sorted(entries.items())) for kind, entries in stages.items()}
 
 
 def _check(generator: str, source: Path) -> None:

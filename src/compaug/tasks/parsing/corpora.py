@@ -1,4 +1,11 @@
-"""COGS (Kim and Linzen 2020) and the split MCD1 of CFQ (Keysers et al. 2020): files to pairs of a sentence and its logical form."""
+"""COGS (Kim and Linzen 2020) and the split MCD1 of CFQ (Keysers et al. 2020): files to pairs.
+
+A pair is a sentence and its logical form.
+
+A pair is a sentence and its logical form.
+
+A pair is a sentence and its logical form.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +45,7 @@ QUESTION, QUERY = "encode", "decode"  # ends of the names of CFQ's files
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A sentence and its logical form, words with a blank between them; COGS says of what category it is, CFQ says nothing."""
+    """A sentence and its logical form, words with a blank between them; of COGS its category too."""
 
     id: str
     source: str
@@ -55,13 +62,18 @@ Parts = dict[str, list[Pair]]  # "train", "dev", "test", and "gen" of COGS
 
 
 def cogs(paths: Mapping[str, Path]) -> Parts:
-    """One file of tab-separated sentence, logical form, category for every part. InputError names the line that is no such row."""
+    """One file of tab-separated sentence, logical form, category for every part.
+
+    InputError names the line that is no such row.
+    """
     return {part: list(_cogs_rows(part, path)) for part, path in paths.items()}
 
 
 def cfq(paths: Mapping[str, Path]) -> Parts:
-    """`<part>_encode` and `<part>_decode`, a question and a query a line. InputError for one without the other, for files of different length
-    and for an empty line."""
+    """`<part>_encode` and `<part>_decode`, a question and a query a line.
+
+    InputError for one without the other, for files of different length and for an empty line.
+    """
     parts = list(dict.fromkeys(name.rpartition("_")[0] for name in paths))
     if set(paths) != {f"{part}_{end}" for part in parts for end in (QUESTION, QUERY)}:
         raise InputError(f"files: {', '.join(paths)}; cfq reads <part>_{QUESTION} and <part>_{QUERY} of every part")
@@ -102,13 +114,16 @@ def _cfq_rows(part: str, questions: Path, queries: Path) -> list[Pair]:
 
 
 def write(folder: Path, parts: Parts) -> None:
-    """<part>.jsonl, a pair a line. InputError for a part without rows, and for a sentence of another part that is in training too: what is
-    tested is then not what was to be tested."""
-    known = {pair.source for pair in parts.get("train", [])}
+    """<part>.jsonl, a pair a line.
+
+    InputError for a part without rows, and for a sentence of another part that is in training too: what is tested is
+    then not what was to be tested.
+    """
+    training = {pair.source for pair in parts.get("train", [])}
     for part, pairs in parts.items():
         if not pairs:
             raise InputError(f"files: no row in the part {part!r}; fetch its file again")
-        if part != "train" and (seen := next((pair for pair in pairs if pair.source in known), None)):
+        if part != "train" and (seen := next((pair for pair in pairs if pair.source in training), None)):
             raise InputError(f"files: {seen.id} is a sentence of the training set too; fetch the files again")
         write_rows(folder / f"{part}.jsonl", map(asdict, pairs))
 

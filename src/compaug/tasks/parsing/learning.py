@@ -1,4 +1,11 @@
-"""Training a parser and judging it: rows, batches, exact match, and what its training thought of every row (cartography spec, sections 1 to 4)."""
+"""Training a parser and judging it: rows, batches, exact match (cartography spec, sections 1 to 4).
+
+Also what its training thought of every row.
+
+Also what its training thought of every row.
+
+Also what its training thought of every row.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +42,23 @@ DECODED = {"cpu": 256, "cuda": 2048}  # rows that are decoded together: a GPU wa
 
 def rows_of(pairs: Sequence[Pair], vocabulary: Vocabulary) -> list[dict]:
     """Rows for `loop.fit`; "input_ids" are BEGIN, the logical form and END, and all but the first count in the loss."""
-    made = []
+    rows = []
     for pair in pairs:
         written = [BEGIN, *vocabulary.encode(pair.target), END]
         source = vocabulary.encode(pair.source)
-        made.append({"id": pair.id, "source": source, "input_ids": written, "first": 1, "length": len(written)})
-    return made
+        rows.append({"id": pair.id, "source": source, "input_ids": written, "first": 1, "length": len(written)})
+    return rows
 
 
 def collate(rows: Sequence[Mapping]) -> dict[str, Tensor]:
-    """source [B, S] and written [B, T], padded on the right; targets [tokens]: what follows each written word, row after row."""
+    """source [B, S] and written [B, T], padded on the right; targets [tokens].
+
+    The targets are what follows each written word, row after row.
+
+    The targets are what follows each written word, row after row.
+
+    The targets are what follows each written word, row after row.
+    """
     source, written = (
         pad_sequence([torch.tensor(row[name]) for row in rows], batch_first=True, padding_value=PAD)
         for name in ("source", "input_ids")
@@ -66,17 +80,26 @@ def sample(pairs: Sequence[Pair], share: float) -> list[Pair]:
 
 
 def chosen(pairs: Sequence[Pair], choice, folder: Path | None, seed: int) -> tuple[list[Pair], dict[str, int]]:
-    """What is learned from, in the order of a curriculum where there is one, and what the repair of the subset did; `choice` is a
-    `parameters.Choice`, `folder` that of a data map. InputError for a map that is missing, or that nothing asks for."""
+    """What is learned from, and what the repair of the subset did; the order is a curriculum's where there is one.
+
+    `choice` is a `parameters.Choice`, `folder` that of a data map. InputError for a map that is missing, or that
+    nothing asks for.
+
+    `choice` is a `parameters.Choice`, `folder` that of a data map. InputError for a map that is missing, or that
+    nothing asks for.
+
+    `choice` is a `parameters.Choice`, `folder` that of a data map. InputError for a map that is missing, or that
+    nothing asks for.
+    """
     if choice.mapped != (folder is not None):
         raise InputError("--map: goes together with a region or a curriculum of a data map; give both or neither")
     facts = {"added": 0, "removed": 0}
     if choice.region != "all":
-        made = _flat_map(pairs)
+        data_map = _flat_map(pairs)
         if choice.region != maps.RANDOM:
-            made = maps.map_of(folder, choice.measure).of(made.ids, folder)
+            data_map = maps.map_of(folder, choice.measure).of(data_map.ids, folder)
         words = [pair.words for pair in pairs]
-        kept = maps.subset(made, choice.region, choice.ratio, words, choice.keep, sub_seed(seed, "subset"))
+        kept = maps.subset(data_map, choice.region, choice.ratio, words, choice.keep, sub_seed(seed, "subset"))
         facts = {"added": kept.added, "removed": kept.removed}
         pairs = [pairs[row] for row in sorted(kept.rows)]
     ordering = folder if choice.first else None
@@ -101,9 +124,9 @@ def train(
 ) -> tuple[Parser, list[dict]]:
     """A parser of `size`, a `parameters.Size`, and the history of its training on the pairs, nothing held out.
 
-    As many epochs as come nearest to `size.steps`, so that a subset is learned from for as long as all pairs (to half an epoch), or as many as
-    given. `pacing` unlocks the pairs in the order in which they stand. With `mapped`, a folder, dynamics.npy and dynamics.json go there.
-    `out` names the checkpoint.
+    As many epochs as come nearest to `size.steps`, so that a subset is learned from for as long as all pairs (to half
+    an epoch), or as many as given. `pacing` unlocks the pairs in the order in which they stand. With `mapped`, a
+    folder, dynamics.npy and dynamics.json go there. `out` names the checkpoint.
     """
     rows = rows_of(pairs, vocabulary)
     epochs = epochs or max(1, round(size.steps / math.ceil(len(rows) / size.batch_size)))
@@ -125,13 +148,13 @@ def train(
 
 
 def dynamics(model: Parser, rows: Sequence[Mapping], vocabulary: Vocabulary, size, seed: int) -> np.ndarray:
-    """`teacher_forcing.VALUES` of every row; BLEU of a share `size.bleu`.  # float32 [rows, 4]"""
+    """`teacher_forcing.VALUES` of every row, float32 [rows, 4]; BLEU of a share `size.bleu`."""
 
     def greedy(numbers: list[int]) -> list[tuple[str, str]]:
-        own = [rows[number] for number in numbers]
+        batch = [rows[number] for number in numbers]
         return [
-            (vocabulary.decode(found), vocabulary.decode(row["input_ids"][1:-1]))
-            for found, row in zip(decode(model, own), own, strict=True)
+            (vocabulary.decode(words), vocabulary.decode(row["input_ids"][1:-1]))
+            for words, row in zip(decode(model, batch), batch, strict=True)
         ]
 
     logits_of = partial(_logits, model)
@@ -140,25 +163,31 @@ def dynamics(model: Parser, rows: Sequence[Mapping], vocabulary: Vocabulary, siz
 
 
 def decode(model: Parser, rows: Sequence[Mapping]) -> list[list[int]]:
-    """Greedy logical forms, which may be twice as long as the right ones: without such an end a model that has learned little writes on and
-    on."""
-    found: dict[int, list[int]] = {}
+    """Greedy logical forms, which may be twice as long as the right ones.
+
+    Without such an end a model that has learned little writes on and on.
+
+    Without such an end a model that has learned little writes on and on.
+
+    Without such an end a model that has learned little writes on and on.
+    """
+    words_of: dict[int, list[int]] = {}
     for numbers in batches_by_length([row["length"] for row in rows], DECODED[device().type]):
         batch = [rows[number] for number in numbers]
         source, limits = collate(batch)["source"].to(device()), [2 * row["length"] for row in batch]
-        found |= zip(numbers, model.greedy(source, limits), strict=True)
-    return [found[number] for number in range(len(rows))]
+        words_of |= zip(numbers, model.greedy(source, limits), strict=True)
+    return [words_of[number] for number in range(len(rows))]
 
 
 def exact(model: Parser, rows: Sequence[Mapping], batch_size: int) -> np.ndarray:
-    """Whether greedy decoding gives the whole logical form.  # bool [rows]
+    """Whether greedy decoding gives the whole logical form, bool [rows].
 
-    It does where every word, and the end, is the most likely one after the right words before it: one pass, and no decoding. A word that
-    training did not have cannot be written.
+    It does where every word, and the end, is the most likely one after the right words before it: one pass, and no
+    decoding. A word that training did not have cannot be written.
     """
     values = teacher_forcing.values(rows, collate, batch_size, partial(_logits, model), lambda numbers: [], None, 0)
-    known = np.array([UNKNOWN not in row["input_ids"] for row in rows])
-    return (values[:, -1] > maps.THRESHOLD) & known
+    writable = np.array([UNKNOWN not in row["input_ids"] for row in rows])
+    return (values[:, -1] > maps.THRESHOLD) & writable
 
 
 def _logits(model: Parser, batch: Mapping[str, Tensor]) -> Tensor:
@@ -168,8 +197,8 @@ def _logits(model: Parser, batch: Mapping[str, Tensor]) -> Tensor:
 def scores(pairs: Sequence[Pair], right: np.ndarray) -> dict:
     """Exact match in percent, of all pairs and by category, and how many pairs there are."""
     by_category: dict[str, list[bool]] = {}
-    for pair, one in zip(pairs, right.tolist(), strict=True):
+    for pair, hit in zip(pairs, right.tolist(), strict=True):
         if pair.category:
-            by_category.setdefault(pair.category, []).append(one)
-    shares = {name: round(100 * sum(some) / len(some), 4) for name, some in sorted(by_category.items())}
+            by_category.setdefault(pair.category, []).append(hit)
+    shares = {name: round(100 * sum(hits) / len(hits), 4) for name, hits in sorted(by_category.items())}
     return {"rows": len(pairs), "exact": round(100 * float(right.mean()), 4), "categories": shares}

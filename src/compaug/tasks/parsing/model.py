@@ -1,7 +1,8 @@
 """A Transformer that reads a sentence and writes its logical form (Vaswani et al. 2017; cartography spec, section 4).
 
-No pre-training, no scaling of embeddings, layer normalisation after each addition, sinusoidal positions; one embedding for the words of both
-sides and an output layer of its own. Shapes: B rows, S source words, T target words, D `width`, H `heads`, V words of the vocabulary.
+No pre-training, no scaling of embeddings, layer normalisation after each addition, sinusoidal positions; one embedding
+for the words of both sides and an output layer of its own. Shapes: B rows, S source words, T target words, D `width`, H
+`heads`, V words of the vocabulary.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ class Attention(nn.Module):
         return self._by_head(self.key(states)), self._by_head(self.value(states))
 
     def forward(self, states: Tensor, memory: Memory, seen: Tensor | None = None, causal: bool = False) -> Tensor:
-        """`seen` [B, length] is False where the memory is padding; `causal`: a state reads no later one.  # [B, T, D]"""
+        """States [B, T, D]. `seen` [B, length] is False at padding of the memory; `causal`: none reads a later one."""
         mask = None if seen is None else seen[:, None, None]
         dropout = self.dropout if self.training else 0.0
-        found = functional.scaled_dot_product_attention(
+        attended = functional.scaled_dot_product_attention(
             self._by_head(self.query(states)), *memory, attn_mask=mask, dropout_p=dropout, is_causal=causal
         )
-        return self.out(found.transpose(1, 2).flatten(2))
+        return self.out(attended.transpose(1, 2).flatten(2))
 
 
 class Layer(nn.Module):
@@ -60,7 +61,7 @@ class Layer(nn.Module):
         self.dropout = nn.Dropout(size.dropout)
 
     def forward(self, states: Tensor, read: list[tuple[Memory, Tensor | None, bool]]) -> Tensor:
-        """`read`: what each attention has before it, its mask and whether it is causal.  # [B, T, D]"""
+        """States [B, T, D]. `read`: what each attention has before it, its mask and whether it is causal."""
         for attention, norm, before in zip(self.attentions, self.norms, read, strict=False):
             states = norm(states + self.dropout(attention(states, *before)))
         return self.norms[-1](states + self.dropout(self.feed(states)))
@@ -81,7 +82,7 @@ class Parser(nn.Module):
                 nn.init.xavier_uniform_(parameter)
 
     def _embedded(self, numbers: Tensor, start: int = 0) -> Tensor:
-        """Words [B, length] and their positions, from `start`.  # [B, length, D]"""
+        """States [B, length, D] of words [B, length] and their positions, from `start`."""
         states = self.embedding(numbers)
         return self.dropout(states + positions(start, states.shape[1], states.shape[2]).to(states))
 
@@ -93,15 +94,15 @@ class Parser(nn.Module):
         return [layer.attentions[1].memory(states) for layer in self.decoder]
 
     def states(self, source: Tensor, written: Tensor) -> Tensor:
-        """The last states of the decoder over the words [B, T] of logical forms, which begin with BEGIN.  # [B, T, D]"""
+        """The last states of the decoder [B, T, D] over the words [B, T] of logical forms, which begin with BEGIN."""
         states = self._embedded(written)
         for layer, sentence in zip(self.decoder, self.read(source), strict=True):
-            own = layer.attentions[0].memory(states)  # padding is on the right: no word reads it
-            states = layer(states, [(own, None, True), (sentence, source != PAD, False)])
+            past = layer.attentions[0].memory(states)  # padding is on the right: no word reads it
+            states = layer(states, [(past, None, True), (sentence, source != PAD, False)])
         return states
 
     def logits(self, source: Tensor, written: Tensor) -> Tensor:
-        """Of the word after each of `written` that is none of its padding nor END, row after row.  # [tokens, V]"""
+        """Of the word after each of `written` that is none of its padding nor END, row after row: [tokens, V]."""
         return self.output(self.states(source, written[:, :-1])[written[:, 1:] != PAD])
 
     def forward(self, source: Tensor, written: Tensor, targets: Tensor) -> dict[str, Tensor]:
@@ -110,13 +111,16 @@ class Parser(nn.Module):
 
     @torch.no_grad()
     def greedy(self, source: Tensor, limits: Sequence[int]) -> list[list[int]]:
-        """The most likely word after those before it, until END or the row's own number of words. Keys and values of earlier words are kept in
-        place; rows that have ended leave the batch once they are a quarter of it."""
+        """The most likely word after those before it, until END or the row's own number of words.
+
+        Keys and values of earlier words are kept in place; rows that have ended leave the batch once they are a quarter
+        of it.
+        """
         sentences, seen = self.read(source), source != PAD
         limit, most = torch.tensor(limits, device=source.device), max(limits)
         before = [tuple(part.new_empty(*part.shape[:2], most, part.shape[3]) for part in both) for both in sentences]
-        found = source.new_full((len(source), most), END)
-        rows = torch.arange(len(source), device=source.device)  # of `found`, that are still written
+        words = source.new_full((len(source), most), END)
+        rows = torch.arange(len(source), device=source.device)  # of `words`, that are still written
         last = source.new_full((len(source), 1), BEGIN)
         ended = limit < 1
         for at in range(most):
@@ -124,10 +128,10 @@ class Parser(nn.Module):
             for layer, kept, sentence in zip(self.decoder, before, sentences, strict=True):
                 for part, new in zip(kept, layer.attentions[0].memory(states), strict=True):
                     part[:, :, at] = new[:, :, 0]
-                own = tuple(part[:, :, : at + 1] for part in kept)
-                states = layer(states, [(own, None, False), (sentence, seen, False)])
+                past = tuple(part[:, :, : at + 1] for part in kept)
+                states = layer(states, [(past, None, False), (sentence, seen, False)])
             last = self.output(states).argmax(-1)  # [B, 1]
-            found[rows, at] = last[:, 0].masked_fill(ended, END)
+            words[rows, at] = last[:, 0].masked_fill(ended, END)
             ended |= (last[:, 0] == END) | (limit[rows] <= at + 1)
             if 4 * (count := int(ended.sum())) >= len(rows):
                 if count == len(rows):
@@ -137,11 +141,11 @@ class Parser(nn.Module):
                 before, sentences = (
                     [tuple(part[on] for part in both) for both in every] for every in (before, sentences)
                 )
-        return [row[: row.index(END)] if END in row else row for row in found.tolist()]
+        return [row[: row.index(END)] if END in row else row for row in words.tolist()]
 
 
 def positions(start: int, length: int, width: int) -> Tensor:
-    """Sines and cosines of the positions from `start`, of wave lengths 2 pi to 10,000 * 2 pi.  # [length, width]"""
+    """Sines and cosines [length, width] of the positions from `start`, of wave lengths 2 pi to 10,000 * 2 pi."""
     rates = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000) / width))
     angles = torch.arange(start, start + length)[:, None] * rates
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)

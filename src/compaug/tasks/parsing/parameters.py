@@ -83,8 +83,10 @@ class Parsing(Block):
     def size(self, scale: str, corpus: str) -> Size:
         """InputError where the scale says nothing of the corpus."""
         if corpus not in self.scales.get(scale, {}):
-            known = ", ".join(f"{one} of {name}" for one, sizes in self.scales.items() for name in sizes)
-            raise InputError(f"{FILE}: scales.{scale} has no {corpus!r}; there is {known}")
+            choices = ", ".join(
+                f"{scale_name} of {name}" for scale_name, sizes in self.scales.items() for name in sizes
+            )
+            raise InputError(f"{FILE}: scales.{scale} has no {corpus!r}; there is {choices}")
         return self.scales[scale][corpus]
 
 

@@ -1,4 +1,9 @@
-"""What the experiment of configs/parsing.yaml runs: one entry for each kind of stage and name, over which experiments/parsing/dvc.yaml runs."""
+"""What the experiment of configs/parsing.yaml runs: one entry for each kind of stage and name.
+
+experiments/parsing/dvc.yaml runs over them.
+
+experiments/parsing/dvc.yaml runs over them.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +24,20 @@ def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
 
     InputError for a choice that the schema does not know."""
     parsing = parameters.load(source)
-    made: dict[str, dict] = {kind: {} for kind in KINDS}
-    for asked, words in ((one, words) for one in parsing.runs for words in one.choices):
-        parsing.size(asked.scale, asked.corpus)
-        name, data = f"{asked.corpus}-{asked.scale}", f"data/parsing/{asked.corpus}"
-        common = {"corpus": asked.corpus, "scale": asked.scale, "data": data}
-        made["parsing_corpus"][asked.corpus] = {"corpus": asked.corpus}
+    stages: dict[str, dict] = {kind: {} for kind in KINDS}
+    for runs, words in ((r, words) for r in parsing.runs for words in r.choices):
+        parsing.size(runs.scale, runs.corpus)
+        name, data = f"{runs.corpus}-{runs.scale}", f"data/parsing/{runs.corpus}"
+        common = {"corpus": runs.corpus, "scale": runs.scale, "data": data}
+        stages["parsing_corpus"][runs.corpus] = {"corpus": runs.corpus}
         options = (f"choice.{words}",) if words else ()
         choice = parameters.load(Edited(source, options)).choice
-        for seed in asked.seeds:
-            entry = common | {"seed": seed, "map": data, "more": " ".join(f"--set {one}" for one in options)}
+        for seed in runs.seeds:
+            entry = common | {"seed": seed, "map": data, "more": " ".join(f"--set {option}" for option in options)}
             if choice.mapped:
                 made_by = f"parser-{name}-{seed}"
-                made["map_parser"][made_by] = common | {"seed": seed}
+                stages["map_parser"][made_by] = common | {"seed": seed}
                 entry["map"] = f"data/maps/{made_by}"
                 entry["more"] += f" --map {entry['map']}"
-            made["train_parser"][f"{name}-{words or ALL}-{seed}"] = entry
-    return {kind: dict(sorted(entries.items())) for kind, entries in made.items()}
+            stages["train_parser"][f"{name}-{words or ALL}-{seed}"] = entry
+    return {kind: dict(sorted(entries.items())) for kind, entries in stages.items()}

@@ -1,4 +1,4 @@
-"""Words as numbers: the words of the training set, of sentences and logical forms together (cartography spec, section 4)."""
+"""Words as numbers: those of the training set's sentences and logical forms together (cartography spec, section 4)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ SHOWN = "<unknown>"
 
 
 class Vocabulary:
-    """`words` in the order of their numbers, from FIRST. A word of a corpus can therefore never be taken for one of the four marks."""
+    """`words` in the order of their numbers, from FIRST.
+
+    A word of a corpus can therefore never be taken for one of the four marks.
+    """
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = list(words)

@@ -1,6 +1,7 @@
 """The joint classifier: one encoder, a head for the intent and one for the tag of each word (joint generation, §2.3).
 
-The loss is the sum of both cross-entropies. A word is tagged at its first sub-word; the others, and what was cut off, have no tag to learn.
+The loss is the sum of both cross-entropies. A word is tagged at its first sub-word; the others, and what was cut off,
+have no tag to learn.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class JointClassifier(nn.Module):
         self.tag = nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Dropout(dropout), nn.Linear(width, n_tags))
 
     def scores(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Of the intents, from the state of [CLS], and of the tags.  # [B, n_intents], [B, T, n_tags]"""
+        """Of the intents [B, n_intents], from the state of [CLS], and of the tags [B, T, n_tags]."""
         states = self.drop(self.backbone(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state)
         return self.intent(states[:, 0]).float(), self.tag(states).float()
 
@@ -59,7 +60,7 @@ def rows_of(utterances: Sequence[Utterance], tokenizer, names: Inventory, max_le
         [list(row.words) for row in utterances], is_split_into_words=True, truncation=True, max_length=max_length
     )
     tag_ids = {tag: at for at, tag in enumerate(tags_of(names))}
-    made = []
+    rows = []
     for at, row in enumerate(utterances):
         first: dict[int, int] = {}
         for place, word in enumerate(encoded.word_ids(at)):
@@ -70,16 +71,16 @@ def rows_of(utterances: Sequence[Utterance], tokenizer, names: Inventory, max_le
         for word, place in first.items():
             tags[place] = tag_ids[row.tags[word]]
         intent = names["intents"].index(row.intent)
-        made.append(
+        rows.append(
             {"id": row.id, "length": len(ids), "input_ids": ids, "tags": tags, "intent": intent, "first": first}
         )
     say_cut(
         "joint",
-        sum(len(row["first"]) < len(u.words) for row, u in zip(made, utterances, strict=True)),
-        len(made),
+        sum(len(row["first"]) < len(u.words) for row, u in zip(rows, utterances, strict=True)),
+        len(rows),
         max_length,
     )
-    return made
+    return rows
 
 
 def collate(rows: Sequence[dict], pad_id: int) -> dict[str, Tensor]:
@@ -92,7 +93,10 @@ def collate(rows: Sequence[dict], pad_id: int) -> dict[str, Tensor]:
 def train(
     utterances: Sequence[Utterance], names: Inventory, settings: Joint, encoder: Path, seed: int
 ) -> tuple[object, JointClassifier, float]:
-    """(tokenizer, model, mean training loss of the last epoch) after `settings.steps`, to a whole epoch. InputError without utterances, or for a tokenizer that does not know words."""
+    """(tokenizer, model, mean training loss of the last epoch) after `settings.steps`, to a whole epoch.
+
+    InputError without utterances, or for a tokenizer that does not know words.
+    """
     if not utterances:
         raise InputError("there is no utterance to learn from")
     tokenizer, loaded = load_encoder(encoder)
@@ -119,10 +123,13 @@ def train(
     return tokenizer, model.eval().to(loop.device()), history[-1]["train"]["loss"]
 
 
-def balanced(real: Sequence[Utterance], made: Sequence[Utterance]) -> list[Utterance]:
-    """Both, the real ones as often as makes them as many as those that were written, once at least. Hundreds of written utterances, whose
-    tags are half wrong, would else teach a classifier more than the few dozen that people have tagged."""
-    return [*real] * max(1, round(len(made) / len(real))) + [*made]
+def balanced(real: Sequence[Utterance], written: Sequence[Utterance]) -> list[Utterance]:
+    """Both, the real ones as often as makes them as many as those that were written, once at least.
+
+    Hundreds of written utterances, whose tags are half wrong, would else teach a classifier more than the few dozen
+    that people have tagged.
+    """
+    return [*real] * max(1, round(len(written) / len(real))) + [*written]
 
 
 @torch.inference_mode()
@@ -132,13 +139,13 @@ def predict(
     """(intents, tags of every word), in the order given; a word that was cut off is outside."""
     rows, tags = rows_of(utterances, tokenizer, names, max_length), tags_of(names)
     intents = [""] * len(rows)
-    found = [[OUTSIDE] * len(row.words) for row in utterances]
+    predicted = [[OUTSIDE] * len(row.words) for row in utterances]
     for batch_rows in loop.batches_by_length([row["length"] for row in rows], READ):
         batch = collate([rows[at] for at in batch_rows], tokenizer.pad_token_id)
         ids, mask = (batch[name].to(loop.device()) for name in ("input_ids", "attention_mask"))
         of_intents, of_tags = (scores.argmax(-1).cpu().tolist() for scores in model.scores(ids, mask))
-        for at, intent, told in zip(batch_rows, of_intents, of_tags, strict=True):
+        for at, intent, ids_of_tags in zip(batch_rows, of_intents, of_tags, strict=True):
             intents[at] = names["intents"][intent]
             for word, place in rows[at]["first"].items():
-                found[at][word] = tags[told[place]]
-    return intents, found
+                predicted[at][word] = tags[ids_of_tags[place]]
+    return intents, predicted

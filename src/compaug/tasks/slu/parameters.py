@@ -23,8 +23,11 @@ class SluCorpus(Block):
 
 
 class Joint(Block):
-    """Two heads on an encoder. As many steps whatever it learns from, so that what is compared is the utterances. The last one counts, here and
-    for the writer, because few utterances leave none for validation."""
+    """Two heads on an encoder.
+
+    As many steps whatever it learns from, so that what is compared is the utterances. The last one counts, here and for
+    the writer, because few utterances leave none for validation.
+    """
 
     steps: Positive
     batch_size: Positive

@@ -10,18 +10,24 @@ Chunk = tuple[int, int, str]  # first word, behind the last, slot
 
 
 def chunks(tags: Sequence[str]) -> set[Chunk]:
-    """The spans that conlleval finds: one begins at a B-, and at an I- that continues nothing, behind an O or another slot. (The strict reading
-    of BIO has no span there; a tagger can write it, a corpus cannot.)"""
-    found: set[Chunk] = set()
+    """The spans that conlleval finds.
+
+    One begins at a B-, and at an I- that continues nothing, behind an O or another slot. (The strict reading of BIO has
+    no span there; a tagger can write it, a corpus cannot.)
+
+    One begins at a B-, and at an I- that continues nothing, behind an O or another slot. (The strict reading of BIO has
+    no span there; a tagger can write it, a corpus cannot.)
+    """
+    spans: set[Chunk] = set()
     first, slot = 0, ""  # of the open span; no slot: none is open
     for at, tag in enumerate([*tags, "O"]):
         mark, _, name = tag.partition("-")
         if slot and (mark != "I" or name != slot):
-            found.add((first, at, slot))
+            spans.add((first, at, slot))
             slot = ""
         if mark != "O" and not slot:
             first, slot = at, name
-    return found
+    return spans
 
 
 def as_bio(tags: Sequence[str]) -> tuple[str, ...]:
@@ -31,11 +37,11 @@ def as_bio(tags: Sequence[str]) -> tuple[str, ...]:
 
 def slot_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
     """2 PR / (P + R) over the spans of all utterances; 100 where there is none on either side."""
-    both = [(chunks(real), chunks(found)) for real, found in zip(gold, predicted, strict=True)]
-    right = sum(len(real & found) for real, found in both)
-    total = sum(len(real) + len(found) for real, found in both)
+    both = [(chunks(real), chunks(tagged)) for real, tagged in zip(gold, predicted, strict=True)]
+    right = sum(len(real & tagged) for real, tagged in both)
+    total = sum(len(real) + len(tagged) for real, tagged in both)
     return 200 * right / total if total else 100.0
 
 
 def intent_accuracy(gold: Sequence[str], predicted: Sequence[str]) -> float:
-    return 100 * sum(real == found for real, found in zip(gold, predicted, strict=True)) / len(gold)
+    return 100 * sum(real == chosen for real, chosen in zip(gold, predicted, strict=True)) / len(gold)

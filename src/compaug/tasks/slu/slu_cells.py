@@ -1,4 +1,9 @@
-"""What the experiment of configs/slu.yaml runs: one entry for each kind of stage and name, over which experiments/slu/dvc.yaml runs."""
+"""What the experiment of configs/slu.yaml runs: one entry for each kind of stage and name.
+
+experiments/slu/dvc.yaml runs over them.
+
+experiments/slu/dvc.yaml runs over them.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +24,20 @@ def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
 
     InputError as of `parameters.load`."""
     settings = parameters.load(source)
-    asked = settings.experiment
-    settings.corpus_of(asked.corpus)
-    made: dict[str, dict] = {kind: {} for kind in KINDS}
-    made["slu_backbone"] = {f"{asked.scale}-{role}": {"scale": asked.scale, "role": role} for role in ROLES}
-    encoder, decoder = (f"models/slu/{asked.scale}-{role}" for role in ROLES)
-    for share in asked.shares:
-        for seed in asked.seeds:
-            few = f"{asked.corpus}-{share:g}-{seed}"
-            made["slu_corpus"][few] = {"corpus": asked.corpus, "share": share, "seed": seed}
-            for mode in asked.modes:
-                name = f"{asked.corpus}-{asked.scale}-{mode}-{share:g}-{seed}"
+    experiment = settings.experiment
+    settings.corpus_of(experiment.corpus)
+    stages: dict[str, dict] = {kind: {} for kind in KINDS}
+    stages["slu_backbone"] = {f"{experiment.scale}-{role}": {"scale": experiment.scale, "role": role} for role in ROLES}
+    encoder, decoder = (f"models/slu/{experiment.scale}-{role}" for role in ROLES)
+    for share in experiment.shares:
+        for seed in experiment.seeds:
+            few = f"{experiment.corpus}-{share:g}-{seed}"
+            stages["slu_corpus"][few] = {"corpus": experiment.corpus, "share": share, "seed": seed}
+            for mode in experiment.modes:
+                name = f"{experiment.corpus}-{experiment.scale}-{mode}-{share:g}-{seed}"
                 cell = {
                     "few": few,
-                    "scale": asked.scale,
+                    "scale": experiment.scale,
                     "encoder": encoder,
                     "seed": seed,
                     "texts": f"data/slu/{few}",
@@ -48,8 +53,8 @@ def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
                         "seed": seed,
                         "more": "",
                     }
-                    made["slu_texts"][name] = written | tagger
+                    stages["slu_texts"][name] = written | tagger
                     texts = f"data/slu/texts/{name}.jsonl"
                     cell |= {"texts": texts, "more": f"--synthetic {texts}"}
-                made["train_slu"][name] = cell
-    return {kind: dict(sorted(entries.items())) for kind, entries in made.items()}
+                stages["train_slu"][name] = cell
+    return {kind: dict(sorted(entries.items())) for kind, entries in stages.items()}

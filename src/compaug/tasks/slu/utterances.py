@@ -1,4 +1,9 @@
-"""Utterances with an intent and BIO tags: SNIPS and NLU-ED read strictly, few of them drawn, files of one utterance a line."""
+"""Utterances with an intent and BIO tags: SNIPS and NLU-ED read strictly, few of them drawn, their files.
+
+A file has one utterance a line.
+
+A file has one utterance a line.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +38,14 @@ class Utterance:
 
 
 def read_snips(files: Mapping[str, Path]) -> dict[str, list[Utterance]]:
-    """{part: utterances} of files of `intent, words, tags` between tabs, without a header; words and tags between blanks, as many of both. Or of
-    the three files of each part, `train_label`, `train_in` and `train_out`, that were published."""
+    """{part: utterances} of files of `intent, words, tags` between tabs, without a header.
+
+    Words and tags between blanks, as many of both. Or of the three files of each part, `train_label`, `train_in` and
+    `train_out`, that were published.
+
+    Words and tags between blanks, as many of both. Or of the three files of each part, `train_label`, `train_in` and
+    `train_out`, that were published.
+    """
     return {part: [_snips(*line) for line in _snips_lines(files, part)] for part in PARTS}
 
 
@@ -60,8 +71,12 @@ def _snips(path: Path, number: int, fields: Sequence[str]) -> Utterance:
 
 
 def read_nlu_ed(files: Mapping[str, Path], fold: int = 1) -> dict[str, list[Utterance]]:
-    """{part: utterances} of the union of ten test folds: `fold` is the test, the next one is for validation, eight to train on. An intent is
-    `scenario_intent`."""
+    """{part: utterances} of the union of ten test folds.
+
+    `fold` is the test, the next one is for validation, eight to train on. An intent is `scenario_intent`.
+
+    `fold` is the test, the next one is for validation, eight to train on. An intent is `scenario_intent`.
+    """
     path, rows = files["all"], []
     for number, fields in _rows(path, len(HEADER)):
         if number == 1:
@@ -72,8 +87,8 @@ def read_nlu_ed(files: Mapping[str, Path], fold: int = 1) -> dict[str, list[Utte
         if not of.isdecimal():
             raise InputError(f"{path}:{number}: the fold {of!r} is no number; restore the file")
         words, tags = _annotated(path, number, annotated)
-        made = Utterance(f"nlu_ed-{number}", words, tags, f"{scenario}_{intent}")
-        rows.append((int(of), _checked(path, number, made)))
+        utterance = Utterance(f"nlu_ed-{number}", words, tags, f"{scenario}_{intent}")
+        rows.append((int(of), _checked(path, number, utterance)))
     folds = sorted({of for of, _ in rows})
     if fold not in folds or len(folds) < len(PARTS):
         raise InputError(f"{path}: has the folds {folds}; {fold} is to be one of at least {len(PARTS)}")
@@ -87,17 +102,17 @@ def _annotated(path: Path, number: int, text: str) -> tuple[tuple[str, ...], tup
     words: list[str] = []
     tags: list[str] = []
     end = 0
-    for found in [*BRACKET.finditer(text), None]:
-        plain = text[end : found.start() if found else len(text)]
+    for bracket in [*BRACKET.finditer(text), None]:
+        plain = text[end : bracket.start() if bracket else len(text)]
         if "[" in plain or "]" in plain:
             raise InputError(f"{path}:{number}: brackets that are no [slot : words]; restore the file")
         words += plain.split()
         tags += ["O"] * len(plain.split())
-        if found:
-            slot, inside = found[1].strip().replace(" ", "_"), found[2].split()
+        if bracket:
+            slot, inside = bracket[1].strip().replace(" ", "_"), bracket[2].split()
             words += inside
             tags += [f"{'I' if at else 'B'}-{slot}" for at in range(len(inside))]
-            end = found.end()
+            end = bracket.end()
     if not words:
         raise InputError(f"{path}:{number}: has no words; restore the file")
     return tuple(words), tuple(tags)
@@ -139,8 +154,12 @@ def few(utterances: Sequence[Utterance], share: float, seed: int) -> list[Uttera
 
 
 def apart(parts: Mapping[str, Sequence[Utterance]]) -> dict[str, list[Utterance]]:
-    """Without the training utterances whose words stand in the validation or test set too (25 of SNIPS), and those for validation that stand
-    in the test set."""
+    """Without the training utterances whose words stand in the validation or test set too (25 of SNIPS).
+
+    And without those for validation that stand in the test set.
+
+    And without those for validation that stand in the test set.
+    """
     seen: set[tuple[str, ...]] = set()
     kept = {}
     for part in reversed(PARTS):
@@ -167,28 +186,36 @@ def write(folder: Path, parts: Mapping[str, Sequence[Utterance]], names: shapes.
 
 
 def read(path: Path, names: shapes.Inventory | None = None, may_be_empty: bool = False) -> list[Utterance]:
-    """Utterances of a file that `write` made; InputError names the line that is wrong, or has a name that `names` lacks, and a file without
-    any, unless it may be empty: a decoder can write nothing that can be read."""
-    found = []
+    """Utterances of a file that `write` made.
+
+    InputError names the line that is wrong, or has a name that `names` lacks, and a file without any, unless it may be
+    empty: a decoder can write nothing that can be read.
+
+    InputError names the line that is wrong, or has a name that `names` lacks, and a file without any, unless it may be
+    empty: a decoder can write nothing that can be read.
+    """
+    utterances = []
     for number, row in iter_rows(path):
         try:
-            made = Utterance(row["id"], tuple(row["words"]), tuple(row["tags"]), row["intent"])
-            strings = [made.id, made.intent, *made.words, *made.tags]
-            if not all(isinstance(word, str) for word in strings) or not 0 < len(made.words) == len(made.tags):
+            utterance = Utterance(row["id"], tuple(row["words"]), tuple(row["tags"]), row["intent"])
+            strings = [utterance.id, utterance.intent, *utterance.words, *utterance.tags]
+            if not all(isinstance(word, str) for word in strings) or not 0 < len(utterance.words) == len(
+                utterance.tags
+            ):
                 raise ValueError("id, intent, words and tags, as many of both, are strings")
-            spans_of(made.tags)
+            spans_of(utterance.tags)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path}:{number}: no utterance ({error}); run the stage again that made it") from None
-        own = inventory([made])
-        for kind in own if names else ():
-            if strange := set(own[kind]) - set(names[kind]):
+        named = inventory([utterance])
+        for kind in named if names else ():
+            if strange := set(named[kind]) - set(names[kind]):
                 raise InputError(f"{path}:{number}: {min(strange)!r} is none of the {kind}; run its stage again")
-        found.append(made)
-    if not (found or may_be_empty):
+        utterances.append(utterance)
+    if not (utterances or may_be_empty):
         raise InputError(f"{path}: has no utterance; run the stage again that made it")
-    if len({row.id for row in found}) < len(found):
+    if len({row.id for row in utterances}) < len(utterances):
         raise InputError(f"{path}: an id occurs twice; run the stage again that made it")
-    return found
+    return utterances
 
 
 def read_inventory(folder: Path) -> shapes.Inventory:

@@ -1,8 +1,8 @@
 """Utterances, their slots and their intent written at once by a small causal decoder (joint generation, §2.2).
 
-The decoder learns, through LoRA, to write a whole sentence of the augmented language behind what is left of one after hiding: the intent alone
-(`labels`), or a text with words or spans hidden; in every epoch others. `factorised` is the baseline p(y) p(x|y) p(s|x): it writes plain texts of an
-intent, and the joint classifier tags them.
+The decoder learns, through LoRA, to write a whole sentence of the augmented language behind what is left of one after
+hiding: the intent alone (`labels`), or a text with words or spans hidden; in every epoch others. `factorised` is the
+baseline p(y) p(x|y) p(s|x): it writes plain texts of an intent, and the joint classifier tags them.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def sentence_of(utterance: Utterance, mode: str) -> Sentence:
 
 def read(text: str, language: Language, name: str) -> Utterance:
     """The utterance that a string says, as `name`. Unreadable with the reason where it says none."""
-    found = language.read(text)
-    return Utterance(name, found.words, tuple(tags_of(found)), found.names[0])
+    sentence = language.read(text)
+    return Utterance(name, sentence.words, tuple(tags_of(sentence)), sentence.names[0])
 
 
 def shown(sentence: str, settings: Writer, draw) -> str:
@@ -51,7 +51,10 @@ def shown(sentence: str, settings: Writer, draw) -> str:
 
 
 def collate(rows: Sequence[dict], tokenizer, settings: Writer) -> dict[str, Tensor]:
-    """Sources of this moment, drawn from torch's generator, which every epoch seeds; labels [B, T] are IGNORED on them and on padding."""
+    """Sources of this moment; labels [B, T] are IGNORED on them and on padding.
+
+    They are drawn from torch's generator, which every epoch seeds.
+    """
     show = lambda sentence: shown(sentence, settings, lambda n: torch.rand(n).tolist())
     return lora.collate(rows, tokenizer, show, settings.max_length)
 
@@ -84,15 +87,17 @@ def train(
 def write(
     tokenizer, model, utterances: Sequence[Utterance], names: Inventory, settings: Writer, seed: int
 ) -> tuple[list[Utterance], dict[str, list[str]]]:
-    """`settings.each` requests for every intent: the utterances that could be read, and by reason the texts that could not. What is
-    shown comes from a random real utterance of the intent."""
+    """`settings.each` requests for every intent: the utterances that could be read, and the other texts by reason.
+
+    What is shown comes from a random real utterance of the intent.
+    """
     language = language_of(names)
     prompts = []
     for intent in names["intents"]:
-        own = [row for row in utterances if row.intent == intent]
+        examples = [row for row in utterances if row.intent == intent]
         rng = np.random.default_rng(sub_seed(seed, "templates", intent))
-        for _ in range(settings.each if own else 0):
-            sentence = language.write(sentence_of(own[rng.integers(len(own))], settings.mode))
+        for _ in range(settings.each if examples else 0):
+            sentence = language.write(sentence_of(examples[rng.integers(len(examples))], settings.mode))
             prompts.append(shown(sentence, settings, lambda n, rng=rng: rng.random(n).tolist()))
     decoding = SimpleNamespace(
         max_length=settings.max_length,
@@ -102,12 +107,12 @@ def write(
         top_p=settings.top_p,
         no_repeat_ngram=0,
     )
-    made: list[Utterance] = []
+    written: list[Utterance] = []
     refused: dict[str, list[str]] = {}
     only = language_of(names, settings.mode != FACTORISED) if settings.strict else None
     for number, text in enumerate(lora.written(tokenizer, model, prompts, decoding, seed, only)):
         try:
-            made.append(read(text, language, f"written-{number}"))
+            written.append(read(text, language, f"written-{number}"))
         except Unreadable as error:
             refused.setdefault(error.reason, []).append(text)
-    return made, refused
+    return written, refused
