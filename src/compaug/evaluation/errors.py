@@ -21,12 +21,12 @@ def analyse(gold: np.ndarray, predicted: np.ndarray, supported: np.ndarray | Non
     groups = {f"size_{size}": sizes == size for size in np.unique(sizes).tolist()}
     if supported is not None:
         groups |= {"in_support": supported, "not_in_support": ~supported}
-    made = {f"kind_{kind}": percent(rows.mean()) for kind, rows in kinds(gold, predicted).items()}
+    metrics = {f"kind_{kind}": percent(rows.mean()) for kind, rows in kinds(gold, predicted).items()}
     for name, rows in groups.items():
-        made[f"n_{name}"] = int(rows.sum())
+        metrics[f"n_{name}"] = int(rows.sum())
         if rows.any():
-            made[f"acc_{name}"] = percent(right[rows].mean())
-    return made
+            metrics[f"acc_{name}"] = percent(right[rows].mean())
+    return metrics
 
 
 def kinds(gold: np.ndarray, predicted: np.ndarray) -> dict[str, np.ndarray]:
@@ -63,14 +63,14 @@ def confusions(gold: np.ndarray, predicted: np.ndarray, labels: Labels) -> Count
 def per_composition(gold: np.ndarray, predicted: np.ndarray, labels: Labels) -> dict[str, dict]:
     """{gold composition: n, acc, its most frequent wrong prediction `wrong` and how often it is made, `n_wrong`}; of equally frequent ones
     the first in alphabetical order, None when nothing is wrong."""
-    confused, made = confusions(gold, predicted, labels), {}
+    confused, by_composition = confusions(gold, predicted, labels), {}
     for key, n in sorted(Counter(compositions(gold, labels)).items()):
-        wrong = Counter({other: count for (own, other), count in confused.items() if own == key})
+        wrong = Counter({other: count for (truth, other), count in confused.items() if truth == key})
         worst = min(wrong, key=lambda other: (-wrong[other], other), default=None)
-        made[key] = {
+        by_composition[key] = {
             "n": n,
             "acc": percent((n - wrong.total()) / n),
             "wrong": worst,
             "n_wrong": wrong.get(worst, 0),
         }
-    return made
+    return by_composition

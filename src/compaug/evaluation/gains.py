@@ -30,7 +30,7 @@ from functools import partial
 import numpy as np
 
 from compaug.core.records import sub_seed
-from compaug.evaluation.cell_scores import Found, Outcome
+from compaug.evaluation.cell_scores import Comparison, Outcome
 from compaug.evaluation.decoding.composition_prior import harmonic_mean
 from compaug.evaluation.results import CELL_COLUMNS, Row
 from compaug.evaluation.statistics import holm, paired_t_test, resampled_means, sign_flip_test, summarise
@@ -57,25 +57,25 @@ RESAMPLES = 10_000  # of the test rows
 Seeds = dict[int, Outcome]
 
 
-def table(found: Found) -> Iterator[Row]:
+def table(comparison: Comparison) -> Iterator[Row]:
     """Rows of gains.csv for one experiment."""
     by_cell: dict[tuple[Cell, str], Seeds] = {}
-    for outcome in found.outcomes:
+    for outcome in comparison.outcomes:
         if outcome.cell.split == "cg":
             key = replace(outcome.cell, seed=0), outcome.decoding
             by_cell.setdefault(key, {})[outcome.cell.seed] = outcome
     lines: dict[tuple, dict] = {}
     families: dict[tuple, list[tuple]] = {}
-    for (cell, decoding), own in by_cell.items():
+    for (cell, decoding), outcomes in by_cell.items():
         columns = [value for name, value in cell.columns().items() if name != "seed"]
         for over, other in _others(cell, decoding):
             theirs = by_cell.get(other, {})
-            seeds = [seed for seed in own if seed in theirs]
+            seeds = [seed for seed in outcomes if seed in theirs]
             for metric, gain in GAINS.items() if seeds else ():
-                pairs = [(own[seed], theirs[seed]) for seed in seeds]
+                pairs = [(outcomes[seed], theirs[seed]) for seed in seeds]
                 if not all(_has(outcome, metric) for pair in pairs for outcome in pair):
                     continue
-                key = (found.experiment.name, *columns, decoding, "unseen", metric, over, len(seeds))
+                key = (comparison.experiment.name, *columns, decoding, "unseen", metric, over, len(seeds))
                 lines[key] = gain(pairs)
                 families.setdefault((cell.models, decoding, metric, over), []).append(key)
     for keys in families.values():

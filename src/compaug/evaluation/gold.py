@@ -43,7 +43,7 @@ class Gold:
 
 def write(path: Path, labels: Labels, parts: Mapping[str, Sequence[Example]], facts: Mapping) -> None:
     """`path` ends in .jsonl.gz; the facts stand beside it."""
-    rows = ({"id": e.id, "part": part, "labels": list(e.labels)} for part, some in parts.items() for e in some)
+    rows = ({"id": e.id, "part": part, "labels": list(e.labels)} for part, examples in parts.items() for e in examples)
     write_lines(path, rows)
     write_json(facts_path(path), {"labels": list(labels.names), **facts})
 

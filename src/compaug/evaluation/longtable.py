@@ -41,8 +41,8 @@ def read(reports: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     for name, first in FIRST.items():
         old = _read(reports / first, [*FILES[name], "commit"], FROM_GIT)
         frames[name] = pd.concat([frames[name], old[~_corpora(old).isin(current)]], ignore_index=True)
-    made = _scales_apart([*frames.values()])
-    return _folded(made[0]), made[1], made[2]
+    long_table, gain_table, confusion_table = _scales_apart([*frames.values()])
+    return _folded(long_table), gain_table, confusion_table
 
 
 def _corpora(frame: pd.DataFrame) -> pd.MultiIndex:
@@ -55,11 +55,13 @@ def _scales_apart(frames: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
     keys = ["experiment", "benchmark"]
     scales = frames[0].groupby(keys)["scale"].nunique()
     several = scales[scales > 1].index
-    made = []
+    separated = []
     for frame in frames:
         apart = pd.MultiIndex.from_frame(frame[keys]).isin(several) & (frame["scale"] != TINY)
-        made.append(frame.assign(benchmark=frame["benchmark"].where(~apart, frame["benchmark"] + "+" + frame["scale"])))
-    return made
+        separated.append(
+            frame.assign(benchmark=frame["benchmark"].where(~apart, frame["benchmark"] + "+" + frame["scale"]))
+        )
+    return separated
 
 
 def _folded(frame: pd.DataFrame) -> pd.DataFrame:
@@ -112,11 +114,11 @@ def _parsed(name: str, text: str) -> str | float:
 # ---------------------------------------------------------------- queries
 
 
-def pick(frame: pd.DataFrame, **wanted: str | Collection[str]) -> pd.DataFrame:
+def pick(frame: pd.DataFrame, **allowed: str | Collection[str]) -> pd.DataFrame:
     """The rows whose columns have these values, or one of these."""
     keep = pd.Series(True, index=frame.index)
-    for column, value in wanted.items():
-        keep &= frame[column].isin([value] if isinstance(value, str) else list(value))
+    for column, values in allowed.items():
+        keep &= frame[column].isin([values] if isinstance(values, str) else list(values))
     return frame[keep]
 
 
@@ -135,14 +137,14 @@ def summaries(rows: pd.DataFrame, *by: str) -> dict:
 
 def _summary(rows: pd.DataFrame) -> Summary:
     first = rows.iloc[0]
-    known = len(rows) == 1 and math.isfinite(first["ci95"])
-    return Summary(1, first["value"], first["std"], first["ci95"]) if known else summarise(rows["value"])
+    is_mean = len(rows) == 1 and math.isfinite(first["ci95"])
+    return Summary(1, first["value"], first["std"], first["ci95"]) if is_mean else summarise(rows["value"])
 
 
 def difference(rows: pd.DataFrame, others: pd.DataFrame) -> Summary | None:
     """Of one metric of two cells, paired by the seeds that both have."""
-    own, other = (some.set_index("seed", verify_integrity=True)["value"] for some in (rows, others))
-    apart = (own - other).dropna()
+    first, second = (frame.set_index("seed", verify_integrity=True)["value"] for frame in (rows, others))
+    apart = (first - second).dropna()
     return summarise(apart) if len(apart) else None
 
 

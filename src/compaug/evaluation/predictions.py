@@ -60,9 +60,9 @@ class Predictions:
 
     def check_covers(self, ids: Iterable[str]) -> None:
         """InputError unless the test rows are these, once each."""
-        wanted = set(ids)
-        self.of(sorted(wanted))
-        if extra := sorted(set(self.ids) - wanted):
+        gold_ids = set(ids)
+        self.of(sorted(gold_ids))
+        if extra := sorted(set(self.ids) - gold_ids):
             raise InputError(f"{self.path}: id {extra[0]!r} is not in the gold file; predict again on this split")
 
 
@@ -129,7 +129,7 @@ def read(path: Path | str, n_labels: int) -> Predictions:
     held, test = rows["validation"].values(), rows["test"].values()
     unparsed = [row["unparsed"] for row in test if "unparsed" in row]
     validation, tested = (
-        np.array([row["probabilities"] for row in some], dtype=float).reshape(-1, n_labels) for some in (held, test)
+        np.array([row["probabilities"] for row in part], dtype=float).reshape(-1, n_labels) for part in (held, test)
     )
     return Predictions(
         path=Path(path),

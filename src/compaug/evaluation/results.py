@@ -72,7 +72,7 @@ from pathlib import Path
 
 from compaug.core.records import write_csv
 from compaug.evaluation import packed
-from compaug.evaluation.cell_scores import Found
+from compaug.evaluation.cell_scores import Comparison
 from compaug.evaluation.metrics import DECIMALS
 
 CELL_COLUMNS = ("experiment", "benchmark", "scale", "generator", "selection", "classifier")
@@ -83,25 +83,25 @@ CONFUSIONS = 12  # pairs that are kept
 Row = tuple[str | int | float | None, ...]
 
 
-def table(found: Found) -> Iterator[Row]:
+def table(comparison: Comparison) -> Iterator[Row]:
     """Rows of results.csv.gz for one experiment."""
-    for outcome in (*found.outcomes, *found.others):
+    for outcome in (*comparison.outcomes, *comparison.others):
         *columns, seed = outcome.cell.columns().values()
         for split, metrics in outcome.metrics.items():
             for name, value in metrics.items():
-                yield (found.experiment.name, *columns, outcome.decoding, seed, split, name, value)
+                yield (comparison.experiment.name, *columns, outcome.decoding, seed, split, name, value)
 
 
-def confusions(found: Found) -> Iterator[Row]:
+def confusions(comparison: Comparison) -> Iterator[Row]:
     """Rows of confusions.csv for one experiment: the most frequent ones of every cell, over its seeds."""
     totals: dict[tuple, Counter[tuple[str, str]]] = {}
-    for outcome in found.outcomes:
+    for outcome in comparison.outcomes:
         *columns, _ = outcome.cell.columns().values()
         key = (*columns, outcome.decoding, next(iter(outcome.right)))
         totals.setdefault(key, Counter()).update(outcome.confusions)
     for key, total in totals.items():
         for pair, n in sorted(total.items(), key=lambda item: (-item[1], item[0]))[:CONFUSIONS]:
-            yield (found.experiment.name, *key, *pair, n)
+            yield (comparison.experiment.name, *key, *pair, n)
 
 
 def write_table(path: Path | str, columns: Sequence[str], rows: Iterable[Sequence[str | int | float | None]]) -> None:

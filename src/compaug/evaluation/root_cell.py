@@ -42,10 +42,10 @@ def evaluate(gold: np.ndarray, predicted: np.ndarray, labels: Labels, empty_both
 def headline(arms: Mapping[str, Mapping[str, float]], gain: Mapping[str, float]) -> dict[str, dict[str, float]]:
     """metrics.json, the few numbers that commits are compared by: Acc on unseen and seen test rows at 0.5 and AUSUC of
     each arm on the compositional split, and the gain in Acc of the synthetic texts with its 95 % interval."""
-    known = {arm: arms[arm] for arm in (*GENERATORS, MATCHED) if arm in arms}
+    ordered = {arm: arms[arm] for arm in (*GENERATORS, MATCHED) if arm in arms}
     columns = {"acc_unseen": "acc", "acc_seen": "seen_acc", "ausuc": "ausuc"}
     blocks = {
-        column: {arm: round(result[name], DECIMALS) for arm, result in known.items() if name in result}
+        column: {arm: round(result[name], DECIMALS) for arm, result in ordered.items() if name in result}
         for column, name in columns.items()
     }
     blocks = {column: block for column, block in blocks.items() if block}
@@ -129,13 +129,13 @@ def trivial(gold: Gold) -> dict:
 
 def coverage(requested: Mapping[str, int], train: Collection[str], test: Collection[str]) -> dict:
     """How well the requested compositions (key -> times) meet the test compositions. Never used upstream."""
-    asked, test = {key for key, times in requested.items() if times}, set(test)
-    in_test, n_requests = asked & test, sum(requested.values())
+    compositions, test = {key for key, times in requested.items() if times}, set(test)
+    in_test, n_requests = compositions & test, sum(requested.values())
     return {
-        "requested_compositions": len(asked),
+        "requested_compositions": len(compositions),
         "in_test": len(in_test),
-        "unseen_in_training": len(asked - set(train)),
+        "unseen_in_training": len(compositions - set(train)),
         "test_compositions": len(test),
-        "test_never_requested": sorted(test - asked),
+        "test_never_requested": sorted(test - compositions),
         "share_of_requests_in_test": percent(sum(requested[key] for key in in_test) / max(n_requests, 1)),
     }

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from compaug.evaluation import gains, results
-from compaug.evaluation.cell_scores import Evaluator, Found
+from compaug.evaluation.cell_scores import Comparison, Evaluator
 from compaug.experiments import cells, params
 from compaug.stages import parser, run
 
@@ -34,10 +34,10 @@ def main(argv: list[str] | None = None) -> None:
     results.write_table(args.confusions, results.CONFUSION_COLUMNS, confusions)
 
 
-def _report(found: Found) -> None:
+def _report(found: Comparison) -> None:
     """How much of an experiment is there, on standard error."""
     name, missing = found.experiment.name, found.missing
-    print(f"{name}: {found.made} of {len(found.experiment.cells)} cells", file=sys.stderr)
+    print(f"{name}: {found.n_predicted} of {len(found.experiment.cells)} cells", file=sys.stderr)
     if missing:
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         left_out = f"; {', '.join(found.waiting)} left out until they are there" if found.waiting else ""

@@ -59,29 +59,29 @@ def prior_of(
     further candidates; `seen` are the compositions that count as seen, those of `train` unless told otherwise (synthetic rows
     show compositions that D_train lacks). InputError when `target` is empty or has no weight."""
     counts = Counter(train)
-    known = sorted({*counts, *target, *extra})
-    candidates, n = label_matrix(known, n_labels), counts.total()
-    times, weights = (np.array([of.get(c, 0) for c in known], dtype=float) for of in (counts, target))  # [K]
+    compositions = sorted({*counts, *target, *extra})
+    candidates, n = label_matrix(compositions, n_labels), counts.total()
+    times, weights = (np.array([of.get(c, 0) for c in compositions], dtype=float) for of in (counts, target))  # [K]
     if not weights.sum() > 0:
         raise InputError("composition prior: no target composition; give a support set or label generator samples")
     share = (times @ candidates / max(n, 1)).clip(SMALLEST, 1 - SMALLEST)  # of rows with the label [n_labels]
     independent = np.exp(candidates @ np.log(share) + ~candidates @ np.log1p(-share))
     smoothed = (times + SMOOTHING * independent) / (n + SMOOTHING)
     shown = counts if seen is None else seen
-    return Prior(candidates, smoothed, weights / weights.sum(), np.array([c in shown for c in known]))
+    return Prior(candidates, smoothed, weights / weights.sum(), np.array([c in shown for c in compositions]))
 
 
 def target_of(support: Counted, drawn: Counted, source: str) -> dict[Composition, float]:
     """P_t from the support rows' compositions, from the label generator's samples, or half of both."""
-    made: Counter = Counter()
+    frequencies: Counter = Counter()
     parts = {"support": [support], "label_generator": [drawn], "both": [support, drawn]}
     if source not in parts:
         raise InputError(f"target: unknown source {source!r}; choose from {', '.join(parts)}")
     for compositions in parts[source]:
         counts = Counter(compositions)
         for composition, count in counts.items():
-            made[composition] += count / counts.total()
-    return dict(made)
+            frequencies[composition] += count / counts.total()
+    return dict(frequencies)
 
 
 # ---------------------------------------------------------------- scores, decoding
@@ -114,10 +114,10 @@ def reader(probabilities: np.ndarray, prior: Prior) -> Callable[[float, float, b
     """`best_label_sets` of these rows as a function of weight, strength and back-off. What does not depend on these is computed once: the
     correction of candidates that P_t does not have is one constant, so that of these only the best one matters."""
     p = probabilities.astype(np.float64)
-    scores, own = log_joint(p, prior.candidates), p > 0.5
+    scores, decisions = log_joint(p, prior.candidates), p > 0.5
     p, rows = p.clip(SMALLEST, 1 - SMALLEST), np.arange(len(p))
     alone = np.log(np.maximum(p, 1 - p)).sum(1)  # of the independent label decisions [n]
-    unknown = ~rows_among(own, prior.candidates)
+    unknown = ~rows_among(decisions, prior.candidates)
     columns = np.tile(np.flatnonzero(prior.target > 0), (len(p), 1))
     if len(rest := np.flatnonzero(prior.target == 0)):
         best_of_rest = rest[scores[:, rest].argmax(1)]
@@ -125,28 +125,28 @@ def reader(probabilities: np.ndarray, prior: Prior) -> Callable[[float, float, b
     scores = np.take_along_axis(scores, columns, axis=1)
 
     def best(weight: float, strength: float, back_off: bool) -> np.ndarray:
-        found = scores + (strength * prior.correction(weight))[columns]
-        place = found.argmax(1)
+        adjusted = scores + (strength * prior.correction(weight))[columns]
+        place = adjusted.argmax(1)
         chosen = prior.candidates[columns[rows, place]]
         if back_off:
-            better = unknown & (alone + strength * np.log1p(-weight) > found[rows, place])
-            chosen = np.where(better[:, None], own, chosen)
+            better = unknown & (alone + strength * np.log1p(-weight) > adjusted[rows, place])
+            chosen = np.where(better[:, None], decisions, chosen)
         return chosen
 
     return best
 
 
 def posteriors(
-    probabilities: np.ndarray, prior: Prior, asked: Sequence[Composition], weight: float, strength: float
+    probabilities: np.ndarray, prior: Prior, compositions: Sequence[Composition], weight: float, strength: float
 ) -> np.ndarray:
     """Corrected probability of each row's own composition `asked` among all candidates, one of which it must be.  # [n]"""
     place = {tuple(np.flatnonzero(row)): at for at, row in enumerate(prior.candidates)}
-    wanted = np.array([place[tuple(sorted(composition))] for composition in asked], dtype=int)
-    made = np.zeros(len(probabilities))
+    columns = np.array([place[tuple(sorted(composition))] for composition in compositions], dtype=int)
+    posterior = np.zeros(len(probabilities))
     for rows, scores in corrected(probabilities, prior, strength * prior.correction(weight)):
-        own = scores[np.arange(len(scores)), wanted[rows]]
-        made[rows] = np.exp(own - scipy.special.logsumexp(scores, axis=1))
-    return made
+        score = scores[np.arange(len(scores)), columns[rows]]
+        posterior[rows] = np.exp(score - scipy.special.logsumexp(scores, axis=1))
+    return posterior
 
 
 def seen_unseen_scores(
@@ -282,14 +282,14 @@ def choose(
     def right(weight: float, strength: float, name: str) -> int:
         return sum(int((read(weight, strength, back_off) == gold).all(1).sum()) for read, gold in held[name])
 
-    found = [
+    grid = [
         Weights(
             weight, strength, right(weight, strength, "seen") / n_seen, right(weight, strength, "unseen") / n_unseen
         )
         for strength in strengths
         for weight in weights
     ]
-    return max(found, key=lambda w: (round(w.harmonic, 12), -w.strength, -w.weight))
+    return max(grid, key=lambda w: (round(w.harmonic, 12), -w.strength, -w.weight))
 
 
 def em_target(

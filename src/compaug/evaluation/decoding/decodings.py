@@ -274,9 +274,9 @@ def held_out_of(learner: Predictions, gold: Gold, calibrated: bool) -> Fold:
 def cross_calibrated(probabilities: np.ndarray, gold: np.ndarray, parts: int = 5) -> np.ndarray:
     """Every row adjusted by a calibration on the rows of the other parts: fitted to itself it would look better than a new row does."""
     part = np.arange(len(probabilities)) % parts
-    made = probabilities.astype(np.float64)
+    adjusted = probabilities.astype(np.float64)
     for at in range(parts):
-        own = part == at
-        adjust = calibrate(probabilities[~own], gold[~own])
-        made[own] = adjust(probabilities[own])
-    return made
+        held_out = part == at
+        adjust = calibrate(probabilities[~held_out], gold[~held_out])
+        adjusted[held_out] = adjust(probabilities[held_out])
+    return adjusted

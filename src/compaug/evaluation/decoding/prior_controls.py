@@ -49,13 +49,18 @@ def stacking_correction(prior: Prior, constant: float) -> np.ndarray:
 
 def stacking_constant(folds: Sequence[Fold]) -> float:
     """`best_constant` of the folds' held-out rows."""
-    margins = {"seen": [], "unseen": []}
+    return best_constant(*held_out_scores(folds))
+
+
+def held_out_scores(folds: Sequence[Fold]) -> tuple[Ranked, Ranked]:
+    """`seen_unseen_scores` of all folds' held-out rows, uncorrected: training rows (seen), support rows (unseen)."""
+    sides: dict[str, list[Ranked]] = {"seen": [], "unseen": []}
     for fold in folds:
-        for name, found in margins.items():
-            rows, gold = getattr(fold, name), getattr(fold, f"{name}_gold")
-            found.append(seen_unseen_scores(rows, fold.prior, gold, np.zeros(len(fold.prior.train))))
-    seen, unseen = (tuple(map(np.concatenate, zip(*found, strict=True))) for found in margins.values())
-    return best_constant(seen, unseen)
+        for side, ranked in sides.items():
+            rows, gold = getattr(fold, side), getattr(fold, f"{side}_gold")
+            ranked.append(seen_unseen_scores(rows, fold.prior, gold, np.zeros(len(fold.prior.train))))
+    seen, unseen = (tuple(map(np.concatenate, zip(*ranked, strict=True))) for ranked in sides.values())
+    return seen, unseen
 
 
 def best_constant(seen: Ranked, unseen: Ranked) -> float:
@@ -86,14 +91,14 @@ def extrapolated_bias(probabilities: np.ndarray, gold: np.ndarray, prior: Prior)
     seen, log_train = np.flatnonzero(prior.seen), np.log(prior.train)
     if not len(scores) or not len(seen):
         return log_train
-    own = (prior.candidates[seen][None] == gold[:, None].astype(bool)).all(2)  # [m, seen]
-    known = own.any(1)
+    is_gold = (prior.candidates[seen][None] == gold[:, None].astype(bool)).all(2)  # [m, seen]
+    fitted = is_gold.any(1)
     moved = scores[:, seen] + log_train[seen]
 
     def loss(bias: np.ndarray) -> tuple[float, np.ndarray]:
-        z = moved[known] - bias
-        value = (scipy.special.logsumexp(z, axis=1) - z[own[known]]).sum() + 0.5 * PULL * (bias**2).sum()
-        return value, (own[known] - scipy.special.softmax(z, axis=1)).sum(0) + PULL * bias
+        z = moved[fitted] - bias
+        value = (scipy.special.logsumexp(z, axis=1) - z[is_gold[fitted]]).sum() + 0.5 * PULL * (bias**2).sum()
+        return value, (is_gold[fitted] - scipy.special.softmax(z, axis=1)).sum(0) + PULL * bias
 
     bias = scipy.optimize.minimize(loss, np.zeros(len(seen)), jac=True, method="L-BFGS-B").x
     normaliser = scipy.special.logsumexp(moved - bias, axis=1)  # [m]

@@ -100,11 +100,11 @@ def read(path: Path, items: Sequence[Item], labels: Labels) -> dict[str, tuple[i
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; give the sheets that the raters sent back") from None
     except (UnicodeDecodeError, csv.Error):
-        said = "not a CSV in UTF-8; save the sheet again as 'CSV UTF-8', separated by commas"
-        raise InputError(f"{path}: {said}") from None
+        message = "not a CSV in UTF-8; save the sheet again as 'CSV UTF-8', separated by commas"
+        raise InputError(f"{path}: {message}") from None
 
 
-def _read(path: Path, known: Collection[str], labels: Labels) -> dict[str, tuple[int, ...]]:
+def _read(path: Path, text_ids: Collection[str], labels: Labels) -> dict[str, tuple[int, ...]]:
     name_of = {name.casefold(): label for label, name in enumerate(labels.names)}
     rated: dict[str, tuple[int, ...]] = {}
     with path.open(encoding="utf-8-sig", newline="") as stream:
@@ -118,7 +118,7 @@ def _read(path: Path, known: Collection[str], labels: Labels) -> dict[str, tuple
             if not any(isinstance(cell, str) and cell.strip() for cell in row.values()):
                 continue  # spreadsheets leave empty rows
             where, text_id = f"{path}:{rows.line_num}", (row["text_id"] or "").strip()
-            if text_id not in known:
+            if text_id not in text_ids:
                 raise InputError(f"{where}: {text_id!r} is not in the key; the sheet belongs to another export")
             if text_id in seen:
                 raise InputError(f"{where}: {text_id!r} comes twice; remove one of its rows")
@@ -151,9 +151,9 @@ def summary(items: Sequence[Item], sheets: Sequence[Mapping[str, tuple[int, ...]
     ranks = jaccard.round(9).rank(axis=1, ascending=False).mean()  # rounded: sums in another order are ties
     table = {}
     for generator in dict.fromkeys(item.generator for item in items):
-        own = every[every["generator"] == generator]
-        table[generator] = {name: percent(own[name].mean()) if len(own) else None for name in METRICS}
-        table[generator] |= {"avg_rank": round(float(ranks[generator]), 2) if len(own) else None, "n": len(own)}
+        rows = every[every["generator"] == generator]
+        table[generator] = {name: percent(rows[name].mean()) if len(rows) else None for name in METRICS}
+        table[generator] |= {"avg_rank": round(float(ranks[generator]), 2) if len(rows) else None, "n": len(rows)}
     decisions = np.full((len(sheets), len(items), len(labels)), np.nan)
     decisions[raters, places] = ticked
     return {"raters": len(sheets), "generators": table, "alpha": alpha(decisions.reshape(len(sheets), -1))}
@@ -173,9 +173,9 @@ def alpha(ratings: np.ndarray) -> float | None:
 # ---------------------------------------------------------------- proxies of people
 
 
-def shares(asked: np.ndarray, read: np.ndarray, weights: np.ndarray | None = None) -> dict[str, float]:
+def shares(requested: np.ndarray, read: np.ndarray, weights: np.ndarray | None = None) -> dict[str, float]:
     """acc, corr and comp (percent) of what a reader finds, bool [n, n_labels], against what was asked; weights [n]."""
-    scores = instance_scores(asked, read)
+    scores = instance_scores(requested, read)
     return {name: percent(np.average(scores[name], weights=weights)) for name in METRICS}
 
 
@@ -211,8 +211,10 @@ def oracle_shares(
 ) -> dict[str, float]:
     """The same by an oracle, which gives every label set that a text can express: it is enough that one of them fits. A text without a
     reading fits nothing."""
-    found = []
+    agreements = []
     for example in examples:
-        asked, readings = set(example.requested_labels), [set(reading) for reading in oracle(example.text)]
-        found.append([any(fits(read, asked) for read in readings) for fits in (set.__eq__, set.__le__, set.__ge__)])
-    return dict(zip(METRICS, map(percent, np.mean(found, axis=0)), strict=True))
+        requested, readings = set(example.requested_labels), [set(reading) for reading in oracle(example.text)]
+        agreements.append(
+            [any(fits(read, requested) for read in readings) for fits in (set.__eq__, set.__le__, set.__ge__)]
+        )
+    return dict(zip(METRICS, map(percent, np.mean(agreements, axis=0)), strict=True))

@@ -57,7 +57,7 @@ def _flan_t5(model_dir, compositions, task, backbones, seed) -> dict[str, np.nda
     tokenizer, model = load_seq2seq(model_dir)
     encoder = model.to(device()).eval().get_encoder()
 
-    def states(sources: list[list[int]], some: Sequence[Composition]) -> Tensor:
+    def states(sources: list[list[int]], batch: Sequence[Composition]) -> Tensor:
         input_ids, mask = pad([[*ids, tokenizer.eos_token_id] for ids in sources], tokenizer.pad_token_id)
         return encoder(input_ids=input_ids.to(device()), attention_mask=mask.to(device())).last_hidden_state
 
@@ -67,7 +67,7 @@ def _flan_t5(model_dir, compositions, task, backbones, seed) -> dict[str, np.nda
 def _prefix_tuned(network_of, parts_of, latent_of):
     """`latent_of(network, labels [N])` is the generator's own vector of each pair, None where it is the decoder's state."""
 
-    def found(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndarray]:
+    def vectors(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndarray]:
         settings, task, tensors = prefix_tuning.load(model_dir, task)
         tokenizer, decoder = load_decoder(backbones["decoder"])
         network = network_of(SimpleNamespace(**settings), task.labels, decoder.config)
@@ -79,7 +79,7 @@ def _prefix_tuned(network_of, parts_of, latent_of):
         pairs = torch.tensor([label for composition in compositions for label in composition], device=device())
         return {"latent": latent_of(network, pairs).flatten(1).cpu().numpy(), "state": state}
 
-    return found
+    return vectors
 
 
 def _ld_vae(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndarray]:
@@ -90,8 +90,8 @@ def _ld_vae(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndar
     network = prefix_tuning.load_into(ld_vae.LatentPrefix(settings, *vectors, decoder.config), tensors, model_dir)
     seeds = {composition: sub_seed(seed, "representation", *composition) for composition in compositions}
 
-    def rows_of(some: Sequence[Composition], index: Mapping[str, Tensor]) -> Tensor:
-        z_label, z_content = network.sample(some, [seeds[composition] for composition in some])
+    def rows_of(batch: Sequence[Composition], index: Mapping[str, Tensor]) -> Tensor:
+        z_label, z_content = network.sample(batch, [seeds[composition] for composition in batch])
         return network(z_label, z_content[index["pair_row"]])
 
     z_label, _ = network.sample(compositions, [seeds[c] for c in compositions])  # [N, 1 or L, latent]
@@ -122,10 +122,10 @@ def decoder_states(
     """The decoder's last states of the phrases in P(y), behind the prefix whose rows `rows_of` makes.  # [N, H]"""
     decoder = decoder.to(device()).eval()
 
-    def states(sources: list[list[int]], some: Sequence[Composition]) -> Tensor:
-        places = prefix_tuning.pairs([parts_of(composition) for composition in some], prefix_length)
+    def states(sources: list[list[int]], batch: Sequence[Composition]) -> Tensor:
+        places = prefix_tuning.pairs([parts_of(composition) for composition in batch], prefix_length)
         index = {name: tensor.to(device()) for name, tensor in places.items()}
-        rows = prefix_tuning.place(rows_of(some, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
+        rows = prefix_tuning.place(rows_of(batch, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
         input_ids, mask = (tensor.to(device()) for tensor in pad(sources, tokenizer.eos_token_id))
         mask = torch.cat([index["prefix_mask"], mask], dim=1)
         return decoder.base_model(
@@ -146,17 +146,17 @@ def phrase_states(
     tokenizer,
 ) -> np.ndarray:
     """Mean state of the tokens of every label's phrase in the prompt of its composition.  # [N, H]"""
-    found = []
+    vectors = []
     for start in range(0, len(compositions), BATCH):
-        some = compositions[start : start + BATCH]
-        prompts = [task.source(composition) for composition in some]
+        batch = compositions[start : start + BATCH]
+        prompts = [task.source(composition) for composition in batch]
         encoded = tokenizer(prompts, add_special_tokens=False, return_offsets_mapping=True)
-        last = states(encoded["input_ids"], some)
-        for row, composition in enumerate(some):
+        last = states(encoded["input_ids"], batch)
+        for row, composition in enumerate(batch):
             for first, end in phrase_spans(task, composition):
                 inside = [at for at, (a, b) in enumerate(encoded["offset_mapping"][row]) if a < end and b > first]
-                found.append(last[row, inside].mean(0).float().cpu().numpy())
-    return np.stack(found)
+                vectors.append(last[row, inside].mean(0).float().cpu().numpy())
+    return np.stack(vectors)
 
 
 def phrase_spans(task, composition: Composition) -> list[tuple[int, int]]:
@@ -185,18 +185,18 @@ def probe(vectors: np.ndarray, pair_labels: Sequence[int], pair_compositions: Se
     the same in a combination that nothing was learned from? None where fewer than two labels stand in two compositions."""
     labels, compositions = np.asarray(pair_labels), np.asarray(pair_compositions)
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    known = sorted(set(pair_labels))
-    of_label = np.stack([unit[labels == label].sum(0) for label in known])  # [labels, width]
+    label_set = sorted(set(pair_labels))
+    of_label = np.stack([unit[labels == label].sum(0) for label in label_set])  # [labels, width]
     right = []
     for at, vector in enumerate(unit):
-        own = compositions == compositions[at]
+        same = compositions == compositions[at]
         sums = of_label.copy()
-        for label, gone in zip(labels[own], unit[own], strict=True):
-            sums[known.index(label)] -= gone
-        shown = np.array([(labels[~own] == label).any() for label in known])
-        if shown[known.index(labels[at])] and shown.sum() > 1:
+        for label, gone in zip(labels[same], unit[same], strict=True):
+            sums[label_set.index(label)] -= gone
+        shown = np.array([(labels[~same] == label).any() for label in label_set])
+        if shown[label_set.index(labels[at])] and shown.sum() > 1:
             means = sums[shown] / np.maximum(np.linalg.norm(sums[shown], axis=1, keepdims=True), 1e-12)
-            right.append(np.flatnonzero(shown)[(means @ vector).argmax()] == known.index(labels[at]))
+            right.append(np.flatnonzero(shown)[(means @ vector).argmax()] == label_set.index(labels[at]))
     return round(float(np.mean(right)), 4) if right else None
 
 
