@@ -1,4 +1,7 @@
-"""The cells of one experiment, from the packs: what each is worth under each decoding, on the test rows that all of them predict."""
+"""The cells of one experiment, from the packs: the metrics of each under each decoding.
+
+The cells of a benchmark are evaluated on the test rows that all of them predict.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,11 @@ Metrics = dict[str, dict[str, float]]  # split -> name -> value
 
 @dataclass(frozen=True)
 class Outcome:
-    """One cell under one decoding: its metrics; which test rows are right {split: [n]}, in the order of ids {split:
-    [n]}; the wrong predictions of the first split under threshold; and how its classifier, of the matched arm its two,
-    ranked seen and unseen rows."""
+    """One cell under one decoding.
+
+    right, ids: {split: [n]}, which test rows are right, and their ids; confusions: the wrong predictions of the first
+    split under threshold; rankings: how its classifier, of the matched arm its two, ranked seen and unseen rows.
+    """
 
     cell: Cell
     decoding: str
@@ -52,8 +57,11 @@ class Outcome:
 
 @dataclass
 class Comparison:
-    """One experiment: the outcomes that are compared with each other; facts about its cells and the oracle's, which are
-    not; what is missing; the benchmarks that wait for it; and how many cells have predictions."""
+    """One experiment's outcomes that are compared with each other, and what is beside them.
+
+    others: facts about the cells, and outcomes of the oracle; missing: names of what is not there; waiting: benchmarks
+    that are left out for it; n_predicted: cells that have predictions.
+    """
 
     experiment: Experiment
     outcomes: list[Outcome] = field(default_factory=list)
@@ -67,9 +75,12 @@ class Evaluator:
     """Evaluates experiments; what two of them need is read once, a cell on the same rows is evaluated once."""
 
     def __init__(self, reports: Path, options, evaluation, partial: bool = False):
-        """`reports`: folder of predictions/, gold/ and the measures. `options`, `evaluation`: the blocks
-        `composition_prior` and `evaluation` of params.yaml. `partial`: evaluate the cells that are there also where an
-        experiment lacks some of a benchmark, whose means would then be of other seeds or generators than its table says.
+        """`reports` is the folder of predictions/, gold/ and the measures.
+
+        options, evaluation: the blocks `composition_prior` and `evaluation` of params.yaml.
+
+        partial: evaluate the cells that are there also where some of a benchmark are missing; its means are then of
+        other seeds or generators than its table says.
         """
         self.options, self.evaluation, self.partial = options, evaluation, partial
         self.packs = Packs(reports / "predictions")
@@ -79,8 +90,10 @@ class Evaluator:
         self.measures = cache(lambda kind: measures.read(reports, kind))
 
     def _measure(self, measure: str, cell: Cell) -> tuple[str, Mapping | None]:
-        """Kind and name of a measure (`experiments.MEASURES`) of a cell's texts, or of the generator behind them, in
-        words, and what it says; None where it is missing."""
+        """Kind and name of a measure (`experiments.MEASURES`) in words, and its values, None where they are missing.
+
+        It is of a cell's texts or of the generator behind them.
+        """
         name = cell.generator_name if measure in OF_GENERATORS else cell.selected_name
         kind = KIND_OF_MEASURE.get(measure, measure)
         return f"{kind} of {name}", self.measures(kind).get(name)
@@ -136,8 +149,11 @@ class Evaluator:
     # ------------------------------------------------------------ test rows
 
     def _common(self, cells: Iterable[Cell]) -> tuple[str, ...] | None:
-        """Ids of the test rows that all cells predict; None: all of them. Cells with support sets of other sizes are tested on the texts
-        that none of these sets has, and so the others are compared with them on these."""
+        """Ids of the test rows that all cells predict, None for all rows.
+
+        Cells with support sets of other sizes are tested on the texts that none of these sets has, and the other cells
+        are compared with them on these.
+        """
         varied = [cell for cell in cells if _varies_support(cell)]
         if not varied:
             return None
@@ -180,8 +196,11 @@ class Evaluator:
         return tuple(outcome_of(cell, case, decoding, self.evaluation.empty_both) for decoding in decodings)
 
     def _facts(self, cell: Cell, corrected: bool) -> Outcome:
-        """What no decoding changes: counts, Acc on known combinations (rows of D_train held out for validation, threshold), reach of the
-        composition prior, measures of the texts and of the generator behind them."""
+        """What no decoding changes.
+
+        Counts; Acc on known combinations (rows of D_train held out for validation, threshold); reach of the composition
+        prior; measures of the texts and of the generator behind them.
+        """
         predictions = self.predictions(cell)
         facts: dict[str, float] = {"n_train": predictions.n_train, "n_aug": predictions.n_synthetic}
         if predictions.unparsed is not None:
@@ -210,8 +229,10 @@ class Evaluator:
         return Outcome(cell, ANY, {"iid" if cell.split == "iid" else "unseen": facts})
 
     def _held_out_ausuc(self, cell: Cell, predictions: Predictions, real: np.ndarray) -> float:
-        """AUSUC where the split holds out no seen rows: against rows of D_train that the classifier held out for
-        validation, other rows in every cell."""
+        """AUSUC where the split holds out no seen rows.
+
+        The seen side are rows of D_train that the classifier held out for validation, other rows in every cell.
+        """
         gold = self.gold(cell.corpus)
         ids = [row_id for row_id in gold.parts["test"] if row_id in set(predictions.ids)]
         prior = Case(predictions, gold, {}, (), self.options, self.evaluation.threshold).prior
@@ -292,9 +313,11 @@ def _varies_support(cell: Cell) -> bool:
 
 
 def _folds(cell: Cell, planned: set[Cell]) -> tuple[Cell, ...]:
-    """The folds that a cell's weights are chosen on: its own; else those of the same generator's texts as selected by default; of the
-    matched arm the classifier itself, for the other one has held out texts that this one is tested on. () where the
-    experiment asks for none of them."""
+    """The folds that a cell's weights are chosen on, () where the experiment plans none of them.
+
+    They are its own, else those of the same generator's texts as selected by default. For the matched arm it is the
+    classifier itself, since the other one has held out texts that this one is tested on.
+    """
     if cell.generator == REAL_TEXTS:
         return (cell,)
     for whole in (cell, replace(cell, selection="", texts=None)):
@@ -305,9 +328,12 @@ def _folds(cell: Cell, planned: set[Cell]) -> tuple[Cell, ...]:
 
 
 def joined(cell: Cell, outcomes: Sequence[Outcome], test: Sequence[str]) -> Outcome:
-    """The matched arm from its two classifiers, each of which was tested on the half of the unseen rows that the other
-    one has learned. Every unseen row is right or wrong; a seen row, which both predict, may be half right. H is of
-    these rows, every other metric the mean of both; what one of them has no number for is left out."""
+    """The matched arm from its two classifiers.
+
+    Each was tested on the half of the unseen rows that the other one has learned. Every unseen row is right or wrong; a
+    seen row, which both predict, may be half right. H is of these rows, every other metric the mean of both; what one
+    of them has no number for is left out.
+    """
     first, second = (outcome.metrics for outcome in outcomes)
     metrics = {
         split: {name: (value + second[split][name]) / 2 for name, value in values.items() if name in second[split]}

@@ -1,24 +1,29 @@
 """reports/gains.csv: paired gains with tests over seeds and over test rows, one line each.
 
-    experiment,benchmark,scale,generator,selection,classifier,decoding,split,metric,over,seeds,mean,std,ci95,low_rows,high_rows,p_seeds,p_rows
+    experiment,benchmark,scale,generator,selection,classifier,decoding,split,metric,over,
+    seeds,mean,std,ci95,low_rows,high_rows,p_seeds,p_rows
 
 The first columns are those of results.csv.gz and name what gains, and in which metric: acc on split unseen; where there
-is a seen test set also harmonic and, under threshold, ausuc and acc_at_seen (`compaug.evaluation.decoding.knowledge`). `over`
-names what it is compared with, in everything else alike:
-    none, oversample, real_texts   the cell of that generator, same decoding (none, real_texts: without repeats).
-                                   real_texts is the matched arm, half
-                                of the test set's own texts; its gain over none is the matched gap
-    <generator>                 of a variant, the cell without the variation: "ld_vae" for ld_vae+kl_form=reference,
-                                "top_k" for another selection of the same generator's texts, "bert" for bert+support=250
-                                and bert+region=hard
-    threshold                   of the same cell under another decoding, or at its best constant, its own threshold
+is a seen test set also harmonic and, under threshold, ausuc and acc_at_seen (`compaug.evaluation.decoding.knowledge`).
+`over` names what it is compared with, in everything else alike:
 
-seeds      how many seeds both have; mean, std, ci95 (half width of the 95 % t interval): of the differences paired by seed, in points
-low_rows, high_rows  95 % bootstrap interval over test rows, each row averaged over the seeds; empty for ausuc and
-                     acc_at_seen
-p_seeds, p_rows      paired t test over seeds, sign-flip test over rows, Holm-corrected over all lines of one experiment
-                     and benchmark with the same decoding, metric and `over`; empty where there is no test (one seed;
-                     p_rows of what is no mean over rows)
+    none, oversample, real_texts
+                    the cell of that generator, same decoding (none, real_texts: without repeats). real_texts is the
+                    matched arm, half of the test set's own texts; its gain over none is the matched gap
+    <default>       of a variant, the cell without the variation: "ld_vae" for ld_vae+kl_form=reference, "top_k" for
+                    another selection of the same generator's texts, "bert" for bert+support=250 and bert+region=hard
+    threshold       of the same cell under another decoding, or at its best constant, its own threshold
+
+The numbers:
+
+    seeds           how many seeds both have
+    mean, std, ci95 of the differences paired by seed, in points; ci95 is the half width of the 95 % t interval
+    low_rows, high_rows
+                    95 % bootstrap interval over test rows, each row averaged over the seeds; empty for ausuc and
+                    acc_at_seen
+    p_seeds, p_rows paired t test over seeds, sign-flip test over rows, Holm-corrected over all lines of one experiment
+                    and benchmark with the same decoding, metric and `over`; empty where there is no test (one seed;
+                    p_rows of what is no mean over rows)
 """
 
 from __future__ import annotations
@@ -134,7 +139,10 @@ def curve_gain(metric: str, pairs: Pairs) -> dict[str, float | None]:
 
 
 def _drawn(pairs: Pairs, split: str) -> np.ndarray:
-    """Accuracies on rows drawn again, the same rows for all seeds and in all comparisons.  # [resamples, 2 seeds], cells side by side"""
+    """Accuracies on rows drawn again, cells side by side.  # [resamples, 2 seeds]
+
+    The same rows for all seeds and in all comparisons.
+    """
     right = np.stack([outcome.right[split] for pair in pairs for outcome in pair], axis=1)
     return resampled_means(right, RESAMPLES, sub_seed(0, "bootstrap", split))
 

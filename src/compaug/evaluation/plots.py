@@ -1,5 +1,8 @@
-"""Data series of the root cell, for `dvc plots` and the figures: validation loss by epoch, accuracy by composition before and after
-augmentation, and how many texts of each composition there are."""
+"""Data series of the root cell, for `dvc plots` and the figures.
+
+Validation loss by epoch, accuracy by composition before and after augmentation, and how many texts of each composition
+there are.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,12 @@ COLUMNS = {
 def write(
     folder: Path, losses: Mapping[str, Sequence[float]], arms: Mapping[str, Mapping], gold: Gold, side_car: Mapping
 ) -> None:
-    """training.csv (`losses` of every arm by epoch, empty where an arm had stopped), compositions.csv (of D_test: texts, Acc in percent
-    without and with synthetic texts, gain in points; `arms` are the arms' metrics) and counts.csv (of every composition of support, requests
-    or D_test: the texts of each of PARTS)."""
+    """The three files; `arms` are the arms' metrics.
+
+    training.csv        `losses` of every arm by epoch, empty where an arm had stopped
+    compositions.csv    of D_test: texts, Acc in percent without and with synthetic texts, gain in points
+    counts.csv          of every composition of support, requests or D_test: the texts of each of PARTS
+    """
     epochs = enumerate(itertools.zip_longest(*losses.values(), fillvalue=""), start=1)
     write_csv(folder / "training.csv", ["epoch", *losses], ([epoch, *row] for epoch, row in epochs))
 

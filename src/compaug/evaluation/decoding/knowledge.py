@@ -107,9 +107,11 @@ def _parts(rankings: Sequence[Ranking]) -> tuple[Ranking, Ranking]:
 
 
 def fold_ausuc(folds: Sequence[Fold]) -> float:
-    """AUSUC on the held-out rows of all folds, in [0, 1]: support rows on the unseen side, training rows on the seen
-    one. No constant moves it, so what it chooses, it chooses by knowledge. A generator has learned from the whole
-    support set, so that its texts look better here than they are."""
+    """AUSUC on the held-out rows of all folds, in [0, 1]: support rows are unseen, training rows seen.
+
+    No constant moves it, so what it chooses, it chooses by knowledge. A generator has learned from the whole support
+    set, so that its texts look better here than they are.
+    """
     area, _ = ausuc(*held_out_scores(folds))
     return area
 

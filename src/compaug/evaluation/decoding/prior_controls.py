@@ -1,11 +1,14 @@
-"""Three simpler ways to give unseen compositions their due, beside the composition prior and chosen on the same folds
-(docs/spec/acceptance.md, E3).
+"""Three simpler ways to give unseen compositions their due, on the same folds as the composition prior.
 
-stacking    calibrated stacking (Chao et al. 2016): one constant for all unseen candidates, whatever P_t says of them
-crm         the extrapolated bias of Compositional Risk Minimization (Mahajan et al., ICML 2025): labels are additive energies of a text, and what
-            a composition's scores would be normalised by, had training shown it, follows from the training texts alone
-adjustment  logit adjustment (Menon et al. 2021): a share of log P_train(y) is taken from every candidate, P_t takes no
-            part
+docs/spec/acceptance.md, E3.
+
+    stacking    calibrated stacking (Chao et al. 2016): one constant for all unseen candidates, whatever P_t says of
+                them
+    crm         the extrapolated bias of Compositional Risk Minimization (Mahajan et al., ICML 2025): labels are
+                additive energies of a text, and what a composition's scores would be normalised by, had training shown
+                it, follows from the training texts alone
+    adjustment  logit adjustment (Menon et al. 2021): a share of log P_train(y) is taken from every candidate, P_t
+                takes no part
 """
 
 from __future__ import annotations
@@ -64,8 +67,9 @@ def held_out_scores(folds: Sequence[Fold]) -> tuple[Ranked, Ranked]:
 
 
 def best_constant(seen: Ranked, unseen: Ranked) -> float:
-    """The constant of the best harmonic mean of both accuracies, in the middle of those that are as good, so that no
-    single row decides.
+    """The constant of the best harmonic mean of both accuracies.
+
+    It lies in the middle of those that are as good, so that no single row decides.
 
     Args: `seen_unseen_scores` of the rows of either side.
     """
@@ -83,9 +87,9 @@ def best_constant(seen: Ranked, unseen: Ranked) -> float:
 def extrapolated_bias(probabilities: np.ndarray, gold: np.ndarray, prior: Prior) -> np.ndarray:
     """B*(y) of every candidate from rows of D_train that the classifier has not learned from [m, n_labels].  # [K]
 
-    With s(x, y) = log p(y | x) of independent labels, the sum of the labels' energies, training is modelled as
-    P(y | x) = softmax over the seen y of s(x, y) + log P_train(y) - B(y). B is fitted to the rows; then for every y, seen or not,
-    B*(y) = log mean over x of exp s(x, y) / sum over seen y' of exp(s(x, y') + log P_train(y') - B(y')).
+    With s(x, y) = log p(y | x) of independent labels, the sum of the labels' energies, training is modelled as P(y | x)
+    = softmax over the seen y of s(x, y) + log P_train(y) - B(y). B is fitted to the rows; then for every y, seen or
+    not, B*(y) = log mean over x of exp s(x, y) / sum over seen y' of exp(s(x, y') + log P_train(y') - B(y')).
     """
     scores = log_joint(probabilities.astype(np.float64), prior.candidates)  # [m, K]
     seen, log_train = np.flatnonzero(prior.seen), np.log(prior.train)
@@ -130,8 +134,7 @@ def adjustment_strength(folds: Sequence[Fold]) -> float:
 
 
 def _best(values: Sequence[float], folds: Sequence[Fold], correction: Callable[[float, Fold], np.ndarray]) -> float:
-    """The value whose corrections have the best harmonic mean on the folds' held-out rows, the smallest of equally good
-    ones."""
+    """The value of the best harmonic mean on the folds' held-out rows, the smallest of equally good ones."""
 
     def harmonic(value: float) -> float:
         right = {"seen": [], "unseen": []}

@@ -1,8 +1,8 @@
 """How far written texts are from real ones, without a classifier: FD, PR, BLEU, FDa, PRa (joint generation, §2.4).
 
-Features are mean states of a frozen encoder; the suffix `a` (augmented language) reads `(( labels )) text` in the place of the text. Both
-sets always have the same number of texts, because all of these depend on it; where there are more, several draws count.
-Never with test texts: a measure that has seen them could not choose a generator.
+Features are mean states of a frozen encoder; the suffix `a` (augmented language) reads `(( labels )) text` in the place
+of the text. Both sets always have the same number of texts, because all of these depend on it; where there are more,
+several draws count. Never with test texts: a measure that has seen them could not choose a generator.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ MIN_TEXTS = 4  # of each side; below it there is no covariance to speak of
 def frechet(real: np.ndarray, synthetic: np.ndarray) -> float:
     """|m_r - m_g|^2 + Tr(C_r + C_g - 2 (C_r C_g)^1/2) with sample covariances.  # [n, d], [m, d]; n, m > 1
 
-    With C = A^T A, A [n, d] the centred rows over sqrt(n - 1), the trace of the root is the sum of the singular values of A_r A_g^T: exact
-    where covariances have no full rank too, as for fewer texts than dimensions, so that nothing has to be added to a diagonal.
+    With C = A^T A, A [n, d] the centred rows over sqrt(n - 1), the trace of the root is the sum of the singular values
+    of A_r A_g^T. It is exact also where covariances lack full rank, as for fewer texts than dimensions: nothing has to
+    be added to a diagonal.
     """
     real, synthetic = np.asarray(real, dtype=np.float64), np.asarray(synthetic, dtype=np.float64)
     shift = real.mean(0) - synthetic.mean(0)
@@ -42,8 +43,11 @@ def frechet(real: np.ndarray, synthetic: np.ndarray) -> float:
 
 
 def precision_recall_curve(real: np.ndarray, synthetic: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(alpha, beta) of two histograms P (real) and Q (made) [k], for lambda = tan of `ANGLES` angles in (0, pi / 2) (Sajjadi et al. 2018):
-    alpha = sum_c min(lambda P_c, Q_c), beta = alpha / lambda.  # [ANGLES] each, from 0 to 1"""
+    """(alpha, beta) of two histograms P (real) and Q (synthetic) [k] (Sajjadi et al. 2018).  # [ANGLES] each
+
+    For lambda = tan of `ANGLES` angles in (0, pi / 2): alpha = sum_c min(lambda P_c, Q_c), beta = alpha / lambda, both
+    from 0 to 1.
+    """
     slopes = np.tan(np.linspace(0, math.pi / 2, ANGLES + 2)[1:-1])  # lambda
     alpha = np.minimum(slopes[:, None] * real, synthetic).sum(1)
     return alpha.clip(0, 1), (alpha / slopes).clip(0, 1)
@@ -57,10 +61,12 @@ def f_beta(alpha: np.ndarray, beta: np.ndarray, weight: float) -> float:
 
 
 def precision_recall(*draws: tuple[np.ndarray, np.ndarray]) -> tuple[float, float]:
-    """(F_1/8, F_8) in percent: precision and recall of made features against real ones, over clusters of both. A draw is (real, made).  # [n, d] each
+    """(F_1/8, F_8) in percent: precision and recall of synthetic features against real ones, over clusters of both.
 
-    Curves are means over `REPEATS` clusterings, of the draws in turn; fewer than 5 texts a cluster make fewer clusters. ValueError for
-    sets of different size, which the measure cannot compare.
+    A draw is (real, synthetic).  # [n, d] each
+
+    Curves are means over `REPEATS` clusterings, of the draws in turn; fewer than 5 texts a cluster make fewer clusters.
+    ValueError for sets of different size, which the measure cannot compare.
     """
     from sklearn.cluster import MiniBatchKMeans
 
@@ -83,7 +89,7 @@ def precision_recall(*draws: tuple[np.ndarray, np.ndarray]) -> tuple[float, floa
 
 
 def bleu(texts: Sequence[str], real: Sequence[str]) -> float:
-    """Mean sentence BLEU-4 of the texts, each against all real ones, 0 to 100: how much they are made of what real ones say."""
+    """Mean sentence BLEU-4 of the texts, each against all real ones, 0 to 100."""
     from sacrebleu.metrics import BLEU
 
     # of a corpus of one sentence; the real texts are read once, where `sentence_score` reads them again for each
@@ -101,7 +107,10 @@ def augmented(examples: Sequence[Example], labels: Labels) -> list[str]:
 
 
 def reader(folder: Path) -> Callable[[Sequence[str]], np.ndarray]:
-    """texts -> mean states [n, H] of the encoder in this folder. The same texts are read once: real ones are those of every generator."""
+    """texts -> mean states [n, H] of the encoder in this folder.
+
+    The same texts are read once: real ones are those of every generator.
+    """
     from compaug.models.loading import load_encoder, mean_states
     from compaug.training.loop import device
 
@@ -115,9 +124,10 @@ def reader(folder: Path) -> Callable[[Sequence[str]], np.ndarray]:
 def measure(
     real: Sequence[Example], synthetic: Sequence[Example], labels: Labels, read: Callable[[Sequence[str]], np.ndarray]
 ) -> Mapping[str, float | int | None]:
-    """All distances between the made texts and the real ones. `n` texts of both, at most `SAMPLE`; None where one side has too few.
+    """All distances between synthetic and real texts, `n` of both, at most `SAMPLE`; None where one side has too few.
 
-    `fd` and `fda` of features as they are, `fd_unit` and `fda_unit` of features of length 1, `precision`, `recall` and with `_a` in percent.
+    `fd` and `fda` are of features as they are, `fd_unit` and `fda_unit` of features of length 1; `precision`, `recall`
+    and those with `_a` in percent.
     """
     n = min(len(real), len(synthetic), SAMPLE)
     names = ("fd", "fd_unit", "precision", "recall", "fda", "fda_unit", "precision_a", "recall_a", "bleu")

@@ -1,6 +1,7 @@
 """What only a corpus made from a known grammar offers: Bayes ceilings, fidelity of generated texts, judged samples.
 
-No method may use any of it. It needs texts, so the stages `gold` and `quality` compute it once, and the results read their files.
+No method may use any of it. It needs texts: the stages `gold` and `quality` compute it once, the results read their
+files.
 """
 
 from __future__ import annotations
@@ -35,11 +36,12 @@ def prior(examples: Iterable[Example]) -> dict[Composition, float]:
 
 
 def bayes(grammar: KnownGrammar, parts: Mapping[str, Sequence[Example]], labels: Labels, empty_both: str) -> dict:
-    """Metrics of the exact Bayes classifier by test set and by the prior that it is given: {split: {prior: metrics}}.
+    """Metrics of the exact Bayes classifier by test set and by its prior: {split: {prior: metrics}}.
 
-    iid: that of the iid training rows. unseen: training_prior, of D_train and support; target_prior, of the test set. Where there is a
-    seen test set, seen and unseen: training_prior, and mixed_prior, the training prior mixed with that of the unseen test set at the
-    weight of the best harmonic mean; `harmonic` stands under unseen.
+    iid             training_prior, that of the iid training rows
+    unseen          training_prior, of D_train and support; target_prior, of the test set
+    seen, unseen    where there is a seen test set: training_prior, and mixed_prior, the training prior mixed with that
+                    of the unseen test set at the weight of the best harmonic mean; `harmonic` stands under unseen
     """
 
     def metrics(part: str, frequencies: Mapping[Composition, float]) -> dict[str, float]:

@@ -1,7 +1,8 @@
 """Whether a model that writes between two texts goes from the one to the other (LINDA, §3.1 and §5).
 
-For pairs of texts that it was not trained on and every alpha, the weight of the first text: how many words of what it writes are in either
-text, how near it is to either for an encoder, how often it is one of them, or any known text, and how fluent it is to the decoder.
+For pairs of texts that it was not trained on and every alpha, the weight of the first text: how many words of what it
+writes are in either text, how near it is to either for an encoder, how often it is one of them, or any known text, and
+how fluent it is to the decoder.
 """
 
 from __future__ import annotations
@@ -62,7 +63,10 @@ def behaviour(generator: str, model_dir: Path, task, synthesis, backbones: Mappi
 
 
 def held_out_pairs(examples: Sequence[Example], held_out: Collection[str], seed: int) -> tuple[list[str], list[str]]:
-    """Texts that were held out, and for each of them another one. A text that is also among those learned from is none of them."""
+    """Texts that were held out, and for each of them another one.
+
+    A text that is also among those learned from is none of them.
+    """
     held = set(held_out)
     learned = {text_key(example.text) for example in examples if example.id not in held}
     text_of = {text_key(e.text): e.text for e in examples if e.id in held and text_key(e.text) not in learned}
@@ -83,7 +87,7 @@ def measures(
     known_keys: Collection[str],
     similarity: Callable[[Sequence[str], Sequence[str]], float],
 ) -> dict[str, float]:
-    """Means over the pairs; `known` are the keys of all texts that the model may have seen."""
+    """Means over the pairs; `known_keys` are the keys of all texts that the model may have seen."""
     keys = [text_key(text) for text in texts]
     copies = [key in (text_key(x), text_key(y)) for key, x, y in zip(keys, a, b, strict=True)]
     return {
@@ -98,7 +102,10 @@ def measures(
 
 
 def precision(text: str, source: str) -> float:
-    """Share of the words of a text that are in the source, each as often as it is there at most; 0 for a text without words."""
+    """Share of the words of a text that are in the source, each as often as it is there at most.
+
+    0 for a text without words.
+    """
     words, there = Counter(text.lower().split()), Counter(source.lower().split())
     return (words & there).total() / words.total() if words else 0.0
 
@@ -116,8 +123,12 @@ def similarities(encoder_dir: Path, max_length: int) -> Callable[[Sequence[str],
 
 
 def preferences(model: Interpolation, a: Sequence[str], b: Sequence[str], alpha: float) -> dict[str, float]:
-    """The article's desiderata: `prefers_a`, share of the pairs with p(x^a) > p(x^b); `mass`, mean of p(x^a) + p(x^b), which must be well
-    below 1 where alpha is near 0.5, or nothing but the two texts is likely."""
+    """The article's desiderata.
+
+    prefers_a   share of the pairs with p(x^a) > p(x^b)
+    mass        mean of p(x^a) + p(x^b), which must be well below 1 where alpha is near 0.5, or nothing but the two
+                texts is likely
+    """
     limit, body = model.params.max_length, model.body
     first, second = body.sources(a, limit), body.sources(b, limit)
     prefers, mass = [], []
@@ -133,7 +144,10 @@ def preferences(model: Interpolation, a: Sequence[str], b: Sequence[str], alpha:
 
 
 def monotony(measured: Mapping[str, Mapping[str, float]], name: str) -> float:
-    """Spearman's correlation of alpha and the mean of a measure; 1: it grows with every step; 0 where it never moves."""
+    """Spearman's correlation of alpha and the mean of a measure.
+
+    1: it grows with every step; 0 where it never moves.
+    """
     values = [scores[name] for scores in measured.values()]
     return float(spearmanr(range(len(values)), values).statistic) if len(set(values)) > 1 else 0.0
 

@@ -1,7 +1,7 @@
-"""Texts of a known grammar of which a given share says what was asked for: what texts of some fidelity are worth to a classifier.
+"""Texts of a known grammar of which a given share says what was asked for: what fidelity is worth to a classifier.
 
-All are fluent and new. A wrong one errs as generators do: it leaves a label out, or says another in its place. Report only: no method may
-use a grammar.
+All are fluent and new. A wrong one errs as generators do: it leaves a label out, or says another in its place. Report
+only: no method may use a grammar.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ def mixture(
     known_keys: Collection[str],
     seed: int,
 ) -> Iterator[Example]:
-    """A text for every request, `round(right n)` of which say exactly what was asked for; none has a key (`text_key`) of `known`.
+    """A text for every request, `round(right n)` of which say exactly what was asked for.
 
-    Mixtures of one seed differ in nothing else: a larger share is the same texts with fewer of them replaced.
+    None has a key (`text_key`) of `known_keys`. Mixtures of one seed differ in nothing else: a larger share is the same
+    texts with fewer of them replaced.
     """
     order = np.random.default_rng(sub_seed(seed, "mixture")).permutation(len(requests))
     faithful = set(order[: round(right * len(requests))].tolist())

@@ -2,13 +2,14 @@
 
 A generator that keeps labels apart has one place for each of them, whatever stands beside it. Two views:
 
-    latent   what the generator itself has for a label: z_y (LD-VAE), its prefix (LS-PT), the states of its phrase in the prompt, of
-             the encoder (Flan-T5) or behind the prefix (GPT2-PT)
+    latent   what the generator itself has for a label: z_y (LD-VAE), its prefix (LS-PT), the states of its phrase in
+             the prompt, of the encoder (Flan-T5) or behind the prefix (GPT2-PT)
     state    the frozen decoder's last states of the label's phrase in the prompt, read behind the generator's prefix
 
-Two numbers say whether it does: the probe, how often the mean of a label's vectors in the other compositions is the nearest of all labels'
-means, and the silhouette by label (cosine), 1 when a label is one point in all compositions, 0 when labels overlap. A generator that samples
-(LD-VAE) has noise in every vector and so a low silhouette however far apart its labels are; the probe compares it fairly with those that do not.
+Two numbers say whether it does: the probe, how often the mean of a label's vectors in the other compositions is the
+nearest of all labels' means, and the silhouette by label (cosine), 1 when a label is one point in all compositions, 0
+when labels overlap. A generator that samples (LD-VAE) has noise in every vector and so a low silhouette however far
+apart its labels are; the probe compares it fairly with those that do not.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ def views(
     backbones: Mapping[str, Path],
     seed: int,
 ) -> dict[str, np.ndarray]:
-    """{view: vectors [N, width]} of the N (composition, label) pairs in order. InputError for a generator without such a view."""
+    """{view: vectors [N, width]} of the N (composition, label) pairs in order.
+
+    InputError for a generator without such a view.
+    """
     if generator not in VIEWS:
         raise InputError(f"ablations.representations: {generator!r} has none to show; choose from {', '.join(VIEWS)}")
     with torch.no_grad():
@@ -65,7 +69,7 @@ def _flan_t5(model_dir, compositions, task, backbones, seed) -> dict[str, np.nda
 
 
 def _prefix_tuned(network_of, parts_of, latent_of):
-    """`latent_of(network, labels [N])` is the generator's own vector of each pair, None where it is the decoder's state."""
+    """`latent_of(network, labels [N])` is the generator's vector of each pair; it is None for the decoder's state."""
 
     def vectors(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndarray]:
         settings, task, tensors = prefix_tuning.load(model_dir, task)
@@ -173,7 +177,10 @@ def phrase_spans(task, composition: Composition) -> list[tuple[int, int]]:
 
 
 def silhouette(vectors: np.ndarray, pair_labels: Sequence[int]) -> float | None:
-    """Mean silhouette by label with the cosine distance; None where it is not defined (fewer than two labels, or a label a pair)."""
+    """Mean silhouette by label with the cosine distance.
+
+    None where it is not defined (fewer than two labels, or a label a pair).
+    """
     n_labels = len(set(pair_labels))
     if not 2 <= n_labels < len(pair_labels):
         return None
@@ -181,8 +188,11 @@ def silhouette(vectors: np.ndarray, pair_labels: Sequence[int]) -> float | None:
 
 
 def probe(vectors: np.ndarray, pair_labels: Sequence[int], pair_compositions: Sequence[int]) -> float | None:
-    """Share of the pairs whose label has the nearest mean (cosine), every mean without the pairs of the same composition: does a label look
-    the same in a combination that nothing was learned from? None where fewer than two labels stand in two compositions."""
+    """Share of the pairs whose label has the nearest mean (cosine) in the other compositions.
+
+    Every mean is without the pairs of the same composition: does a label look the same in a combination that nothing
+    was learned from? None where fewer than two labels stand in two compositions.
+    """
     labels, compositions = np.asarray(pair_labels), np.asarray(pair_compositions)
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     label_set = sorted(set(pair_labels))
@@ -201,8 +211,10 @@ def probe(vectors: np.ndarray, pair_labels: Sequence[int], pair_compositions: Se
 
 
 def flat(vectors: np.ndarray, seed: int) -> list[list[float]]:
-    """t-SNE in two dimensions (perplexity 30, or what fewer pairs allow), scaled to [0, 1]; three digits are enough for a figure. One
-    thread: the order in which several sum decides where the points end."""
+    """t-SNE in two dimensions (perplexity 30, or what fewer pairs allow), scaled to [0, 1].
+
+    Three digits are enough for a figure. One thread: the order in which several sum decides where the points end.
+    """
     perplexity = min(PERPLEXITY, max((len(vectors) - 1) / 3, 1))
     tsne = TSNE(2, perplexity=perplexity, metric="cosine", init="random", random_state=seed)
     with threadpool_limits(1, user_api="openmp"):
