@@ -20,7 +20,7 @@ from test_results import TEST, cell, metrics, run, table
 from compaug.core.markdown import number
 from compaug.core.records import sub_seed
 from compaug.evaluation import cell_scores, gains
-from compaug.evaluation.cell_scores import Found, Outcome
+from compaug.evaluation.cell_scores import Comparison, Outcome
 from compaug.evaluation.decoding.composition_prior import Fold, ausuc, best_label_sets, harmonic_mean, prior_of
 from compaug.evaluation.decoding.knowledge import SIDES, Ranking, halves, right_at_best_constant
 from compaug.evaluation.decoding.prior_controls import (
@@ -207,7 +207,7 @@ def test_classifiers_that_differ_by_a_constant_alone_have_the_same_knowledge():
     assert at_best["ld_vae"] == at_best["none"]
     by_metric = {
         row[gains.COLUMNS.index("metric")]: row[gains.COLUMNS.index("mean")]
-        for row in gains.table(Found(Experiment("toy", "", (), ("threshold",), {}), found))
+        for row in gains.table(Comparison(Experiment("toy", "", (), ("threshold",), {}), found))
         if row[gains.COLUMNS.index("over")] == "none" and row[gains.COLUMNS.index("decoding")] == "threshold"
     }
     assert by_metric["acc"] > 10

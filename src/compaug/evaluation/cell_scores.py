@@ -1,4 +1,7 @@
-"""The cells of one experiment, from the packs: what each is worth under each decoding, on the test rows that all of them predict."""
+"""The cells of one experiment, from the packs: the metrics of each under each decoding.
+
+The cells of a benchmark are evaluated on the test rows that all of them predict.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,11 @@ Metrics = dict[str, dict[str, float]]  # split -> name -> value
 
 @dataclass(frozen=True)
 class Outcome:
-    """One cell under one decoding: its metrics; which test rows are right {split: [n]}, in the order of ids {split:
-    [n]}; the wrong predictions of the first split under threshold; and how its classifier, of the matched arm its two,
-    ranked seen and unseen rows."""
+    """One cell under one decoding.
+
+    right, ids: {split: [n]}, which test rows are right, and their ids; confusions: the wrong predictions of the first
+    split under threshold; rankings: how its classifier, of the matched arm its two, ranked seen and unseen rows.
+    """
 
     cell: Cell
     decoding: str
@@ -51,25 +56,31 @@ class Outcome:
 
 
 @dataclass
-class Found:
-    """One experiment: the outcomes that are compared with each other; facts about its cells and the oracle's, which are
-    not; what is missing; the benchmarks that wait for it; and how many cells have predictions."""
+class Comparison:
+    """One experiment's outcomes that are compared with each other, and what is beside them.
+
+    others: facts about the cells, and outcomes of the oracle; missing: names of what is not there; waiting: benchmarks
+    that are left out for it; n_predicted: cells that have predictions.
+    """
 
     experiment: Experiment
     outcomes: list[Outcome] = field(default_factory=list)
     others: list[Outcome] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
-    made: int = 0
+    n_predicted: int = 0
 
 
 class Evaluator:
     """Evaluates experiments; what two of them need is read once, a cell on the same rows is evaluated once."""
 
     def __init__(self, reports: Path, options, evaluation, partial: bool = False):
-        """`reports`: folder of predictions/, gold/ and the measures. `options`, `evaluation`: the blocks
-        `composition_prior` and `evaluation` of params.yaml. `partial`: evaluate the cells that are there also where an
-        experiment lacks some of a benchmark, whose means would then be of other seeds or generators than its table says.
+        """`reports` is the folder of predictions/, gold/ and the measures.
+
+        options, evaluation: the blocks `composition_prior` and `evaluation` of params.yaml.
+
+        partial: evaluate the cells that are there also where some of a benchmark are missing; its means are then of
+        other seeds or generators than its table says.
         """
         self.options, self.evaluation, self.partial = options, evaluation, partial
         self.packs = Packs(reports / "predictions")
@@ -79,40 +90,42 @@ class Evaluator:
         self.measures = cache(lambda kind: measures.read(reports, kind))
 
     def _measure(self, measure: str, cell: Cell) -> tuple[str, Mapping | None]:
-        """Kind and name of a measure (`experiments.MEASURES`) of a cell's texts, or of the generator behind them, in
-        words, and what it says; None where it is missing."""
+        """Kind and name of a measure (`experiments.MEASURES`) in words, and its values, None where they are missing.
+
+        It is of a cell's texts or of the generator behind them.
+        """
         name = cell.generator_name if measure in OF_GENERATORS else cell.selected_name
         kind = KIND_OF_MEASURE.get(measure, measure)
         return f"{kind} of {name}", self.measures(kind).get(name)
 
-    def evaluate(self, experiment: Experiment) -> Found:
-        found, evaluated = Found(experiment), set()
+    def evaluate(self, experiment: Experiment) -> Comparison:
+        comparison, evaluated = Comparison(experiment), set()
         for benchmark in dict.fromkeys(cell.models for cell in experiment.cells):
             cells = [cell for cell in experiment.cells if cell.models == benchmark]
             there = [cell for cell in cells if cell.name in self.packs]
-            found.made += len(there)
+            comparison.n_predicted += len(there)
             if not there:
                 continue
-            found.missing += [cell.name for cell in cells if cell not in set(there)]
+            comparison.missing += [cell.name for cell in cells if cell not in set(there)]
             if len(there) < len(cells) and not self.partial:
-                found.waiting.append(benchmark)
+                comparison.waiting.append(benchmark)
                 continue
             evaluated.add(benchmark)
-            self._benchmark(found, there)
+            self._benchmark(comparison, there)
         for measure, cells in experiment.measures.items():
-            wanted = dict(self._measure(measure, cell) for cell in cells if cell.models in evaluated)
-            found.missing += [words for words, value in wanted.items() if value is None]
-        return found
+            measured = dict(self._measure(measure, cell) for cell in cells if cell.models in evaluated)
+            comparison.missing += [words for words, value in measured.items() if value is None]
+        return comparison
 
-    def _benchmark(self, found: Found, cells: Sequence[Cell]) -> None:
+    def _benchmark(self, comparison: Comparison, cells: Sequence[Cell]) -> None:
         """The cells of one benchmark that are there."""
-        decodings, asked = found.experiment.decodings, set(found.experiment.cells)
+        decodings, planned = comparison.experiment.decodings, set(comparison.experiment.cells)
         corrected = bool(CHOSEN & set(decodings))
         common = self._common(cells)
         halves: dict[Cell, list[tuple[Outcome, ...]]] = {}
         outcomes: list[Outcome] = []
         for cell in cells:
-            folds = _folds(cell, asked) if corrected else ()
+            folds = _folds(cell, planned) if corrected else ()
             if _is_fold(cell) or not set(folds) <= set(cells):
                 continue  # a cell whose fold is missing waits for it; the fold is named
             if cell.generator == REAL_TEXTS:
@@ -121,21 +134,26 @@ class Evaluator:
                 halves.setdefault(replace(cell, half=""), []).append(self.outcomes(cell, folds, rows, decodings))
                 continue
             rows = common if cell.split == "cg" else None
-            (found.others if cell.generator == ORACLE else outcomes).extend(self.outcomes(cell, folds, rows, decodings))
-            found.others.append(self._facts(cell, corrected))
+            (comparison.others if cell.generator == ORACLE else outcomes).extend(
+                self.outcomes(cell, folds, rows, decodings)
+            )
+            comparison.others.append(self._facts(cell, corrected))
         for cell, pair in halves.items():
             if len(pair) == 2:
                 test = common or tuple(self.gold(cell.corpus).parts["test"])
                 outcomes += [joined(cell, both, test) for both in zip(*pair, strict=True)]
-        found.outcomes += with_knowledge(outcomes)
+        comparison.outcomes += with_knowledge(outcomes)
         if common is None:
-            found.others += self._bayes(cells[0])
+            comparison.others += self._bayes(cells[0])
 
     # ------------------------------------------------------------ test rows
 
     def _common(self, cells: Iterable[Cell]) -> tuple[str, ...] | None:
-        """Ids of the test rows that all cells predict; None: all of them. Cells with support sets of other sizes are tested on the texts
-        that none of these sets has, and so the others are compared with them on these."""
+        """Ids of the test rows that all cells predict, None for all rows.
+
+        Cells with support sets of other sizes are tested on the texts that none of these sets has, and the other cells
+        are compared with them on these.
+        """
         varied = [cell for cell in cells if _varies_support(cell)]
         if not varied:
             return None
@@ -151,11 +169,11 @@ class Evaluator:
 
     def _half(self, cell: Cell) -> tuple[str, ...]:
         """Ids of the test rows that one classifier of the matched arm was not given."""
-        found, test = self.predictions(cell), self.gold(cell.corpus).parts["test"]
-        ids = set(found.ids)
+        predictions, test = self.predictions(cell), self.gold(cell.corpus).parts["test"]
+        ids = set(predictions.ids)
         held = tuple(row_id for row_id in test if row_id in ids)
         if not 0 < len(held) < len(test):
-            raise InputError(f"{found.path}: not a half of the test set; run the ceiling stage and train again")
+            raise InputError(f"{predictions.path}: not a half of the test set; run the ceiling stage and train again")
         return held
 
     # ------------------------------------------------------------ one cell
@@ -178,37 +196,50 @@ class Evaluator:
         return tuple(outcome_of(cell, case, decoding, self.evaluation.empty_both) for decoding in decodings)
 
     def _facts(self, cell: Cell, corrected: bool) -> Outcome:
-        """What no decoding changes: counts, Acc on known combinations (rows of D_train held out for validation, threshold), reach of the
-        composition prior, measures of the texts and of the generator behind them."""
-        found = self.predictions(cell)
-        made: dict[str, float] = {"n_train": found.n_train, "n_aug": found.n_synthetic}
-        if found.unparsed is not None:
-            made |= {"unparsed_rows": int((found.unparsed > 0).sum()), "unparsed_pieces": int(found.unparsed.sum())}
-        real = found.source == "train"
-        if cell.split == "cg" and real.any():
-            sets, truth = (some[real] for some in (found.validation > self.evaluation.threshold, found.validation_gold))
-            made["held_out_train_acc"] = percent((sets == truth).all(axis=1).mean())
-            if "seen_test" not in self.gold(cell.corpus).parts and cell.generator != REAL_TEXTS:
-                made["held_out_ausuc"] = self._held_out_ausuc(cell, found, real)
-        if corrected and cell.split == "cg":
-            drawn = {} if self.options.target == "support" else found.drawn or {}
-            reach = found.learned.keys() | found.support.keys() | drawn.keys()
-            made["known"] = percent(errors.among(self.gold(cell.corpus).matrix("test"), reach).mean())
-        if cell.generator != NONE and cell.texts is None:  # of the first n texts nothing was measured
-            for measure, facts in MEASURES.items():
-                if measured := self._measure(measure, cell)[1]:
-                    made |= facts(measured)
-            if "judged_classifier_acc" in made:
-                made |= _flat("reader", self._on_real_texts(cell))
-        return Outcome(cell, ANY, {"iid" if cell.split == "iid" else "unseen": made})
+        """What no decoding changes.
 
-    def _held_out_ausuc(self, cell: Cell, found: Predictions, real: np.ndarray) -> float:
-        """AUSUC where the split holds out no seen rows: against rows of D_train that the classifier held out for
-        validation, other rows in every cell."""
+        Counts; Acc on known combinations (rows of D_train held out for validation, threshold); reach of the composition
+        prior; measures of the texts and of the generator behind them.
+        """
+        predictions = self.predictions(cell)
+        facts: dict[str, float] = {"n_train": predictions.n_train, "n_aug": predictions.n_synthetic}
+        if predictions.unparsed is not None:
+            facts |= {
+                "unparsed_rows": int((predictions.unparsed > 0).sum()),
+                "unparsed_pieces": int(predictions.unparsed.sum()),
+            }
+        real = predictions.source == "train"
+        if cell.split == "cg" and real.any():
+            sets, truth = (
+                rows[real] for rows in (predictions.validation > self.evaluation.threshold, predictions.validation_gold)
+            )
+            facts["held_out_train_acc"] = percent((sets == truth).all(axis=1).mean())
+            if "seen_test" not in self.gold(cell.corpus).parts and cell.generator != REAL_TEXTS:
+                facts["held_out_ausuc"] = self._held_out_ausuc(cell, predictions, real)
+        if corrected and cell.split == "cg":
+            drawn = {} if self.options.target == "support" else predictions.drawn or {}
+            reach = predictions.learned.keys() | predictions.support.keys() | drawn.keys()
+            facts["known"] = percent(errors.among(self.gold(cell.corpus).matrix("test"), reach).mean())
+        if cell.generator != NONE and cell.texts is None:  # of the first n texts nothing was measured
+            for measure, facts_of in MEASURES.items():
+                if measured := self._measure(measure, cell)[1]:
+                    facts |= facts_of(measured)
+            if "judged_classifier_acc" in facts:
+                facts |= _flat("reader", self._on_real_texts(cell))
+        return Outcome(cell, ANY, {"iid" if cell.split == "iid" else "unseen": facts})
+
+    def _held_out_ausuc(self, cell: Cell, predictions: Predictions, real: np.ndarray) -> float:
+        """AUSUC where the split holds out no seen rows.
+
+        The seen side are rows of D_train that the classifier held out for validation, other rows in every cell.
+        """
         gold = self.gold(cell.corpus)
-        ids = [row_id for row_id in gold.parts["test"] if row_id in set(found.ids)]
-        prior = Case(found, gold, {}, (), self.options, self.evaluation.threshold).prior
-        sides = (found.validation[real], found.validation_gold[real]), (found.of(ids), gold.matrix("test", ids))
+        ids = [row_id for row_id in gold.parts["test"] if row_id in set(predictions.ids)]
+        prior = Case(predictions, gold, {}, (), self.options, self.evaluation.threshold).prior
+        sides = (
+            (predictions.validation[real], predictions.validation_gold[real]),
+            (predictions.of(ids), gold.matrix("test", ids)),
+        )
         nothing = np.zeros(len(prior.train))
         area, _ = ausuc(*(seen_unseen_scores(p, prior, truth, nothing) for p, truth in sides))
         return percent(area)
@@ -281,23 +312,28 @@ def _varies_support(cell: Cell) -> bool:
     return (cell.label_support, cell.text_support, cell.support) != (None, None, None)
 
 
-def _folds(cell: Cell, asked: set[Cell]) -> tuple[Cell, ...]:
-    """The folds that a cell's weights are chosen on: its own; else those of the same generator's texts as selected by default; of the
-    matched arm the classifier itself, for the other one has held out texts that this one is tested on. () where the
-    experiment asks for none of them."""
+def _folds(cell: Cell, planned: set[Cell]) -> tuple[Cell, ...]:
+    """The folds that a cell's weights are chosen on, () where the experiment plans none of them.
+
+    They are its own, else those of the same generator's texts as selected by default. For the matched arm it is the
+    classifier itself, since the other one has held out texts that this one is tested on.
+    """
     if cell.generator == REAL_TEXTS:
         return (cell,)
     for whole in (cell, replace(cell, selection="", texts=None)):
         folds = (replace(whole, half="a"), replace(whole, half="b"))
-        if set(folds) <= asked:
+        if set(folds) <= planned:
             return folds
     return ()
 
 
 def joined(cell: Cell, outcomes: Sequence[Outcome], test: Sequence[str]) -> Outcome:
-    """The matched arm from its two classifiers, each of which was tested on the half of the unseen rows that the other
-    one has learned. Every unseen row is right or wrong; a seen row, which both predict, may be half right. H is of
-    these rows, every other metric the mean of both; what one of them has no number for is left out."""
+    """The matched arm from its two classifiers.
+
+    Each was tested on the half of the unseen rows that the other one has learned. Every unseen row is right or wrong; a
+    seen row, which both predict, may be half right. H is of these rows, every other metric the mean of both; what one
+    of them has no number for is left out.
+    """
     first, second = (outcome.metrics for outcome in outcomes)
     metrics = {
         split: {name: (value + second[split][name]) / 2 for name, value in values.items() if name in second[split]}
@@ -349,28 +385,28 @@ def _without_texts(cell: Cell) -> Cell:
 
 def _quality(measured: Mapping) -> dict[str, float]:
     apart = ("fidelity", "selection", "label_generator", "samples")
-    made = _flat("quality", {name: value for name, value in measured.items() if name not in apart})
-    made |= _flat("fidelity", {name: (measured.get("fidelity") or {}).get(name) for name in ("raw", "kept")})
+    metrics = _flat("quality", {name: value for name, value in measured.items() if name not in apart})
+    metrics |= _flat("fidelity", {name: (measured.get("fidelity") or {}).get(name) for name in ("raw", "kept")})
     counts = measured["selection"]
-    made |= _flat("n", {name: counts.get(name) for name in ("requested", "produced", "kept")})
-    if (asked := counts.get("requested")) and (dropped := counts.get("dropped")) is not None:
+    metrics |= _flat("n", {name: counts.get(name) for name in ("requested", "produced", "kept")})
+    if (n_requests := counts.get("requested")) and (dropped := counts.get("dropped")) is not None:
         lost = {
-            "readable": asked - sum(dropped.get(why, 0) for why in ("blank", *REASONS)),
+            "readable": n_requests - sum(dropped.get(why, 0) for why in ("blank", *REASONS)),
             "other": dropped.get(OTHER),
         }
-        made |= _flat("written", {name: 100 * n / asked for name, n in lost.items() if n is not None})
-    return made
+        metrics |= _flat("written", {name: 100 * n / n_requests for name, n in lost.items() if n is not None})
+    return metrics
 
 
 def _flat(prefix: str, values: Mapping) -> dict[str, float]:
     """{"copied": {"exact": 1}} as {"<prefix>_copied_exact": 1}; what has no number is left out."""
-    made: dict[str, float] = {}
+    flat: dict[str, float] = {}
     for name, value in values.items():
         if isinstance(value, Mapping):
-            made |= _flat(f"{prefix}_{name}", value)
+            flat |= _flat(f"{prefix}_{name}", value)
         elif value is not None:
-            made[f"{prefix}_{name}"] = value
-    return made
+            flat[f"{prefix}_{name}"] = value
+    return flat
 
 
 def _judged(measured: Mapping) -> dict[str, float]:
@@ -382,16 +418,16 @@ def _represented(measured: Mapping) -> dict[str, float]:
     return {
         name: value
         for score in ("silhouette", "probe")
-        for name, value in _flat(score, {view: found.get(score) for view, found in views}).items()
+        for name, value in _flat(score, {view: scores.get(score) for view, scores in views}).items()
     }
 
 
 def _interpolated(measured: Mapping) -> dict[str, float]:
     """{"between_precision_a_0.5": ...}, and the two texts of a pair against each other."""
-    made = _flat("between_pair", measured["between"]) | _flat("between_spearman", measured["spearman"])
-    for alpha, found in measured["alphas"].items():
-        made |= {f"between_{name}_{alpha}": value for name, value in found.items() if value is not None}
-    return made
+    metrics = _flat("between_pair", measured["between"]) | _flat("between_spearman", measured["spearman"])
+    for alpha, at_alpha in measured["alphas"].items():
+        metrics |= {f"between_{name}_{alpha}": value for name, value in at_alpha.items() if value is not None}
+    return metrics
 
 
 def _distances(measured: Mapping) -> dict[str, float]:

@@ -14,24 +14,30 @@ from compaug.evaluation.metrics import label_matrix, percent, rows_among
 def analyse(gold: np.ndarray, predicted: np.ndarray, supported: np.ndarray | None = None) -> dict[str, float]:
     """Metrics of one test set by name, rates in percent; gold and predicted are boolean [n, n_labels].
 
-    kind_<kind>: shares of the rows; acc_size_<k>, n_size_<k>: accuracy on rows with k gold labels; acc_in_support, acc_not_in_support
-    and their numbers of rows: by `supported` [n], whether the support set shows the row's composition (left out when None).
+    kind_<kind>                 share of the rows
+    acc_size_<k>, n_size_<k>    accuracy on rows with k gold labels, and their number
+    acc_in_support, n_in_support, acc_not_in_support, n_not_in_support
+                                the same by `supported` [n], whether the support set shows the row's composition; left
+                                out when it is None
     """
     sizes, right = gold.sum(1), (gold == predicted).all(1)  # [n]
     groups = {f"size_{size}": sizes == size for size in np.unique(sizes).tolist()}
     if supported is not None:
         groups |= {"in_support": supported, "not_in_support": ~supported}
-    made = {f"kind_{kind}": percent(rows.mean()) for kind, rows in kinds(gold, predicted).items()}
+    metrics = {f"kind_{kind}": percent(rows.mean()) for kind, rows in kinds(gold, predicted).items()}
     for name, rows in groups.items():
-        made[f"n_{name}"] = int(rows.sum())
+        metrics[f"n_{name}"] = int(rows.sum())
         if rows.any():
-            made[f"acc_{name}"] = percent(right[rows].mean())
-    return made
+            metrics[f"acc_{name}"] = percent(right[rows].mean())
+    return metrics
 
 
 def kinds(gold: np.ndarray, predicted: np.ndarray) -> dict[str, np.ndarray]:
-    """Which rows are of which kind, boolean [n] each; every row is of exactly one. A prediction p of the set g is exact; a strict
-    subset that is not empty; empty; a strict superset; overlapping, right and wrong labels and some missing; or disjoint."""
+    """Which rows are of which kind, boolean [n] each; every row is of exactly one.
+
+    A prediction p of the set g is exact; a strict subset that is not empty; empty; a strict superset; overlapping, with
+    right, wrong and missing labels; or disjoint.
+    """
     both, wrong, missing = (gold & predicted).any(1), (predicted & ~gold).any(1), (gold & ~predicted).any(1)
     empty = ~predicted.any(1)
     return {
@@ -61,16 +67,18 @@ def confusions(gold: np.ndarray, predicted: np.ndarray, labels: Labels) -> Count
 
 
 def per_composition(gold: np.ndarray, predicted: np.ndarray, labels: Labels) -> dict[str, dict]:
-    """{gold composition: n, acc, its most frequent wrong prediction `wrong` and how often it is made, `n_wrong`}; of equally frequent ones
-    the first in alphabetical order, None when nothing is wrong."""
-    confused, made = confusions(gold, predicted, labels), {}
+    """{gold composition: n, acc, its most frequent wrong prediction `wrong`, its number of rows `n_wrong`}.
+
+    Of equally frequent ones the first in alphabetical order; None when nothing is wrong.
+    """
+    confused, by_composition = confusions(gold, predicted, labels), {}
     for key, n in sorted(Counter(compositions(gold, labels)).items()):
-        wrong = Counter({other: count for (own, other), count in confused.items() if own == key})
+        wrong = Counter({other: count for (truth, other), count in confused.items() if truth == key})
         worst = min(wrong, key=lambda other: (-wrong[other], other), default=None)
-        made[key] = {
+        by_composition[key] = {
             "n": n,
             "acc": percent((n - wrong.total()) / n),
             "wrong": worst,
             "n_wrong": wrong.get(worst, 0),
         }
-    return made
+    return by_composition

@@ -1,24 +1,29 @@
 """reports/gains.csv: paired gains with tests over seeds and over test rows, one line each.
 
-    experiment,benchmark,scale,generator,selection,classifier,decoding,split,metric,over,seeds,mean,std,ci95,low_rows,high_rows,p_seeds,p_rows
+    experiment,benchmark,scale,generator,selection,classifier,decoding,split,metric,over,
+    seeds,mean,std,ci95,low_rows,high_rows,p_seeds,p_rows
 
 The first columns are those of results.csv.gz and name what gains, and in which metric: acc on split unseen; where there
-is a seen test set also harmonic and, under threshold, ausuc and acc_at_seen (`compaug.evaluation.decoding.knowledge`). `over`
-names what it is compared with, in everything else alike:
-    none, oversample, real_texts   the cell of that generator, same decoding (none, real_texts: without repeats).
-                                   real_texts is the matched arm, half
-                                of the test set's own texts; its gain over none is the matched gap
-    <generator>                 of a variant, the cell without the variation: "ld_vae" for ld_vae+kl_form=reference,
-                                "top_k" for another selection of the same generator's texts, "bert" for bert+support=250
-                                and bert+region=hard
-    threshold                   of the same cell under another decoding, or at its best constant, its own threshold
+is a seen test set also harmonic and, under threshold, ausuc and acc_at_seen (`compaug.evaluation.decoding.knowledge`).
+`over` names what it is compared with, in everything else alike:
 
-seeds      how many seeds both have; mean, std, ci95 (half width of the 95 % t interval): of the differences paired by seed, in points
-low_rows, high_rows  95 % bootstrap interval over test rows, each row averaged over the seeds; empty for ausuc and
-                     acc_at_seen
-p_seeds, p_rows      paired t test over seeds, sign-flip test over rows, Holm-corrected over all lines of one experiment
-                     and benchmark with the same decoding, metric and `over`; empty where there is no test (one seed;
-                     p_rows of what is no mean over rows)
+    none, oversample, real_texts
+                    the cell of that generator, same decoding (none, real_texts: without repeats). real_texts is the
+                    matched arm, half of the test set's own texts; its gain over none is the matched gap
+    <default>       of a variant, the cell without the variation: "ld_vae" for ld_vae+kl_form=reference, "top_k" for
+                    another selection of the same generator's texts, "bert" for bert+support=250 and bert+region=hard
+    threshold       of the same cell under another decoding, or at its best constant, its own threshold
+
+The numbers:
+
+    seeds           how many seeds both have
+    mean, std, ci95 of the differences paired by seed, in points; ci95 is the half width of the 95 % t interval
+    low_rows, high_rows
+                    95 % bootstrap interval over test rows, each row averaged over the seeds; empty for ausuc and
+                    acc_at_seen
+    p_seeds, p_rows paired t test over seeds, sign-flip test over rows, Holm-corrected over all lines of one experiment
+                    and benchmark with the same decoding, metric and `over`; empty where there is no test (one seed;
+                    p_rows of what is no mean over rows)
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ from functools import partial
 import numpy as np
 
 from compaug.core.records import sub_seed
-from compaug.evaluation.cell_scores import Found, Outcome
+from compaug.evaluation.cell_scores import Comparison, Outcome
 from compaug.evaluation.decoding.composition_prior import harmonic_mean
 from compaug.evaluation.results import CELL_COLUMNS, Row
 from compaug.evaluation.statistics import holm, paired_t_test, resampled_means, sign_flip_test, summarise
@@ -57,25 +62,25 @@ RESAMPLES = 10_000  # of the test rows
 Seeds = dict[int, Outcome]
 
 
-def table(found: Found) -> Iterator[Row]:
+def table(comparison: Comparison) -> Iterator[Row]:
     """Rows of gains.csv for one experiment."""
     by_cell: dict[tuple[Cell, str], Seeds] = {}
-    for outcome in found.outcomes:
+    for outcome in comparison.outcomes:
         if outcome.cell.split == "cg":
             key = replace(outcome.cell, seed=0), outcome.decoding
             by_cell.setdefault(key, {})[outcome.cell.seed] = outcome
     lines: dict[tuple, dict] = {}
     families: dict[tuple, list[tuple]] = {}
-    for (cell, decoding), own in by_cell.items():
+    for (cell, decoding), outcomes in by_cell.items():
         columns = [value for name, value in cell.columns().items() if name != "seed"]
         for over, other in _others(cell, decoding):
             theirs = by_cell.get(other, {})
-            seeds = [seed for seed in own if seed in theirs]
+            seeds = [seed for seed in outcomes if seed in theirs]
             for metric, gain in GAINS.items() if seeds else ():
-                pairs = [(own[seed], theirs[seed]) for seed in seeds]
+                pairs = [(outcomes[seed], theirs[seed]) for seed in seeds]
                 if not all(_has(outcome, metric) for pair in pairs for outcome in pair):
                     continue
-                key = (found.experiment.name, *columns, decoding, "unseen", metric, over, len(seeds))
+                key = (comparison.experiment.name, *columns, decoding, "unseen", metric, over, len(seeds))
                 lines[key] = gain(pairs)
                 families.setdefault((cell.models, decoding, metric, over), []).append(key)
     for keys in families.values():
@@ -134,7 +139,10 @@ def curve_gain(metric: str, pairs: Pairs) -> dict[str, float | None]:
 
 
 def _drawn(pairs: Pairs, split: str) -> np.ndarray:
-    """Accuracies on rows drawn again, the same rows for all seeds and in all comparisons.  # [resamples, 2 seeds], cells side by side"""
+    """Accuracies on rows drawn again, cells side by side.  # [resamples, 2 seeds]
+
+    The same rows for all seeds and in all comparisons.
+    """
     right = np.stack([outcome.right[split] for pair in pairs for outcome in pair], axis=1)
     return resampled_means(right, RESAMPLES, sub_seed(0, "bootstrap", split))
 

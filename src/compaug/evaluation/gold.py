@@ -1,8 +1,10 @@
-"""reports/gold/<benchmark>: the label sets of a split's rows, so that nothing after the predictions needs their texts.
+"""reports/gold/<benchmark>: the label sets of a split's rows; nothing after the predictions needs their texts.
 
-<benchmark>.jsonl.gz has a line for every row of every part: `id`, `part` (train, support, test, seen_test, iid_train, iid_test),
-`labels`. <benchmark>.json has what was counted or computed from the texts: `labels` (names), `counts` (the paper's Table 6) and, where the
-grammar of the corpus is known, `bayes` (`compaug.evaluation.text_quality.grammar.bayes`).
+<benchmark>.jsonl.gz has a line for every row of every part: `id`, `part` (train, support, test, seen_test, iid_train,
+iid_test), `labels`.
+
+<benchmark>.json has what was counted or computed from the texts: `labels` (names), `counts` (the paper's Table 6) and,
+where the grammar of the corpus is known, `bayes` (`compaug.evaluation.text_quality.grammar.bayes`).
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ class Gold:
 
 def write(path: Path, labels: Labels, parts: Mapping[str, Sequence[Example]], facts: Mapping) -> None:
     """`path` ends in .jsonl.gz; the facts stand beside it."""
-    rows = ({"id": e.id, "part": part, "labels": list(e.labels)} for part, some in parts.items() for e in some)
+    rows = ({"id": e.id, "part": part, "labels": list(e.labels)} for part, examples in parts.items() for e in examples)
     write_lines(path, rows)
     write_json(facts_path(path), {"labels": list(labels.names), **facts})
 
@@ -74,7 +76,10 @@ def facts_path(path: Path) -> Path:
 
 
 def counts(parts: Mapping[str, Sequence[Example]], labels: Labels) -> dict[str, float]:
-    """The split as the paper's Table 6 counts it; words and labels are averages over training, support and test texts."""
+    """The split as the paper's Table 6 counts it.
+
+    Words and labels are averages over training, support and test texts.
+    """
     every = [example for name in ("train", "test", "support") for example in parts[name]]
     sizes = [len(example.labels) for example in every]
     return {f"n_{name}": len(parts[name]) for name in ("train", "test", "support")} | {

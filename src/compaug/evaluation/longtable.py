@@ -1,7 +1,8 @@
-"""The long table (reports/results.csv.gz), gains.csv and confusions.csv read again, and what every question to them is made of.
+"""The long table (reports/results.csv.gz), gains.csv and confusions.csv read again, and queries to them.
 
-What the first grids showed, before experiments ran in this form, stands in first_grids.csv.gz and first_grids_gains.csv, in the same columns and with
-the commit that made it. These rows count for as long as results.csv.gz has none of that experiment and corpus.
+The first grids ran before experiments had this form. Their numbers stand in first_grids.csv.gz and
+first_grids_gains.csv, in the same columns and with the commit that made them. These rows count for as long as
+results.csv.gz has none of that experiment and corpus.
 """
 
 from __future__ import annotations
@@ -33,16 +34,20 @@ OPTIONAL = gains.TESTS[1:]  # one seed has no spread, and not every gain has bot
 
 
 def read(reports: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Long table, gains and confusions, each with the column `commit`, "" for current rows. The first grids' rows of an experiment go when it
-    has current ones of the same corpus, whatever differs behind its plus sign. Where an experiment has a corpus at several scales, these are benchmarks
-    of their own, `diagnostic+bart`. InputError names the file and line that is wrong."""
+    """Long table, gains and confusions, each with the column `commit`, "" for current rows.
+
+    The first grids' rows of an experiment go when it has current ones of the same corpus, whatever differs behind its
+    plus sign. Where an experiment has a corpus at several scales, these are benchmarks of their own, `diagnostic+bart`.
+
+    InputError names the file and line that is wrong.
+    """
     frames = {name: _read(reports / name, columns).assign(commit="") for name, columns in FILES.items()}
     current = _corpora(frames[LONG])
     for name, first in FIRST.items():
         old = _read(reports / first, [*FILES[name], "commit"], FROM_GIT)
         frames[name] = pd.concat([frames[name], old[~_corpora(old).isin(current)]], ignore_index=True)
-    made = _scales_apart([*frames.values()])
-    return _folded(made[0]), made[1], made[2]
+    long_table, gain_table, confusion_table = _scales_apart([*frames.values()])
+    return _folded(long_table), gain_table, confusion_table
 
 
 def _corpora(frame: pd.DataFrame) -> pd.MultiIndex:
@@ -55,15 +60,20 @@ def _scales_apart(frames: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
     keys = ["experiment", "benchmark"]
     scales = frames[0].groupby(keys)["scale"].nunique()
     several = scales[scales > 1].index
-    made = []
+    separated = []
     for frame in frames:
         apart = pd.MultiIndex.from_frame(frame[keys]).isin(several) & (frame["scale"] != TINY)
-        made.append(frame.assign(benchmark=frame["benchmark"].where(~apart, frame["benchmark"] + "+" + frame["scale"])))
-    return made
+        separated.append(
+            frame.assign(benchmark=frame["benchmark"].where(~apart, frame["benchmark"] + "+" + frame["scale"]))
+        )
+    return separated
 
 
 def _folded(frame: pd.DataFrame) -> pd.DataFrame:
-    """Where the seeds' own numbers were not kept (seed 0), the first grids have `acc_std` and `acc_ci95` beside the mean `acc`: columns here."""
+    """Spread as columns where the seeds' own numbers were not kept (seed 0).
+
+    There the first grids have rows `acc_std` and `acc_ci95` beside the mean `acc`.
+    """
     for name in ("std", "ci95"):
         spread = frame["metric"].str.endswith(f"_{name}") & (frame["seed"] == 0)
         values = frame[spread].assign(metric=frame["metric"].str.removesuffix(f"_{name}"))
@@ -73,7 +83,10 @@ def _folded(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _read(path: Path, columns: Sequence[str], remedy: str = REMEDY) -> pd.DataFrame:
-    """A strict CSV: these columns, whole numbers for seeds, finite numbers elsewhere, no row twice. A file that is not there has no rows."""
+    """A strict CSV: these columns, whole numbers for seeds, finite numbers elsewhere, no row twice.
+
+    A file that is not there has no rows.
+    """
     rows, keys = {}, next(at for at, name in enumerate(columns) if name in MEASURED)
     if path.exists():
         reader = csv.reader(packed.read(path, remedy) if path.suffix == ".gz" else _plain(path), strict=True)
@@ -112,11 +125,11 @@ def _parsed(name: str, text: str) -> str | float:
 # ---------------------------------------------------------------- queries
 
 
-def pick(frame: pd.DataFrame, **wanted: str | Collection[str]) -> pd.DataFrame:
+def pick(frame: pd.DataFrame, **allowed: str | Collection[str]) -> pd.DataFrame:
     """The rows whose columns have these values, or one of these."""
     keep = pd.Series(True, index=frame.index)
-    for column, value in wanted.items():
-        keep &= frame[column].isin([value] if isinstance(value, str) else list(value))
+    for column, values in allowed.items():
+        keep &= frame[column].isin([values] if isinstance(values, str) else list(values))
     return frame[keep]
 
 
@@ -126,7 +139,10 @@ def rows_by(frame: pd.DataFrame, *columns: str) -> dict[tuple, pd.Series]:
 
 
 def summaries(rows: pd.DataFrame, *by: str) -> dict:
-    """{value of `by`, a tuple of several: mean and interval over seeds}. Rows that `by` does not tell apart are a mistake of the query."""
+    """{value of `by`, a tuple of several: mean and interval over seeds}.
+
+    ValueError for rows that `by` does not tell apart: a mistake of the query.
+    """
     twice = rows.duplicated([*by, "seed"])
     if twice.any():
         raise ValueError(f"{', '.join(by)} and seed do not tell these rows apart:\n{rows[twice].head()}")
@@ -135,14 +151,14 @@ def summaries(rows: pd.DataFrame, *by: str) -> dict:
 
 def _summary(rows: pd.DataFrame) -> Summary:
     first = rows.iloc[0]
-    known = len(rows) == 1 and math.isfinite(first["ci95"])
-    return Summary(1, first["value"], first["std"], first["ci95"]) if known else summarise(rows["value"])
+    is_mean = len(rows) == 1 and math.isfinite(first["ci95"])
+    return Summary(1, first["value"], first["std"], first["ci95"]) if is_mean else summarise(rows["value"])
 
 
 def difference(rows: pd.DataFrame, others: pd.DataFrame) -> Summary | None:
     """Of one metric of two cells, paired by the seeds that both have."""
-    own, other = (some.set_index("seed", verify_integrity=True)["value"] for some in (rows, others))
-    apart = (own - other).dropna()
+    first, second = (frame.set_index("seed", verify_integrity=True)["value"] for frame in (rows, others))
+    apart = (first - second).dropna()
     return summarise(apart) if len(apart) else None
 
 

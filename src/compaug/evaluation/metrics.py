@@ -24,8 +24,8 @@ def label_matrix(label_sets: Sequence[Iterable[int]], n_labels: int) -> np.ndarr
 
 def rows_among(matrix: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Which rows [n, n_labels] are also rows of `others` [m, n_labels].  # bool [n]"""
-    known = set(map(bytes, np.packbits(others, axis=1)))
-    return np.array([bytes(row) in known for row in np.packbits(matrix, axis=1)], dtype=bool)
+    patterns = set(map(bytes, np.packbits(others, axis=1)))
+    return np.array([bytes(row) in patterns for row in np.packbits(matrix, axis=1)], dtype=bool)
 
 
 def instance_scores(gold: np.ndarray, predicted: np.ndarray, empty_both: str = "one") -> dict[str, np.ndarray]:
@@ -69,8 +69,8 @@ def rates(gold: np.ndarray, predicted: np.ndarray, empty_both: str = "one") -> d
     subset, superset = ~(predicted & ~gold).any(axis=1), ~(gold & ~predicted).any(axis=1)  # [n]
     true_positive = (gold & predicted).sum(axis=0)  # [n_labels]
     wrong = (gold ^ predicted).sum(axis=0)  # false positives and false negatives [n_labels]
-    found = {name: score.mean() for name, score in scores.items()}
-    found |= {
+    means = {name: score.mean() for name, score in scores.items()}
+    means |= {
         "micro_f1": _f1(true_positive.sum(), wrong.sum()),
         "macro_f1": _f1(true_positive, wrong).mean(),
         "hamming": (gold ^ predicted).mean(),
@@ -78,7 +78,7 @@ def rates(gold: np.ndarray, predicted: np.ndarray, empty_both: str = "one") -> d
         "strict_subset": (subset & ~superset).mean(),
         "strict_superset": (superset & ~subset).mean(),
     }
-    return {name: percent(rate) for name, rate in found.items()} | {"n": len(gold)}
+    return {name: percent(rate) for name, rate in means.items()} | {"n": len(gold)}
 
 
 def percent(rate: float) -> float:

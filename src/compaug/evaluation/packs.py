@@ -165,8 +165,10 @@ def _predictions(where: Path, row: _Row, n_labels: int) -> Predictions:
 
 
 def agrees(folder: Path, cell: str, path: Path) -> bool:
-    """Whether the pack has what the cell's own file says: the header, the rows, probabilities to four digits. InputError
-    where the cell is in no pack."""
+    """Whether the pack has what the cell's own file says: the header, the rows, probabilities to four digits.
+
+    InputError where the cell is in no pack.
+    """
     n_labels = _n_labels(path)
     left, kept = predictions.read(path, n_labels), Packs(folder).read(cell, n_labels)
     equal = all(getattr(left, name) == getattr(kept, name) for name in HEADER)

@@ -1,5 +1,8 @@
-"""Data series of the root cell, for `dvc plots` and the figures: validation loss by epoch, accuracy by composition before and after
-augmentation, and how many texts of each composition there are."""
+"""Data series of the root cell, for `dvc plots` and the figures.
+
+Validation loss by epoch, accuracy by composition before and after augmentation, and how many texts of each composition
+there are.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,12 @@ COLUMNS = {
 def write(
     folder: Path, losses: Mapping[str, Sequence[float]], arms: Mapping[str, Mapping], gold: Gold, side_car: Mapping
 ) -> None:
-    """training.csv (`losses` of every arm by epoch, empty where an arm had stopped), compositions.csv (of D_test: texts, Acc in percent
-    without and with synthetic texts, gain in points; `arms` are the arms' metrics) and counts.csv (of every composition of support, requests
-    or D_test: the texts of each of PARTS)."""
+    """The three files; `arms` are the arms' metrics.
+
+    training.csv        `losses` of every arm by epoch, empty where an arm had stopped
+    compositions.csv    of D_test: texts, Acc in percent without and with synthetic texts, gain in points
+    counts.csv          of every composition of support, requests or D_test: the texts of each of PARTS
+    """
     epochs = enumerate(itertools.zip_longest(*losses.values(), fillvalue=""), start=1)
     write_csv(folder / "training.csv", ["epoch", *losses], ([epoch, *row] for epoch, row in epochs))
 
@@ -38,9 +44,9 @@ def write(
     write_csv(folder / "compositions.csv", COLUMNS["compositions.csv"], rows)
 
     synthetic = side_car.get("per_composition", {})
-    found = {part: gold.compositions(part) for part in ("train", "support", "test")}
-    found |= {part: {key: row.get(part, 0) for key, row in synthetic.items()} for part in ("requested", "kept")}
-    rows = {key: [found[part].get(key, 0) for part in PARTS] for part in PARTS for key in found[part]}
+    counts = {part: gold.compositions(part) for part in ("train", "support", "test")}
+    counts |= {part: {key: row.get(part, 0) for key, row in synthetic.items()} for part in ("requested", "kept")}
+    rows = {key: [counts[part].get(key, 0) for part in PARTS] for part in PARTS for key in counts[part]}
     rows = {key: row for key, row in rows.items() if any(row[1:])}
     order = sorted(rows, key=lambda key: (-rows[key][-1], -rows[key][2], key))
     write_csv(folder / "counts.csv", COLUMNS["counts.csv"], ([words_of(key), *rows[key]] for key in order))
@@ -55,8 +61,8 @@ def read(path: Path) -> list[dict[str, str | float]]:
     with path.open(encoding="utf-8", newline="") as stream:
         lines = csv.DictReader(stream, strict=True)
         try:
-            if (found := tuple(lines.fieldnames or ())) != COLUMNS[path.name]:
-                raise ValueError(f"the columns are {','.join(found) or 'missing'}, not {','.join(COLUMNS[path.name])}")
+            if (header := tuple(lines.fieldnames or ())) != COLUMNS[path.name]:
+                raise ValueError(f"the columns are {','.join(header) or 'missing'}, not {','.join(COLUMNS[path.name])}")
             rows = [*lines]
             if any(None in (*row, *row.values()) for row in rows):
                 raise ValueError("a line has too few or too many fields")

@@ -1,11 +1,19 @@
-"""data/predictions/<cell>.jsonl.gz: what one trained classifier says of its validation and test rows. Numbers and ids, no text.
-Git has those of all cells in packs (`compaug.evaluation.packs`).
+"""data/predictions/<cell>.jsonl.gz: one trained classifier's answers on its validation and test rows.
 
-Line 1 is a header: how often each label set stands in everything that the classifier learned from (`learned`, validation rows
-included), in D_train alone (`train`), in its support rows (`support`) and, where the label generator's requests were given, in these
-(`drawn`); the numbers of real and synthetic rows (`n_train`, `n_synthetic`); the validation loss after every epoch (`losses`). A label set
-is written as its ids joined by commas. Then one line a row: `id`, `split` (validation or test), `probabilities`; `unparsed` where an
-answer was written (its pieces that are no label); validation rows alone have `labels` and `source` (train, support or a generator).
+Numbers and ids, no text. Git has those of all cells in packs (`compaug.evaluation.packs`).
+
+Line 1 is a header. A label set is written as its ids joined by commas.
+
+    learned             how often each label set stands in everything that the classifier learned from, validation
+                        rows included
+    train, support      the same in D_train alone and in its support rows
+    drawn               the same in the label generator's requests, where they were given
+    n_train, n_synthetic
+                        numbers of real and synthetic rows
+    losses              the validation loss after every epoch
+
+Then one line a row: `id`, `split` (validation or test), `probabilities`; `unparsed` where an answer was written (its
+pieces that are no label). Validation rows alone have `labels` and `source` (train, support or a generator).
 """
 
 from __future__ import annotations
@@ -49,7 +57,10 @@ class Predictions:
     unparsed: np.ndarray | None  # [n]
 
     def of(self, ids: Sequence[str]) -> np.ndarray:
-        """Probabilities of these test rows, in their order.  # [len(ids), n_labels]. InputError for a row without prediction."""
+        """Probabilities of these test rows, in their order.  # [len(ids), n_labels]
+
+        InputError for a row without prediction.
+        """
         row_of = {row_id: row for row, row_id in enumerate(self.ids)}
         if missing := [row_id for row_id in ids if row_id not in row_of]:
             raise InputError(
@@ -60,9 +71,9 @@ class Predictions:
 
     def check_covers(self, ids: Iterable[str]) -> None:
         """InputError unless the test rows are these, once each."""
-        wanted = set(ids)
-        self.of(sorted(wanted))
-        if extra := sorted(set(self.ids) - wanted):
+        gold_ids = set(ids)
+        self.of(sorted(gold_ids))
+        if extra := sorted(set(self.ids) - gold_ids):
             raise InputError(f"{self.path}: id {extra[0]!r} is not in the gold file; predict again on this split")
 
 
@@ -129,7 +140,7 @@ def read(path: Path | str, n_labels: int) -> Predictions:
     held, test = rows["validation"].values(), rows["test"].values()
     unparsed = [row["unparsed"] for row in test if "unparsed" in row]
     validation, tested = (
-        np.array([row["probabilities"] for row in some], dtype=float).reshape(-1, n_labels) for some in (held, test)
+        np.array([row["probabilities"] for row in part], dtype=float).reshape(-1, n_labels) for part in (held, test)
     )
     return Predictions(
         path=Path(path),

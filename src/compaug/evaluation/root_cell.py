@@ -40,12 +40,15 @@ def evaluate(gold: np.ndarray, predicted: np.ndarray, labels: Labels, empty_both
 
 
 def headline(arms: Mapping[str, Mapping[str, float]], gain: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """metrics.json, the few numbers that commits are compared by: Acc on unseen and seen test rows at 0.5 and AUSUC of
-    each arm on the compositional split, and the gain in Acc of the synthetic texts with its 95 % interval."""
-    known = {arm: arms[arm] for arm in (*GENERATORS, MATCHED) if arm in arms}
+    """metrics.json, the few numbers that commits are compared by.
+
+    Acc on unseen and seen test rows at 0.5 and AUSUC of each arm on the compositional split, and the gain in Acc of the
+    synthetic texts with its 95 % interval.
+    """
+    ordered = {arm: arms[arm] for arm in (*GENERATORS, MATCHED) if arm in arms}
     columns = {"acc_unseen": "acc", "acc_seen": "seen_acc", "ausuc": "ausuc"}
     blocks = {
-        column: {arm: round(result[name], DECIMALS) for arm, result in known.items() if name in result}
+        column: {arm: round(result[name], DECIMALS) for arm, result in ordered.items() if name in result}
         for column, name in columns.items()
     }
     blocks = {column: block for column, block in blocks.items() if block}
@@ -53,8 +56,7 @@ def headline(arms: Mapping[str, Mapping[str, float]], gain: Mapping[str, float])
 
 
 def summary(arms: Mapping[str, dict], side_car: Mapping, gap: Mapping[str, Mapping] | None = None) -> dict:
-    """measures.json: one flat block per arm, their gains and the parts of the gap in points, and the selection's
-    counts."""
+    """measures.json: one flat block per arm, gains and parts of the gap in points, the selection's counts."""
     blocks = {arm: {k: v for k, v in result.items() if k != "per_composition"} for arm, result in arms.items()}
     augmented, baseline = blocks["augmented"], blocks["baseline"]
     blocks["gain"] = {name: round(augmented[name] - baseline[name], DECIMALS) for name in GAINS}
@@ -69,8 +71,9 @@ def summary(arms: Mapping[str, dict], side_car: Mapping, gap: Mapping[str, Mappi
 
 
 def knowledge(outcomes: Mapping[str, Outcome]) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
-    """{arm: its measures on both sides} and {part of the gap: mean, low, high}, in points of H with the 95 % bootstrap
-    interval over test rows.
+    """{arm: its measures on both sides} and {part of the gap: mean, low, high}.
+
+    Parts are in points of H with the 95 % bootstrap interval over test rows.
 
     outcomes: of the arms under threshold; empty dicts where there are no seen test rows, no parts without a matched
     arm.
@@ -119,8 +122,10 @@ def accuracy_gain(gold: np.ndarray, augmented: np.ndarray, baseline: np.ndarray,
 
 
 def trivial(gold: Gold) -> dict:
-    """The classifier that always answers the most frequent combination of the iid training rows: its answer, and its accuracy on the iid test
-    rows. One that has learned something is better."""
+    """The classifier that always answers the most frequent combination of the iid training rows.
+
+    Its answer, and its accuracy on the iid test rows; one that has learned something is better.
+    """
     times = gold.compositions("iid_train")
     answer = min(times, key=lambda key: (-times[key], key))
     tested = gold.compositions("iid_test")
@@ -129,13 +134,13 @@ def trivial(gold: Gold) -> dict:
 
 def coverage(requested: Mapping[str, int], train: Collection[str], test: Collection[str]) -> dict:
     """How well the requested compositions (key -> times) meet the test compositions. Never used upstream."""
-    asked, test = {key for key, times in requested.items() if times}, set(test)
-    in_test, n_requests = asked & test, sum(requested.values())
+    compositions, test = {key for key, times in requested.items() if times}, set(test)
+    in_test, n_requests = compositions & test, sum(requested.values())
     return {
-        "requested_compositions": len(asked),
+        "requested_compositions": len(compositions),
         "in_test": len(in_test),
-        "unseen_in_training": len(asked - set(train)),
+        "unseen_in_training": len(compositions - set(train)),
         "test_compositions": len(test),
-        "test_never_requested": sorted(test - asked),
+        "test_never_requested": sorted(test - compositions),
         "share_of_requests_in_test": percent(sum(requested[key] for key in in_test) / max(n_requests, 1)),
     }

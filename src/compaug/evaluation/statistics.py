@@ -56,15 +56,20 @@ def paired_bootstrap(
 
 
 def resampled_means(values: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
-    """Means of the columns of `values` [n, m], the n rows drawn again with replacement; the same draws for every `values` of
-    n rows, so that differences between them are paired.  # [n_resamples, m]"""
+    """Means of the columns of `values` [n, m], the n rows drawn again with replacement.  # [n_resamples, m]
+
+    The draws are the same for every `values` of n rows, so that differences between them are paired.
+    """
     draws = _draws(len(values), n_resamples, seed)
     return (draws @ values.astype(np.float32)).astype(float) / len(values)
 
 
 @cache
 def _draws(n: int, n_resamples: int, seed: int) -> np.ndarray:
-    """How often each of n rows is drawn.  # [n_resamples, n]; half the memory of float64, and sums of whole numbers stay exact"""
+    """How often each of n rows is drawn.  # [n_resamples, n]
+
+    float32 has half the memory of float64, and sums of whole numbers stay exact.
+    """
     counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_resamples)
     return counts.astype(np.float32)
 

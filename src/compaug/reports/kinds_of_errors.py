@@ -19,8 +19,8 @@ BY = ["classifier", "split", "generator"]
 KINDS = {f"kind_{kind}": words for kind, (words, *_) in figures.KINDS.items()}
 CONFUSIONS = 3  # pairs of each classifier
 UNPARSED = (
-    "Answers with a piece that is no sentence about a label, which is skipped, and such pieces, a seed (`sgm` chooses among the labels and the "
-    "end, so that its answers always parse)."
+    "Answers with a piece that is no sentence about a label, which is skipped, and such pieces, a seed (`sgm` chooses "
+    "among the labels and the end, so that its answers always parse)."
 )
 
 

@@ -17,10 +17,11 @@ EXPERIMENTS = (EXPERIMENT, "linda_pretrained", "linda_reading")
 OF = {"decoding": "any", "split": "unseen", "selection": "top_k", "classifier": "bert"}
 INTRO = "A model that writes a text between two texts, used to make texts for a combination from two that each have a part of it."
 BETWEEN = (
-    "Pairs of texts that the model was not trained on; alpha is the weight of the first. Precision: share of the words of the new text that are "
-    "in a source, each as often as it is there at most. Similarity: cosine of the encoder's mean states. Copies: new texts that are one of their "
-    "sources; novel: that are no text of D_cg. Perplexity: of the decoder backbone, without a prompt. Prefers the first: pairs whose first text "
-    "is the likelier one. Both texts: probability of the two sources together, which is near 1 where a model knows nothing between them."
+    "Pairs of texts that the model was not trained on; alpha is the weight of the first. Precision: share of the words "
+    "of the new text that are in a source, each as often as it is there at most. Similarity: cosine of the encoder's "
+    "mean states. Copies: new texts that are one of their sources; novel: that are no text of D_cg. Perplexity: of the "
+    "decoder backbone, without a prompt. Prefers the first: pairs whose first text is the likelier one. Both texts: "
+    "probability of the two sources together, which is near 1 where a model knows nothing between them."
 )
 SHOWN = (0, 0.3, 0.5, 0.7, 1)  # of the eleven that were measured
 MEASURES = {
@@ -35,9 +36,9 @@ MEASURES = {
     "both texts": "mass",
 }
 PLAIN = (
-    "Each training text once more, or as many texts asked for between two that were drawn at random, of which copies of known texts are dropped; "
-    "no filter. "
-    "`mixup` writes no text: it mixes the states of texts, and their labels, while the classifier learns."
+    "Each training text once more, or as many texts asked for between two that were drawn at random, of which copies "
+    "of known texts are dropped; no filter. `mixup` writes no text: it mixes the states of texts, and their labels, "
+    "while the classifier learns."
 )
 WAYS = {  # values of `selection`: whose labels the classifier learns
     "top_k": "the request's",
@@ -47,10 +48,11 @@ WAYS = {  # values of `selection`: whose labels the classifier learns
     "mode=random,labels=teacher": "a teacher's, of random texts",
 }
 LABELLED = (
-    "Percent, classifier `bert`, on new combinations. Labels of a text: the requested ones; those of the two real texts that it lies between, in their "
-    "proportion (sharpened: moved from the middle); or the probabilities of a classifier that was trained on real texts alone. Fidelity: kept "
-    "texts with all requested labels and no other, where the grammar is known. Gains are paired by seed, with the interval over seeds; of one seed "
-    "it is that over test rows, which says so."
+    "Percent, classifier `bert`, on new combinations. Labels of a text: the requested ones; those of the two real "
+    "texts that it lies between, in their proportion (sharpened: moved from the middle); or the probabilities of a "
+    "classifier that was trained on real texts alone. Fidelity: kept texts with all requested labels and no other, "
+    "where the grammar is known. Gains are paired by seed, with the interval over seeds; of one seed it is that over "
+    "test rows, which says so."
 )
 IID, BY = "iid", ("generator", "classifier")
 CURVES = ("precision_a", "precision_b", "similarity_a", "similarity_b")

@@ -48,9 +48,10 @@ QUALITY = {  # column: metric, factor
     "perplexity": ("perplexity", 1),
 }
 QUALITY_NOTE = (
-    "The kept texts: share that says all requested labels and no other by the filter's reading, variety, copying from the training texts (equal "
-    "texts; words in a row shared with one of them, where runs below four count as 0, and the share of texts with eight or more), length (mean, "
-    "5 and 95 % quantile of the words), perplexity under the decoder backbone."
+    "The kept texts: share that says all requested labels and no other by the filter's reading, variety, copying from "
+    "the training texts (equal texts; words in a row shared with one of them, where runs below four count as 0, and "
+    "the share of texts with eight or more), length (mean, 5 and 95 % quantile of the words), perplexity under the "
+    "decoder backbone."
 )
 
 

@@ -23,8 +23,8 @@ ARMS = {"none": "without_aug", "ld_vae": "with_aug"}
 WIDER = {"magnet": 1, "sgm": 1, "dbloss": -1}  # the paper: Corr stays and Comp falls, or the reverse
 LOWEST, BASELINE = "t5_clp", "bert"
 TUNED = (
-    "Instead of 0.5, for every label the threshold of the best F1 on the validation rows; these are rows of the training "
-    "distribution. The answers of `sgm` and `t5_clp` are sets, so thresholds hardly move them."
+    "Instead of 0.5, for every label the threshold of the best F1 on the validation rows; these are rows of the "
+    "training distribution. The answers of `sgm` and `t5_clp` are sets, so thresholds hardly move them."
 )
 
 

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from compaug.evaluation import gains, results
-from compaug.evaluation.cell_scores import Evaluator, Found
+from compaug.evaluation.cell_scores import Comparison, Evaluator
 from compaug.experiments import cells, params
 from compaug.stages import parser, run
 
@@ -35,10 +35,10 @@ def main(argv: list[str] | None = None) -> None:
     results.write_table(args.confusions, results.CONFUSION_COLUMNS, confusions)
 
 
-def _report(evaluated: Found) -> None:
+def _report(evaluated: Comparison) -> None:
     """How much of an experiment is there, on standard error."""
     name, missing = evaluated.experiment.name, evaluated.missing
-    print(f"{name}: {evaluated.made} of {len(evaluated.experiment.cells)} cells", file=sys.stderr)
+    print(f"{name}: {evaluated.n_predicted} of {len(evaluated.experiment.cells)} cells", file=sys.stderr)
     if missing:
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         left_out = f"; {', '.join(evaluated.waiting)} left out until they are there" if evaluated.waiting else ""

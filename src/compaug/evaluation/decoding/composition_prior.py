@@ -1,12 +1,14 @@
 """Composition prior: label-shift correction at the level of label combinations (beyond the paper).
 
-A classifier learns p(y | x) under the training compositions P_train(y); the target has others. The label set that is chosen is
+A classifier learns p(y | x) under the training compositions P_train(y); the target has others. The chosen label set is
 
     argmax_y  log p(y | x) + strength * [ log((1 - weight) P_train(y) + weight P_t(y)) - log P_train(y) ]
 
-over the compositions that training or support know (or the label generator, where P_t is made of its samples), and the independent
-label decisions as a back-off, whose correction is log(1 - weight) since P_t does not know them. Saerens et al. 2002 (label shift,
-EM), Menon et al. 2021 (logit adjustment), Chao et al. 2016 (calibrated stacking, AUSUC), Alexandari et al. 2020 (calibrate first).
+over the compositions that training or support know (or the label generator, where P_t is made of its samples), and the
+independent label decisions as a back-off, whose correction is log(1 - weight) since P_t does not know them.
+
+Saerens et al. 2002 (label shift, EM), Menon et al. 2021 (logit adjustment), Chao et al. 2016 (calibrated stacking,
+AUSUC), Alexandari et al. 2020 (calibrate first).
 """
 
 from __future__ import annotations
@@ -55,33 +57,37 @@ def prior_of(
     extra: Iterable[Composition] = (),
     seen: Collection[Composition] | None = None,
 ) -> Prior:
-    """P_train from the training rows' compositions, smoothed by independent labels; P_t as given, normalised; `extra` are
-    further candidates; `seen` are the compositions that count as seen, those of `train` unless told otherwise (synthetic rows
-    show compositions that D_train lacks). InputError when `target` is empty or has no weight."""
+    """P_train from the training rows' compositions, smoothed by independent labels, and P_t, normalised.
+
+    extra: further candidates; seen: the compositions that count as seen, by default those of `train` (synthetic rows
+    show compositions that D_train lacks).
+
+    InputError when `target` is empty or has no weight.
+    """
     counts = Counter(train)
-    known = sorted({*counts, *target, *extra})
-    candidates, n = label_matrix(known, n_labels), counts.total()
-    times, weights = (np.array([of.get(c, 0) for c in known], dtype=float) for of in (counts, target))  # [K]
+    compositions = sorted({*counts, *target, *extra})
+    candidates, n = label_matrix(compositions, n_labels), counts.total()
+    times, weights = (np.array([of.get(c, 0) for c in compositions], dtype=float) for of in (counts, target))  # [K]
     if not weights.sum() > 0:
         raise InputError("composition prior: no target composition; give a support set or label generator samples")
     share = (times @ candidates / max(n, 1)).clip(SMALLEST, 1 - SMALLEST)  # of rows with the label [n_labels]
     independent = np.exp(candidates @ np.log(share) + ~candidates @ np.log1p(-share))
     smoothed = (times + SMOOTHING * independent) / (n + SMOOTHING)
     shown = counts if seen is None else seen
-    return Prior(candidates, smoothed, weights / weights.sum(), np.array([c in shown for c in known]))
+    return Prior(candidates, smoothed, weights / weights.sum(), np.array([c in shown for c in compositions]))
 
 
 def target_of(support: Counted, drawn: Counted, source: str) -> dict[Composition, float]:
     """P_t from the support rows' compositions, from the label generator's samples, or half of both."""
-    made: Counter = Counter()
+    frequencies: Counter = Counter()
     parts = {"support": [support], "label_generator": [drawn], "both": [support, drawn]}
     if source not in parts:
         raise InputError(f"target: unknown source {source!r}; choose from {', '.join(parts)}")
     for compositions in parts[source]:
         counts = Counter(compositions)
         for composition, count in counts.items():
-            made[composition] += count / counts.total()
-    return dict(made)
+            frequencies[composition] += count / counts.total()
+    return dict(frequencies)
 
 
 # ---------------------------------------------------------------- scores, decoding
@@ -95,7 +101,7 @@ def log_joint(probabilities: np.ndarray, candidates: np.ndarray) -> np.ndarray:
 
 
 def corrected(probabilities: np.ndarray, prior: Prior, correction: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-    """Rows, a block at a time, and the scores of all candidates for them, each moved by its `correction` [K].  # [block, K]"""
+    """Rows, a block at a time, and the scores of all candidates for them, moved by `correction` [K].  # [block, K]"""
     for rows in _blocks(len(probabilities)):
         yield rows, log_joint(probabilities[rows].astype(np.float64), prior.candidates) + correction
 
@@ -111,13 +117,16 @@ def best_label_sets(
 
 
 def reader(probabilities: np.ndarray, prior: Prior) -> Callable[[float, float, bool], np.ndarray]:
-    """`best_label_sets` of these rows as a function of weight, strength and back-off. What does not depend on these is computed once: the
-    correction of candidates that P_t does not have is one constant, so that of these only the best one matters."""
+    """`best_label_sets` of these rows as a function of weight, strength and back-off.
+
+    What does not depend on these is computed once: the correction of candidates that P_t does not have is one constant,
+    so that of these only the best one matters.
+    """
     p = probabilities.astype(np.float64)
-    scores, own = log_joint(p, prior.candidates), p > 0.5
+    scores, decisions = log_joint(p, prior.candidates), p > 0.5
     p, rows = p.clip(SMALLEST, 1 - SMALLEST), np.arange(len(p))
     alone = np.log(np.maximum(p, 1 - p)).sum(1)  # of the independent label decisions [n]
-    unknown = ~rows_among(own, prior.candidates)
+    unknown = ~rows_among(decisions, prior.candidates)
     columns = np.tile(np.flatnonzero(prior.target > 0), (len(p), 1))
     if len(rest := np.flatnonzero(prior.target == 0)):
         best_of_rest = rest[scores[:, rest].argmax(1)]
@@ -125,35 +134,38 @@ def reader(probabilities: np.ndarray, prior: Prior) -> Callable[[float, float, b
     scores = np.take_along_axis(scores, columns, axis=1)
 
     def best(weight: float, strength: float, back_off: bool) -> np.ndarray:
-        found = scores + (strength * prior.correction(weight))[columns]
-        place = found.argmax(1)
+        adjusted = scores + (strength * prior.correction(weight))[columns]
+        place = adjusted.argmax(1)
         chosen = prior.candidates[columns[rows, place]]
         if back_off:
-            better = unknown & (alone + strength * np.log1p(-weight) > found[rows, place])
-            chosen = np.where(better[:, None], own, chosen)
+            better = unknown & (alone + strength * np.log1p(-weight) > adjusted[rows, place])
+            chosen = np.where(better[:, None], decisions, chosen)
         return chosen
 
     return best
 
 
 def posteriors(
-    probabilities: np.ndarray, prior: Prior, asked: Sequence[Composition], weight: float, strength: float
+    probabilities: np.ndarray, prior: Prior, compositions: Sequence[Composition], weight: float, strength: float
 ) -> np.ndarray:
-    """Corrected probability of each row's own composition `asked` among all candidates, one of which it must be.  # [n]"""
+    """Corrected probability of each row's own composition among all candidates, one of which it must be.  # [n]"""
     place = {tuple(np.flatnonzero(row)): at for at, row in enumerate(prior.candidates)}
-    wanted = np.array([place[tuple(sorted(composition))] for composition in asked], dtype=int)
-    made = np.zeros(len(probabilities))
+    columns = np.array([place[tuple(sorted(composition))] for composition in compositions], dtype=int)
+    posterior = np.zeros(len(probabilities))
     for rows, scores in corrected(probabilities, prior, strength * prior.correction(weight)):
-        own = scores[np.arange(len(scores)), wanted[rows]]
-        made[rows] = np.exp(own - scipy.special.logsumexp(scores, axis=1))
-    return made
+        score = scores[np.arange(len(scores)), columns[rows]]
+        posterior[rows] = np.exp(score - scipy.special.logsumexp(scores, axis=1))
+    return posterior
 
 
 def seen_unseen_scores(
     probabilities: np.ndarray, prior: Prior, gold: np.ndarray, correction: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For every row: how much the best unseen candidate would have to be raised to be chosen (score of the best seen one minus
-    its own), and whether the best seen and the best unseen candidate are right.  # [n] each"""
+    """Margin of every row, and whether its best seen and its best unseen candidate are right.  # [n] each
+
+    The margin is how much the best unseen candidate would have to be raised to be chosen: the score of the best seen
+    one minus its own.
+    """
     n = len(probabilities)
     top, right = np.full((2, n), -np.inf), np.zeros((2, n), dtype=bool)
     for rows, scores in corrected(probabilities, prior, correction):
@@ -168,10 +180,10 @@ def seen_unseen_scores(
 def ausuc(
     seen: tuple[np.ndarray, np.ndarray, np.ndarray], unseen: tuple[np.ndarray, np.ndarray, np.ndarray]
 ) -> tuple[float, np.ndarray]:
-    """Area under the seen-unseen curve and the curve [points, 2] (accuracy on seen rows, on unseen rows, both in [0, 1]), as a
-    constant is added to the scores of the unseen candidates from minus to plus infinity (Chao et al. 2016).
+    """Area under the seen-unseen curve and the curve [points, 2] (Chao et al. 2016).
 
-    Both arguments are `seen_unseen_scores` of the rows of one test set.
+    The curve has accuracy on seen rows and on unseen rows, both in [0, 1], as a constant is added to the scores of the
+    unseen candidates from minus to plus infinity. Both arguments are `seen_unseen_scores` of the rows of one test set.
     """
     _, curve = seen_unseen_curve(seen, unseen)
     curve = curve[::-1]  # accuracy on seen rows ascends
@@ -181,8 +193,11 @@ def ausuc(
 def seen_unseen_curve(
     seen: tuple[np.ndarray, np.ndarray, np.ndarray], unseen: tuple[np.ndarray, np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Every constant [points] from which on some row is read otherwise, ascending, and the accuracies on seen and on unseen rows there
-    [points, 2]."""
+    """Constants at which a row's reading changes, and the accuracies there.
+
+    Every constant [points] from which on some row is read otherwise, ascending; accuracy on seen and on unseen rows
+    [points, 2].
+    """
     seen_margin, seen_right, _ = seen
     unseen_margin, _, unseen_right = unseen
     constants = np.concatenate([[-np.inf], np.unique(np.concatenate([seen_margin, unseen_margin])), [np.inf]])
@@ -218,8 +233,10 @@ class Calibration:
 
 
 def calibrate(probabilities: np.ndarray, gold: np.ndarray) -> Calibration:
-    """The temperature and biases of the least cross-entropy on held-out rows [m, n_labels]; a small pull to 0 keeps the bias of a
-    label that no row has finite. Without rows: the identity."""
+    """The temperature and biases of the least cross-entropy on held-out rows [m, n_labels].
+
+    A small pull to 0 keeps the bias of a label that no row has finite. Without rows: the identity.
+    """
     n_labels = probabilities.shape[1]
     if not len(probabilities):
         return Calibration(1.0, np.zeros(n_labels))
@@ -239,8 +256,10 @@ def calibrate(probabilities: np.ndarray, gold: np.ndarray) -> Calibration:
 
 @dataclass(frozen=True)
 class Fold:
-    """Held-out rows of one cross-fitting fold: training rows (seen) and support rows (unseen), none of which its classifier was
-    trained on, and a prior whose P_t does not know these support rows."""
+    """Held-out rows of one cross-fitting fold: training rows (seen) and support rows (unseen).
+
+    Its classifier was trained on none of them, and P_t of its prior does not know these support rows.
+    """
 
     prior: Prior
     seen: np.ndarray  # probabilities [n, n_labels]
@@ -267,8 +286,11 @@ def choose(
     strengths: Sequence[float] = STRENGTHS,
     back_off: bool = True,
 ) -> Weights:
-    """The weight and strength of the best harmonic mean of seen and unseen accuracy over all folds' held-out rows; of equally good
-    ones the weakest correction. InputError without held-out rows of both kinds."""
+    """The weight and strength of the best harmonic mean of seen and unseen accuracy.
+
+    It is over all folds' held-out rows; of equally good ones the weakest correction. InputError without held-out rows
+    of both kinds.
+    """
     n_seen, n_unseen = (sum(len(getattr(fold, name)) for fold in folds) for name in ("seen", "unseen"))
     if not n_seen or not n_unseen:
         raise InputError(
@@ -282,24 +304,26 @@ def choose(
     def right(weight: float, strength: float, name: str) -> int:
         return sum(int((read(weight, strength, back_off) == gold).all(1).sum()) for read, gold in held[name])
 
-    found = [
+    grid = [
         Weights(
             weight, strength, right(weight, strength, "seen") / n_seen, right(weight, strength, "unseen") / n_unseen
         )
         for strength in strengths
         for weight in weights
     ]
-    return max(found, key=lambda w: (round(w.harmonic, 12), -w.strength, -w.weight))
+    return max(grid, key=lambda w: (round(w.harmonic, 12), -w.strength, -w.weight))
 
 
 def em_target(
     probabilities: np.ndarray, prior: Prior, pseudo_rows: float = 0.0, rounds: int = 50, tolerance: float = 1e-6
 ) -> np.ndarray:
-    """P_t re-estimated from the predictions on unlabelled target texts (Saerens et al. 2002): transductive, it looks at the test
-    texts, not at their labels. Starts from P_t mixed with P_train.  # [K]
+    """P_t re-estimated from the predictions on unlabelled target texts (Saerens et al. 2002).  # [K]
 
-    `pseudo_rows` > 0: the maximum a posteriori under a Dirichlet prior, as if so many further texts had been read, with the compositions of
-    the start; without it one unseen composition can take all, and what the classifier never finds probable vanishes for good.
+    Transductive: it looks at the test texts, not at their labels. Starts from P_t mixed with P_train.
+
+    pseudo_rows: above 0, the maximum a posteriori under a Dirichlet prior, as if so many further texts had been read,
+    with the compositions of the start. Without it one unseen composition can take all, and what the classifier never
+    finds probable vanishes for good.
     """
     scores = [scores for _, scores in corrected(probabilities, prior, np.zeros(len(prior.train)))]
     log_likelihood = np.concatenate(scores) - np.log(prior.train)

@@ -1,7 +1,8 @@
-"""Decodings: from one classifier's probabilities to label sets, without training again (docs/spec/acceptance.md, E3).
+"""Decodings: from one classifier's probabilities to label sets, without training again.
 
-`DECODINGS` maps a name to a function of a `Case`, a cell's predictions with what is needed to read them. What a decoding learns, it learns
-from rows that the classifier was not trained on (validation rows, held-out support rows of the folds) and never from a test label.
+docs/spec/acceptance.md, E3. `DECODINGS` maps a name to a function of a `Case`, a cell's predictions with what is needed
+to read them. What a decoding learns, it learns from rows that the classifier was not trained on (validation rows,
+held-out support rows of the folds) and never from a test label.
 """
 
 from __future__ import annotations
@@ -24,9 +25,12 @@ from compaug.evaluation.predictions import Predictions
 class Case:
     """One trained classifier on the test rows of one comparison.
 
-    test: {split: ids}, split being unseen (the part `test`), seen (`seen_test`) or iid (`iid_test`); folds: the predictions of the
-    classifiers that did not see one half of the support set and predict it, empty where there are none, of the matched
-    arm its own; options, threshold: the blocks `composition_prior` and `evaluation.threshold` of params.yaml.
+    test: {split: ids}, split being unseen (the part `test`), seen (`seen_test`) or iid (`iid_test`).
+
+    folds: the predictions of the classifiers that did not see one half of the support set and predict it, empty where
+    there are none, of the matched arm its own.
+
+    options, threshold: the blocks `composition_prior` and `evaluation.threshold` of params.yaml.
     """
 
     final: Predictions
@@ -55,12 +59,15 @@ class Case:
 
     @cached_property
     def prior(self) -> Prior:
-        """P_train of all that the classifier learned from; `seen` are the compositions of D_train alone. Without support rows (the iid
-        split) the target is the training data."""
+        """P_train of all that the classifier learned from; `seen` are the compositions of D_train alone.
+
+        Without support rows (the iid split) the target is the training data.
+        """
         source = self.options.target
         if source != "support" and self.final.support and self.final.drawn is None:
             raise InputError(
-                f"{self.final.path}: composition_prior.target is {source}, but the requests were not given; train with --compositions"
+                f"{self.final.path}: composition_prior.target is {source}, but the requests were not given; "
+                "train with --compositions"
             )
         support = target_of(self.final.support, self.final.drawn or {}, source) if self.final.support else None
         return _prior(self.final, support or self.final.train)
@@ -88,8 +95,8 @@ class Case:
         if not self.folds:
             if weight is None or strength is None:
                 raise InputError(
-                    f"{self.final.path}: no folds to choose the composition prior's weights on; add `half: [\"\", a, b]` to the cell's "
-                    "axes, or set composition_prior.weight and .strength in params.yaml"
+                    f"{self.final.path}: no folds to choose the composition prior's weights on; add `half: "
+                    '["", a, b]` to the cell\'s axes, or set composition_prior.weight and .strength in params.yaml'
                 )
             return Weights(weight, strength)
         folds = self._folds(calibrated)
@@ -110,7 +117,10 @@ def _prior(learner: Predictions, target: Mapping) -> Prior:
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """Label sets {split: bool [n, n_labels]}; how they were scored, for the seen-unseen curve: without `chosen`, uncorrected."""
+    """Label sets {split: bool [n, n_labels]}, and how they were scored, for the seen-unseen curve.
+
+    Without `chosen` and `correction` the scores are uncorrected.
+    """
 
     sets: Mapping[str, np.ndarray]
     probabilities: Mapping[str, np.ndarray]
@@ -159,13 +169,13 @@ def _uncalibrated(case: Case) -> Decoded:
 
 
 def _stacking(case: Case) -> Decoded:
-    """One constant for all unseen compositions, chosen on the folds: what the target's compositions are takes no part."""
+    """One constant for all unseen compositions, chosen on the folds; P_t takes no part."""
     constant = prior_controls.stacking_constant(case.calibrated_folds)
     return _moved(case, prior_controls.stacking_correction(case.prior, constant), {"constant": constant})
 
 
 def _crm(case: Case) -> Decoded:
-    """Normalised as if training had shown every composition (Compositional Risk Minimization), under the mixed prior."""
+    """Compositional Risk Minimization, under the mixed prior: normalised as if training had shown every composition."""
     validation, truth = case.final.validation, case.final.validation_gold
     real = case.final.source == "train"
     if case.options.calibrate:
@@ -227,8 +237,11 @@ DECODINGS: dict[str, Callable[[Case], Decoded]] = {
 
 
 def tune_thresholds(probabilities: np.ndarray, gold: np.ndarray, default: float) -> np.ndarray:
-    """For every label the threshold of the best F1 on these rows (Yang 2001, "SCut"): half-way between two neighbouring
-    probabilities, of equally good ones the nearest to `default`; `default` for a label that no row has.  # [n_labels]"""
+    """For every label the threshold of the best F1 on these rows (Yang 2001, "SCut").  # [n_labels]
+
+    Half-way between two neighbouring probabilities, of equally good ones the nearest to `default`; `default` for a
+    label that no row has.
+    """
     thresholds = np.full(probabilities.shape[1], default)
     for label, (scores, truth) in enumerate(zip(probabilities.T, gold.T.astype(bool), strict=True)):
         if not truth.any():
@@ -244,10 +257,12 @@ def tune_thresholds(probabilities: np.ndarray, gold: np.ndarray, default: float)
 
 
 def fold_of(fold: Predictions, gold: Gold, calibrated: bool) -> Fold:
-    """Held-out rows of one fold: the validation rows that come from D_train, and the support rows that it was not given. P_t is that
-    of its own half of the support set, whatever the final source is: label generator samples know all of it (as do the generator
-    and the filter behind its synthetic rows, of which only copies of held-out texts are left out). A validation row is calibrated
-    without itself."""
+    """Held-out rows of one fold: validation rows that come from D_train, and support rows that it did not have.
+
+    P_t is that of its own half of the support set, whatever the final source is: label generator samples know all of it
+    (as do the generator and the filter behind its synthetic rows, of which only copies of held-out texts are left out).
+    A validation row is calibrated without itself.
+    """
     if unknown := [row_id for row_id in fold.ids if row_id not in gold.parts.get("support", {})]:
         raise InputError(f"{fold.path}: a fold predicts support rows, but {unknown[0]!r} is none; train the fold again")
     validation, truth, unseen = fold.validation, fold.validation_gold, fold.test
@@ -260,9 +275,11 @@ def fold_of(fold: Predictions, gold: Gold, calibrated: bool) -> Fold:
 
 
 def held_out_of(learner: Predictions, gold: Gold, calibrated: bool) -> Fold:
-    """What a classifier of the matched arm held out for validation, in the place of a fold: on the seen side rows of
-    D_train, on the unseen side support rows and those texts of the target that it was given. Its test rows take no
-    part."""
+    """What a classifier of the matched arm held out for validation, in the place of a fold.
+
+    On the seen side rows of D_train, on the unseen side support rows and those texts of the target that it has. Its
+    test rows take no part.
+    """
     validation, truth = learner.validation, learner.validation_gold
     if calibrated:
         validation = cross_calibrated(validation, truth)
@@ -272,11 +289,14 @@ def held_out_of(learner: Predictions, gold: Gold, calibrated: bool) -> Fold:
 
 
 def cross_calibrated(probabilities: np.ndarray, gold: np.ndarray, parts: int = 5) -> np.ndarray:
-    """Every row adjusted by a calibration on the rows of the other parts: fitted to itself it would look better than a new row does."""
+    """Every row adjusted by a calibration on the rows of the other parts.
+
+    Fitted to itself it would look better than a new row does.
+    """
     part = np.arange(len(probabilities)) % parts
-    made = probabilities.astype(np.float64)
+    adjusted = probabilities.astype(np.float64)
     for at in range(parts):
-        own = part == at
-        adjust = calibrate(probabilities[~own], gold[~own])
-        made[own] = adjust(probabilities[own])
-    return made
+        held_out = part == at
+        adjust = calibrate(probabilities[~held_out], gold[~held_out])
+        adjusted[held_out] = adjust(probabilities[held_out])
+    return adjusted

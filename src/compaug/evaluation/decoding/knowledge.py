@@ -30,8 +30,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from compaug.core.records import sub_seed
-from compaug.evaluation.decoding.composition_prior import Fold, ausuc, seen_unseen_curve, seen_unseen_scores
-from compaug.evaluation.decoding.prior_controls import Ranked, best_constant
+from compaug.evaluation.decoding.composition_prior import Fold, ausuc, seen_unseen_curve
+from compaug.evaluation.decoding.prior_controls import Ranked, best_constant, held_out_scores
 
 SIDES = ("seen", "unseen")
 
@@ -107,15 +107,12 @@ def _parts(rankings: Sequence[Ranking]) -> tuple[Ranking, Ranking]:
 
 
 def fold_ausuc(folds: Sequence[Fold]) -> float:
-    """AUSUC on the held-out rows of all folds, in [0, 1]: support rows on the unseen side, training rows on the seen
-    one. No constant moves it, so what it chooses, it chooses by knowledge. A generator has learned from the whole
-    support set, so that its texts look better here than they are."""
-    sides: dict[str, list[Ranked]] = {side: [] for side in SIDES}
-    for fold in folds:
-        for side, ranked in sides.items():
-            rows, gold = getattr(fold, side), getattr(fold, f"{side}_gold")
-            ranked.append(seen_unseen_scores(rows, fold.prior, gold, np.zeros(len(fold.prior.train))))
-    area, _ = ausuc(*(tuple(map(np.concatenate, zip(*sides[side], strict=True))) for side in SIDES))
+    """AUSUC on the held-out rows of all folds, in [0, 1]: support rows are unseen, training rows seen.
+
+    No constant moves it, so what it chooses, it chooses by knowledge. A generator has learned from the whole support
+    set, so that its texts look better here than they are.
+    """
+    area, _ = ausuc(*held_out_scores(folds))
     return area
 
 

@@ -1,11 +1,14 @@
-"""Three simpler ways to give unseen compositions their due, beside the composition prior and chosen on the same folds
-(docs/spec/acceptance.md, E3).
+"""Three simpler ways to give unseen compositions their due, on the same folds as the composition prior.
 
-stacking    calibrated stacking (Chao et al. 2016): one constant for all unseen candidates, whatever P_t says of them
-crm         the extrapolated bias of Compositional Risk Minimization (Mahajan et al., ICML 2025): labels are additive energies of a text, and what
-            a composition's scores would be normalised by, had training shown it, follows from the training texts alone
-adjustment  logit adjustment (Menon et al. 2021): a share of log P_train(y) is taken from every candidate, P_t takes no
-            part
+docs/spec/acceptance.md, E3.
+
+    stacking    calibrated stacking (Chao et al. 2016): one constant for all unseen candidates, whatever P_t says of
+                them
+    crm         the extrapolated bias of Compositional Risk Minimization (Mahajan et al., ICML 2025): labels are
+                additive energies of a text, and what a composition's scores would be normalised by, had training shown
+                it, follows from the training texts alone
+    adjustment  logit adjustment (Menon et al. 2021): a share of log P_train(y) is taken from every candidate, P_t
+                takes no part
 """
 
 from __future__ import annotations
@@ -49,18 +52,24 @@ def stacking_correction(prior: Prior, constant: float) -> np.ndarray:
 
 def stacking_constant(folds: Sequence[Fold]) -> float:
     """`best_constant` of the folds' held-out rows."""
-    margins = {"seen": [], "unseen": []}
+    return best_constant(*held_out_scores(folds))
+
+
+def held_out_scores(folds: Sequence[Fold]) -> tuple[Ranked, Ranked]:
+    """`seen_unseen_scores` of all folds' held-out rows, uncorrected: training rows (seen), support rows (unseen)."""
+    sides: dict[str, list[Ranked]] = {"seen": [], "unseen": []}
     for fold in folds:
-        for name, found in margins.items():
-            rows, gold = getattr(fold, name), getattr(fold, f"{name}_gold")
-            found.append(seen_unseen_scores(rows, fold.prior, gold, np.zeros(len(fold.prior.train))))
-    seen, unseen = (tuple(map(np.concatenate, zip(*found, strict=True))) for found in margins.values())
-    return best_constant(seen, unseen)
+        for side, ranked in sides.items():
+            rows, gold = getattr(fold, side), getattr(fold, f"{side}_gold")
+            ranked.append(seen_unseen_scores(rows, fold.prior, gold, np.zeros(len(fold.prior.train))))
+    seen, unseen = (tuple(map(np.concatenate, zip(*ranked, strict=True))) for ranked in sides.values())
+    return seen, unseen
 
 
 def best_constant(seen: Ranked, unseen: Ranked) -> float:
-    """The constant of the best harmonic mean of both accuracies, in the middle of those that are as good, so that no
-    single row decides.
+    """The constant of the best harmonic mean of both accuracies.
+
+    It lies in the middle of those that are as good, so that no single row decides.
 
     Args: `seen_unseen_scores` of the rows of either side.
     """
@@ -78,22 +87,22 @@ def best_constant(seen: Ranked, unseen: Ranked) -> float:
 def extrapolated_bias(probabilities: np.ndarray, gold: np.ndarray, prior: Prior) -> np.ndarray:
     """B*(y) of every candidate from rows of D_train that the classifier has not learned from [m, n_labels].  # [K]
 
-    With s(x, y) = log p(y | x) of independent labels, the sum of the labels' energies, training is modelled as
-    P(y | x) = softmax over the seen y of s(x, y) + log P_train(y) - B(y). B is fitted to the rows; then for every y, seen or not,
-    B*(y) = log mean over x of exp s(x, y) / sum over seen y' of exp(s(x, y') + log P_train(y') - B(y')).
+    With s(x, y) = log p(y | x) of independent labels, the sum of the labels' energies, training is modelled as P(y | x)
+    = softmax over the seen y of s(x, y) + log P_train(y) - B(y). B is fitted to the rows; then for every y, seen or
+    not, B*(y) = log mean over x of exp s(x, y) / sum over seen y' of exp(s(x, y') + log P_train(y') - B(y')).
     """
     scores = log_joint(probabilities.astype(np.float64), prior.candidates)  # [m, K]
     seen, log_train = np.flatnonzero(prior.seen), np.log(prior.train)
     if not len(scores) or not len(seen):
         return log_train
-    own = (prior.candidates[seen][None] == gold[:, None].astype(bool)).all(2)  # [m, seen]
-    known = own.any(1)
+    is_gold = (prior.candidates[seen][None] == gold[:, None].astype(bool)).all(2)  # [m, seen]
+    fitted = is_gold.any(1)
     moved = scores[:, seen] + log_train[seen]
 
     def loss(bias: np.ndarray) -> tuple[float, np.ndarray]:
-        z = moved[known] - bias
-        value = (scipy.special.logsumexp(z, axis=1) - z[own[known]]).sum() + 0.5 * PULL * (bias**2).sum()
-        return value, (own[known] - scipy.special.softmax(z, axis=1)).sum(0) + PULL * bias
+        z = moved[fitted] - bias
+        value = (scipy.special.logsumexp(z, axis=1) - z[is_gold[fitted]]).sum() + 0.5 * PULL * (bias**2).sum()
+        return value, (is_gold[fitted] - scipy.special.softmax(z, axis=1)).sum(0) + PULL * bias
 
     bias = scipy.optimize.minimize(loss, np.zeros(len(seen)), jac=True, method="L-BFGS-B").x
     normaliser = scipy.special.logsumexp(moved - bias, axis=1)  # [m]
@@ -125,8 +134,7 @@ def adjustment_strength(folds: Sequence[Fold]) -> float:
 
 
 def _best(values: Sequence[float], folds: Sequence[Fold], correction: Callable[[float, Fold], np.ndarray]) -> float:
-    """The value whose corrections have the best harmonic mean on the folds' held-out rows, the smallest of equally good
-    ones."""
+    """The value of the best harmonic mean on the folds' held-out rows, the smallest of equally good ones."""
 
     def harmonic(value: float) -> float:
         right = {"seen": [], "unseen": []}

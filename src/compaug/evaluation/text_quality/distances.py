@@ -1,8 +1,8 @@
 """How far written texts are from real ones, without a classifier: FD, PR, BLEU, FDa, PRa (joint generation, §2.4).
 
-Features are mean states of a frozen encoder; the suffix `a` (augmented language) reads `(( labels )) text` in the place of the text. Both
-sets always have the same number of texts, because all of these depend on it; where there are more, several draws count.
-Never with test texts: a measure that has seen them could not choose a generator.
+Features are mean states of a frozen encoder; the suffix `a` (augmented language) reads `(( labels )) text` in the place
+of the text. Both sets always have the same number of texts, because all of these depend on it; where there are more,
+several draws count. Never with test texts: a measure that has seen them could not choose a generator.
 """
 
 from __future__ import annotations
@@ -28,24 +28,28 @@ BATCH = 64
 MIN_TEXTS = 4  # of each side; below it there is no covariance to speak of
 
 
-def frechet(real: np.ndarray, made: np.ndarray) -> float:
+def frechet(real: np.ndarray, synthetic: np.ndarray) -> float:
     """|m_r - m_g|^2 + Tr(C_r + C_g - 2 (C_r C_g)^1/2) with sample covariances.  # [n, d], [m, d]; n, m > 1
 
-    With C = A^T A, A [n, d] the centred rows over sqrt(n - 1), the trace of the root is the sum of the singular values of A_r A_g^T: exact
-    where covariances have no full rank too, as for fewer texts than dimensions, so that nothing has to be added to a diagonal.
+    With C = A^T A, A [n, d] the centred rows over sqrt(n - 1), the trace of the root is the sum of the singular values
+    of A_r A_g^T. It is exact also where covariances lack full rank, as for fewer texts than dimensions: nothing has to
+    be added to a diagonal.
     """
-    real, made = np.asarray(real, dtype=np.float64), np.asarray(made, dtype=np.float64)
-    shift = real.mean(0) - made.mean(0)
-    roots = [(rows - rows.mean(0)) / math.sqrt(len(rows) - 1) for rows in (real, made)]
+    real, synthetic = np.asarray(real, dtype=np.float64), np.asarray(synthetic, dtype=np.float64)
+    shift = real.mean(0) - synthetic.mean(0)
+    roots = [(rows - rows.mean(0)) / math.sqrt(len(rows) - 1) for rows in (real, synthetic)]
     common = np.linalg.svd(roots[0] @ roots[1].T, compute_uv=False).sum()
     return max(0.0, float(shift @ shift + sum((root**2).sum() for root in roots) - 2 * common))
 
 
-def precision_recall_curve(real: np.ndarray, made: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(alpha, beta) of two histograms P (real) and Q (made) [k], for lambda = tan of `ANGLES` angles in (0, pi / 2) (Sajjadi et al. 2018):
-    alpha = sum_c min(lambda P_c, Q_c), beta = alpha / lambda.  # [ANGLES] each, from 0 to 1"""
+def precision_recall_curve(real: np.ndarray, synthetic: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(alpha, beta) of two histograms P (real) and Q (synthetic) [k] (Sajjadi et al. 2018).  # [ANGLES] each
+
+    For lambda = tan of `ANGLES` angles in (0, pi / 2): alpha = sum_c min(lambda P_c, Q_c), beta = alpha / lambda, both
+    from 0 to 1.
+    """
     slopes = np.tan(np.linspace(0, math.pi / 2, ANGLES + 2)[1:-1])  # lambda
-    alpha = np.minimum(slopes[:, None] * real, made).sum(1)
+    alpha = np.minimum(slopes[:, None] * real, synthetic).sum(1)
     return alpha.clip(0, 1), (alpha / slopes).clip(0, 1)
 
 
@@ -57,33 +61,35 @@ def f_beta(alpha: np.ndarray, beta: np.ndarray, weight: float) -> float:
 
 
 def precision_recall(*draws: tuple[np.ndarray, np.ndarray]) -> tuple[float, float]:
-    """(F_1/8, F_8) in percent: precision and recall of made features against real ones, over clusters of both. A draw is (real, made).  # [n, d] each
+    """(F_1/8, F_8) in percent: precision and recall of synthetic features against real ones, over clusters of both.
 
-    Curves are means over `REPEATS` clusterings, of the draws in turn; fewer than 5 texts a cluster make fewer clusters. ValueError for
-    sets of different size, which the measure cannot compare.
+    A draw is (real, synthetic).  # [n, d] each
+
+    Curves are means over `REPEATS` clusterings, of the draws in turn; fewer than 5 texts a cluster make fewer clusters.
+    ValueError for sets of different size, which the measure cannot compare.
     """
     from sklearn.cluster import MiniBatchKMeans
 
     pools, kinds = [], []
-    for real, made in draws:
-        if len(real) != len(made):
-            raise ValueError(f"{len(real)} real and {len(made)} written texts; the measure needs as many of both")
-        pools.append(np.concatenate([real, made]).astype(np.float64))
+    for real, synthetic in draws:
+        if len(real) != len(synthetic):
+            raise ValueError(f"{len(real)} real and {len(synthetic)} written texts; the measure needs as many of both")
+        pools.append(np.concatenate([real, synthetic]).astype(np.float64))
         kinds.append(min(CLUSTERS, max(2, len(real) // 5), len(np.unique(pools[-1], axis=0))))
     curves = []
     with threadpool_limits(1, user_api="openmp"):  # threads add up their parts in any order: not the same digits twice
         for number in range(REPEATS):
             both, clusters = (of[number % len(draws)] for of in (pools, kinds))
             state = sub_seed(0, "precision and recall", number)
-            found = MiniBatchKMeans(clusters, n_init=RESTARTS, random_state=state, batch_size=1024).fit_predict(both)
-            sides = [2 * np.bincount(side, minlength=clusters) / len(both) for side in np.split(found, 2)]
+            members = MiniBatchKMeans(clusters, n_init=RESTARTS, random_state=state, batch_size=1024).fit_predict(both)
+            sides = [2 * np.bincount(side, minlength=clusters) / len(both) for side in np.split(members, 2)]
             curves.append(precision_recall_curve(*sides))
     alpha, beta = np.mean(curves, axis=0)
     return 100 * f_beta(alpha, beta, 1 / TILT), 100 * f_beta(alpha, beta, TILT)
 
 
 def bleu(texts: Sequence[str], real: Sequence[str]) -> float:
-    """Mean sentence BLEU-4 of the texts, each against all real ones, 0 to 100: how much they are made of what real ones say."""
+    """Mean sentence BLEU-4 of the texts, each against all real ones, 0 to 100."""
     from sacrebleu.metrics import BLEU
 
     # of a corpus of one sentence; the real texts are read once, where `sentence_score` reads them again for each
@@ -101,7 +107,10 @@ def augmented(examples: Sequence[Example], labels: Labels) -> list[str]:
 
 
 def reader(folder: Path) -> Callable[[Sequence[str]], np.ndarray]:
-    """texts -> mean states [n, H] of the encoder in this folder. The same texts are read once: real ones are those of every generator."""
+    """texts -> mean states [n, H] of the encoder in this folder.
+
+    The same texts are read once: real ones are those of every generator.
+    """
     from compaug.models.loading import load_encoder, mean_states
     from compaug.training.loop import device
 
@@ -113,19 +122,20 @@ def reader(folder: Path) -> Callable[[Sequence[str]], np.ndarray]:
 
 
 def measure(
-    real: Sequence[Example], made: Sequence[Example], labels: Labels, read: Callable[[Sequence[str]], np.ndarray]
+    real: Sequence[Example], synthetic: Sequence[Example], labels: Labels, read: Callable[[Sequence[str]], np.ndarray]
 ) -> Mapping[str, float | int | None]:
-    """All distances between the made texts and the real ones. `n` texts of both, at most `SAMPLE`; None where one side has too few.
+    """All distances between synthetic and real texts, `n` of both, at most `SAMPLE`; None where one side has too few.
 
-    `fd` and `fda` of features as they are, `fd_unit` and `fda_unit` of features of length 1, `precision`, `recall` and with `_a` in percent.
+    `fd` and `fda` are of features as they are, `fd_unit` and `fda_unit` of features of length 1; `precision`, `recall`
+    and those with `_a` in percent.
     """
-    n = min(len(real), len(made), SAMPLE)
+    n = min(len(real), len(synthetic), SAMPLE)
     names = ("fd", "fd_unit", "precision", "recall", "fda", "fda_unit", "precision_a", "recall_a", "bleu")
     if n < MIN_TEXTS:
         return {"n": n} | dict.fromkeys(names)
-    numbers = range(DRAWS if max(len(real), len(made)) > n else 1)
-    draws = [[[rows[at] for at in _draw(len(rows), n, number)] for rows in (real, made)] for number in numbers]
-    found: dict[str, float] = {}
+    numbers = range(DRAWS if max(len(real), len(synthetic)) > n else 1)
+    draws = [[[rows[at] for at in _draw(len(rows), n, number)] for rows in (real, synthetic)] for number in numbers]
+    distances: dict[str, float] = {}
     for suffix, texts_of in (
         ("", lambda rows: [row.text for row in rows]),
         ("a", lambda rows: augmented(rows, labels)),
@@ -134,13 +144,13 @@ def measure(
         raw = list(zip(*(_states(side, read) for side in zip(*texts, strict=True)), strict=True))
         unit = [[side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-12) for side in d] for d in raw]
         behind = f"_{suffix}" if suffix else ""
-        found[f"fd{suffix}"], found[f"fd{suffix}_unit"] = (
+        distances[f"fd{suffix}"], distances[f"fd{suffix}_unit"] = (
             float(np.mean([frechet(*d) for d in of])) for of in (raw, unit)
         )
-        found[f"precision{behind}"], found[f"recall{behind}"] = precision_recall(*raw)
-    real_texts, made_texts = ([row.text for row in side] for side in draws[0])
-    found["bleu"] = bleu(made_texts, real_texts)
-    return {"n": n} | {name: found[name] for name in names}
+        distances[f"precision{behind}"], distances[f"recall{behind}"] = precision_recall(*raw)
+    real_texts, synthetic_texts = ([row.text for row in side] for side in draws[0])
+    distances["bleu"] = bleu(synthetic_texts, real_texts)
+    return {"n": n} | {name: distances[name] for name in names}
 
 
 def _states(draws: Sequence[Sequence[str]], read: Callable[[Sequence[str]], np.ndarray]) -> list[np.ndarray]:

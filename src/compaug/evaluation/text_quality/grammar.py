@@ -1,6 +1,7 @@
 """What only a corpus made from a known grammar offers: Bayes ceilings, fidelity of generated texts, judged samples.
 
-No method may use any of it. It needs texts, so the stages `gold` and `quality` compute it once, and the results read their files.
+No method may use any of it. It needs texts: the stages `gold` and `quality` compute it once, the results read their
+files.
 """
 
 from __future__ import annotations
@@ -35,38 +36,39 @@ def prior(examples: Iterable[Example]) -> dict[Composition, float]:
 
 
 def bayes(grammar: KnownGrammar, parts: Mapping[str, Sequence[Example]], labels: Labels, empty_both: str) -> dict:
-    """Metrics of the exact Bayes classifier by test set and by the prior that it is given: {split: {prior: metrics}}.
+    """Metrics of the exact Bayes classifier by test set and by its prior: {split: {prior: metrics}}.
 
-    iid: that of the iid training rows. unseen: training_prior, of D_train and support; target_prior, of the test set. Where there is a
-    seen test set, seen and unseen: training_prior, and mixed_prior, the training prior mixed with that of the unseen test set at the
-    weight of the best harmonic mean; `harmonic` stands under unseen.
+    iid             training_prior, that of the iid training rows
+    unseen          training_prior, of D_train and support; target_prior, of the test set
+    seen, unseen    where there is a seen test set: training_prior, and mixed_prior, the training prior mixed with that
+                    of the unseen test set at the weight of the best harmonic mean; `harmonic` stands under unseen
     """
 
-    def metrics(part: str, given: Mapping[Composition, float]) -> dict[str, float]:
-        predicted = label_matrix(grammar.bayes_predictions([e.text for e in parts[part]], given), len(labels))
-        found = rates(label_matrix([e.labels for e in parts[part]], len(labels)), predicted, empty_both)
-        return {name: found[name] for name in CEILING_METRICS}
+    def metrics(part: str, frequencies: Mapping[Composition, float]) -> dict[str, float]:
+        predicted = label_matrix(grammar.bayes_predictions([e.text for e in parts[part]], frequencies), len(labels))
+        scores = rates(label_matrix([e.labels for e in parts[part]], len(labels)), predicted, empty_both)
+        return {name: scores[name] for name in CEILING_METRICS}
 
     train, target = prior([*parts["train"], *parts["support"]]), prior(parts["test"])
-    made = {
+    by_split = {
         "iid": {"training_prior": metrics("iid_test", prior(parts["iid_train"]))},
         "unseen": {"training_prior": metrics("test", train), "target_prior": metrics("test", target)},
     }
     if not parts.get("seen_test"):
-        return made
+        return by_split
 
     def both(weight: float) -> dict[str, dict[str, float]]:
         mixed = {c: (1 - weight) * train.get(c, 0.0) + weight * target.get(c, 0.0) for c in train | target}
-        found = {"seen": metrics("seen_test", mixed), "unseen": metrics("test", mixed)}
-        harmonic = harmonic_mean(*(found[split]["acc"] for split in found))
-        found["unseen"]["harmonic"] = percent(harmonic / 100)
-        return found
+        scores = {"seen": metrics("seen_test", mixed), "unseen": metrics("test", mixed)}
+        harmonic = harmonic_mean(*(scores[split]["acc"] for split in scores))
+        scores["unseen"]["harmonic"] = percent(harmonic / 100)
+        return scores
 
-    best = max((both(weight) for weight in WEIGHTS), key=lambda found: found["unseen"]["harmonic"])
-    for name, found in (("training_prior", both(0.0)), ("mixed_prior", best)):
-        for split, values in found.items():
-            made.setdefault(split, {})[name] = values
-    return made
+    best = max((both(weight) for weight in WEIGHTS), key=lambda scores: scores["unseen"]["harmonic"])
+    for name, scores in (("training_prior", both(0.0)), ("mixed_prior", best)):
+        for split, values in scores.items():
+            by_split.setdefault(split, {})[name] = values
+    return by_split
 
 
 def requested_of(example: Example) -> Composition:

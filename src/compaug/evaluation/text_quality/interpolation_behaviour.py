@@ -1,7 +1,8 @@
 """Whether a model that writes between two texts goes from the one to the other (LINDA, §3.1 and §5).
 
-For pairs of texts that it was not trained on and every alpha, the weight of the first text: how many words of what it writes are in either
-text, how near it is to either for an encoder, how often it is one of them, or any known text, and how fluent it is to the decoder.
+For pairs of texts that it was not trained on and every alpha, the weight of the first text: how many words of what it
+writes are in either text, how near it is to either for an encoder, how often it is one of them, or any known text, and
+how fluent it is to the decoder.
 """
 
 from __future__ import annotations
@@ -48,25 +49,28 @@ def behaviour(generator: str, model_dir: Path, task, synthesis, backbones: Mappi
         )
     model = OPENED[generator](model_dir, params, backbones)
     similarity = similarities(backbones["encoder"], params.max_length)
-    known = {text_key(example.text) for example in examples}
+    known_keys = {text_key(example.text) for example in examples}
     measured = {}
     for alpha in ALPHAS:
-        made = interpolation.write_between(model, a, b, [alpha] * len(a), synthesis, sub_seed(seed, "between"))
-        fluent = [text for text in made if text]
+        texts = interpolation.write_between(model, a, b, [alpha] * len(a), synthesis, sub_seed(seed, "between"))
+        fluent = [text for text in texts if text]
         fluency = perplexity([""] * len(fluent), fluent, backbones["decoder"])
-        found = measures(made, a, b, known, similarity) | {"perplexity": fluency}
-        measured[f"{alpha:g}"] = found | preferences(model, a, b, alpha)
+        scores = measures(texts, a, b, known_keys, similarity) | {"perplexity": fluency}
+        measured[f"{alpha:g}"] = scores | preferences(model, a, b, alpha)
     between = {"precision": mean(precision(x, y) for x, y in zip(a, b, strict=True)), "similarity": similarity(a, b)}
     real = perplexity([""] * len(a), a, backbones["decoder"])
     return {"pairs": len(a), "alphas": measured, "between": between | {"perplexity": real}}
 
 
 def held_out_pairs(examples: Sequence[Example], held_out: Collection[str], seed: int) -> tuple[list[str], list[str]]:
-    """Texts that were held out, and for each of them another one. A text that is also among those learned from is none of them."""
+    """Texts that were held out, and for each of them another one.
+
+    A text that is also among those learned from is none of them.
+    """
     held = set(held_out)
     learned = {text_key(example.text) for example in examples if example.id not in held}
-    found = {text_key(e.text): e.text for e in examples if e.id in held and text_key(e.text) not in learned}
-    texts = list(found.values())
+    text_of = {text_key(e.text): e.text for e in examples if e.id in held and text_key(e.text) not in learned}
+    texts = list(text_of.values())
     order = np.random.default_rng(sub_seed(seed, "held out")).permutation(len(texts)).tolist()
     if len(texts) < 2:
         return [], []
@@ -77,28 +81,31 @@ def held_out_pairs(examples: Sequence[Example], held_out: Collection[str], seed:
 
 
 def measures(
-    made: Sequence[str],
+    texts: Sequence[str],
     a: Sequence[str],
     b: Sequence[str],
-    known: Collection[str],
+    known_keys: Collection[str],
     similarity: Callable[[Sequence[str], Sequence[str]], float],
 ) -> dict[str, float]:
-    """Means over the pairs; `known` are the keys of all texts that the model may have seen."""
-    keys = [text_key(text) for text in made]
+    """Means over the pairs; `known_keys` are the keys of all texts that the model may have seen."""
+    keys = [text_key(text) for text in texts]
     copies = [key in (text_key(x), text_key(y)) for key, x, y in zip(keys, a, b, strict=True)]
     return {
-        "precision_a": mean(precision(text, source) for text, source in zip(made, a, strict=True)),
-        "precision_b": mean(precision(text, source) for text, source in zip(made, b, strict=True)),
-        "similarity_a": similarity(made, a),
-        "similarity_b": similarity(made, b),
+        "precision_a": mean(precision(text, source) for text, source in zip(texts, a, strict=True)),
+        "precision_b": mean(precision(text, source) for text, source in zip(texts, b, strict=True)),
+        "similarity_a": similarity(texts, a),
+        "similarity_b": similarity(texts, b),
         "copies": mean(copies),
-        "novel": mean(bool(key) and key not in known for key in keys),
-        "words": mean(len(text.split()) for text in made),
+        "novel": mean(bool(key) and key not in known_keys for key in keys),
+        "words": mean(len(text.split()) for text in texts),
     }
 
 
 def precision(text: str, source: str) -> float:
-    """Share of the words of a text that are in the source, each as often as it is there at most; 0 for a text without words."""
+    """Share of the words of a text that are in the source, each as often as it is there at most.
+
+    0 for a text without words.
+    """
     words, there = Counter(text.lower().split()), Counter(source.lower().split())
     return (words & there).total() / words.total() if words else 0.0
 
@@ -108,16 +115,20 @@ def similarities(encoder_dir: Path, max_length: int) -> Callable[[Sequence[str],
     tokenizer, encoder = load_encoder(encoder_dir)
     encoder.to(loop.device())
 
-    def similarity(some: Sequence[str], others: Sequence[str]) -> float:
-        first, second = (mean_states(encoder, tokenizer, list(texts), max_length, BATCH) for texts in (some, others))
+    def similarity(texts: Sequence[str], others: Sequence[str]) -> float:
+        first, second = (mean_states(encoder, tokenizer, list(side), max_length, BATCH) for side in (texts, others))
         return float(torch.cosine_similarity(first, second).mean())
 
     return similarity
 
 
 def preferences(model: Interpolation, a: Sequence[str], b: Sequence[str], alpha: float) -> dict[str, float]:
-    """The article's desiderata: `prefers_a`, share of the pairs with p(x^a) > p(x^b); `mass`, mean of p(x^a) + p(x^b), which must be well
-    below 1 where alpha is near 0.5, or nothing but the two texts is likely."""
+    """The article's desiderata.
+
+    prefers_a   share of the pairs with p(x^a) > p(x^b)
+    mass        mean of p(x^a) + p(x^b), which must be well below 1 where alpha is near 0.5, or nothing but the two
+                texts is likely
+    """
     limit, body = model.params.max_length, model.body
     first, second = body.sources(a, limit), body.sources(b, limit)
     prefers, mass = [], []
@@ -133,8 +144,11 @@ def preferences(model: Interpolation, a: Sequence[str], b: Sequence[str], alpha:
 
 
 def monotony(measured: Mapping[str, Mapping[str, float]], name: str) -> float:
-    """Spearman's correlation of alpha and the mean of a measure; 1: it grows with every step; 0 where it never moves."""
-    values = [found[name] for found in measured.values()]
+    """Spearman's correlation of alpha and the mean of a measure.
+
+    1: it grows with every step; 0 where it never moves.
+    """
+    values = [scores[name] for scores in measured.values()]
     return float(spearmanr(range(len(values)), values).statistic) if len(set(values)) > 1 else 0.0
 
 

@@ -1,7 +1,7 @@
-"""Texts of a known grammar of which a given share says what was asked for: what texts of some fidelity are worth to a classifier.
+"""Texts of a known grammar of which a given share says what was asked for: what fidelity is worth to a classifier.
 
-All are fluent and new. A wrong one errs as generators do: it leaves a label out, or says another in its place. Report only: no method may
-use a grammar.
+All are fluent and new. A wrong one errs as generators do: it leaves a label out, or says another in its place. Report
+only: no method may use a grammar.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ def mixture(
     requests: Sequence[Composition],
     n_labels: int,
     right: float,
-    known: Collection[str],
+    known_keys: Collection[str],
     seed: int,
 ) -> Iterator[Example]:
-    """A text for every request, `round(right n)` of which say exactly what was asked for; none has a key (`text_key`) of `known`.
+    """A text for every request, `round(right n)` of which say exactly what was asked for.
 
-    Mixtures of one seed differ in nothing else: a larger share is the same texts with fewer of them replaced.
+    None has a key (`text_key`) of `known_keys`. Mixtures of one seed differ in nothing else: a larger share is the same
+    texts with fewer of them replaced.
     """
     order = np.random.default_rng(sub_seed(seed, "mixture")).permutation(len(requests))
     faithful = set(order[: round(right * len(requests))].tolist())
@@ -36,7 +37,7 @@ def mixture(
     for number, labels in enumerate(requests):
         kind = "right" if number in faithful else "wrong"
         rng = random.Random(sub_seed(seed, kind, number))
-        text = _new_text(grammar, labels, n_labels, kind == "right", rng, known, seen)
+        text = _new_text(grammar, labels, n_labels, kind == "right", rng, known_keys, seen)
         seen.add(text_key(text))
         yield Example(f"{SOURCE}-{number:06d}", text, labels, source=SOURCE, requested_labels=labels, seed=seed)
 
@@ -47,13 +48,13 @@ def _new_text(
     n_labels: int,
     faithful: bool,
     rng: random.Random,
-    known: Collection[str],
+    known_keys: Collection[str],
     seen: Collection[str],
 ) -> str:
     for _ in range(MAX_DRAWS):
         text = grammar.compose(labels if faithful else _wrong(labels, n_labels, rng), rng=rng)
         key = text_key(text)
-        if grammar.fidelity(text, labels) == faithful and key not in known and key not in seen:
+        if grammar.fidelity(text, labels) == faithful and key not in known_keys and key not in seen:
             return text
     raise InputError(f"mixture: the grammar has no further text for the labels {labels}; lower sizes.k")
 

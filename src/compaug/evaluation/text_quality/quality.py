@@ -1,7 +1,7 @@
 """How good generated texts are, from the texts alone: variety, copying, length, fluency.
 
-Everything is measured on at most `SAMPLE` texts drawn with a fixed seed, so that generators which kept different numbers
-of texts are compared on equal numbers and memory does not grow with them; the corpus is read once, as a stream.
+Everything is measured on at most `SAMPLE` texts drawn with a fixed seed, so that generators which kept different
+numbers of texts are compared on equal numbers and memory does not grow with them; the corpus is read once, as a stream.
 """
 
 from __future__ import annotations
@@ -47,8 +47,11 @@ def self_bleu(texts: Sequence[str]) -> float | None:
 
 
 def copied(texts: Sequence[str], corpus: Iterable[str]) -> dict[str, float | None]:
-    """Copies from `corpus`: share of texts that equal one of its texts; longest run of words that a text shares with one of
-    them, mean over texts (a run below `SEED_WORDS` counts as 0); share of texts whose run has at least `LONG_RUN` words.
+    """Copies from `corpus`.
+
+        exact       share of texts that equal one of its texts
+        mean_run    longest run of words that a text shares with one of them, mean over texts (below `SEED_WORDS`: 0)
+        long_run    share of texts whose run has at least `LONG_RUN` words
 
     Runs are grown from shared n-grams of `SEED_WORDS` words, so that a corpus is one pass over its words.
     """
@@ -89,8 +92,10 @@ def lengths(texts: Sequence[str]) -> dict[str, float | None]:
 
 
 def perplexity(prompts: Sequence[str], texts: Sequence[str], decoder: Path) -> float | None:
-    """exp of the mean negative log-likelihood per token of the texts (end of text included), each after its prompt, under the decoder in
-    this folder: how a text reads to a model that knows what it is to say."""
+    """exp of the mean negative log-likelihood per token of the texts (end of text included), each after its prompt.
+
+    Under the decoder in this folder: how a text reads to a model that knows what it is to say.
+    """
     import torch
 
     from compaug.models.loading import frozen, load_decoder, pad
@@ -120,7 +125,7 @@ def perplexity(prompts: Sequence[str], texts: Sequence[str], decoder: Path) -> f
 
 
 def agreement(examples: Sequence[Example]) -> dict[str, float | None]:
-    """What the filter reads in the kept texts: mean Jaccard index with the requested labels, share of exact agreement."""
+    """The filter's reading of the kept texts: mean Jaccard index with the requested labels, share that is exact."""
     scores = [example.filter_jacc for example in examples if example.filter_jacc is not None]
     if not scores:
         return {"jacc": None, "exact": None}
@@ -128,8 +133,10 @@ def agreement(examples: Sequence[Example]) -> dict[str, float | None]:
 
 
 def coverage(kept: Sequence[Example], drawn: Mapping[str, int], labels: Labels) -> float | None:
-    """Percent of the draws of the label generator, {composition: how often}, whose composition has a kept text: below 100 where a generator
-    cannot make some (Concat), or the filter takes all texts of one."""
+    """Percent of the label generator's draws {composition: how often} whose composition has a kept text.
+
+    Below 100 where a generator cannot make some (Concat), or the filter takes all texts of one.
+    """
     written = {labels.key(example.labels) for example in kept}
     total = sum(drawn.values())
     return 100 * sum(times for composition, times in drawn.items() if composition in written) / total if total else None

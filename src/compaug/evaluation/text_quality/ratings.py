@@ -1,7 +1,8 @@
-"""Human evaluation of synthetic texts (Table 10 of the paper): a blind sheet, filled sheets read back, scores, ranks, agreement.
+"""Human evaluation of synthetic texts (Table 10 of the paper): sheets, scores, ranks, agreement.
 
-A rater sees a text and ticks the labels that it expresses, not knowing which generator wrote it or what was asked. Per text
-Acc, Corr and Comp compare the ticked labels with the requested ones, as everywhere (paper, Table 10).
+The sheet is blind: a rater sees a text and ticks the labels that it expresses, not knowing which generator wrote it or
+what was asked. Per text Acc, Corr and Comp compare the ticked labels with the requested ones, as everywhere (paper,
+Table 10).
 """
 
 from __future__ import annotations
@@ -34,8 +35,12 @@ class Item:
 
 
 def draw(selected: Mapping[str, Sequence[Example]], n: int, seed: int) -> list[Item]:
-    """n random texts of every generator, mixed; the same seed draws the same. Their ids are those of this export alone, so that a sheet of
-    another one is not taken for it. InputError when a generator has fewer, or texts of which nobody asked anything."""
+    """n random texts of every generator, mixed; the same seed draws the same.
+
+    Their ids are those of this export alone, so that a sheet of another one is not taken for it.
+
+    InputError when a generator has fewer, or texts of which nobody asked anything.
+    """
     if n < 1:
         raise InputError(f"--texts {n}: at least one text of each generator is to be rated")
     drawn = []
@@ -66,7 +71,10 @@ def sheet_rows(items: Sequence[Item], labels: Labels) -> list[dict[str, str]]:
 
 
 def _plain(text: str) -> str:
-    """A spreadsheet takes a text that begins like a formula for one: an apostrophe before it. Texts are not read back."""
+    """A text that begins like a formula, behind an apostrophe, since a spreadsheet would take it for one.
+
+    Texts are not read back.
+    """
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
@@ -94,17 +102,20 @@ def read_key(path: Path) -> tuple[list[Item], Labels]:
 
 
 def read(path: Path, items: Sequence[Item], labels: Labels) -> dict[str, tuple[int, ...]]:
-    """{text_id: label set} of one rater's CSV; rows with an empty `labels` cell are not rated. InputError names file and line."""
+    """{text_id: label set} of one rater's CSV; rows with an empty `labels` cell are not rated.
+
+    InputError names file and line.
+    """
     try:
         return _read(path, {item.text_id for item in items}, labels)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; give the sheets that the raters sent back") from None
     except (UnicodeDecodeError, csv.Error):
-        said = "not a CSV in UTF-8; save the sheet again as 'CSV UTF-8', separated by commas"
-        raise InputError(f"{path}: {said}") from None
+        message = "not a CSV in UTF-8; save the sheet again as 'CSV UTF-8', separated by commas"
+        raise InputError(f"{path}: {message}") from None
 
 
-def _read(path: Path, known: Collection[str], labels: Labels) -> dict[str, tuple[int, ...]]:
+def _read(path: Path, text_ids: Collection[str], labels: Labels) -> dict[str, tuple[int, ...]]:
     name_of = {name.casefold(): label for label, name in enumerate(labels.names)}
     rated: dict[str, tuple[int, ...]] = {}
     with path.open(encoding="utf-8-sig", newline="") as stream:
@@ -118,7 +129,7 @@ def _read(path: Path, known: Collection[str], labels: Labels) -> dict[str, tuple
             if not any(isinstance(cell, str) and cell.strip() for cell in row.values()):
                 continue  # spreadsheets leave empty rows
             where, text_id = f"{path}:{rows.line_num}", (row["text_id"] or "").strip()
-            if text_id not in known:
+            if text_id not in text_ids:
                 raise InputError(f"{where}: {text_id!r} is not in the key; the sheet belongs to another export")
             if text_id in seen:
                 raise InputError(f"{where}: {text_id!r} comes twice; remove one of its rows")
@@ -138,8 +149,13 @@ def _read(path: Path, known: Collection[str], labels: Labels) -> dict[str, tuple
 
 
 def summary(items: Sequence[Item], sheets: Sequence[Mapping[str, tuple[int, ...]]], labels: Labels) -> dict:
-    """Per generator acc, corr, comp (percent over all ratings), n and the average rank over raters; Krippendorff's alpha over all
-    (text, label) decisions, None with one rater. A rater ranks generators by the mean Jaccard index; ties share a rank."""
+    """Scores by generator and the agreement of the raters.
+
+    generators: acc, corr, comp (percent over all ratings), n and the average rank over raters. A rater ranks generators
+    by the mean Jaccard index; ties share a rank.
+
+    alpha: Krippendorff's, over all (text, label) decisions; None with one rater.
+    """
     import pandas as pd  # slow to load
 
     rated = [(r, i) for r, sheet in enumerate(sheets) for i, item in enumerate(items) if item.text_id in sheet]
@@ -151,17 +167,19 @@ def summary(items: Sequence[Item], sheets: Sequence[Mapping[str, tuple[int, ...]
     ranks = jaccard.round(9).rank(axis=1, ascending=False).mean()  # rounded: sums in another order are ties
     table = {}
     for generator in dict.fromkeys(item.generator for item in items):
-        own = every[every["generator"] == generator]
-        table[generator] = {name: percent(own[name].mean()) if len(own) else None for name in METRICS}
-        table[generator] |= {"avg_rank": round(float(ranks[generator]), 2) if len(own) else None, "n": len(own)}
+        rows = every[every["generator"] == generator]
+        table[generator] = {name: percent(rows[name].mean()) if len(rows) else None for name in METRICS}
+        table[generator] |= {"avg_rank": round(float(ranks[generator]), 2) if len(rows) else None, "n": len(rows)}
     decisions = np.full((len(sheets), len(items), len(labels)), np.nan)
     decisions[raters, places] = ticked
     return {"raters": len(sheets), "generators": table, "alpha": alpha(decisions.reshape(len(sheets), -1))}
 
 
 def alpha(ratings: np.ndarray) -> float | None:
-    """Krippendorff's alpha for nominal data, ratings [raters, units], nan where a rater gave none. None when no unit has two ratings; 1
-    when all ratings are the same."""
+    """Krippendorff's alpha for nominal data, ratings [raters, units], nan where a rater has none.
+
+    None when no unit has two ratings; 1 when all ratings are the same.
+    """
     import krippendorff
 
     paired = ratings[:, (~np.isnan(ratings)).sum(0) >= 2]
@@ -173,9 +191,9 @@ def alpha(ratings: np.ndarray) -> float | None:
 # ---------------------------------------------------------------- proxies of people
 
 
-def shares(asked: np.ndarray, read: np.ndarray, weights: np.ndarray | None = None) -> dict[str, float]:
+def shares(requested: np.ndarray, read: np.ndarray, weights: np.ndarray | None = None) -> dict[str, float]:
     """acc, corr and comp (percent) of what a reader finds, bool [n, n_labels], against what was asked; weights [n]."""
-    scores = instance_scores(asked, read)
+    scores = instance_scores(requested, read)
     return {name: percent(np.average(scores[name], weights=weights)) for name in METRICS}
 
 
@@ -209,10 +227,14 @@ def shares_of_real(
 def oracle_shares(
     oracle: Callable[[str], Collection[tuple[int, ...]]], examples: Sequence[Example]
 ) -> dict[str, float]:
-    """The same by an oracle, which gives every label set that a text can express: it is enough that one of them fits. A text without a
-    reading fits nothing."""
-    found = []
+    """The same by an oracle, which gives every label set that a text can express.
+
+    It is enough that one of them fits. A text without a reading fits nothing.
+    """
+    agreements = []
     for example in examples:
-        asked, readings = set(example.requested_labels), [set(reading) for reading in oracle(example.text)]
-        found.append([any(fits(read, asked) for read in readings) for fits in (set.__eq__, set.__le__, set.__ge__)])
-    return dict(zip(METRICS, map(percent, np.mean(found, axis=0)), strict=True))
+        requested, readings = set(example.requested_labels), [set(reading) for reading in oracle(example.text)]
+        agreements.append(
+            [any(fits(read, requested) for read in readings) for fits in (set.__eq__, set.__le__, set.__ge__)]
+        )
+    return dict(zip(METRICS, map(percent, np.mean(agreements, axis=0)), strict=True))

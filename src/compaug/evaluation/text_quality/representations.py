@@ -2,13 +2,14 @@
 
 A generator that keeps labels apart has one place for each of them, whatever stands beside it. Two views:
 
-    latent   what the generator itself has for a label: z_y (LD-VAE), its prefix (LS-PT), the states of its phrase in the prompt, of
-             the encoder (Flan-T5) or behind the prefix (GPT2-PT)
+    latent   what the generator itself has for a label: z_y (LD-VAE), its prefix (LS-PT), the states of its phrase in
+             the prompt, of the encoder (Flan-T5) or behind the prefix (GPT2-PT)
     state    the frozen decoder's last states of the label's phrase in the prompt, read behind the generator's prefix
 
-Two numbers say whether it does: the probe, how often the mean of a label's vectors in the other compositions is the nearest of all labels'
-means, and the silhouette by label (cosine), 1 when a label is one point in all compositions, 0 when labels overlap. A generator that samples
-(LD-VAE) has noise in every vector and so a low silhouette however far apart its labels are; the probe compares it fairly with those that do not.
+Two numbers say whether it does: the probe, how often the mean of a label's vectors in the other compositions is the
+nearest of all labels' means, and the silhouette by label (cosine), 1 when a label is one point in all compositions, 0
+when labels overlap. A generator that samples (LD-VAE) has noise in every vector and so a low silhouette however far
+apart its labels are; the probe compares it fairly with those that do not.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ def views(
     backbones: Mapping[str, Path],
     seed: int,
 ) -> dict[str, np.ndarray]:
-    """{view: vectors [N, width]} of the N (composition, label) pairs in order. InputError for a generator without such a view."""
+    """{view: vectors [N, width]} of the N (composition, label) pairs in order.
+
+    InputError for a generator without such a view.
+    """
     if generator not in VIEWS:
         raise InputError(f"ablations.representations: {generator!r} has none to show; choose from {', '.join(VIEWS)}")
     with torch.no_grad():
@@ -57,7 +61,7 @@ def _flan_t5(model_dir, compositions, task, backbones, seed) -> dict[str, np.nda
     tokenizer, model = load_seq2seq(model_dir)
     encoder = model.to(device()).eval().get_encoder()
 
-    def states(sources: list[list[int]], some: Sequence[Composition]) -> Tensor:
+    def states(sources: list[list[int]], batch: Sequence[Composition]) -> Tensor:
         input_ids, mask = pad([[*ids, tokenizer.eos_token_id] for ids in sources], tokenizer.pad_token_id)
         return encoder(input_ids=input_ids.to(device()), attention_mask=mask.to(device())).last_hidden_state
 
@@ -65,9 +69,9 @@ def _flan_t5(model_dir, compositions, task, backbones, seed) -> dict[str, np.nda
 
 
 def _prefix_tuned(network_of, parts_of, latent_of):
-    """`latent_of(network, labels [N])` is the generator's own vector of each pair, None where it is the decoder's state."""
+    """`latent_of(network, labels [N])` is the generator's vector of each pair; it is None for the decoder's state."""
 
-    def found(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndarray]:
+    def vectors(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndarray]:
         settings, task, tensors = prefix_tuning.load(model_dir, task)
         tokenizer, decoder = load_decoder(backbones["decoder"])
         network = network_of(SimpleNamespace(**settings), task.labels, decoder.config)
@@ -79,7 +83,7 @@ def _prefix_tuned(network_of, parts_of, latent_of):
         pairs = torch.tensor([label for composition in compositions for label in composition], device=device())
         return {"latent": latent_of(network, pairs).flatten(1).cpu().numpy(), "state": state}
 
-    return found
+    return vectors
 
 
 def _ld_vae(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndarray]:
@@ -90,8 +94,8 @@ def _ld_vae(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndar
     network = prefix_tuning.load_into(ld_vae.LatentPrefix(settings, *vectors, decoder.config), tensors, model_dir)
     seeds = {composition: sub_seed(seed, "representation", *composition) for composition in compositions}
 
-    def rows_of(some: Sequence[Composition], index: Mapping[str, Tensor]) -> Tensor:
-        z_label, z_content = network.sample(some, [seeds[composition] for composition in some])
+    def rows_of(batch: Sequence[Composition], index: Mapping[str, Tensor]) -> Tensor:
+        z_label, z_content = network.sample(batch, [seeds[composition] for composition in batch])
         return network(z_label, z_content[index["pair_row"]])
 
     z_label, _ = network.sample(compositions, [seeds[c] for c in compositions])  # [N, 1 or L, latent]
@@ -122,10 +126,10 @@ def decoder_states(
     """The decoder's last states of the phrases in P(y), behind the prefix whose rows `rows_of` makes.  # [N, H]"""
     decoder = decoder.to(device()).eval()
 
-    def states(sources: list[list[int]], some: Sequence[Composition]) -> Tensor:
-        places = prefix_tuning.pairs([parts_of(composition) for composition in some], prefix_length)
+    def states(sources: list[list[int]], batch: Sequence[Composition]) -> Tensor:
+        places = prefix_tuning.pairs([parts_of(composition) for composition in batch], prefix_length)
         index = {name: tensor.to(device()) for name, tensor in places.items()}
-        rows = prefix_tuning.place(rows_of(some, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
+        rows = prefix_tuning.place(rows_of(batch, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
         input_ids, mask = (tensor.to(device()) for tensor in pad(sources, tokenizer.eos_token_id))
         mask = torch.cat([index["prefix_mask"], mask], dim=1)
         return decoder.base_model(
@@ -146,17 +150,17 @@ def phrase_states(
     tokenizer,
 ) -> np.ndarray:
     """Mean state of the tokens of every label's phrase in the prompt of its composition.  # [N, H]"""
-    found = []
+    vectors = []
     for start in range(0, len(compositions), BATCH):
-        some = compositions[start : start + BATCH]
-        prompts = [task.source(composition) for composition in some]
+        batch = compositions[start : start + BATCH]
+        prompts = [task.source(composition) for composition in batch]
         encoded = tokenizer(prompts, add_special_tokens=False, return_offsets_mapping=True)
-        last = states(encoded["input_ids"], some)
-        for row, composition in enumerate(some):
+        last = states(encoded["input_ids"], batch)
+        for row, composition in enumerate(batch):
             for first, end in phrase_spans(task, composition):
                 inside = [at for at, (a, b) in enumerate(encoded["offset_mapping"][row]) if a < end and b > first]
-                found.append(last[row, inside].mean(0).float().cpu().numpy())
-    return np.stack(found)
+                vectors.append(last[row, inside].mean(0).float().cpu().numpy())
+    return np.stack(vectors)
 
 
 def phrase_spans(task, composition: Composition) -> list[tuple[int, int]]:
@@ -173,7 +177,10 @@ def phrase_spans(task, composition: Composition) -> list[tuple[int, int]]:
 
 
 def silhouette(vectors: np.ndarray, pair_labels: Sequence[int]) -> float | None:
-    """Mean silhouette by label with the cosine distance; None where it is not defined (fewer than two labels, or a label a pair)."""
+    """Mean silhouette by label with the cosine distance.
+
+    None where it is not defined (fewer than two labels, or a label a pair).
+    """
     n_labels = len(set(pair_labels))
     if not 2 <= n_labels < len(pair_labels):
         return None
@@ -181,28 +188,33 @@ def silhouette(vectors: np.ndarray, pair_labels: Sequence[int]) -> float | None:
 
 
 def probe(vectors: np.ndarray, pair_labels: Sequence[int], pair_compositions: Sequence[int]) -> float | None:
-    """Share of the pairs whose label has the nearest mean (cosine), every mean without the pairs of the same composition: does a label look
-    the same in a combination that nothing was learned from? None where fewer than two labels stand in two compositions."""
+    """Share of the pairs whose label has the nearest mean (cosine) in the other compositions.
+
+    Every mean is without the pairs of the same composition: does a label look the same in a combination that nothing
+    was learned from? None where fewer than two labels stand in two compositions.
+    """
     labels, compositions = np.asarray(pair_labels), np.asarray(pair_compositions)
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    known = sorted(set(pair_labels))
-    of_label = np.stack([unit[labels == label].sum(0) for label in known])  # [labels, width]
+    label_set = sorted(set(pair_labels))
+    of_label = np.stack([unit[labels == label].sum(0) for label in label_set])  # [labels, width]
     right = []
     for at, vector in enumerate(unit):
-        own = compositions == compositions[at]
+        same = compositions == compositions[at]
         sums = of_label.copy()
-        for label, gone in zip(labels[own], unit[own], strict=True):
-            sums[known.index(label)] -= gone
-        shown = np.array([(labels[~own] == label).any() for label in known])
-        if shown[known.index(labels[at])] and shown.sum() > 1:
+        for label, gone in zip(labels[same], unit[same], strict=True):
+            sums[label_set.index(label)] -= gone
+        shown = np.array([(labels[~same] == label).any() for label in label_set])
+        if shown[label_set.index(labels[at])] and shown.sum() > 1:
             means = sums[shown] / np.maximum(np.linalg.norm(sums[shown], axis=1, keepdims=True), 1e-12)
-            right.append(np.flatnonzero(shown)[(means @ vector).argmax()] == known.index(labels[at]))
+            right.append(np.flatnonzero(shown)[(means @ vector).argmax()] == label_set.index(labels[at]))
     return round(float(np.mean(right)), 4) if right else None
 
 
 def flat(vectors: np.ndarray, seed: int) -> list[list[float]]:
-    """t-SNE in two dimensions (perplexity 30, or what fewer pairs allow), scaled to [0, 1]; three digits are enough for a figure. One
-    thread: the order in which several sum decides where the points end."""
+    """t-SNE in two dimensions (perplexity 30, or what fewer pairs allow), scaled to [0, 1].
+
+    Three digits are enough for a figure. One thread: the order in which several sum decides where the points end.
+    """
     perplexity = min(PERPLEXITY, max((len(vectors) - 1) / 3, 1))
     tsne = TSNE(2, perplexity=perplexity, metric="cosine", init="random", random_state=seed)
     with threadpool_limits(1, user_api="openmp"):
