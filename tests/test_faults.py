@@ -35,7 +35,7 @@ from compaug.models.loading import load_decoder
 from compaug.reports.paper import read_paper_values
 from compaug.stages import prepare_backbone as backbones_stage
 from compaug.stages import synthesize, train_classifier, train_filter, train_generator
-from compaug.training import loop
+from compaug.training import checkpoint, loop
 
 ROOT = Path(__file__).parents[1]
 GONE = 2**22 + 1  # above every process number of Linux
@@ -160,14 +160,14 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_checkpoint_is_set_aside_and_the_training_is_the_same(tmp_path, monkeypatch, capsys, damage):
-    undisturbed, save = fitted(tmp_path / "a"), loop._Progress.save
+    undisturbed, save = fitted(tmp_path / "a"), checkpoint.Checkpoint.save
 
     def save_and_die(self, history, *rest):
         save(self, history, *rest)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(loop._Progress, "save", save_and_die)
+        patch.setattr(checkpoint.Checkpoint, "save", save_and_die)
         fitted(tmp_path / "b")
     file = tmp_path / "b" / "checkpoint.pt"
     file.write_bytes(DAMAGE[damage](file.read_bytes()))

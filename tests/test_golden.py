@@ -176,7 +176,7 @@ def test_a_new_generator_gets_its_version_and_its_golden_file_without_being_list
 
 
 def test_the_file_of_a_method_that_is_gone_is_to_be_deleted(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(workplace, "computed", lambda names, params: iter(()))
+    monkeypatch.setattr(workplace, "computed", lambda names, params, first: iter(()))
     path = tmp_path / "train_generator-gone.json"
     fingerprints.write(path, 1, {"default": {"model/config.json": {"layers": 2}}})
     with pytest.raises(SystemExit):

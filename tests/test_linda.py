@@ -28,7 +28,7 @@ from compaug.generators.linda import bodies, interpolation, linda, linda_prefix,
 from compaug.generators.linda.interpolation import Interpolation, collate, mask_words, text_rows
 from compaug.models.loading import IGNORED, load_decoder, pad
 from compaug.stages import select, synthesize, train_classifier, train_filter
-from compaug.training import loop as training
+from compaug.training import checkpoint
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 
@@ -335,7 +335,7 @@ def test_three_texts_are_written_between_two_and_then_between_that_and_the_third
 def test_training_twice_writes_the_same_bytes_also_after_a_kill(kind, folders, tmp_path, monkeypatch):
     train, params = generators.load(NAMES[kind]).train, params_of(kind, epochs=3, validation=0.1)
     train(ROWS, TASK, params, folders[kind], tmp_path / "straight", 13)
-    save = training._Progress.save
+    save = checkpoint.Checkpoint.save
 
     def save_and_die(self, history, *rest):
         save(self, history, *rest)
@@ -343,7 +343,7 @@ def test_training_twice_writes_the_same_bytes_also_after_a_kill(kind, folders, t
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(training._Progress, "save", save_and_die)
+        patch.setattr(checkpoint.Checkpoint, "save", save_and_die)
         train(ROWS, TASK, params, folders[kind], tmp_path / "killed", 13)
     assert not (tmp_path / "killed").exists()
     train(ROWS, TASK, params, folders[kind], tmp_path / "killed", 13)

@@ -30,7 +30,7 @@ from compaug.generators.baselines import concat, flan_t5
 from compaug.generators.disentangled import gpt2_pt, ld_vae, vae_dprior
 from compaug.generators.shared import seq2seq
 from compaug.models.loading import load_decoder, load_seq2seq
-from compaug.training import loop as training
+from compaug.training import checkpoint
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 
@@ -128,7 +128,7 @@ def test_guidance_makes_texts_say_more_of_their_labels(name, model_of, folders):
 def test_training_twice_writes_the_same_bytes_also_after_a_kill(name, folders, tmp_path, monkeypatch):
     generator, params = generators.load(name), TRAINED[name].model_copy(update={"epochs": 3, "validation": 0.1})
     generator.train(LABELED, TASK, params, folders, tmp_path / "straight", 13)
-    save = training._Progress.save
+    save = checkpoint.Checkpoint.save
 
     def save_and_die(self, history, *rest):
         save(self, history, *rest)
@@ -136,7 +136,7 @@ def test_training_twice_writes_the_same_bytes_also_after_a_kill(name, folders, t
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(training._Progress, "save", save_and_die)
+        patch.setattr(checkpoint.Checkpoint, "save", save_and_die)
         generator.train(LABELED, TASK, params, folders, tmp_path / "killed", 13)
     assert not (tmp_path / "killed").exists()
     generator.train(LABELED, TASK, params, folders, tmp_path / "killed", 13)

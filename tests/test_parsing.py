@@ -28,7 +28,7 @@ from compaug.tasks.parsing import corpora, learning, parameters, parser_cells
 from compaug.tasks.parsing.corpora import Pair
 from compaug.tasks.parsing.model import Parser, positions
 from compaug.tasks.parsing.vocabulary import BEGIN, END, PAD, UNKNOWN, Vocabulary
-from compaug.training import loop
+from compaug.training import checkpoint
 
 CONFIG = ROOT / "configs" / "parsing.yaml"
 SIZE = parameters.Size(
@@ -278,7 +278,7 @@ def test_an_interrupted_training_ends_with_the_same_numbers(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     vocabulary, size = Vocabulary.of(toys()), SIZE.model_copy(update={"steps": 16, "dropout": 0.1})
     whole, _ = learning.train(toys(), vocabulary, size, Path("a"), 3, mapped=Path("whole"))
-    save = loop._Progress.save
+    save = checkpoint.Checkpoint.save
 
     def killed(self, history, *rest):
         save(self, history, *rest)
@@ -286,7 +286,7 @@ def test_an_interrupted_training_ends_with_the_same_numbers(tmp_path, monkeypatc
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(loop._Progress, "save", killed)
+        patch.setattr(checkpoint.Checkpoint, "save", killed)
         learning.train(toys(), vocabulary, size, Path("a"), 3, mapped=Path("again"))
     again, _ = learning.train(toys(), vocabulary, size, Path("a"), 3, mapped=Path("again"))
     assert all(torch.equal(one, other) for one, other in zip(whole.parameters(), again.parameters(), strict=True))

@@ -18,7 +18,7 @@ from compaug import classifiers, generators
 from compaug.core.records import Example, InputError, Labels, sub_seed, text_key, write_jsonl
 from compaug.evaluation import predictions
 from compaug.stages import train_classifier
-from compaug.training.loop import holdout
+from compaug.training.batching import holdout
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("train", "support", "synthetic")

@@ -19,18 +19,10 @@ from torch import nn
 from compaug.cartography.dynamics import Dynamics
 from compaug.core.records import Example, file_digest, read_json, sub_seed
 from compaug.evaluation.text_quality import quality
-from compaug.training import loop
-from compaug.training.loop import (
-    FitOptions,
-    TrainingError,
-    batches_by_length,
-    checkpoints_kept,
-    containing,
-    fit,
-    holdout,
-    seed_everything,
-    work_dir_for,
-)
+from compaug.training import batching, checkpoint, loop
+from compaug.training.batching import batches_by_length, containing, holdout
+from compaug.training.checkpoint import checkpoints_kept, work_dir_for
+from compaug.training.loop import FitOptions, TrainingError, fit, seed_everything
 
 OPTIONS = FitOptions(epochs=4, batch_size=4, lr=0.05)
 
@@ -177,7 +169,7 @@ def test_texts_that_contain_none_stay_out_and_the_others_keep_their_order():
 
 
 def test_by_chance_is_what_the_measure_of_copies_takes_for_it():
-    assert loop.SHARED_WORDS == quality.SEED_WORDS
+    assert batching.SHARED_WORDS == quality.SEED_WORDS
 
 
 def test_eight_hundred_held_out_texts_that_begin_alike_are_looked_up_in_no_time():
@@ -254,8 +246,8 @@ def test_a_checkpoint_that_takes_long_is_written_less_often_and_a_resumed_run_st
     tmp_path, capsys, monkeypatch
 ):
     undisturbed = fitted(tmp_path / "undisturbed", valid=rows_of(6, seed=1))
-    monkeypatch.setattr(loop._Progress, "LONG", 0.0)  # seconds: every checkpoint takes longer
-    monkeypatch.setattr(loop._Progress, "BETWEEN", 1e9)
+    monkeypatch.setattr(checkpoint.Checkpoint, "LONG", 0.0)  # seconds: every checkpoint takes longer
+    monkeypatch.setattr(checkpoint.Checkpoint, "BETWEEN", 1e9)
     with pytest.raises(KeyboardInterrupt):
         fitted(tmp_path / "work", valid=rows_of(6, seed=1), collate=interrupted_at(15))
     capsys.readouterr()
@@ -376,7 +368,7 @@ def test_training_follows_the_order_of_batches_it_is_given(tmp_path):
 @given(st.integers(1, 40), st.floats(0.02, 1), st.integers(1, 9), st.integers(0, 99), st.booleans())
 def test_epochs_of_a_share_go_through_all_rows_before_one_comes_again(count, share, batch_size, seed, grouped):
     rows = [{"length": n % 5 + 1} | ({"group": n % 3} if grouped else {}) for n in range(count)]
-    batches = loop.shares(rows, share, batch_size, seed)
+    batches = batching.shares(rows, share, batch_size, seed)
     size = max(1, round(share * count))
     epochs = [batches(epoch, sub_seed(seed, "epoch", epoch)) for epoch in range(2 * count // size + 2)]
     assert all(sum(map(len, epoch)) == size and max(map(len, epoch)) <= batch_size for epoch in epochs)
@@ -385,7 +377,7 @@ def test_epochs_of_a_share_go_through_all_rows_before_one_comes_again(count, sha
         seen.update(row for batch in epoch for row in batch)
         assert max(seen.values()) - min(seen[row] for row in range(count)) <= 1
         assert not grouped or all(len({rows[row]["group"] for row in batch}) == 1 for batch in epoch)
-    again = loop.shares(rows, share, batch_size, seed)
+    again = batching.shares(rows, share, batch_size, seed)
     assert again(1, 5) == batches(1, 5)  # of its arguments alone
 
 
@@ -460,7 +452,7 @@ def test_the_rate_can_grow_to_the_very_end(tmp_path):
 
 def loaded(work_dir: Path) -> dict:
     """A checkpoint's state, which stands behind its digest."""
-    data = (work_dir / "checkpoint.pt").read_bytes()[loop.DIGEST :]
+    data = (work_dir / "checkpoint.pt").read_bytes()[checkpoint.DIGEST :]
     return torch.load(io.BytesIO(data), weights_only=True)
 
 

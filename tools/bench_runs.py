@@ -44,7 +44,7 @@ from compaug.generators.linda import interpolation, linda, linda_prefix
 from compaug.models import prefix_decoder
 from compaug.models.backbones import prepare
 from compaug.models.loading import IGNORED, load_decoder, load_encoder, mean_states
-from compaug.training import loop
+from compaug.training import batching, loop
 
 SEED = 0
 BENCHMARK = "own"  # the corpus whose backbones and sizes are used
@@ -280,7 +280,7 @@ class Variant:
     def batches(self) -> list[list[int]]:
         """Row numbers of every batch of an epoch."""
         lengths, groups = ([row.get(key) for row in self.rows] for key in ("length", "group"))
-        return loop.batches_by_length(lengths, BATCH, SEED, groups)
+        return batching.batches_by_length(lengths, BATCH, SEED, groups)
 
     def tokens(self) -> float:
         """Positions of both models' inputs per text, padding included."""

@@ -39,7 +39,7 @@ from compaug.core.records import (
 )
 from compaug.models import loading, mixout
 from compaug.models.frozen import FrozenBelow
-from compaug.training import curricula, loop
+from compaug.training import batching, checkpoint, curricula, loop
 
 HEADS, FACTS = "heads.safetensors", "classifier.json"
 
@@ -97,7 +97,7 @@ def train(
     tokenizer, loaded = load_backbone(backbone)
     loop.seed_everything(sub_seed(seed, "classifier"))
     if validation is None:
-        examples, validation = loop.holdout(examples, settings.validation, seed, lambda e: text_key(e.text))
+        examples, validation = batching.holdout(examples, settings.validation, seed, lambda e: text_key(e.text))
     facts = facts_of(name, examples, labels, settings)
     frozen = getattr(settings, "freeze_layers", None)
     model = build(FrozenBelow(loaded, frozen) if frozen else loaded, facts)
@@ -118,7 +118,7 @@ def train(
     )
     distinct = list({example.id: example for example in examples}.values())  # repeated support rows count once
     identity = (name, settings, seed, file_digest(backbone), digest([e.as_row() for e in examples]), len(validation))
-    work_dir = loop.work_dir_for(description.replace(" ", "-"), *identity)  # out_dir may be a temporary folder
+    work_dir = checkpoint.work_dir_for(description.replace(" ", "-"), *identity)  # out_dir may be a temporary folder
     texts = [example.text for example in distinct]
     if settings.dynamics == "during":
         place_of = {example.id: place for place, example in enumerate(distinct)}
@@ -133,7 +133,7 @@ def train(
         order = curricula.batches(settings.pacing, lengths, settings.batch_size, epochs)
     if frozen:
         model.to(loop.device()).backbone.keep([row["input_ids"] for row in rows + held], tokenizer.pad_token_id)
-    with loop.checkpoints_kept():
+    with checkpoint.checkpoints_kept():
         history = loop.fit(
             model,
             rows,
@@ -237,7 +237,7 @@ def _answers(model, tokenizer, texts: Sequence[str], facts: Mapping, batch_size:
         return probabilities, unparsed
     encoded = tokenizer(list(texts), truncation=True, max_length=facts["settings"]["max_length"])["input_ids"]
     rows = [{"length": len(ids), "input_ids": ids} for ids in encoded]
-    for batch_rows in loop.batches_by_length([row["length"] for row in rows], batch_size):
+    for batch_rows in batching.batches_by_length([row["length"] for row in rows], batch_size):
         batch = collate([rows[i] for i in batch_rows], tokenizer.pad_token_id)
         batch = {name: value.to(loop.device()) for name, value in batch.items()}
         if hasattr(model, "answers"):

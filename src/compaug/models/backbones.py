@@ -32,7 +32,8 @@ from compaug.core.records import InputError, sub_seed, write_json
 from compaug.models import downloads
 from compaug.models.denoising import MASKED, corrupt, infilled
 from compaug.models.loading import IGNORED, LanguageModelLoss, Seq2SeqLoss, pad, save
-from compaug.training.loop import FitOptions, fit, holdout, seed_everything, validate
+from compaug.training.batching import holdout
+from compaug.training.loop import FitOptions, fit, seed_everything, validate
 
 Prompted = tuple[str, str]  # prompt, "" where there is none, and text
 VALIDATION = 0.05

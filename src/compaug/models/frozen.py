@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from compaug.core.records import InputError
 from compaug.models.loading import pad
-from compaug.training.loop import batches_by_length
+from compaug.training.batching import batches_by_length
 
 READ_AT_ONCE = 64  # texts
 AT_MOST = 4 * 2**30  # bytes of kept states

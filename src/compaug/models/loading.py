@@ -30,7 +30,8 @@ from transformers.utils import logging
 from compaug.core import shapes
 from compaug.core.records import InputError, read_json
 from compaug.models import one_query
-from compaug.training.loop import batches_by_length, device, reduced
+from compaug.training.batching import batches_by_length
+from compaug.training.loop import device, reduced
 
 __all__ = ["BaseModelOutput", "DynamicCache", "EncoderDecoderCache", "PreTrainedModel"]  # for others
 

@@ -20,7 +20,8 @@ from torch import Tensor
 from tqdm import tqdm
 
 from compaug.core.records import sub_seed
-from compaug.training.loop import batches_by_length, device, reduced
+from compaug.training.batching import batches_by_length
+from compaug.training.loop import device, reduced
 
 
 class Step(Protocol):

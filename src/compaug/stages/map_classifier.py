@@ -32,7 +32,7 @@ def main(argv: list[str] | None = None) -> None:
     labels = Labels.read(args.labels)
     examples = [e for path in args.train for e in read_jsonl(path, len(labels), may_be_empty=path is not args.train[0])]
     from compaug.cartography import map_files  # after the cheap checks: torch is slow to import
-    from compaug.training.loop import CHECKPOINTS, checkpoints_kept
+    from compaug.training.checkpoint import CHECKPOINTS, checkpoints_kept
 
     without = {"pacing": None, "first": None, "patience": None, "support_repeat": 1, "synthetic_repeat": None}
     settings = blocks["classifier"].model_copy(

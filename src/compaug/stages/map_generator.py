@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> None:
     examples = [e for e in examples + read_jsonl(args.split / "support.jsonl", len(labels)) if e.labels]
     from compaug import generators  # after the cheap checks: torch is slow to import
     from compaug.cartography import map_files
-    from compaug.training.loop import CHECKPOINTS, checkpoints_kept
+    from compaug.training.checkpoint import CHECKPOINTS, checkpoints_kept
 
     without = {"pacing": None, "first": None, "epoch_share": None, "patience": None, "validation": 0.0}
     kept = {"dynamics": True, "dynamics_bleu": block.bleu or None, "epochs": block.epochs, "generator_data": "all"}

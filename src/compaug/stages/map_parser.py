@@ -28,7 +28,7 @@ def main(argv: list[str] | None = None) -> None:
     from compaug.cartography import map_files  # after the cheap checks: torch is slow to import
     from compaug.tasks.parsing import learning
     from compaug.tasks.parsing.vocabulary import Vocabulary
-    from compaug.training.loop import CHECKPOINTS, checkpoints_kept
+    from compaug.training.checkpoint import CHECKPOINTS, checkpoints_kept
 
     pairs = learning.sample(corpus, size.sample)
     seed, kept = sub_seed(args.seed, "map"), CHECKPOINTS / "maps" / args.out.name

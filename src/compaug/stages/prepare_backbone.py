@@ -34,7 +34,7 @@ def main(argv: list[str] | None = None) -> None:
             write_json(folder / "unused.json", {"reason": f"no method of this cell opens a {args.role} model"})
         return
     from compaug.models.backbones import prepare  # torch is slow to import
-    from compaug.training.loop import checkpoints_kept, work_dir_for
+    from compaug.training.checkpoint import checkpoints_kept, work_dir_for
 
     labels = Labels.read(args.split / "labels.json")
 

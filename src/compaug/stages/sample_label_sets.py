@@ -36,7 +36,10 @@ def main(argv: list[str] | None = None) -> None:
         "support": digest(support),
         "decoder": file_digest(args.decoder),
     }
-    from compaug.training.loop import checkpoints_kept, work_dir_for  # after the cheap checks: torch is slow to import
+    from compaug.training.checkpoint import (  # after the cheap checks: torch is slow to import
+        checkpoints_kept,
+        work_dir_for,
+    )
 
     with cost_of(args.out), checkpoints_kept():
         label_sets, report = sample_label_sets(

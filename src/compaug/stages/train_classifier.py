@@ -55,7 +55,8 @@ def main(argv: list[str] | None = None) -> None:
     if not synthetic or args.once:
         settings = settings.without_texts()
     drawn = read_label_sets(args.compositions, len(labels)) if args.compositions else None
-    from compaug.training.loop import checkpoints_kept, containing, holdout  # slow to import: after the cheap checks
+    from compaug.training.batching import containing, holdout
+    from compaug.training.checkpoint import checkpoints_kept  # slow to import: after the cheap checks
 
     model, seed = classifiers.load(args.classifier), sub_seed(args.seed, "classifier")
     if not args.backbone and not args.backbones:

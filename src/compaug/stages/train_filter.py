@@ -33,7 +33,7 @@ def main(argv: list[str] | None = None) -> None:
     )
     seed = sub_seed(args.seed, "filter")
     train = classifiers.load(args.classifier).train
-    from compaug.training.loop import checkpoints_kept  # after the cheap checks: torch is slow to import
+    from compaug.training.checkpoint import checkpoints_kept  # after the cheap checks: torch is slow to import
 
     with cost_of(args.out), checkpoints_kept(), atomic_dir(args.out) as out:
         history = train(examples, labels, settings, args.encoder, out, seed, "quality filter")

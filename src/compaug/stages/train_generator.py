@@ -24,7 +24,7 @@ def main(argv: list[str] | None = None) -> None:
     if args.map and not hasattr(block, "first"):
         raise InputError(f"--map: {args.generator} has no curriculum; leave the map out")
     from compaug import generators  # after the cheap checks: torch is slow to import
-    from compaug.training.loop import checkpoints_kept
+    from compaug.training.checkpoint import checkpoints_kept
 
     labels = Labels.read(args.split / "labels.json")
     examples = read_jsonl(args.split / "train.jsonl", len(labels), may_be_empty=False)

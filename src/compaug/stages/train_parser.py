@@ -26,7 +26,7 @@ def main(argv: list[str] | None = None) -> None:
     tested = {part: corpora.read(args.data / f"{part}.jsonl") for part in corpora.parts_in(args.data)}
     from compaug.tasks.parsing import learning  # after the cheap checks: torch is slow to import
     from compaug.tasks.parsing.vocabulary import Vocabulary
-    from compaug.training.loop import checkpoints_kept
+    from compaug.training.checkpoint import checkpoints_kept
 
     train = learning.sample(corpus, size.sample)
     pairs, repaired = learning.chosen(train, choice, args.map, args.seed)

@@ -100,7 +100,8 @@ def perplexity(prompts: Sequence[str], texts: Sequence[str], decoder: Path) -> f
 
     from compaug.models.loading import frozen, load_decoder, pad
     from compaug.models.prefix_decoder import shape
-    from compaug.training.loop import batches_by_length, device
+    from compaug.training.batching import batches_by_length
+    from compaug.training.loop import device
 
     if not texts:
         return None

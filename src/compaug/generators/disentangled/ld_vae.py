@@ -26,7 +26,9 @@ from compaug.generators.disentangled.posterior import SLOTS, Posterior
 from compaug.generators.shared.drafts import one_each, training_examples
 from compaug.models.loading import load_decoder, load_encoder, mean_states
 from compaug.models.prefix_decoder import PrefixDecoder
-from compaug.training.loop import checkpoints_kept, device, fit_and_validate, holdout, seed_everything
+from compaug.training.batching import holdout
+from compaug.training.checkpoint import checkpoints_kept
+from compaug.training.loop import device, fit_and_validate, seed_everything
 
 ROLES = ("encoder", "decoder")
 GUIDED = True

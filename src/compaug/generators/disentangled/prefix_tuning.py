@@ -38,7 +38,8 @@ from compaug.generators.shared.drafts import check_prompts, one_each, training_e
 from compaug.models import prefix_decoder, sampling
 from compaug.models.loading import PreTrainedModel, frozen, load_decoder, load_tensors, pad, say_cut
 from compaug.models.prefix_decoder import PrefixDecoder
-from compaug.training.loop import checkpoints_kept, device, fit_and_validate, seed_everything, work_dir_for
+from compaug.training.checkpoint import checkpoints_kept, work_dir_for
+from compaug.training.loop import device, fit_and_validate, seed_everything
 
 LabelSet = Sequence[int]
 NetworkOf = Callable[[object, Labels, object], nn.Module]

@@ -31,7 +31,8 @@ from compaug.generators.linda.length_converter import LengthConverter, mix
 from compaug.generators.shared.real_rows import EXAMPLES
 from compaug.models import loading, sampling
 from compaug.models.loading import IGNORED, load_tensors, pad
-from compaug.training.loop import device, fit_and_validate, holdout, seed_everything
+from compaug.training.batching import holdout
+from compaug.training.loop import device, fit_and_validate, seed_everything
 
 NO_ROOM = "tokens exceed the {} that the decoder has room for; lower it"
 FACTS, TENSORS = "generator.json", "interpolation.safetensors"

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from compaug.cartography import maps
 from compaug.core.records import sub_seed
-from compaug.training.loop import batches_by_length, device
+from compaug.training.batching import batches_by_length
+from compaug.training.loop import device
 
 VALUES = (*maps.GENERATED, "right")  # of a text after an epoch
 KEPT = len(maps.TOKEN_MEASURES)

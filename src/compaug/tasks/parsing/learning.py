@@ -27,15 +27,9 @@ from compaug.tasks.parsing.corpora import Pair
 from compaug.tasks.parsing.model import Parser
 from compaug.tasks.parsing.vocabulary import BEGIN, END, PAD, UNKNOWN, Vocabulary
 from compaug.training import curricula
-from compaug.training.loop import (
-    FitOptions,
-    batches_by_length,
-    checkpoints_kept,
-    device,
-    fit,
-    seed_everything,
-    work_dir_for,
-)
+from compaug.training.batching import batches_by_length
+from compaug.training.checkpoint import checkpoints_kept, work_dir_for
+from compaug.training.loop import FitOptions, device, fit, seed_everything
 
 DECODED = {"cpu": 256, "cuda": 2048}  # rows that are decoded together: a GPU waits for each word, however few the rows
 

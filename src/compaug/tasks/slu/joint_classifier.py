@@ -18,7 +18,7 @@ from compaug.core.shapes import Inventory
 from compaug.models.loading import IGNORED, load_encoder, pad, say_cut
 from compaug.tasks.slu.parameters import Joint
 from compaug.tasks.slu.utterances import Utterance
-from compaug.training import loop
+from compaug.training import batching, checkpoint, loop
 
 OUTSIDE = "O"
 READ = 256  # utterances a batch in prediction
@@ -116,7 +116,7 @@ def train(
         lambda rows: collate(rows, tokenizer.pad_token_id),
         options,
         seed=sub_seed(seed, "joint"),
-        work_dir=loop.work_dir_for("joint", *identity),
+        work_dir=checkpoint.work_dir_for("joint", *identity),
         description="joint",
         lr_of=lambda parameter: settings.lr if parameter.startswith("backbone.") else settings.lr_head,
     )
@@ -140,7 +140,7 @@ def predict(
     rows, tags = rows_of(utterances, tokenizer, names, max_length), tags_of(names)
     intents = [""] * len(rows)
     predicted = [[OUTSIDE] * len(row.words) for row in utterances]
-    for batch_rows in loop.batches_by_length([row["length"] for row in rows], READ):
+    for batch_rows in batching.batches_by_length([row["length"] for row in rows], READ):
         batch = collate([rows[at] for at in batch_rows], tokenizer.pad_token_id)
         ids, mask = (batch[name].to(loop.device()) for name in ("input_ids", "attention_mask"))
         of_intents, of_tags = (scores.argmax(-1).cpu().tolist() for scores in model.scores(ids, mask))

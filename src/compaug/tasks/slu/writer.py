@@ -24,7 +24,7 @@ from compaug.generators.joint.masked_joint import LABELS, source
 from compaug.models.loading import load_decoder
 from compaug.tasks.slu.parameters import FACTORISED, Writer
 from compaug.tasks.slu.utterances import Utterance
-from compaug.training import loop
+from compaug.training import checkpoint, loop
 
 
 def language_of(names: Inventory, slots: bool = True) -> Language:
@@ -78,7 +78,7 @@ def train(
         partial(collate, tokenizer=tokenizer, settings=settings),
         loop.FitOptions(settings.epochs, settings.batch_size, settings.lr, warmup=settings.warmup),
         seed=sub_seed(seed, "writer"),
-        work_dir=loop.work_dir_for("slu-writer", *identity),
+        work_dir=checkpoint.work_dir_for("slu-writer", *identity),
         description="writer",
     )
     return tokenizer, model.merge_and_unload().eval().to(loop.device()), history[-1]["train"]["loss"]

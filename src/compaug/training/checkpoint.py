@@ -1,0 +1,111 @@
+"""What an interrupted training goes on from, outside every output of DVC, until its results are written."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextvars import ContextVar
+from pathlib import Path
+
+import torch
+
+from compaug.core.records import atomic_path, digest
+
+CHECKPOINTS = Path(".checkpoints")  # outside every DVC output: DVC empties a stage's outputs before it runs
+DIGEST = hashlib.sha256().digest_size  # bytes before the state in a checkpoint
+# Checkpoints of finished trainings whose results are not written yet; None outside `checkpoints_kept`.
+_kept: ContextVar[list[Path] | None] = ContextVar("checkpoints", default=None)
+
+
+def work_dir_for(out_dir: Path | str, *identity: object) -> Path:
+    """Where the training of `out_dir` keeps its checkpoint; any change of `identity` (data, settings) starts afresh."""
+    return CHECKPOINTS / f"{'-'.join(Path(out_dir).parts[-3:])}-{digest([repr(part) for part in identity])}"
+
+
+@contextlib.contextmanager
+def checkpoints_kept() -> Iterator[None]:
+    """Until the block ends well `fit` leaves its checkpoint, so that a stage that is killed, or runs out of disk, while
+    it writes its results does not train again. Inside another such block it is that one's end that counts."""
+    if _kept.get() is not None:
+        yield
+        return
+    token = _kept.set(work_dirs := [])
+    try:
+        yield
+        for work_dir in work_dirs:
+            shutil.rmtree(work_dir, ignore_errors=True)
+    finally:
+        _kept.reset(token)
+
+
+def finished(work_dir: Path) -> None:
+    """Remove the checkpoint of a training that has ended, at once or when the `checkpoints_kept` around it ends."""
+    if (work_dirs := _kept.get()) is None:
+        shutil.rmtree(work_dir, ignore_errors=True)
+    else:
+        work_dirs.append(work_dir)
+
+
+class Checkpoint:
+    """What one `fit` call resumes from: trained weights, optimizer, schedule, best epoch.
+
+    That of all weights of a large model takes seconds, longer than an epoch over fifty texts: such a one is written
+    again only after `BETWEEN` times as long, so that an interruption costs a few epochs and a training at most a fifth
+    more.
+    """
+
+    BETWEEN, LONG = 4, 0.25  # seconds
+
+    def __init__(self, work_dir: Path, trained, optimizer, schedule, is_main: bool) -> None:
+        self.file, self.trained, self.is_main = work_dir / "checkpoint.pt", trained, is_main
+        self.optimizer, self.schedule = optimizer, schedule
+        self.took, self.written = 0.0, time.monotonic()
+
+    def save(self, history: list[dict], best: dict | None, bad_epochs: int) -> None:
+        start = time.monotonic()
+        if not self.is_main or (self.took > self.LONG and start - self.written < self.BETWEEN * self.took):
+            return
+        state = {
+            "weights": {name: p.detach() for name, p in self.trained.items()},
+            "optimizer": self.optimizer.state_dict(),
+            "schedule": self.schedule.state_dict(),
+            "history": history,
+            "best": best,
+            "bad_epochs": bad_epochs,
+        }
+        torch.save(state, stream := io.BytesIO())
+        with atomic_path(self.file) as temporary:
+            temporary.write_bytes(hashlib.sha256(stream.getbuffer()).digest() + stream.getbuffer())
+        self.written = time.monotonic()
+        self.took = self.written - start
+
+    def _whole(self) -> bytes | None:
+        """What `save` wrote, without the digest before it; None, and a line, where it is not that any more."""
+        read = self.file.read_bytes()
+        if hashlib.sha256(read[DIGEST:]).digest() == read[:DIGEST]:
+            return read[DIGEST:]
+        aside = self.file.with_name("damaged.pt")
+        os.replace(self.file, aside)
+        print(
+            f"note: {self.file} is damaged; it is now {aside.name} beside it, and the training starts afresh",
+            file=sys.stderr,
+        )
+        return None
+
+    def resume(self) -> tuple[list[dict], dict | None, int]:
+        if not self.file.exists() or (payload := self._whole()) is None:
+            return [], None, 0
+        state = torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True)
+        with torch.no_grad():
+            for name, parameter in self.trained.items():
+                parameter.copy_(state["weights"][name])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.schedule.load_state_dict(state["schedule"])
+        print(f"resuming after epoch {len(state['history'])} ({self.file.parent.name})", file=sys.stderr)
+        return state["history"], state["best"], state["bad_epochs"]
