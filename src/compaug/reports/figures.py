@@ -220,8 +220,8 @@ def accuracy_by_fidelity(
     theirs beside it, no texts as a line."""
     markers = itertools.product(("#b5651d", "#3f86b5"), "osD^vP*X")
     with drawn(path, figsize=(6.4, 4.4)) as (_, axes):
-        shares, means = [*curve], np.array([some.mean for some in curve.values()])
-        half = np.array([some.ci95 or 0.0 for some in curve.values()])
+        shares, means = [*curve], np.array([summary.mean for summary in curve.values()])
+        half = np.array([summary.ci95 or 0.0 for summary in curve.values()])
         axes.fill_between(shares, means - half, means + half, color="#8fbfdc", alpha=0.4, linewidth=0)
         axes.plot(shares, means, "-", color="#17415e", marker=".", label="oracle's texts, so many of them right")
         if without:
@@ -289,8 +289,8 @@ def representations(benchmark: str, generators: Mapping[str, Mapping], path: Pat
                 for (x, y), label in zip(first["views"][view]["points"], first["pair_labels"], strict=True):
                     panel.text(x, y, marks[label], color=colours[label], fontsize=6, **centred)
                 score = first["views"][view]["silhouette"]
-                said = "" if score is None else f", silhouette {number(score)}"
-                panel.set_title(f"{generator}: {names[view]}{said}", fontsize=7)
+                silhouette = "" if score is None else f", silhouette {number(score)}"
+                panel.set_title(f"{generator}: {names[view]}{silhouette}", fontsize=7)
         key = ", ".join(f"{mark} {label}" for mark, label in zip(marks, first["labels"], strict=True))
         figure.text(0.01, -0.01, key, fontsize=7, wrap=True)
         figure.tight_layout()
@@ -332,15 +332,15 @@ def _by_composition(rows: Sequence[Mapping], xlabel: str, n: int, path: Path) ->
 def composition_counts(rows: Sequence[Mapping], path: Path) -> None:
     """Which compositions support, requests, kept texts and D_test have, each as a share of its own texts; `rows` come with the most test
     texts first."""
-    some = rows[:SHOWN]
-    with _by_composition(some, "share of the part's texts, %", len(rows), path) as axes:
+    shown = rows[:SHOWN]
+    with _by_composition(shown, "share of the part's texts, %", len(rows), path) as axes:
         for part, (words, marker, filled) in PARTS.items():
             if total := sum(row[part] for row in rows):
-                shares = [100 * row[part] / total for row in some]
+                shares = [100 * row[part] / total for row in shown]
                 style = {"color": "#17415e", "markerfacecolor": "#17415e" if filled else "white", "markersize": 7}
-                axes.plot(shares, range(len(some)), marker, label=words, **style)
-        axes.set_yticks(range(len(some)), [row["composition"] for row in some])
-        in_train = int(sum(row["train"] for row in some))
+                axes.plot(shares, range(len(shown)), marker, label=words, **style)
+        axes.set_yticks(range(len(shown)), [row["composition"] for row in shown])
+        in_train = int(sum(row["train"] for row in shown))
         who = "1 training text has" if in_train == 1 else f"{in_train} training texts have"
         axes.set_title(f"Compositions wanted, written and tested ({who} one of them)", loc="left", fontsize=9)
         axes.legend(frameon=False)
@@ -360,14 +360,16 @@ def filter_scores(histogram: Mapping[str, Mapping[str, int]], path: Path) -> Non
 
 def before_and_after(rows: Sequence[Mapping], path: Path) -> None:
     """Accuracy on the compositions of D_test without and with synthetic texts; of more than SHOWN those with the most test texts."""
-    some = sorted(sorted(rows, key=lambda row: -row["texts"])[:SHOWN], key=lambda row: -row["augmented"])
-    with _by_composition(some, "accuracy, % (in brackets: test texts)", len(rows), path) as axes:
-        for at, row in enumerate(some):
+    shown = sorted(sorted(rows, key=lambda row: -row["texts"])[:SHOWN], key=lambda row: -row["augmented"])
+    with _by_composition(shown, "accuracy, % (in brackets: test texts)", len(rows), path) as axes:
+        for at, row in enumerate(shown):
             axes.plot([row["baseline"], row["augmented"]], [at, at], color="#8fbfdc", linewidth=2, zorder=1)
-        places = range(len(some))
-        axes.plot([r["baseline"] for r in some], places, "o", color="#17415e", markerfacecolor="white", label="without")
-        axes.plot([r["augmented"] for r in some], places, "o", color="#17415e", label="with synthetic texts")
-        axes.set_yticks(places, [f"{row['composition']} ({row['texts']:.0f})" for row in some])
+        places = range(len(shown))
+        axes.plot(
+            [r["baseline"] for r in shown], places, "o", color="#17415e", markerfacecolor="white", label="without"
+        )
+        axes.plot([r["augmented"] for r in shown], places, "o", color="#17415e", label="with synthetic texts")
+        axes.set_yticks(places, [f"{row['composition']} ({row['texts']:.0f})" for row in shown])
         axes.legend(frameon=False, loc="lower right")
 
 
@@ -392,15 +394,17 @@ def data_map(title: str, measure: str, points: Mapping[str, Sequence], path: Pat
             panel.remove()
         axes = figure.add_subplot(grid_spec[:, 0])
         for number, (_, words, colour, marker) in reversed([*enumerate(CORRECTNESS)]):
-            for made, edge in ((False, "#8a8a8a"), (True, "#000000")):
-                own = (kind == number) & (synthetic == made)
+            for is_synthetic, edge in ((False, "#8a8a8a"), (True, "#000000")):
+                group = (kind == number) & (synthetic == is_synthetic)
                 look = (
-                    {"facecolor": colour, "edgecolor": edge} if marker != "x" else {"color": edge if made else colour}
+                    {"facecolor": colour, "edgecolor": edge}
+                    if marker != "x"
+                    else {"color": edge if is_synthetic else colour}
                 )
-                label = words if not made and (kind == number).any() else None
-                width = (1.1 if made else 0.9) if marker == "x" else 0.9 if made else 0.3
+                label = words if not is_synthetic and (kind == number).any() else None
+                width = (1.1 if is_synthetic else 0.9) if marker == "x" else 0.9 if is_synthetic else 0.3
                 axes.scatter(
-                    variability[own], confidence[own], s=13, marker=marker, linewidth=width, label=label, **look
+                    variability[group], confidence[group], s=13, marker=marker, linewidth=width, label=label, **look
                 )
         words = measure.replace("_", " ")
         axes.set_xlabel(f"variability: standard deviation of {words} over epochs")

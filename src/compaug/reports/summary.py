@@ -20,7 +20,7 @@ CEILINGS = {
     "cg_target_prior": "ceiling: Bayes, CG, prior of test",
 }
 PARTS = ("total", "operating_point", "knowledge")  # of the gap, whatever the texts
-OWN = "tabular"  # the reader of a user's own corpus
+TABULAR = "tabular"  # the reader of a user's own corpus
 LEARNED = 2.0  # points of iid accuracy over the trivial classifier's under which nothing has been learned
 MOSTLY = 50.0  # percent of rows without a label
 SHOWABLE = 5.0  # points; an interval that is wider to either side hides effects that matter
@@ -45,8 +45,8 @@ def page(cell: Mapping) -> str:
     evaluate wrote); selection, label_generator (side-cars of the kept texts and of the requests, {} without); paper (paper_values.yaml) and
     paper_column; own, whether the corpus is a user's."""
     metrics, details, augments = cell["metrics"], cell["details"], cell["generator"] != NONE
-    known = ("augmented", "oversample", "baseline", "matched", "iid")
-    arms = [arm for arm in known if arm in metrics and (augments or arm != "augmented")]
+    order = ("augmented", "oversample", "baseline", "matched", "iid")
+    arms = [arm for arm in order if arm in metrics and (augments or arm != "augmented")]
     shown = ["baseline", "augmented"][: 1 + augments]
     return render(
         "summary.md",
@@ -99,9 +99,9 @@ def _no_verdict(metrics: Mapping, details: Mapping, own_tiny: bool) -> str | Non
     }
     unseen = [empty[arm] for arm in ("baseline", "augmented") if arm in empty]
     if unseen and (min(unseen) > MOSTLY or empty.get("iid", 0) > MOSTLY):
-        told = ", ".join(f"{arm} {number(rate)} %" for arm, rate in empty.items())
+        rates = ", ".join(f"{arm} {number(rate)} %" for arm, rate in empty.items())
         return (
-            f"most answers are empty ({told} of the rows get no label), so that accuracy counts abstentions; set `evaluation.decoding: "
+            f"most answers are empty ({rates} of the rows get no label), so that accuracy counts abstentions; set `evaluation.decoding: "
             f"tuned_thresholds` or a lower `evaluation.threshold`, or {stronger}"
         )
     return None
@@ -119,8 +119,8 @@ def _too_few(gain: Mapping) -> str | None:
     )
 
 
-def _decoding(told: Mapping | None) -> str | None:
-    return DECODINGS[told["name"]].format(**told) if told else None
+def _decoding(facts: Mapping | None) -> str | None:
+    return DECODINGS[facts["name"]].format(**facts) if facts else None
 
 
 def _epoch(counted: Mapping | None) -> str | None:
@@ -139,15 +139,15 @@ def _results(cell: Mapping, arms: Sequence[str]) -> list[list]:
     words["matched"] = "real texts in their place (matched), CG"
     words["iid"] = "baseline (no augmentation), iid"
     bayes, column = cell["details"].get("bayes", {}), cell["paper_column"]
-    found = {name: bayes[key] for key, name in CEILINGS.items() if key in bayes}
-    found |= {words[arm]: cell["metrics"][arm] for arm in arms}
+    rows = {name: bayes[key] for key, name in CEILINGS.items() if key in bayes}
+    rows |= {words[arm]: cell["metrics"][arm] for arm in arms}
     for generator in (cell["generator"], NONE, IID):
         theirs = printed(cell["paper"], column, generator, cell["classifier"])
         if any(value is not None for value in theirs.values()):
-            found[f"paper ({column}): {'none, iid' if generator == IID else f'{generator}, CG'}"] = theirs
+            rows[f"paper ({column}): {'none, iid' if generator == IID else f'{generator}, CG'}"] = theirs
     return [
         [name, *(number(values.get(column)) for column in (*COLUMNS, *SIDES)), values.get("n", NOT_REPORTED)]
-        for name, values in found.items()
+        for name, values in rows.items()
     ]
 
 
@@ -155,13 +155,13 @@ def _errors(metrics: Mapping, unparsed: Mapping | None, arms: Sequence[str]) -> 
     """`unparsed`: of a classifier that writes its answers."""
     columns = {}
     for arm in arms:
-        found = metrics[arm]
-        missed, added = found["strict_subset"], found["strict_superset"]
-        columns[arm] = {"exact": found["acc"], "only misses labels": missed, "only adds labels": added}
-        columns[arm]["misses and adds"] = max(0.0, 100 - found["acc"] - missed - added)
-        columns[arm]["(predicts nothing)"] = found["empty_rate"]
+        scores = metrics[arm]
+        missed, added = scores["strict_subset"], scores["strict_superset"]
+        columns[arm] = {"exact": scores["acc"], "only misses labels": missed, "only adds labels": added}
+        columns[arm]["misses and adds"] = max(0.0, 100 - scores["acc"] - missed - added)
+        columns[arm]["(predicts nothing)"] = scores["empty_rate"]
         if unparsed:
-            columns[arm]["(a piece does not parse)"] = 100 * unparsed[arm]["rows"] / found["n"]
+            columns[arm]["(a piece does not parse)"] = 100 * unparsed[arm]["rows"] / scores["n"]
     return [[kind, *(number(columns[arm][kind]) for arm in arms)] for kind in columns[arms[0]]]
 
 

@@ -14,9 +14,9 @@ from compaug.reports.queries import UNSEEN, Results
 Over = Mapping[str, Callable[[str], str | None]]  # column -> of a variation's name the name of what it is compared with
 
 
-def named(rows: pd.DataFrame, column: str, default: str, wanted: Callable[[str], bool]) -> pd.DataFrame:
+def named(rows: pd.DataFrame, column: str, default: str, is_variation: Callable[[str], bool]) -> pd.DataFrame:
     """Rows whose `column` is the default or a wanted variation of it, under the name of the variation; "" is the default."""
-    kept = rows[column].map(lambda word: word == default or (word.startswith(f"{default}+") and wanted(word)))
+    kept = rows[column].map(lambda word: word == default or (word.startswith(f"{default}+") and is_variation(word)))
     rows = pick(rows[kept], selection="top_k")
     return rows.assign(name=rows[column].str.removeprefix(default).str.removeprefix("+"))
 
@@ -47,10 +47,10 @@ def compared(
         return []
     acc = pick(rows, metric="acc", decoding="threshold")
     columns = UNSEEN | {shown: ("unseen", metric) for shown, metric in (more or {}).items()}
-    wanted = [*METRICS, *(more or {}).values()]
-    found = results.entries(pick(rows, metric=wanted), ["name"], columns)
+    metrics = [*METRICS, *(more or {}).values()]
+    cells = results.entries(pick(rows, metric=metrics), ["name"], columns)
     lines = []
-    for (name,), entries in sorted(found.items(), key=lambda item: (item[0][0] != default, *order(item[0][0]))):
+    for (name,), entries in sorted(cells.items(), key=lambda item: (item[0][0] != default, *order(item[0][0]))):
         gains = []
         for twin in over.values():
             other = twin(name)
@@ -58,7 +58,7 @@ def compared(
             if row is not None and row["seeds"] == 1:
                 gains.append(gained(row))
                 continue
-            pair = [pick(acc, name=one) for one in (name, other)] if other else []
+            pair = [pick(acc, name=variation) for variation in (name, other)] if other else []
             gains.append(entry(difference(*pair) if pair and len(pair[1]) else None, sign=True))
         lines.append([words(name), *entries, *gains])
     return [Table(title, results.setting(rows), [what, *columns, *over], lines)]

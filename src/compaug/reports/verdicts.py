@@ -70,15 +70,15 @@ def best_of_each(results: Results) -> Iterator[tuple]:
     """Of every benchmark the generator of the highest Acc, in words that say of how many; its Acc, its gain, and that
     over repeating or None."""
     usual = {"metric": "acc", "decoding": "threshold", "selection": "top_k", "classifier": "bert"}
-    told: set[str] = set()
+    covered: set[str] = set()
     for experiment, benchmark, rows in results.of(*COMPARISONS, **usual, split="unseen", commit=""):
         gains = pick(results.gains, experiment=experiment, benchmark=benchmark, **usual)
         over = rows_by(gains, "generator", "over")
         means = summaries(rows, "generator")
         arms = [name for name in means if name not in (*FIRST, MATCHED) and (name, "none") in over]
-        if benchmark in told or not arms:
+        if benchmark in covered or not arms:
             continue
-        told.add(benchmark)
+        covered.add(benchmark)
         most = max(over[name, "none"]["seeds"] for name in arms)
         arms = [name for name in arms if over[name, "none"]["seeds"] == most]  # one seed may be luck
         best = max(arms, key=lambda name: means[name].mean)
