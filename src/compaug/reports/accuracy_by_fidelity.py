@@ -1,4 +1,4 @@
-"""Accuracy by fidelity: what synthetic texts are worth by the share of them that says what was asked for, and where each generator stands."""
+"""Accuracy by fidelity: what synthetic texts are worth by the share of them that says what was asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Experiments that are not made of cells leave a file for each run. One measure of them: by seed, over seeds, and over other runs seed by seed."""
+"""Measures by seed of experiments that are not made of cells.
+
+They leave a file for each run. A measure is taken by seed, over seeds, and over other runs seed by seed.
+"""
 
 from __future__ import annotations
 

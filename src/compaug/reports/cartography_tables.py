@@ -1,4 +1,4 @@
-"""Dataset cartography: what subsets, curricula and maps as filters are worth here, and what the regions of a map are made of."""
+"""Dataset cartography: what subsets, curricula and maps as filters are worth, and what a map's regions are made of."""
 
 from __future__ import annotations
 
@@ -110,7 +110,10 @@ def _order(name: str) -> tuple:
 
 
 def _words(name: str) -> str:
-    """The keys of a subset or a curriculum in words, `ratio` from params.yaml where its cell has none; keys without words stay."""
+    """The keys of a subset or a curriculum in words; keys without words stay.
+
+    `ratio` is that of params.yaml where its cell has none.
+    """
     keys = dict(key.split("=") for key in re.split("[,+]", name) if "=" in key)
     words = []
     if region := keys.pop("region", ""):
@@ -162,9 +165,11 @@ def _regions(results: Results) -> list[Table]:
 def figures_of(results: Results) -> list[Figure]:
     charts = []
     for key, maps in _groups(results).items():
-        caption = f"{title_of(*key)}, seed {maps[0]['seed']}: {len(maps[0]['points']['confidence']):,} of {maps[0]['rows']:,} rows"
-        draw = partial(figures.data_map, title_of(*key), maps[0]["measure"], maps[0]["points"])
-        charts.append(Figure(f"data-map-{'-'.join(key)}", caption, draw, on_page="texts" not in maps[0]["points"]))
+        first = maps[0]
+        n_points = len(first["points"]["confidence"])
+        caption = f"{title_of(*key)}, seed {first['seed']}: {n_points:,} of {first['rows']:,} rows"
+        draw = partial(figures.data_map, title_of(*key), first["measure"], first["points"])
+        charts.append(Figure(f"data-map-{'-'.join(key)}", caption, draw, on_page="texts" not in first["points"]))
     return charts
 
 

@@ -29,9 +29,16 @@ DECODINGS = {
     "joint": "best known composition, uncorrected",
     "composition_prior": "corrected by the composition prior",
     "uncalibrated": "the same without calibration",
-    "stacking": "control: one constant for all unseen compositions, chosen like weight and strength (calibrated stacking)",
-    "crm": "control: the extrapolated bias of Compositional Risk Minimization under the mixed prior, its weight chosen likewise",
-    "logit_adjustment": "control: a share of log P_train taken from every composition, chosen likewise (Menon et al. 2021)",
+    "stacking": (
+        "control: one constant for all unseen compositions, chosen like weight and strength (calibrated stacking)"
+    ),
+    "crm": (
+        "control: the extrapolated bias of Compositional Risk Minimization under the mixed prior, its weight chosen "
+        "likewise"
+    ),
+    "logit_adjustment": (
+        "control: a share of log P_train taken from every composition, chosen likewise (Menon et al. 2021)"
+    ),
     "em": "weight and strength of composition_prior, P_t re-estimated from the texts of both test sets",
     "map_em": "the same with a Dirichlet prior: the support rows, and as many of training, count as read already",
 }
@@ -96,7 +103,10 @@ def tables(results: Results) -> list[Table]:
 
 
 def _experiments(results: Results) -> list[str]:
-    """This one first, then others with halves of the support set, by which weight and strength are chosen: your own corpus's, for instance."""
+    """This one first, then others with halves of the support set, by which weight and strength are chosen.
+
+    Your own corpus's are among them, for instance.
+    """
     return [EXPERIMENT, *sorted(results.choosing() - {EXPERIMENT, "knowledge"})]  # that one has a table to itself
 
 

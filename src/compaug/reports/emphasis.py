@@ -1,4 +1,4 @@
-"""Synthetic texts that an epoch of the classifier has several times: what that is worth on new combinations, and costs on known ones."""
+"""Synthetic texts that an epoch has several times: what that gains on new combinations and costs on known ones."""
 
 from __future__ import annotations
 
@@ -75,8 +75,10 @@ def tables(results: Results) -> list[Table]:
 
 
 def _choice(results: Results, rows: pd.DataFrame) -> str:
-    """By the rule that knows no test label: how often each generator's texts are to be shown and how many there are; ""
-    without folds."""
+    """How often each generator's texts are to be shown and how many there are, by a rule that uses no test label.
+
+    "" without folds.
+    """
     folds = pick(rows, metric="fold_ausuc", decoding="threshold")
     counts, words = _counts(rows), []
     families: dict[str, list[tuple[str, str]]] = {}
@@ -125,7 +127,10 @@ def _compared(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _columns(rows: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Those of COLUMNS that there are; known combinations by test rows, where the split holds out none by validation rows."""
+    """Those of COLUMNS that there are.
+
+    Known combinations are by test rows, where the split holds out none by validation rows.
+    """
     there = set(rows[["split", "metric"]].itertuples(index=False, name=None))
     is_tested = COLUMNS[TESTED] in there
     return {

@@ -30,7 +30,10 @@ def tables(results: Results) -> list[Table]:
 
 
 def _curves(results: Results, rows: pd.DataFrame) -> dict[str, dict[int, Summary]]:
-    """{generator: {number of texts: Acc}} of those with more than one number; every curve starts from no augmentation."""
+    """{generator: {number of texts: Acc}} of those with more than one number.
+
+    Every curve starts from no augmentation.
+    """
     rows = pick(rows, split="unseen", metric=("acc", "n_aug"), decoding=("threshold", "any"))
     means = summaries(rows, "generator", "selection", "metric")
     start = means.get(("none", "top_k", "acc"))

@@ -1,4 +1,4 @@
-"""Texts that other labels were held against while they were written: what they say, and what a classifier learns from them."""
+"""Texts that other labels were held against while they were written: what they say and what they teach."""
 
 from __future__ import annotations
 

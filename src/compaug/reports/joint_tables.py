@@ -1,4 +1,4 @@
-"""Labels and text written at once: how much of it could be read, whether it says what was asked for, and what it is worth."""
+"""Labels and text written at once: whether it can be read, says what was asked for, and what it is worth."""
 
 from __future__ import annotations
 

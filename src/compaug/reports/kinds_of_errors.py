@@ -13,7 +13,10 @@ from compaug.reports.queries import Results
 
 TITLE = "Kinds of errors"
 EXPERIMENT = "classifiers"
-INTRO = "Percent of the test texts, mean and 95 % t interval over seeds: what the classifiers answer, and where they are right."
+INTRO = (
+    "Percent of the test texts, mean and 95 % t interval over seeds: what the classifiers answer, and where they are "
+    "right."
+)
 SPLITS = ("iid", "unseen")
 BY = ["classifier", "split", "generator"]
 KINDS = {f"kind_{kind}": words for kind, (words, *_) in figures.KINDS.items()}
@@ -45,7 +48,10 @@ def _table(results: Results, title: str, note: str, rows: pd.DataFrame, columns:
 
 
 def _where(rows: pd.DataFrame) -> dict[str, str]:
-    """Columns: the number of gold labels, and whether the support set shows the composition, with the number of rows."""
+    """Columns: the number of gold labels, and whether the support set shows the composition.
+
+    Each with its number of rows.
+    """
     counts = pick(rows, split="unseen").drop_duplicates("metric").set_index("metric")["value"]
     sizes = sorted(int(name.removeprefix("n_size_")) for name in counts.index if name.startswith("n_size_"))
     parts = {f"size_{size}": f"{size} label{'s' * (size != 1)}" for size in sizes}

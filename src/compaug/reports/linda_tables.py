@@ -1,4 +1,7 @@
-"""What LINDA writes between two texts, by the weight of the first (figures 2 to 4 of its article; ours are of held-out texts of D_cg)."""
+"""What LINDA writes between two texts, by the weight of the first, and what its texts are worth.
+
+Figures 2 to 4 of its article; ours are of held-out texts of D_cg.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ EXPERIMENT = "linda"
 EXPERIMENTS = (EXPERIMENT, "linda_pretrained", "linda_reading")
 # a generator's facts stand at each of its cells
 OF = {"decoding": "any", "split": "unseen", "selection": "top_k", "classifier": "bert"}
-INTRO = "A model that writes a text between two texts, used to make texts for a combination from two that each have a part of it."
+INTRO = (
+    "A model that writes a text between two texts, used to make texts for a combination from two that each have a part "
+    "of it."
+)
 BETWEEN = (
     "Pairs of texts that the model was not trained on; alpha is the weight of the first. Precision: share of the words "
     "of the new text that are in a source, each as often as it is there at most. Similarity: cosine of the encoder's "
@@ -141,7 +147,10 @@ def figures_of(results: Results) -> list[Figure]:
 
 
 def curves_of(means: dict[tuple, Summary], generator: str) -> dict[str, list[tuple[float, Summary]]]:
-    """{"precision_a": [(alpha, its mean and interval)]} of a generator, in the order of alpha; {} where nothing was measured."""
+    """{"precision_a": [(alpha, its mean and interval)]} of a generator, in the order of alpha.
+
+    {} where nothing was measured.
+    """
     curves: dict[str, list[tuple[float, Summary]]] = {}
     for (name, metric), summary in means.items():
         measure, _, alpha = metric.removeprefix("between_").rpartition("_")

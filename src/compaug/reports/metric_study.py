@@ -67,7 +67,10 @@ def tables(results: Results) -> list[Table]:
 
 
 def _tau(measured: pd.DataFrame, accuracies: pd.DataFrame) -> Entry:
-    """Tau-b of the two over generators, seed by seed; none where no seed has `FEWEST` generators with both, or all of them have one value."""
+    """Tau-b of the two over generators, seed by seed.
+
+    None where no seed has `FEWEST` generators with both, or all of them have one value.
+    """
     both = measured.merge(accuracies, on=["generator", "seed"], suffixes=("_of", ""))
     taus = [
         tau

@@ -17,7 +17,8 @@ INTRO = (
     "in a training step each entry of a weight matrix has its value before the training with probability 1 - mu. The "
     "synthetic texts are the same for all. The article's claim is that mixout helps against the noise in generated "
     "labels, and the more the stronger it is; its "
-    '"p = 0.05" can be read as mu = 0.05 or as mu = 0.95. `column` drops whole inputs, as the reference code of mixout does.'
+    '"p = 0.05" can be read as mu = 0.05 or as mu = 0.95. `column` drops whole inputs, as the reference code of mixout '
+    "does."
 )
 DROPOUT, OFF = "dropout (the default)", "dropout=0.0"
 

@@ -1,5 +1,4 @@
-"""The one page, reports/index.html: what texts teach, then every table and figure as the queries make them, sample
-texts, provenance."""
+"""The one page, reports/index.html: what texts teach, every table and figure, sample texts, provenance."""
 
 from __future__ import annotations
 
@@ -19,8 +18,11 @@ from compaug.reports.queries import Results
 
 
 def samples(quality: Mapping[str, Mapping]) -> dict | None:
-    """{"files", "texts": [[file number, composition, text, whether the oracle finds it faithful]]} for the search. Of a generator or selection that
-    differs from params.yaml there is the first seed alone, for the page has no room for all."""
+    """{"files", "texts": [[file number, composition, text, whether the oracle finds it faithful]]} for the search.
+
+    Of a generator or selection that differs from params.yaml there is the first seed alone, for the page has no room
+    for all.
+    """
     by_file: dict[str, list] = {}
     varied = set()
     for name in sorted(name for name, facts in quality.items() if facts.get("samples")):

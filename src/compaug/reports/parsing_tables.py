@@ -1,4 +1,7 @@
-"""The second task, parsing: what subsets and curricula of COGS or CFQ are worth, beside the numbers of the cartography paper's Table 3."""
+"""The second task, parsing: what subsets and curricula of COGS or CFQ are worth.
+
+They stand beside the numbers of the cartography paper's Table 3.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,10 @@ def _values(runs: Mapping[int, Mapping], part: str) -> dict[int, float]:
 
 
 def _subsets(corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed: Mapping) -> Table:
-    """A line for each choice: how many pairs it is, exact match by part, and that over a random subset of its size and over all pairs."""
+    """A line for each choice: how many pairs it is, and exact match by part.
+
+    Also that over a random subset of its size and over all pairs.
+    """
     parts = sorted({part for of_choice in runs.values() for facts in of_choice.values() for part in facts["parts"]})
     judged = JUDGED.get(corpus, parts[0])
     lines = []
@@ -123,7 +129,10 @@ def _note(runs: Mapping[Choice, Mapping]) -> str:
     every = [facts for of_choice in runs.values() for facts in of_choice.values()]
     seeds = sorted({facts["seed"] for facts in every})
     of, size = (sorted({facts[name] for facts in every}) for name in ("of", "parameters"))
-    return f"Seeds {', '.join(map(str, seeds))}; {by_seed.listed(size)} parameters; chosen from {by_seed.listed(of)} pairs."
+    return (
+        f"Seeds {', '.join(map(str, seeds))}; {by_seed.listed(size)} parameters; chosen from {by_seed.listed(of)} "
+        "pairs."
+    )
 
 
 def _categories(corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed: Mapping) -> list[Table]:
@@ -150,8 +159,10 @@ def _categories(corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed
 
 
 def _ranged(values: list[float] | None, paper: float | None, scale: str) -> Entry:
-    """A category's mean with its lowest and highest seed: a seed learns some categories whole and others not at all, so that a t interval would
-    leave 0 to 100."""
+    """A category's mean with its lowest and highest seed.
+
+    A seed learns some categories whole and others not at all, so that a t interval would leave 0 to 100.
+    """
     if not values:
         return entry(None, paper)
     mean = statistics.fmean(values)

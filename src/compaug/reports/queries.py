@@ -1,4 +1,4 @@
-"""What tables are made of: the long table, the paper's numbers, facts about splits; and the few queries that they share."""
+"""What tables are made of: the long table, the paper's numbers, facts about splits; and queries that they share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from compaug.reports import METRICS, backbone_names
 from compaug.reports.entries import Entry, Table, entry
 from compaug.reports.paper import read_paper_values
 
-BEFORE = "Numbers of commit {}, from before the arithmetic was made the same on every CPU; kept until this experiment runs again."
+BEFORE = (
+    "Numbers of commit {}, from before the arithmetic was made the same on every CPU; kept until this experiment runs "
+    "again."
+)
 FIRST = ("none", "oversample", "shuffled")  # the controls
 COUNTS = ("n_", "unparsed_")  # metrics that begin so
 SPLITS = ("iid", "seen", "unseen")
@@ -29,9 +32,18 @@ UNSEEN = {words: ("unseen", metric) for metric, words in METRICS.items()}  # col
 
 @dataclass(frozen=True)
 class Results:
-    """frame, gains, confusions: see `longtable.read`; paper: reports/paper_values.yaml; settings: by benchmark and scale; counts: of
-    every benchmark's split, reports/gold/<benchmark>.json; representations: by <benchmark>-<generator>-<seed>; maps: data maps by name; parsing: numbers of parsers by name;
-    low_resource: accuracies of tasks with few texts by name; slu: measures of few utterances by name."""
+    """Everything that tables are made of.
+
+    frame, gains, confusions    see `longtable.read`
+    paper                       reports/paper_values.yaml
+    settings                    by benchmark and scale
+    counts                      of every benchmark's split, reports/gold/<benchmark>.json
+    representations             by <benchmark>-<generator>-<seed>
+    maps                        data maps by name
+    parsing                     numbers of parsers by name
+    low_resource                accuracies of tasks with few texts by name
+    slu                         measures of few utterances by name
+    """
 
     frame: pd.DataFrame
     gains: pd.DataFrame
@@ -46,7 +58,7 @@ class Results:
     slu: Mapping[str, Mapping]
 
     def of(self, *experiments: str, **allowed: str | Collection[str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
-        """(experiment, benchmark, rows with the wanted values) of those that have any."""
+        """(experiment, benchmark, rows with the allowed values) of those that have any."""
         for experiment in experiments:
             for benchmark, rows in pick(self.frame, experiment=experiment, **allowed).groupby("benchmark"):
                 yield experiment, benchmark, rows
@@ -70,14 +82,17 @@ class Results:
     def printed_only(
         self, experiments: Sequence[str], header: Sequence[str], lines_of: Callable[[str], list]
     ) -> list[Table]:
-        """The paper's numbers of those of its corpora of which some experiments have no result, where they have any: `lines_of` makes their rows."""
+        """The paper's numbers of its corpora of which some experiments have no result, where they have any.
+
+        `lines_of` makes their rows.
+        """
         ours = {self.column(benchmark) for _, benchmark, _ in self.of(*experiments)}
         corpora = [corpus for corpus in self.paper["tables"]["table_6"]["rows"] if ours and corpus not in ours]
         note = "Not run here: BERT-base and GPT-2 need a GPU and a model hub."
         return [Table(corpus, note, header, lines_of(corpus)) for corpus in corpora]
 
     def tested(self, experiment: str, benchmark: str, by: str, **allowed: str) -> dict[str, pd.Series]:
-        """Rows of gains.csv in Acc on new combinations with the threshold, by the column `by`; of other columns the wanted values."""
+        """Rows of gains.csv in Acc on new combinations with the threshold, by the column `by`; others are `allowed`."""
         gains = pick(
             self.gains,
             experiment=experiment,
@@ -107,7 +122,10 @@ class Results:
         return " ".join([f"{words}.", *map(BEFORE.format, commits)])
 
     def backbones(self, benchmark: str, scale: str, more: Sequence[str] = ()) -> str:
-        """ "; scale tiny: encoder, decoder `...`", beside encoder and decoder the roles `more`; nothing where it is known no longer."""
+        """ "; scale tiny: encoder, decoder `...`", beside encoder and decoder the roles `more`.
+
+        "" for a benchmark and scale without settings.
+        """
         if not (settings := self.settings.get((benchmark, scale))):
             return ""
         roles: dict[str, list[str]] = {}
@@ -131,8 +149,10 @@ class Results:
         paper: Callable[..., Mapping] = lambda *key: {},
         other_corpus: bool = False,
     ) -> dict[tuple, list[Entry]]:
-        """The body of a table: {values of `by`: an entry for each of `columns`, which are splits and metrics}, in the usual order. `paper`
-        gives the paper's numbers for such values by metric."""
+        """The body of a table in the usual order: {values of `by`: an entry for each of `columns`, splits and metrics}.
+
+        `paper` gives the paper's numbers for such values by metric.
+        """
         is_shown = pd.MultiIndex.from_frame(rows[["split", "metric"]]).isin(set(columns.values()))
         means = summaries(rows[is_shown], *by, "split", "metric")
 

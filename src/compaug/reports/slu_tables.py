@@ -71,13 +71,11 @@ def _written(title: str, runs: Runs) -> Table:
         *(f"new, {_percent(share)}" for share in shares),
         *(f"utterances, {_percent(share)}" for share in shares),
     ]
-    return Table(
-        title,
-        "Percent of the requests that became a sentence of the augmented language, and of those that became one that is no copy of a real utterance or of "
-        "another; the new ones are learned from.",
-        ["written from", *header],
-        lines,
+    note = (
+        "Percent of the requests that became a sentence of the augmented language, and of those that became one that "
+        "is no copy of a real utterance or of another; the new ones are learned from."
     )
+    return Table(title, note, ["written from", *header], lines)
 
 
 def _shares(runs: Runs) -> list[float]:

@@ -27,8 +27,10 @@ SHOWABLE = 5.0  # points; an interval that is wider to either side hides effects
 DECODINGS = {  # what a page calls them
     "threshold": "labels above {threshold}",
     "tuned_thresholds": "labels above thresholds of their own, chosen on the validation rows",
-    "composition_prior": "the composition prior, target {target}, weight {weight}, strength {strength}: on unseen combinations it is told which there "
-    "are, which costs known ones, and the iid rows are read with the training rows' own",
+    "composition_prior": (
+        "the composition prior, target {target}, weight {weight}, strength {strength}: on unseen combinations it is "
+        "told which there are, which costs known ones, and the iid rows are read with the training rows' own"
+    ),
 }
 COLUMNS = ("jacc", "acc", "corr", "corr_set", "comp")
 SIDES = ("seen_acc", "harmonic", "best_harmonic", "ausuc", "acc_at_seen")  # of known and new combinations
@@ -41,9 +43,17 @@ READINGS = 2  # of a text that are shown: an ambiguous one has many
 
 
 def page(cell: Mapping) -> str:
-    """The whole page as Markdown. `cell`: benchmark, generator, classifier, seed; backbones {role: words}; metrics, details (what the stage
-    evaluate wrote); selection, label_generator (side-cars of the kept texts and of the requests, {} without); paper (paper_values.yaml) and
-    paper_column; own, whether the corpus is a user's."""
+    """The whole page as Markdown.
+
+    Keys of `cell`:
+
+        benchmark, generator, classifier, seed
+        backbones                   {role: words}
+        metrics, details            what the stage evaluate wrote
+        selection, label_generator  side-cars of the kept texts and of the requests, {} without
+        paper, paper_column         paper_values.yaml and the benchmark's column there
+        own                         whether the corpus is a user's
+    """
     metrics, details, augments = cell["metrics"], cell["details"], cell["generator"] != NONE
     order = ("augmented", "oversample", "baseline", "matched", "iid")
     arms = [arm for arm in order if arm in metrics and (augments or arm != "augmented")]
@@ -68,8 +78,10 @@ def page(cell: Mapping) -> str:
 
 
 def _finding(parts: Mapping[str, Mapping] | None, generator: str) -> dict[str, str] | None:
-    """The gap in its two parts with what the texts give of it, and the remedy; None where the parts were not measured.
-    A part is shown where its interval over test rows has no zero in it."""
+    """The gap in its two parts with what the texts give of it, and the remedy.
+
+    None where the parts were not measured. A part is shown where its interval over test rows has no zero in it.
+    """
     if not parts:
         return None
     every = {
@@ -82,15 +94,17 @@ def _finding(parts: Mapping[str, Mapping] | None, generator: str) -> dict[str, s
 
 
 def _no_verdict(metrics: Mapping, details: Mapping, own_tiny: bool) -> str | None:
-    """Why nothing can be said of the texts, and what to do; None where something can. A classifier that has not learned the corpus fails on new
-    combinations as on all others."""
+    """Why nothing can be said of the texts, and what to do; None where something can.
+
+    A classifier that has not learned the corpus fails on new combinations as on all others.
+    """
     iid, trivial = metrics.get("iid"), details.get("trivial")
     stronger = f"take {'`run.scale: pretrained`' if own_tiny else 'a larger model'}, more rows or more epochs"
     if iid and trivial and iid["acc"] < trivial["iid_acc"] + LEARNED:
         return (
-            f"on the iid split the classifier is right on {number(iid['acc'])} % of the rows, and always answering {trivial['answer']} would be on "
-            f"{number(trivial['iid_acc'])} %: it has not learned the corpus, so that what it does on new combinations says nothing of "
-            f"augmentation; {stronger}"
+            f"on the iid split the classifier is right on {number(iid['acc'])} % of the rows, and always answering "
+            f"{trivial['answer']} would be on {number(trivial['iid_acc'])} %: it has not learned the corpus, so that "
+            f"what it does on new combinations says nothing of augmentation; {stronger}"
         )
     empty = {
         arm: metrics[arm]["empty_rate"]
@@ -101,21 +115,22 @@ def _no_verdict(metrics: Mapping, details: Mapping, own_tiny: bool) -> str | Non
     if unseen and (min(unseen) > MOSTLY or empty.get("iid", 0) > MOSTLY):
         rates = ", ".join(f"{arm} {number(rate)} %" for arm, rate in empty.items())
         return (
-            f"most answers are empty ({rates} of the rows get no label), so that accuracy counts abstentions; set `evaluation.decoding: "
-            f"tuned_thresholds` or a lower `evaluation.threshold`, or {stronger}"
+            f"most answers are empty ({rates} of the rows get no label), so that accuracy counts abstentions; set "
+            f"`evaluation.decoding: tuned_thresholds` or a lower `evaluation.threshold`, or {stronger}"
         )
     return None
 
 
 def _too_few(gain: Mapping) -> str | None:
-    """Where an interval with zero in it is so wide that it could hide an effect: how wide, and how many rows would do."""
+    """How wide an interval with zero in it is, and how many rows would do; None where it could hide no effect."""
     half = (gain["high"] - gain["low"]) / 2
     if not gain["low"] <= 0 <= gain["high"] or half <= SHOWABLE:
         return None
     needed = math.ceil(gain["n"] * (half / SHOWABLE) ** 2 / 10) * 10
     return (
-        f"{gain['n']} test rows are too few: they show gains from about {number(half, digits=0)} points on. For {number(SHOWABLE, digits=0)} points some "
-        f"{needed:,} rows would do: raise `split.compositions` or `split.test_share`, or give more rows."
+        f"{gain['n']} test rows are too few: they show gains from about {number(half, digits=0)} points on. "
+        f"For {number(SHOWABLE, digits=0)} points some {needed:,} rows would do: raise `split.compositions` or "
+        "`split.test_share`, or give more rows."
     )
 
 

@@ -59,8 +59,8 @@ def _counted(rows: pd.DataFrame) -> str:
     if not len(counts):
         return ""
     return (
-        f"For each generator and seed {_span(counts, 0)} real texts count; {_span(covered, 1)} % of its kept texts were "
-        "asked for their combinations. "
+        f"For each generator and seed {_span(counts, 0)} real texts count; {_span(covered, 1)} % of its kept texts "
+        "were asked for their combinations. "
     )
 
 

@@ -1,4 +1,7 @@
-"""Table 3: every classifier with and without augmentation, what the paper observes of them, and thresholds tuned per label."""
+"""Table 3: every classifier with and without augmentation, and thresholds tuned per label.
+
+With what the paper observes of the classifiers.
+"""
 
 from __future__ import annotations
 

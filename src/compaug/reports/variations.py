@@ -1,4 +1,7 @@
-"""Tables of one method under variations of it: each with its metrics on new combinations, and its Acc over others, paired by seed."""
+"""Tables of one method under variations of it.
+
+Each variation has its metrics on new combinations, and its Acc over others, paired by seed.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ Over = Mapping[str, Callable[[str], str | None]]  # column -> of a variation's n
 
 
 def named(rows: pd.DataFrame, column: str, default: str, is_variation: Callable[[str], bool]) -> pd.DataFrame:
-    """Rows whose `column` is the default or a wanted variation of it, under the name of the variation; "" is the default."""
+    """Rows whose `column` is the default or a variation of it, under the name of the variation.
+
+    "" is the default.
+    """
     kept = rows[column].map(lambda word: word == default or (word.startswith(f"{default}+") and is_variation(word)))
     rows = pick(rows[kept], selection="top_k")
     return rows.assign(name=rows[column].str.removeprefix(default).str.removeprefix("+"))
@@ -38,9 +44,12 @@ def compared(
     words: Callable[[str], str] = str,
     tested: Mapping[str, pd.Series] | None = None,
 ) -> list[Table]:
-    """A row for every name, the default first, then in their `order`; its metrics, `more` of them by column, and its Acc over what `over` says.
+    """A row for every name, the default first, then in their `order`.
 
-    tested: by name the row of gains.csv over the default. With one seed its interval over test rows is shown, since there is none over seeds.
+    It has the name's metrics, `more` of them by column, and its Acc over what `over` says.
+
+    tested: by name the row of gains.csv over the default. With one seed its interval over test rows is shown, since
+    there is none over seeds.
     """
     rows = rows.assign(name=rows["name"].replace("", default))
     if rows.empty:
