@@ -12,8 +12,11 @@ __all__ = ["METRICS", "backbone_names"]
 
 
 def backbone_names(backbones: Backbones, roles: Collection[str]) -> dict[str, str]:
-    """What each role's pre-trained model is, in words, from the benchmark's `backbones` block; of the filter's and
-    classifier's encoder, the label generator's decoder, and the roles that the text generator opens."""
+    """Each role's pre-trained model in words, from the benchmark's `backbones` block.
+
+    Of the filter's and classifier's encoder, the label generator's decoder, and the roles that the text generator
+    opens.
+    """
 
     def name(backbone: Backbone) -> str:
         if backbone.kind == "tiny":

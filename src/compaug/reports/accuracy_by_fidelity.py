@@ -1,4 +1,4 @@
-"""Accuracy by fidelity: what synthetic texts are worth by the share of them that says what was asked for, and where each generator stands."""
+"""Accuracy by fidelity: what synthetic texts are worth by the share of them that says what was asked for."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ INTRO = (
 
 
 def tables(results: Results) -> list[Table]:
-    made = []
+    tables = []
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
-        curve, points, flat = _found(rows)
+        curve, points, flat = _curve_and_points(rows)
         if not curve:
             continue
         covered = summaries(pick(rows, split="unseen", metric="quality_coverage", selection="top_k"), "generator")
@@ -39,30 +39,32 @@ def tables(results: Results) -> list[Table]:
             [f"`{name}`", entry(points[name][0]), of_all[name], entry(points[name][1])]
             for name in results.ordered(points)
         ]
-        made.append(Table(benchmark, results.setting(rows), ["texts", "fidelity", "coverage", "Acc"], lines))
-    return made
+        tables.append(Table(benchmark, results.setting(rows), ["texts", "fidelity", "coverage", "Acc"], lines))
+    return tables
 
 
-def _found(rows: pd.DataFrame) -> tuple[dict[float, Summary], dict[str, tuple[Summary, Summary]], Summary | None]:
+def _curve_and_points(
+    rows: pd.DataFrame,
+) -> tuple[dict[float, Summary], dict[str, tuple[Summary, Summary]], Summary | None]:
     """The oracle's curve {percent right: Acc}, the generators {name: (fidelity, Acc)}, Acc without texts."""
     acc = summaries(pick(rows, split="unseen", metric="acc", decoding="threshold", selection="top_k"), "generator")
     fidelity = summaries(pick(rows, split="unseen", metric="fidelity_kept", selection="top_k"), "generator")
     curve, points = {}, {}
-    for name, found in acc.items():
+    for name, summary in acc.items():
         word, _, share = name.partition("+right=")
         if word == ORACLE:
-            curve[100 * float(share or 1)] = found
+            curve[100 * float(share or 1)] = summary
         elif name in fidelity:
-            points[name] = fidelity[name], found
+            points[name] = fidelity[name], summary
     return dict(sorted(curve.items())), points, acc.get("none")
 
 
 def figures_of(results: Results) -> list[Figure]:
-    made = []
+    charts = []
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
-        curve, points, flat = _found(rows)
+        curve, points, flat = _curve_and_points(rows)
         if curve:
             points = {name: points[name] for name in results.ordered(points)}
             draw = partial(figures.accuracy_by_fidelity, benchmark, curve, points, flat)
-            made.append(Figure(f"fidelity-{benchmark}", f"Accuracy by fidelity, {benchmark}", draw))
-    return made
+            charts.append(Figure(f"fidelity-{benchmark}", f"Accuracy by fidelity, {benchmark}", draw))
+    return charts

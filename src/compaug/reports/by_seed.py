@@ -1,4 +1,7 @@
-"""Experiments that are not made of cells leave a file for each run. One measure of them: by seed, over seeds, and over other runs seed by seed."""
+"""Measures by seed of experiments that are not made of cells.
+
+They leave a file for each run. A measure is taken by seed, over seeds, and over other runs seed by seed.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,20 @@ def values(runs: Runs | None, key: str) -> dict[int, float]:
     return {seed: facts[key] for seed, facts in (runs or {}).items() if key in facts}
 
 
-def summary(own: Mapping[int, float]) -> Summary | None:
-    return summarise([*own.values()]) if own else None
+def summary(scores: Mapping[int, float]) -> Summary | None:
+    return summarise([*scores.values()]) if scores else None
 
 
-def over(own: Mapping[int, float], others: Mapping[int, float]) -> Summary | None:
+def over(scores: Mapping[int, float], others: Mapping[int, float]) -> Summary | None:
     """Differences seed by seed; None where no seed has both."""
-    both = sorted(set(own) & set(others))
-    return summarise([own[seed] - others[seed] for seed in both]) if both else None
+    both = sorted(set(scores) & set(others))
+    return summarise([scores[seed] - others[seed] for seed in both]) if both else None
 
 
-def count(own: Mapping[int, float]) -> Entry:
+def count(counts: Mapping[int, float]) -> Entry:
     """The mean of what is counted, as a count."""
-    found = summary(own)
-    return Entry(round(found.mean)) if found else entry(None)
+    average = summary(counts)
+    return Entry(round(average.mean)) if average else entry(None)
 
 
 def listed(numbers: Iterable[float]) -> str:

@@ -1,4 +1,4 @@
-"""Dataset cartography: what subsets, curricula and maps as filters are worth here, and what the regions of a map are made of."""
+"""Dataset cartography: what subsets, curricula and maps as filters are worth, and what a map's regions are made of."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ IN_PERCENT = ("synthetic", *NUMBERS)
 
 def tables(results: Results) -> list[Table]:
     table = partial(compared, order=_order, words=_words)
-    made = []
+    tables = []
     for _, benchmark, rows in results.of(EXPERIMENT):
         rows = pick(rows, decoding=("threshold", "any"), split="unseen")
         real = pick(rows, generator=NONE)
         subsets = named(real, "classifier", "bert", lambda word: "region=" in word)
         over: Over = {"over all": plain("all of D_train"), "over random": _random_twin}
-        made += table(results, f"{benchmark}: subsets of D_train", "texts", subsets, "all of D_train", over)
+        tables += table(results, f"{benchmark}: subsets of D_train", "texts", subsets, "all of D_train", over)
         over = {OVER_UNPACED: lambda name: None if ALL_STEPS in name or "early" in name else ALL_STEPS}
-        for generator, own in _by_generator(rows):
-            paced = named(own, "classifier", "bert", lambda word: "pacing=" in word)
+        for generator, group in _by_generator(rows):
+            paced = named(group, "classifier", "bert", lambda word: "pacing=" in word)
             title = f"{benchmark}: curricula of the classifier, {_texts_of(generator)}"
             if paced["name"].str.contains("pacing").any():
-                made += table(results, title, "order", paced, "no curriculum, early stopping", over)
-        for generator, own in _by_generator(pick(rows, classifier="bert")):
-            chosen = own.assign(name=own["selection"].replace("top_k", "filter"))
+                tables += table(results, title, "order", paced, "no curriculum, early stopping", over)
+        for generator, group in _by_generator(pick(rows, classifier="bert")):
+            chosen = group.assign(name=group["selection"].replace("top_k", "filter"))
             chosen = chosen[~chosen["name"].str.contains("texts=")]
             over = {
                 "over filter": plain("filter"),
@@ -71,22 +71,22 @@ def tables(results: Results) -> list[Table]:
             }
             title = f"{benchmark}: what is kept of the texts of {generator}"
             if chosen["name"].nunique() > 1:
-                made += table(results, title, "rule", chosen, "filter", over, {"fidelity": "fidelity_kept"})
+                tables += table(results, title, "rule", chosen, "filter", over, {"fidelity": "fidelity_kept"})
         varied = pick(rows, classifier="bert", selection="top_k")
         for generator in sorted({name.partition("+")[0] for name in varied["generator"] if "+" in name}):
-            own = named(varied, "generator", generator, lambda word: "region=" in word or "pacing=" in word)
+            variants = named(varied, "generator", generator, lambda word: "region=" in word or "pacing=" in word)
             over = {"over all": plain("all of D_cg, early stopping"), "over random or all epochs": _generator_twin}
             title = f"{benchmark}: what {generator} learns from, and in which order"
-            made += table(
-                results, title, "texts", own, "all of D_cg, early stopping", over, {"fidelity": "fidelity_kept"}
+            tables += table(
+                results, title, "texts", variants, "all of D_cg, early stopping", over, {"fidelity": "fidelity_kept"}
             )
-    return made + _regions(results)
+    return tables + _regions(results)
 
 
 def _by_generator(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    for generator, own in rows.groupby("generator"):
+    for generator, group in rows.groupby("generator"):
         if "+" not in generator:
-            yield generator, own
+            yield generator, group
 
 
 def _texts_of(generator: str) -> str:
@@ -105,12 +105,15 @@ def _generator_twin(name: str) -> str | None:
 
 def _order(name: str) -> tuple:
     """Halves before thirds, random last; then hard, ambiguous, easy."""
-    known = next((at for at, region in enumerate(REGIONS) if f"={region}" in name), len(REGIONS))
-    return "ratio=" in name, name.partition(",")[0] if "pacing" in name else "", RANDOM in name, known, name
+    place = next((at for at, region in enumerate(REGIONS) if f"={region}" in name), len(REGIONS))
+    return "ratio=" in name, name.partition(",")[0] if "pacing" in name else "", RANDOM in name, place, name
 
 
 def _words(name: str) -> str:
-    """The keys of a subset or a curriculum in words, `ratio` from params.yaml where its cell has none; keys without words stay."""
+    """The keys of a subset or a curriculum in words; keys without words stay.
+
+    `ratio` is that of params.yaml where its cell has none.
+    """
     keys = dict(key.split("=") for key in re.split("[,+]", name) if "=" in key)
     words = []
     if region := keys.pop("region", ""):
@@ -139,7 +142,7 @@ def title_of(benchmark: str, method: str, source: str) -> str:
 
 
 def _regions(results: Results) -> list[Table]:
-    made = []
+    tables = []
     for key, maps in _groups(results).items():
         lines = []
         for region in (*REGIONS, "all"):
@@ -155,25 +158,27 @@ def _regions(results: Results) -> list[Table]:
             f"{', '.join(str(facts['seed']) for facts in maps)}; score `{maps[0]['measure']}`, epochs "
             f"{', '.join(map(str, maps[0]['epochs']))}."
         )
-        made.append(Table(title_of(*key), note, ["region", *STATISTICS.values()], lines))
-    return made
+        tables.append(Table(title_of(*key), note, ["region", *STATISTICS.values()], lines))
+    return tables
 
 
 def figures_of(results: Results) -> list[Figure]:
-    made = []
+    charts = []
     for key, maps in _groups(results).items():
-        caption = f"{title_of(*key)}, seed {maps[0]['seed']}: {len(maps[0]['points']['confidence']):,} of {maps[0]['rows']:,} rows"
-        draw = partial(figures.data_map, title_of(*key), maps[0]["measure"], maps[0]["points"])
-        made.append(Figure(f"data-map-{'-'.join(key)}", caption, draw, on_page="texts" not in maps[0]["points"]))
-    return made
+        first = maps[0]
+        n_points = len(first["points"]["confidence"])
+        caption = f"{title_of(*key)}, seed {first['seed']}: {n_points:,} of {first['rows']:,} rows"
+        draw = partial(figures.data_map, title_of(*key), first["measure"], first["points"])
+        charts.append(Figure(f"data-map-{'-'.join(key)}", caption, draw, on_page="texts" not in first["points"]))
+    return charts
 
 
 def interactive(results: Results) -> list[dict]:
     """Points with their texts, of the classifiers' maps that have any: the project's own corpus."""
-    made = []
+    maps = []
     for key, (first, *_) in _groups(results).items():
         if (texts := first["points"].get("texts", [])[:SHOWN]) and first["measure"] not in OF_TEXTS:
             columns = [first["points"][name] for name in (*NUMBERS, "synthetic", "labels")]
             points = [list(point) for point in zip(*columns, texts, strict=False)]  # the first ones have a text
-            made.append({"title": f"{title_of(*key)}, seed {first['seed']}", "points": points})
-    return made
+            maps.append({"title": f"{title_of(*key)}, seed {first['seed']}", "points": points})
+    return maps

@@ -24,14 +24,14 @@ def tables(results: Results) -> list[Table]:
     columns = {words: ("unseen", f"quality_compliance_raw_{part}") for words, part in KEPT.items()}
     shares = [metric for _, metric in columns.values()]
     columns |= {"fidelity": ("unseen", "fidelity_kept")} | UNSEEN
-    made = []
+    tables = []
     for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert"):
         rows = pick(rows, split="unseen", decoding=("threshold", "any"))
         rows = rows.assign(value=rows["value"].where(~rows["metric"].isin(shares), 100 * rows["value"]))
         lines = results.lines(rows, ["generator"], columns)
         for line in lines:
-            asked = [entry for entry in line[1 : len(KEPT)] if entry.ours is not None]
-            line[len(KEPT)] = line[len(KEPT)] if asked else Entry()  # nothing was asked for, so nothing was kept
+            scored = [entry for entry in line[1 : len(KEPT)] if entry.ours is not None]
+            line[len(KEPT)] = line[len(KEPT)] if scored else Entry()  # nothing was asked for, so nothing was kept
         header, over = (
             ["generator", *columns],
             results.tested(experiment, benchmark, "generator", classifier="bert", over=NONE),
@@ -39,5 +39,5 @@ def tables(results: Results) -> list[Table]:
         if over:  # else the experiment has no cell without texts
             gains = {name: gained(row) for name, row in over.items()}
             header, lines = [*header, "Acc over none"], [[*line, gains.get(line[0], Entry())] for line in lines]
-        made.append(Table(f"{experiment}: {benchmark}", results.setting(rows), header, lines))
-    return made
+        tables.append(Table(f"{experiment}: {benchmark}", results.setting(rows), header, lines))
+    return tables

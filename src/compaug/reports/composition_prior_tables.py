@@ -29,9 +29,16 @@ DECODINGS = {
     "joint": "best known composition, uncorrected",
     "composition_prior": "corrected by the composition prior",
     "uncalibrated": "the same without calibration",
-    "stacking": "control: one constant for all unseen compositions, chosen like weight and strength (calibrated stacking)",
-    "crm": "control: the extrapolated bias of Compositional Risk Minimization under the mixed prior, its weight chosen likewise",
-    "logit_adjustment": "control: a share of log P_train taken from every composition, chosen likewise (Menon et al. 2021)",
+    "stacking": (
+        "control: one constant for all unseen compositions, chosen like weight and strength (calibrated stacking)"
+    ),
+    "crm": (
+        "control: the extrapolated bias of Compositional Risk Minimization under the mixed prior, its weight chosen "
+        "likewise"
+    ),
+    "logit_adjustment": (
+        "control: a share of log P_train taken from every composition, chosen likewise (Menon et al. 2021)"
+    ),
     "em": "weight and strength of composition_prior, P_t re-estimated from the texts of both test sets",
     "map_em": "the same with a Dirichlet prior: the support rows, and as many of training, count as read already",
 }
@@ -77,14 +84,14 @@ CHOSEN_NOTE = (
 
 
 def tables(results: Results) -> list[Table]:
-    made = []
+    tables = []
     for experiment, benchmark, rows in results.of(*_experiments(results)):
         title = _title(experiment, benchmark)
         bert = pick(rows, classifier="bert", decoding=DECODINGS)
         cells = pick(bert[bert["generator"] != "real_texts"], selection="top_k")
         others = pick(rows[~rows["classifier"].isin(["bert", "bayes"])], decoding=PAIR)
         note = "; ".join(f"`{name}`: {words}" for name, words in DECODINGS.items())
-        made += [
+        tables += [
             _scores(results, title, cells, "generator", f"{note}."),
             *_gains(results, title, experiment, benchmark),
             _chosen(results, title, pick(rows, classifier="bert", selection="top_k")),
@@ -92,11 +99,14 @@ def tables(results: Results) -> list[Table]:
             _scores(results, f"{title}: other classifiers, without augmentation", others, "classifier"),
             _ceilings(results, title, rows),
         ]
-    return made
+    return tables
 
 
 def _experiments(results: Results) -> list[str]:
-    """This one first, then others with halves of the support set, by which weight and strength are chosen: your own corpus's, for instance."""
+    """This one first, then others with halves of the support set, by which weight and strength are chosen.
+
+    Your own corpus's are among them, for instance.
+    """
     return [EXPERIMENT, *sorted(results.choosing() - {EXPERIMENT, "knowledge"})]  # that one has a table to itself
 
 
@@ -139,13 +149,13 @@ def claim(gains: pd.DataFrame, names: list[str]) -> str:
 def _chosen(results: Results, title: str, rows: pd.DataFrame) -> Table:
     lines = []
     for name in results.ordered(rows["generator"]):
-        own = pick(rows, generator=name)
-        chosen = pick(own, decoding="composition_prior", metric=("weight", "strength"))
+        cells = pick(rows, generator=name)
+        chosen = pick(cells, decoding="composition_prior", metric=("weight", "strength"))
         pairs = chosen.pivot(index="seed", columns="metric", values="value").sort_index()
-        found = summaries(pick(own, metric=("held_out", "known"), decoding=("composition_prior", "any")), "metric")
+        means = summaries(pick(cells, metric=("held_out", "known"), decoding=("composition_prior", "any")), "metric")
         if len(pairs):
             words = ", ".join(f"({row.weight:g}, {row.strength:g})" for row in pairs.itertuples())
-            lines.append([name, words, *(entry(found.get(metric)) for metric in ("held_out", "known"))])
+            lines.append([name, words, *(entry(means.get(metric)) for metric in ("held_out", "known"))])
     header = ["generator", "chosen (weight, strength)", "best H on held-out rows", "unseen rows in reach"]
     return Table(f"{title}: the correction that was chosen", CHOSEN_NOTE, header, lines)
 
@@ -156,38 +166,38 @@ def _posterior(results: Results, title: str, rows: pd.DataFrame) -> Table:
         for decoding in PAIR:
             line: list[str | Entry] = [name, decoding]
             for split, metric in (SCORES["unseen"], SCORES["H"]):
-                some = pick(rows, generator=name, decoding=decoding, split=split, metric=metric)
-                found = summaries(some, "selection")
-                moved = difference(pick(some, selection=ways[1]), pick(some, selection=ways[0]))
-                line += [*(entry(found.get(way)) for way in ways), entry(moved, sign=True)]
+                scores = pick(rows, generator=name, decoding=decoding, split=split, metric=metric)
+                means = summaries(scores, "selection")
+                moved = difference(pick(scores, selection=ways[1]), pick(scores, selection=ways[0]))
+                line += [*(entry(means.get(way)) for way in ways), entry(moved, sign=True)]
             lines.append(line)
     header = [f"{metric}{what}" for metric in ("unseen", "H") for what in (", default", ", posterior", ", gain")]
     return Table(f"{title}: selection by the posterior", POSTERIOR_NOTE, ["generator", "decoding", *header], lines)
 
 
 def _ceilings(results: Results, title: str, rows: pd.DataFrame) -> Table:
-    found = results.entries(pick(rows, generator=("real_texts", "bayes")), ["generator", "decoding"], SCORES)
-    lines = [[words, *found[which]] for which, words in CEILINGS.items() if which in found]
+    entries = results.entries(pick(rows, generator=("real_texts", "bayes")), ["generator", "decoding"], SCORES)
+    lines = [[words, *entries[which]] for which, words in CEILINGS.items() if which in entries]
     return Table(f"{title}: ceilings", CEILING_NOTE, ["ceiling", *SCORES], lines)
 
 
 def figures_of(results: Results) -> list[Figure]:
-    made = []
+    charts = []
     for experiment, benchmark, rows in results.of(*_experiments(results)):
         name = _title(experiment, benchmark).replace(": ", "-")
         rows = pick(rows, classifier="bert", selection="top_k", decoding=PAIR, metric="acc", split=SPLITS)
         rows = rows[rows["generator"] != "real_texts"]
-        found = summaries(rows, "generator", "decoding", "split")
+        means = summaries(rows, "generator", "decoding", "split")
         points = {
             generator: {
-                decoding: tuple(found[generator, decoding, split].mean for split in SPLITS) for decoding in PAIR
+                decoding: tuple(means[generator, decoding, split].mean for split in SPLITS) for decoding in PAIR
             }
             for generator in results.ordered(rows["generator"])
-            if all((generator, decoding, split) in found for decoding in PAIR for split in SPLITS)
+            if all((generator, decoding, split) in means for decoding in PAIR for split in SPLITS)
         }
         if not points:
             continue
         draw = partial(figures.seen_against_unseen, benchmark, points, ["thresholds", "composition prior"])
         caption = f"Seen against unseen accuracy under two decodings, {benchmark}"
-        made.append(Figure(f"seen-unseen-{name}", caption, draw, on_page=False))  # the table says it
-    return made
+        charts.append(Figure(f"seen-unseen-{name}", caption, draw, on_page=False))  # the table says it
+    return charts

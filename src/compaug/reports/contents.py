@@ -1,7 +1,7 @@
 """Every table and figure, in the order of the paper: name of its files, and the query that makes it.
 
-A query is a module of that name, or of that name and `_tables`, with TITLE, EXPERIMENT (which `make grid` makes), INTRO, `tables(results)`, whose tables without rows are left
-out, and maybe `figures_of(results)`.
+A query is a module of that name, or of that name and `_tables`, with TITLE, EXPERIMENT (which `make grid` makes),
+INTRO, `tables(results)`, whose tables without rows are left out, and maybe `figures_of(results)`.
 """
 
 from __future__ import annotations

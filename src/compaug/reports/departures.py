@@ -21,20 +21,22 @@ WORDS = {"generator": "options of the generator", "selection": "rules of selecti
 
 
 def tables(results: Results) -> list[Table]:
-    made = []
+    tables = []
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         rows = pick(rows, split="unseen", decoding="threshold", metric=METRICS)
         rows = rows[~rows["selection"].str.contains("texts=")]
         for varied, default in DEFAULT.items():
             (kept,) = set(DEFAULT) - {varied}
-            own = pick(rows, **{kept: DEFAULT[kept]})
-            own = own[(own[varied] == default) | (varied == "selection") | own[varied].str.startswith(f"{default}+")]
+            variants = pick(rows, **{kept: DEFAULT[kept]})
+            variants = variants[
+                (variants[varied] == default) | (varied == "selection") | variants[varied].str.startswith(f"{default}+")
+            ]
             lines = []
-            for name, *entries in results.lines(own, [varied], UNSEEN):
-                acc = [pick(own, metric="acc", **{varied: which}) for which in (name, default)]
+            for name, *entries in results.lines(variants, [varied], UNSEEN):
+                acc = [pick(variants, metric="acc", **{varied: which}) for which in (name, default)]
                 lines.append([name, *entries, entry(difference(*acc) if name != default else None, sign=True)])
             lines.sort(key=lambda line: line[0] != default)
             if len(lines) > 1:
                 header = [varied, *UNSEEN, f"Acc over {default}"]
-                made.append(Table(f"{benchmark}: {WORDS[varied]}", results.setting(own), header, lines))
-    return made
+                tables.append(Table(f"{benchmark}: {WORDS[varied]}", results.setting(variants), header, lines))
+    return tables

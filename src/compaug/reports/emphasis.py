@@ -1,4 +1,4 @@
-"""Synthetic texts that an epoch of the classifier has several times: what that is worth on new combinations, and costs on known ones."""
+"""Synthetic texts that an epoch has several times: what that gains on new combinations and costs on known ones."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ OVER = {"once": "bert", "no texts": NONE, "repeating": "oversample"}
 
 
 def tables(results: Results) -> list[Table]:
-    made, nothing = [], Entry(words=NOT_REPORTED)
+    tables, nothing = [], Entry(words=NOT_REPORTED)
     for experiment, benchmark, rows in results.of(*EXPERIMENTS):
         rows = _compared(rows)
-        own = {"experiment": experiment, "benchmark": benchmark, "selection": set(rows["selection"])}
-        gains = pick(results.gains, **own, metric="acc", decoding="threshold")
+        where = {"experiment": experiment, "benchmark": benchmark, "selection": set(rows["selection"])}
+        gains = pick(results.gains, **where, metric="acc", decoding="threshold")
         of = rows_by(gains, "generator", "classifier", "over")
         columns = _columns(rows)
-        found, counts = results.entries(rows, ["generator", "classifier"], columns), _counts(rows)
+        cells, counts = results.entries(rows, ["generator", "classifier"], columns), _counts(rows)
         lines = []
-        for (generator, classifier), entries in sorted(found.items(), key=lambda item: _order(results, *item[0])):
+        for (generator, classifier), entries in sorted(cells.items(), key=lambda item: _order(results, *item[0])):
             rows_of = (of.get((generator, classifier, over)) for over in OVER.values())
             moved = [nothing if row is None else gained(row) for row in rows_of]
             count, share = counts.get((generator, classifier), (nothing, nothing))
@@ -70,13 +70,15 @@ def tables(results: Results) -> list[Table]:
                 entries = [nothing if "validation" in words else value for words, value in pairs]
             lines.append([generator, count, times, share, *entries, *moved])
         header = ["texts of", "texts", "times an epoch", "% of an epoch", *columns, *(f"over {over}" for over in OVER)]
-        made.append(Table(benchmark, f"{_choice(results, rows)} {results.setting(rows)}".strip(), header, lines))
-    return made
+        tables.append(Table(benchmark, f"{_choice(results, rows)} {results.setting(rows)}".strip(), header, lines))
+    return tables
 
 
 def _choice(results: Results, rows: pd.DataFrame) -> str:
-    """By the rule that knows no test label: how often each generator's texts are to be shown and how many there are; ""
-    without folds."""
+    """How often each generator's texts are to be shown and how many there are, by a rule that uses no test label.
+
+    "" without folds.
+    """
     folds = pick(rows, metric="fold_ausuc", decoding="threshold")
     counts, words = _counts(rows), []
     families: dict[str, list[tuple[str, str]]] = {}
@@ -125,7 +127,10 @@ def _compared(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _columns(rows: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Those of COLUMNS that there are; known combinations by test rows, where the split holds out none by validation rows."""
+    """Those of COLUMNS that there are.
+
+    Known combinations are by test rows, where the split holds out none by validation rows.
+    """
     there = set(rows[["split", "metric"]].itertuples(index=False, name=None))
     is_tested = COLUMNS[TESTED] in there
     return {
@@ -137,21 +142,21 @@ def _columns(rows: pd.DataFrame) -> dict[str, tuple[str, str]]:
 
 def _times(classifier: str) -> int:
     """How often an epoch has each text, of a value of the column `classifier`."""
-    found = re.search(rf"{REPEATED}(\d+)", classifier)
-    return int(found[1]) if found else 1
+    match = re.search(rf"{REPEATED}(\d+)", classifier)
+    return int(match[1]) if match else 1
 
 
 def _counts(rows: pd.DataFrame) -> dict[tuple, tuple[Entry, Entry]]:
     """How many texts there are and what part of an epoch they make up, in percent, by generator and classifier."""
-    found = summaries(pick(rows, metric=("n_aug", "n_train")), "generator", "classifier", "metric")
-    made = {}
-    for generator, classifier, metric in found:
+    means = summaries(pick(rows, metric=("n_aug", "n_train")), "generator", "classifier", "metric")
+    counts = {}
+    for generator, classifier, metric in means:
         if metric == "n_aug" and generator != NONE:
-            texts = found[generator, classifier, "n_aug"].mean
+            texts = means[generator, classifier, "n_aug"].mean
             shown = _times(classifier) * texts
-            share = 100 * shown / (shown + found[generator, classifier, "n_train"].mean)
-            made[generator, classifier] = Entry(round(texts)), Entry(share)
-    return made
+            share = 100 * shown / (shown + means[generator, classifier, "n_train"].mean)
+            counts[generator, classifier] = Entry(round(texts)), Entry(share)
+    return counts
 
 
 def _order(results: Results, generator: str, classifier: str) -> tuple:

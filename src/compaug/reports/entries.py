@@ -1,4 +1,4 @@
-"""One number beside the paper's, and tables of them as Markdown, CSV and LaTeX; the page shows the same tables as HTML."""
+"""One number beside the paper's, and tables of them as Markdown, CSV and LaTeX; the page has the same as HTML."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ CSV = ("table", "row", "column", "value", "ci95", "paper", "shown")
 
 @dataclass(frozen=True)
 class Entry:
-    """One number of a table: ours, with the half width of its 95 % interval or with the interval over test rows, and the paper's; or words in
-    the place of ours. Counts are integers, everything else is a float."""
+    """One number of a table: ours and the paper's, or words in the place of ours.
+
+    Ours has the half width of its 95 % interval or the interval over test rows. Counts are integers, everything else is
+    a float.
+    """
 
     ours: float | None = None
     ci95: float | None = None
@@ -30,7 +33,10 @@ class Entry:
 
     @property
     def agreement(self) -> str:
-        """Where the paper's number lies: inside our interval (or at our number), above or below; "" without one of the two."""
+        """Where the paper's number lies: inside our interval (or at our number), above or below.
+
+        "" without one of the two.
+        """
         if not self.comparable:
             return ""
         if abs(self.paper - self.ours) <= (self.ci95 or 0):
@@ -98,8 +104,10 @@ def gain(row: pd.Series | None) -> list[Entry]:
 
 
 def gained(row: pd.Series) -> Entry:
-    """The gain alone, with its interval over seeds; of one seed, which has none, with that over test rows where there
-    is one (docs/spec/acceptance.md, E4)."""
+    """The gain alone, with its interval over seeds.
+
+    One seed has none: its interval is that over test rows where there is one (docs/spec/acceptance.md, E4).
+    """
     if not pd.isna(row["ci95"]):
         return Entry(row["mean"], row["ci95"], sign=True)
     over_rows = None if pd.isna(row["low_rows"]) else (row["low_rows"], row["high_rows"])

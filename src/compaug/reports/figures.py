@@ -40,7 +40,7 @@ KINDS = {  # kind: words, colour, hatch; the lightness alone tells them apart
 
 @contextlib.contextmanager
 def drawn(path: Path, *grid: int, **more) -> Iterator[tuple]:
-    """A figure and its axes in the project's style; what was drawn is saved afterwards. Arguments as those of `plt.subplots`."""
+    """A figure and its axes in the project's style, saved afterwards; arguments as those of `plt.subplots`."""
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(*grid, **more)
         yield figure, axes
@@ -89,8 +89,11 @@ def kinds_of_answers(benchmark: str, arms: Mapping[str, Mapping[str, Mapping[str
 def seen_against_unseen(
     benchmark: str, points: Mapping[str, Mapping[str, tuple[float, float]]], words: Sequence[str], path: Path
 ) -> None:
-    """The plane of seen and unseen accuracy: for every generator an arrow from the first of its two decodings to the second, over
-    curves of equal harmonic mean. `words`: the two decodings in words."""
+    """The plane of seen and unseen accuracy, with curves of equal harmonic mean.
+
+    Every generator has an arrow from the first of its two decodings to the second; `words` are the two decodings in
+    words.
+    """
     markers = itertools.product(("#17415e", "#b5651d"), "osD^vP*X")  # a second colour from the ninth generator on
     head = {"arrowstyle": "->", "color": "#666666", "shrinkA": 5, "shrinkB": 5}
     with drawn(path, figsize=(5.6, 4.6)) as (_, axes):
@@ -121,9 +124,11 @@ WRITTEN = "#17415e"  # of texts that a generator wrote
 
 
 def at_equal_seen(panels: Mapping[str, tuple[Summary, Summary, Mapping[str, Summary]]], path: Path) -> None:
-    """Bars of Acc on new combinations at equal Acc on known ones, a panel for each corpus: {corpus: (Acc of the
-    classifier without texts at 0.5, the common Acc on known combinations, Acc by arm)}, with 95 % t intervals over
-    seeds."""
+    """Bars of Acc on new combinations at equal Acc on known ones, a panel for each corpus.
+
+    panels: {corpus: (Acc of the classifier without texts at 0.5, the common Acc on known combinations, Acc by arm)},
+    with 95 % t intervals over seeds.
+    """
     most = max(len(arms) for *_, arms in panels.values())
     with drawn(path, 1, len(panels), figsize=(4.4 * len(panels), 0.34 * most + 1.5), squeeze=False) as (_, grid):
         for axes, (corpus, (plain, level, arms)) in zip(grid[0], panels.items(), strict=True):
@@ -148,8 +153,10 @@ def at_equal_seen(panels: Mapping[str, tuple[Summary, Summary, Mapping[str, Summ
 
 
 def accuracy_by_size(benchmark: str, curves: Mapping[str, Mapping[int, Summary]], path: Path) -> None:
-    """Figure 4: accuracy against the number of synthetic texts, a small panel for every generator with the others in grey behind it;
-    the band is the 95 % t interval over seeds."""
+    """Figure 4: accuracy against the number of synthetic texts, a small panel for every generator.
+
+    The others are in grey behind it; the band is the 95 % t interval over seeds.
+    """
     columns = min(4, len(curves))
     rows = -(-len(curves) // columns)
     size = (1.9 * columns + 0.6, 1.7 * rows + 0.6)
@@ -183,9 +190,11 @@ def accuracy_by_share(
     words: Sequence[str],
     path: Path,
 ) -> None:
-    """Accuracy on new and on known combinations, a panel each with its `words`, against the percentage of an epoch that texts make up:
-    {generator: {number of texts in words: {percentage: both}}}; every curve begins `without` texts. Bars: 95 % t intervals of three seeds
-    or more."""
+    """Accuracy on new and on known combinations, by the percentage of an epoch that texts make up.
+
+    Each of the two has a panel with its `words`. curves: {generator: {number of texts in words: {percentage: both}}};
+    every curve begins `without` texts. Bars: 95 % t intervals of three seeds or more.
+    """
     colours = itertools.cycle(zip(("#17415e", "#b5651d", "#3f86b5", "#888888"), "osD^", strict=True))
     n_curves, at = sum(map(len, curves.values())), 0
     with drawn(path, 1, 2, figsize=(7.6, 3.6)) as (figure, panels):
@@ -216,12 +225,14 @@ def accuracy_by_fidelity(
     without: Summary | None,
     path: Path,
 ) -> None:
-    """What texts of some fidelity are worth: the oracle's curve with its 95 % interval over seeds, the generators (fidelity, Acc) with
-    theirs beside it, no texts as a line."""
+    """What texts of a given fidelity are worth: the oracle's curve with the generators (fidelity, Acc) beside it.
+
+    All have 95 % intervals over seeds; no texts is a line.
+    """
     markers = itertools.product(("#b5651d", "#3f86b5"), "osD^vP*X")
     with drawn(path, figsize=(6.4, 4.4)) as (_, axes):
-        shares, means = [*curve], np.array([some.mean for some in curve.values()])
-        half = np.array([some.ci95 or 0.0 for some in curve.values()])
+        shares, means = [*curve], np.array([summary.mean for summary in curve.values()])
+        half = np.array([summary.ci95 or 0.0 for summary in curve.values()])
         axes.fill_between(shares, means - half, means + half, color="#8fbfdc", alpha=0.4, linewidth=0)
         axes.plot(shares, means, "-", color="#17415e", marker=".", label="oracle's texts, so many of them right")
         if without:
@@ -244,8 +255,11 @@ def accuracy_by_fidelity(
 
 
 def between(curves: Mapping[str, Mapping[str, Sequence[tuple[float, Summary]]]], path: Path) -> None:
-    """What is written between two texts, by the weight of the first: {generator: {measure and source, "precision_a": [(alpha, mean)]}}. The band
-    is the 95 % t interval over seeds."""
+    """What is written between two texts, by the weight of the first.
+
+    curves: {generator: {measure and source, "precision_a": [(alpha, mean)]}}. The band is the 95 % t interval over
+    seeds.
+    """
     measures = {"precision": "words that are in it, share", "similarity": "cosine with it"}
     styles = {"a": ("-", "#17415e", "first text"), "b": ("--", "#b5651d", "second text")}
     size = (3.0 * len(curves) + 0.6, 4.6)
@@ -268,8 +282,10 @@ def between(curves: Mapping[str, Mapping[str, Sequence[tuple[float, Summary]]]],
 
 
 def representations(benchmark: str, generators: Mapping[str, Mapping], path: Path) -> None:
-    """Figures 2 and 5: t-SNE of the labels' representations in many compositions; the label's initial stands for it, so that the figure
-    reads in grey."""
+    """Figures 2 and 5: t-SNE of the labels' representations in many compositions.
+
+    The label's initial stands for it, so that the figure reads in grey.
+    """
     names, centred = {"latent": "latent", "state": "decoder state"}, {"ha": "center", "va": "center"}
     with drawn(path, 2, len(generators), figsize=(2.1 * len(generators), 4.6), squeeze=False) as (figure, grid):
         for column, (generator, first) in enumerate(generators.items()):
@@ -289,15 +305,15 @@ def representations(benchmark: str, generators: Mapping[str, Mapping], path: Pat
                 for (x, y), label in zip(first["views"][view]["points"], first["pair_labels"], strict=True):
                     panel.text(x, y, marks[label], color=colours[label], fontsize=6, **centred)
                 score = first["views"][view]["silhouette"]
-                said = "" if score is None else f", silhouette {number(score)}"
-                panel.set_title(f"{generator}: {names[view]}{said}", fontsize=7)
+                silhouette = "" if score is None else f", silhouette {number(score)}"
+                panel.set_title(f"{generator}: {names[view]}{silhouette}", fontsize=7)
         key = ", ".join(f"{mark} {label}" for mark, label in zip(marks, first["labels"], strict=True))
         figure.text(0.01, -0.01, key, fontsize=7, wrap=True)
         figure.tight_layout()
 
 
 def initials(labels: Sequence[str]) -> list[str]:
-    """The shortest beginnings that tell the labels apart, three letters at most; a label that has none gets its number."""
+    """The shortest beginnings that tell the labels apart, three letters at most; else the label's number."""
     marks = []
     for place, label in enumerate(labels):
         others = [other for other in labels if other != label]
@@ -330,17 +346,19 @@ def _by_composition(rows: Sequence[Mapping], xlabel: str, n: int, path: Path) ->
 
 
 def composition_counts(rows: Sequence[Mapping], path: Path) -> None:
-    """Which compositions support, requests, kept texts and D_test have, each as a share of its own texts; `rows` come with the most test
-    texts first."""
-    some = rows[:SHOWN]
-    with _by_composition(some, "share of the part's texts, %", len(rows), path) as axes:
+    """Which compositions support, requests, kept texts and D_test have, each as a share of its own texts.
+
+    `rows` come with the most test texts first.
+    """
+    shown = rows[:SHOWN]
+    with _by_composition(shown, "share of the part's texts, %", len(rows), path) as axes:
         for part, (words, marker, filled) in PARTS.items():
             if total := sum(row[part] for row in rows):
-                shares = [100 * row[part] / total for row in some]
+                shares = [100 * row[part] / total for row in shown]
                 style = {"color": "#17415e", "markerfacecolor": "#17415e" if filled else "white", "markersize": 7}
-                axes.plot(shares, range(len(some)), marker, label=words, **style)
-        axes.set_yticks(range(len(some)), [row["composition"] for row in some])
-        in_train = int(sum(row["train"] for row in some))
+                axes.plot(shares, range(len(shown)), marker, label=words, **style)
+        axes.set_yticks(range(len(shown)), [row["composition"] for row in shown])
+        in_train = int(sum(row["train"] for row in shown))
         who = "1 training text has" if in_train == 1 else f"{in_train} training texts have"
         axes.set_title(f"Compositions wanted, written and tested ({who} one of them)", loc="left", fontsize=9)
         axes.legend(frameon=False)
@@ -359,19 +377,25 @@ def filter_scores(histogram: Mapping[str, Mapping[str, int]], path: Path) -> Non
 
 
 def before_and_after(rows: Sequence[Mapping], path: Path) -> None:
-    """Accuracy on the compositions of D_test without and with synthetic texts; of more than SHOWN those with the most test texts."""
-    some = sorted(sorted(rows, key=lambda row: -row["texts"])[:SHOWN], key=lambda row: -row["augmented"])
-    with _by_composition(some, "accuracy, % (in brackets: test texts)", len(rows), path) as axes:
-        for at, row in enumerate(some):
+    """Accuracy on the compositions of D_test without and with synthetic texts.
+
+    Of more than SHOWN compositions those with the most test texts.
+    """
+    shown = sorted(sorted(rows, key=lambda row: -row["texts"])[:SHOWN], key=lambda row: -row["augmented"])
+    with _by_composition(shown, "accuracy, % (in brackets: test texts)", len(rows), path) as axes:
+        for at, row in enumerate(shown):
             axes.plot([row["baseline"], row["augmented"]], [at, at], color="#8fbfdc", linewidth=2, zorder=1)
-        places = range(len(some))
-        axes.plot([r["baseline"] for r in some], places, "o", color="#17415e", markerfacecolor="white", label="without")
-        axes.plot([r["augmented"] for r in some], places, "o", color="#17415e", label="with synthetic texts")
-        axes.set_yticks(places, [f"{row['composition']} ({row['texts']:.0f})" for row in some])
+        places = range(len(shown))
+        axes.plot(
+            [r["baseline"] for r in shown], places, "o", color="#17415e", markerfacecolor="white", label="without"
+        )
+        axes.plot([r["augmented"] for r in shown], places, "o", color="#17415e", label="with synthetic texts")
+        axes.set_yticks(places, [f"{row['composition']} ({row['texts']:.0f})" for row in shown])
         axes.legend(frameon=False, loc="lower right")
 
 
-CORRECTNESS = (  # share of the epochs that were right: words, colour, marker; lightness and shape tell them apart without colour
+# share of the epochs that were right: words, colour, marker; lightness and shape tell them apart without colour
+CORRECTNESS = (
     (0.0, "right in none", "#17415e", "x"),
     (0.5, "right in up to half", "#3f86b5", "s"),
     (0.999, "right in more than half", "#e0a84c", "^"),
@@ -380,7 +404,10 @@ CORRECTNESS = (  # share of the epochs that were right: words, colour, marker; l
 
 
 def data_map(title: str, measure: str, points: Mapping[str, Sequence], path: Path) -> None:
-    """Confidence against variability, coloured by correctness, with the histograms of the three beside it; synthetic rows have a dark edge."""
+    """Confidence against variability, coloured by correctness, with the histograms of the three beside it.
+
+    Synthetic rows have a dark edge.
+    """
     confidence, variability, correctness = (
         np.asarray(points[name]) for name in ("confidence", "variability", "correctness")
     )
@@ -392,15 +419,17 @@ def data_map(title: str, measure: str, points: Mapping[str, Sequence], path: Pat
             panel.remove()
         axes = figure.add_subplot(grid_spec[:, 0])
         for number, (_, words, colour, marker) in reversed([*enumerate(CORRECTNESS)]):
-            for made, edge in ((False, "#8a8a8a"), (True, "#000000")):
-                own = (kind == number) & (synthetic == made)
+            for is_synthetic, edge in ((False, "#8a8a8a"), (True, "#000000")):
+                group = (kind == number) & (synthetic == is_synthetic)
                 look = (
-                    {"facecolor": colour, "edgecolor": edge} if marker != "x" else {"color": edge if made else colour}
+                    {"facecolor": colour, "edgecolor": edge}
+                    if marker != "x"
+                    else {"color": edge if is_synthetic else colour}
                 )
-                label = words if not made and (kind == number).any() else None
-                width = (1.1 if made else 0.9) if marker == "x" else 0.9 if made else 0.3
+                label = words if not is_synthetic and (kind == number).any() else None
+                width = (1.1 if is_synthetic else 0.9) if marker == "x" else 0.9 if is_synthetic else 0.3
                 axes.scatter(
-                    variability[own], confidence[own], s=13, marker=marker, linewidth=width, label=label, **look
+                    variability[group], confidence[group], s=13, marker=marker, linewidth=width, label=label, **look
                 )
         words = measure.replace("_", " ")
         axes.set_xlabel(f"variability: standard deviation of {words} over epochs")

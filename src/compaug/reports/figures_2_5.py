@@ -28,23 +28,25 @@ VIEWS = {
 
 
 def tables(results: Results) -> list[Table]:
-    made = []
+    tables = []
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert", selection="top_k"):
         rows = pick(rows, decoding="any", metric=[metric for _, metric in VIEWS.values()])
         lines = results.lines(rows, ["generator"], VIEWS)
-        made.append(Table(benchmark, results.setting(rows), ["generator", *VIEWS], lines))
-    return made
+        tables.append(Table(benchmark, results.setting(rows), ["generator", *VIEWS], lines))
+    return tables
 
 
 def figures_of(results: Results) -> list[Figure]:
     """Of the first seed."""
-    made = []
+    charts = []
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert", selection="top_k"):
         rows, name = pick(rows, metric=[metric for _, metric in VIEWS.values()]), f"representations-{benchmark}"
         seed = rows["seed"].min()
         files = {generator: f"{benchmark}-{generator}-{seed}" for generator in results.ordered(rows["generator"])}
-        found = {key: results.representations[file] for key, file in files.items() if file in results.representations}
-        if found:
-            draw = partial(figures.representations, benchmark, found)
-            made.append(Figure(name, f"Label representations in many combinations, seed {seed}, {benchmark}", draw))
-    return made
+        by_generator = {
+            key: results.representations[file] for key, file in files.items() if file in results.representations
+        }
+        if by_generator:
+            draw = partial(figures.representations, benchmark, by_generator)
+            charts.append(Figure(name, f"Label representations in many combinations, seed {seed}, {benchmark}", draw))
+    return charts

@@ -1,5 +1,7 @@
-"""The gap on new combinations in its two parts, as a sentence, and the remedy that follows from it
-(`compaug.evaluation.decoding.knowledge`)."""
+"""The gap on new combinations in its two parts, as a sentence, and the remedy that follows from it.
+
+`compaug.evaluation.decoding.knowledge` defines the parts.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,11 @@ LEAST = 1.0  # point of H: a part that is smaller is not worth a remedy
 
 @dataclass(frozen=True)
 class Part:
-    """Points of H with their 95 % interval, None where there is none; `shown`: whether the test of the comparison,
-    corrected where there are several, says that it is not zero; `over_rows`: the interval is of one seed, over test
-    rows."""
+    """Points of H with their 95 % interval, None where there is none.
+
+    shown: whether the test of the comparison, corrected where there are several, says that it is not zero; over_rows:
+    the interval is of one seed, over test rows.
+    """
 
     mean: float
     low: float | None
@@ -35,9 +39,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Gap:
-    """Of one classifier: what separates it from the matched arm, and the two parts of that; what the texts and
-    repeating the support texts add to H at the best constant, each over no texts, and the texts over repeating. The
-    last three are None where there are no texts."""
+    """What separates one classifier from the matched arm, the two parts of that, and what texts give of it.
+
+    texts, repeating: what the texts and repeating the support texts add to H at the best constant, each over no texts;
+    texts_over_repeating: the one over the other. The three are None where there are no texts.
+    """
 
     total: Part
     operating_point: Part

@@ -1,4 +1,4 @@
-"""Texts that other labels were held against while they were written: what they say, and what a classifier learns from them."""
+"""Texts that other labels were held against while they were written: what they say and what they teach."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ SHARES = ("quality_filter_exact", "quality_distinct_2")  # the others are in per
 
 
 def tables(results: Results) -> list[Table]:
-    made = []
+    tables = []
     for _, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert"):
         rows = pick(rows, decoding=("threshold", "any"), split="unseen")
         rows = rows.assign(value=rows["value"].where(~rows["metric"].isin(SHARES), 100 * rows["value"]))
         guided = {word.partition("+")[0] for word in rows["generator"] if "guidance=" in word}
         for generator in results.ordered(guided):
-            own = _named(rows, generator)
-            more = {shown: metric for shown, metric in QUALITY.items() if metric in set(own["metric"])}
-            made += compared(results, f"{benchmark}: {generator}", "texts", own, OFF, OVER, more, _order)
-    return made
+            variants = _named(rows, generator)
+            more = {shown: metric for shown, metric in QUALITY.items() if metric in set(variants["metric"])}
+            tables += compared(results, f"{benchmark}: {generator}", "texts", variants, OFF, OVER, more, _order)
+    return tables
 
 
 def _named(rows: pd.DataFrame, generator: str) -> pd.DataFrame:
     """The controls under their names, and the generator's rows under the weight of its guidance."""
     of_controls = pick(rows, generator=CONTROLS)
-    own = rows[rows["generator"].map(lambda word: word == generator or word.startswith(f"{generator}+guidance="))]
-    weight = own["generator"].str.partition("guidance=")[2]
-    random = own["selection"] == "mode=random"
+    variants = rows[rows["generator"].map(lambda word: word == generator or word.startswith(f"{generator}+guidance="))]
+    weight = variants["generator"].str.partition("guidance=")[2]
+    random = variants["selection"] == "mode=random"
     name = ("w = " + weight.where(weight != "", "0")) + random.map({True: RANDOM, False: ""})
-    return pd.concat([of_controls.assign(name=of_controls["generator"]), own.assign(name=name)])
+    return pd.concat([of_controls.assign(name=of_controls["generator"]), variants.assign(name=name)])
 
 
 def _unguided(name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Labels and text written at once: how much of it could be read, whether it says what was asked for, and what it is worth."""
+"""Labels and text written at once: whether it can be read, says what was asked for, and what it is worth."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ OVER = "Acc over none"
 
 
 def tables(results: Results) -> list[Table]:
-    made = []
+    tables = []
     for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert"):
         rows = pick(rows, split="unseen", decoding=("threshold", "any"))
         rows = rows.assign(value=rows["value"].where(rows["metric"] != WRITTEN["filter"], 100 * rows["value"]))
-        known = {words: metric for words, metric in WRITTEN.items() if metric in set(rows["metric"])}
-        columns = {words: ("unseen", metric) for words, metric in known.items()} | UNSEEN
+        measures = {words: metric for words, metric in WRITTEN.items() if metric in set(rows["metric"])}
+        columns = {words: ("unseen", metric) for words, metric in measures.items()} | UNSEEN
         lines = results.lines(rows, ["generator"], columns)
         over = results.tested(experiment, benchmark, "generator", classifier="bert", over=NONE)
         lines = [[name, *entries, gained(over[name]) if name in over else Entry()] for name, *entries in lines]
-        made.append(Table(f"{experiment}: {benchmark}", results.setting(rows), ["generator", *columns, OVER], lines))
-    return made
+        tables.append(Table(f"{experiment}: {benchmark}", results.setting(rows), ["generator", *columns, OVER], lines))
+    return tables

@@ -13,7 +13,10 @@ from compaug.reports.queries import Results
 
 TITLE = "Kinds of errors"
 EXPERIMENT = "classifiers"
-INTRO = "Percent of the test texts, mean and 95 % t interval over seeds: what the classifiers answer, and where they are right."
+INTRO = (
+    "Percent of the test texts, mean and 95 % t interval over seeds: what the classifiers answer, and where they are "
+    "right."
+)
 SPLITS = ("iid", "unseen")
 BY = ["classifier", "split", "generator"]
 KINDS = {f"kind_{kind}": words for kind, (words, *_) in figures.KINDS.items()}
@@ -25,18 +28,18 @@ UNPARSED = (
 
 
 def tables(results: Results) -> list[Table]:
-    made = []
+    tables = []
     for _, benchmark, rows in results.of(EXPERIMENT, selection="top_k"):
         answers = pick(rows, decoding="threshold", split=SPLITS)
         unread = {"unparsed_rows": "answers", "unparsed_pieces": "pieces"}
         title = f"{benchmark}: answers that could not be read"
-        made += [
+        tables += [
             _table(results, f"{benchmark}: kinds of answers", results.setting(answers), answers, KINDS),
             _table(results, f"{benchmark}: Acc by where", "", pick(answers, split="unseen"), _where(answers)),
             _confusions(results, benchmark),
             _table(results, title, UNPARSED, pick(rows, decoding="any"), unread),
         ]
-    return made
+    return tables
 
 
 def _table(results: Results, title: str, note: str, rows: pd.DataFrame, columns: dict[str, str]) -> Table:
@@ -45,7 +48,10 @@ def _table(results: Results, title: str, note: str, rows: pd.DataFrame, columns:
 
 
 def _where(rows: pd.DataFrame) -> dict[str, str]:
-    """Columns: the number of gold labels, and whether the support set shows the composition, with the number of rows."""
+    """Columns: the number of gold labels, and whether the support set shows the composition.
+
+    Each with its number of rows.
+    """
     counts = pick(rows, split="unseen").drop_duplicates("metric").set_index("metric")["value"]
     sizes = sorted(int(name.removeprefix("n_size_")) for name in counts.index if name.startswith("n_size_"))
     parts = {f"size_{size}": f"{size} label{'s' * (size != 1)}" for size in sizes}
@@ -67,14 +73,14 @@ def _confusions(results: Results, benchmark: str) -> Table:
 
 
 def figures_of(results: Results) -> list[Figure]:
-    made = []
+    charts = []
     for _, benchmark, rows in results.of(EXPERIMENT, selection="top_k"):
-        found: dict[str, dict[str, dict[str, float]]] = {}
+        arms: dict[str, dict[str, dict[str, float]]] = {}
         for row in _table(results, "", "", pick(rows, decoding="threshold"), KINDS).rows:
             arm = "iid" if row[1] == "iid" else "CG" if row[2] == "none" else f"CG + {row[2]}"
             shares = {kind: entry.ours for kind, entry in zip(figures.KINDS, row[3:], strict=True)}
-            found.setdefault(row[0], {})[arm] = shares
-        if found:
-            draw = partial(figures.kinds_of_answers, benchmark, found)
-            made.append(Figure(f"errors-{benchmark}", f"Kinds of answers of every classifier, {benchmark}", draw))
-    return made
+            arms.setdefault(row[0], {})[arm] = shares
+        if arms:
+            draw = partial(figures.kinds_of_answers, benchmark, arms)
+            charts.append(Figure(f"errors-{benchmark}", f"Kinds of answers of every classifier, {benchmark}", draw))
+    return charts

@@ -1,4 +1,7 @@
-"""What LINDA writes between two texts, by the weight of the first (figures 2 to 4 of its article; ours are of held-out texts of D_cg)."""
+"""What LINDA writes between two texts, by the weight of the first, and what its texts are worth.
+
+Figures 2 to 4 of its article; ours are of held-out texts of D_cg.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ EXPERIMENT = "linda"
 EXPERIMENTS = (EXPERIMENT, "linda_pretrained", "linda_reading")
 # a generator's facts stand at each of its cells
 OF = {"decoding": "any", "split": "unseen", "selection": "top_k", "classifier": "bert"}
-INTRO = "A model that writes a text between two texts, used to make texts for a combination from two that each have a part of it."
+INTRO = (
+    "A model that writes a text between two texts, used to make texts for a combination from two that each have a part "
+    "of it."
+)
 BETWEEN = (
     "Pairs of texts that the model was not trained on; alpha is the weight of the first. Precision: share of the words "
     "of the new text that are in a source, each as often as it is there at most. Similarity: cosine of the encoder's "
@@ -64,34 +70,34 @@ def tables(results: Results) -> list[Table]:
 
 def labelled(results: Results) -> list[Table]:
     """What LINDA's texts are worth beside those of others, under each way to label them."""
-    made, columns = [], {"fidelity": ("unseen", "fidelity_kept")} | UNSEEN
+    tables, columns = [], {"fidelity": ("unseen", "fidelity_kept")} | UNSEEN
     for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert", split="unseen", selection=[*WAYS]):
         rows = pick(rows, decoding=("threshold", "any"), metric=("fidelity_kept", *METRICS))
         acc, lines = pick(rows, metric="acc"), []
         where = {"experiment": experiment, "benchmark": benchmark, "classifier": "bert", "decoding": "threshold"}
         tested = rows_by(pick(results.gains, **where, metric="acc"), "generator", "selection", "over")
-        found = results.entries(rows, ["generator", "selection"], columns)
+        cells = results.entries(rows, ["generator", "selection"], columns)
         for (generator, selection), entries in sorted(
-            found.items(), key=lambda item: (results.rank(item[0][0]), [*WAYS].index(item[0][1]))
+            cells.items(), key=lambda item: (results.rank(item[0][0]), [*WAYS].index(item[0][1]))
         ):
-            own = pick(acc, generator=generator, selection=selection)
+            scores = pick(acc, generator=generator, selection=selection)
             gains = []
             for over, name in {"none": "none", "oversample": "oversample", "top_k": generator}.items():
                 other = pick(acc, generator=name, selection="top_k")
-                if other.equals(own) or other.empty:
+                if other.equals(scores) or other.empty:
                     gains.append(Entry())
                 else:
-                    row = tested.get((generator, selection, over)) if len(own) == 1 else None
-                    gains.append(entry(difference(own, other), sign=True) if row is None else gained(row))
+                    row = tested.get((generator, selection, over)) if len(scores) == 1 else None
+                    gains.append(entry(difference(scores, other), sign=True) if row is None else gained(row))
             lines.append([generator, WAYS[selection], *entries, *gains])
         header = ["generator", "labels", *columns, "Acc over none", "over oversample", "over the request's labels"]
-        made.append(Table(f"{experiment}: {benchmark}", f"{results.setting(rows)} {LABELLED}", header, lines))
-    return made
+        tables.append(Table(f"{experiment}: {benchmark}", f"{results.setting(rows)} {LABELLED}", header, lines))
+    return tables
 
 
 def between(results: Results) -> list[Table]:
     """How texts change from the one source to the other."""
-    made = []
+    tables = []
     for _, benchmark, rows in results.of(*EXPERIMENTS, **OF):
         lines = []
         for alpha in SHOWN:
@@ -102,7 +108,7 @@ def between(results: Results) -> list[Table]:
             ]
         lines.sort(key=lambda line: results.rank(line[0]))
         shown = rows[rows["metric"].str.startswith("between_")]
-        made.append(
+        tables.append(
             Table(
                 f"{benchmark}: between two texts",
                 f"{results.setting(shown)} {BETWEEN}",
@@ -110,41 +116,44 @@ def between(results: Results) -> list[Table]:
                 lines,
             )
         )
-    return made
+    return tables
 
 
 def plain(results: Results) -> list[Table]:
     """Plain augmentation: what more texts, and mixed states, are worth without compositional shift."""
-    made = []
+    tables = []
     columns = {words: (IID, metric) for metric, words in METRICS.items()}
     for _, benchmark, rows in results.of(EXPERIMENT, decoding="threshold", split=IID):
         acc = pick(rows, metric="acc")
         lines = results.lines(rows, BY, columns)
         for line in lines:
-            own, none = (pick(acc, **dict(zip(BY, cell, strict=True))) for cell in (line[:2], ("none", "bert")))
-            line.append(Entry() if own.equals(none) else entry(difference(own, none), sign=True))
+            scores, none = (pick(acc, **dict(zip(BY, cell, strict=True))) for cell in (line[:2], ("none", "bert")))
+            line.append(Entry() if scores.equals(none) else entry(difference(scores, none), sign=True))
         title = f"{benchmark}: plain augmentation, training and test split at random"
-        made.append(Table(title, f"{results.setting(rows)} {PLAIN}", [*BY, *columns, "Acc over none"], lines))
-    return made
+        tables.append(Table(title, f"{results.setting(rows)} {PLAIN}", [*BY, *columns, "Acc over none"], lines))
+    return tables
 
 
 def figures_of(results: Results) -> list[Figure]:
-    made = []
+    charts = []
     for experiment, benchmark, rows in results.of(*EXPERIMENTS, **OF):
-        found = summaries(rows, "generator", "metric")
-        curves = {name: curves_of(found, name) for name in results.ordered({name for name, _ in found})}
+        means = summaries(rows, "generator", "metric")
+        curves = {name: curves_of(means, name) for name in results.ordered({name for name, _ in means})}
         curves = {name: parts for name, parts in curves.items() if parts}
         if curves:
             caption = f"Between two held-out texts, {benchmark}: nearer to the first as its weight grows"
-            made.append(Figure(f"{experiment}-{benchmark}", caption, partial(figures.between, curves)))
-    return made
+            charts.append(Figure(f"{experiment}-{benchmark}", caption, partial(figures.between, curves)))
+    return charts
 
 
-def curves_of(found: dict[tuple, Summary], generator: str) -> dict[str, list[tuple[float, Summary]]]:
-    """{"precision_a": [(alpha, its mean and interval)]} of a generator, in the order of alpha; {} where nothing was measured."""
-    made: dict[str, list[tuple[float, Summary]]] = {}
-    for (name, metric), summary in found.items():
+def curves_of(means: dict[tuple, Summary], generator: str) -> dict[str, list[tuple[float, Summary]]]:
+    """{"precision_a": [(alpha, its mean and interval)]} of a generator, in the order of alpha.
+
+    {} where nothing was measured.
+    """
+    curves: dict[str, list[tuple[float, Summary]]] = {}
+    for (name, metric), summary in means.items():
         measure, _, alpha = metric.removeprefix("between_").rpartition("_")
         if name == generator and metric.startswith("between_") and measure in CURVES:
-            made.setdefault(measure, []).append((float(alpha), summary))
-    return {measure: sorted(points, key=lambda point: point[0]) for measure, points in sorted(made.items())}
+            curves.setdefault(measure, []).append((float(alpha), summary))
+    return {measure: sorted(points, key=lambda point: point[0]) for measure, points in sorted(curves.items())}

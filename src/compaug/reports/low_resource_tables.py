@@ -22,25 +22,27 @@ Runs = Mapping[str, Mapping[int, by_seed.Runs]]  # generator -> texts
 
 
 def tables(results: Results) -> list[Table]:
-    made: dict[tuple[str, str], dict] = {}
+    by_cell: dict[tuple[str, str], dict] = {}
     for facts in results.low_resource.values():
-        of = made.setdefault((facts["benchmark"], facts["scale"]), {}).setdefault(facts["generator"], {})
+        of = by_cell.setdefault((facts["benchmark"], facts["scale"]), {}).setdefault(facts["generator"], {})
         of.setdefault(facts["texts"], {})[facts["seed"]] = facts
-    return [_table(results, *cell, runs) for cell, runs in sorted(made.items())]
+    return [_table(results, *cell, runs) for cell, runs in sorted(by_cell.items())]
 
 
 def _table(results: Results, benchmark: str, scale: str, runs: Runs) -> Table:
-    sizes = sorted({texts for own in runs.values() for texts in own})
+    sizes = sorted({texts for by_size in runs.values() for texts in by_size})
     lines = []
     for generator in results.ordered(runs):
-        own = runs[generator]
+        by_size = runs[generator]
         others = {} if generator == NONE else runs.get(NONE, {})
         scores, alone, added = (
-            [by_seed.values(some.get(texts), key) for texts in sizes]
-            for some, key in ((own, "accuracy"), (others, "accuracy"), (own, "n_aug"))
+            [by_seed.values(arm.get(texts), key) for texts in sizes]
+            for arm, key in ((by_size, "accuracy"), (others, "accuracy"), (by_size, "n_aug"))
         )
         gains = [entry(by_seed.over(*both), sign=True) for both in zip(scores, alone, strict=True)]
-        lines.append([generator, *(entry(by_seed.summary(one)) for one in scores), *gains, *map(by_seed.count, added)])
+        lines.append(
+            [generator, *(entry(by_seed.summary(values)) for values in scores), *gains, *map(by_seed.count, added)]
+        )
     header = [
         "generator",
         *(f"{n} texts" for n in sizes),
@@ -51,7 +53,7 @@ def _table(results: Results, benchmark: str, scale: str, runs: Runs) -> Table:
 
 
 def _note(results: Results, benchmark: str, scale: str, runs: Runs) -> str:
-    every = [facts for own in runs.values() for of in own.values() for facts in of.values()]
+    every = [facts for by_size in runs.values() for of in by_size.values() for facts in of.values()]
     seeds = sorted({facts["seed"] for facts in every})
     words = f"Seeds {', '.join(map(str, seeds))}; {by_seed.listed(facts['n'] for facts in every)} test texts"
     return f"{words}{results.backbones(benchmark, scale)}."

@@ -52,22 +52,25 @@ FEWEST = 3  # generators that a ranking needs
 
 
 def tables(results: Results) -> list[Table]:
-    made = []
+    tables = []
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert", split="unseen", selection="top_k"):
         every = pick(rows, metric="acc", decoding="threshold")
         groups = [every, every[~every["generator"].isin(FIRST)]]
         lines = []
         for words, (metric, better) in MEASURES.items():
-            found = pick(rows, metric=metric)
-            entries = [_tau(found, some) for some in groups]
-            if any(one.ours is not None for one in entries):
+            measured = pick(rows, metric=metric)
+            entries = [_tau(measured, group) for group in groups]
+            if any(tau.ours is not None for tau in entries):
                 lines.append([words, better, *entries])
-        made.append(Table(benchmark, results.setting(every), ["measure", "better", "tau", "without controls"], lines))
-    return made
+        tables.append(Table(benchmark, results.setting(every), ["measure", "better", "tau", "without controls"], lines))
+    return tables
 
 
 def _tau(measured: pd.DataFrame, accuracies: pd.DataFrame) -> Entry:
-    """Tau-b of the two over generators, seed by seed; none where no seed has `FEWEST` generators with both, or all of them have one value."""
+    """Tau-b of the two over generators, seed by seed.
+
+    None where no seed has `FEWEST` generators with both, or all of them have one value.
+    """
     both = measured.merge(accuracies, on=["generator", "seed"], suffixes=("_of", ""))
     taus = [
         tau
@@ -77,6 +80,6 @@ def _tau(measured: pd.DataFrame, accuracies: pd.DataFrame) -> Entry:
     return entry(summarise(taus)) if taus else Entry(words=NOT_REPORTED)
 
 
-def _kendall(some: pd.Series, others: pd.Series) -> float | None:
-    tau = float(scipy.stats.kendalltau(some, others).statistic)
+def _kendall(measured: pd.Series, accuracies: pd.Series) -> float | None:
+    tau = float(scipy.stats.kendalltau(measured, accuracies).statistic)
     return None if math.isnan(tau) else tau  # one of them is constant

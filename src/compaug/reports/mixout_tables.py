@@ -17,28 +17,29 @@ INTRO = (
     "in a training step each entry of a weight matrix has its value before the training with probability 1 - mu. The "
     "synthetic texts are the same for all. The article's claim is that mixout helps against the noise in generated "
     "labels, and the more the stronger it is; its "
-    '"p = 0.05" can be read as mu = 0.05 or as mu = 0.95. `column` drops whole inputs, as the reference code of mixout does.'
+    '"p = 0.05" can be read as mu = 0.05 or as mu = 0.95. `column` drops whole inputs, as the reference code of mixout '
+    "does."
 )
 DROPOUT, OFF = "dropout (the default)", "dropout=0.0"
 
 
 def tables(results: Results) -> list[Table]:
-    made = []
+    tables = []
     over: Over = {"over dropout": plain(DROPOUT), "over neither": plain(OFF)}
     for experiment, benchmark, rows in results.of(*EXPERIMENTS):
         rows = pick(rows, decoding=("threshold", "any"), split="unseen")
         for generator in results.ordered(rows["generator"]):
-            own = pick(rows, generator=generator)
-            varied = named(own, "classifier", "bert", lambda word: "mixout=" in word or OFF in word)
+            cells = pick(rows, generator=generator)
+            varied = named(cells, "classifier", "bert", lambda word: "mixout=" in word or OFF in word)
             texts = "no synthetic texts" if generator == NONE else f"kept texts of {generator}"
             where = {"generator": generator, "over": "bert", "selection": "top_k"}
             tested = results.tested(experiment, benchmark, "classifier", **where)
             tested = {name.removeprefix("bert+"): row for name, row in tested.items()}
             if varied["name"].nunique() > 1:
-                made += compared(
+                tables += compared(
                     results, f"{benchmark}: {texts}", "training", varied, DROPOUT, over, None, _order, _words, tested
                 )
-    return made
+    return tables
 
 
 def _order(name: str) -> tuple:

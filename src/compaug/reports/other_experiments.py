@@ -43,7 +43,7 @@ VARIED = ("split", "generator", "selection", "classifier", "decoding")
 
 
 def tables(results: Results) -> list[Table]:
-    made = []
+    tables = []
     for experiment, benchmark, rows in results.of(
         *sorted(set(results.frame["experiment"]) - results.choosing() - set(ELSEWHERE))
     ):
@@ -52,13 +52,13 @@ def tables(results: Results) -> list[Table]:
         # what is done to it stands behind its name
         over = NONE if NONE in set(gains["over"]) else min(rows["classifier"], key=len)
         of = rows_by(pick(gains, over=over), *VARIED)
-        told = [name for name in VARIED if name in ("split", "generator") or rows[name].nunique() > 1]
+        columns = [name for name in VARIED if name in ("split", "generator") or rows[name].nunique() > 1]
         lines = []
         for line in results.by_split(rows, VARIED, METRICS, SPLITS):
             key, entries = tuple(line[: len(VARIED)]), line[len(VARIED) :]
-            words = [word for name, word in zip(VARIED, key, strict=True) if name in told]
+            words = [word for name, word in zip(VARIED, key, strict=True) if name in columns]
             lines.append([*words, *entries, *(gain(of.get(key)) if of else [])])
         more = [f"Acc over {over}", "p, seeds", "p, rows"] if of else []
-        header = ["test", *told[1:], *UNSEEN, *more]
-        made.append(Table(f"{experiment}: {benchmark}", results.setting(rows), header, lines))
-    return made
+        header = ["test", *columns[1:], *UNSEEN, *more]
+        tables.append(Table(f"{experiment}: {benchmark}", results.setting(rows), header, lines))
+    return tables

@@ -1,5 +1,4 @@
-"""The one page, reports/index.html: what texts teach, then every table and figure as the queries make them, sample
-texts, provenance."""
+"""The one page, reports/index.html: what texts teach, every table and figure, sample texts, provenance."""
 
 from __future__ import annotations
 
@@ -19,51 +18,56 @@ from compaug.reports.queries import Results
 
 
 def samples(quality: Mapping[str, Mapping]) -> dict | None:
-    """{"files", "texts": [[file number, composition, text, whether the oracle finds it faithful]]} for the search. Of a generator or selection that
-    differs from params.yaml there is the first seed alone, for the page has no room for all."""
-    found: dict[str, list] = {}
+    """{"files", "texts": [[file number, composition, text, whether the oracle finds it faithful]]} for the search.
+
+    Of a generator or selection that differs from params.yaml there is the first seed alone, for the page has no room
+    for all.
+    """
+    by_file: dict[str, list] = {}
     varied = set()
-    for name in sorted(name for name, one in quality.items() if one.get("samples")):
+    for name in sorted(name for name, facts in quality.items() if facts.get("samples")):
         words = name.rpartition("-")[0]  # the seed stands last
         if words not in varied:
-            found[name] = quality[name]["samples"]
+            by_file[name] = quality[name]["samples"]
         if "=" in words:
             varied.add(words)
     texts = [
-        [at, row["requested"], row["text"], row["faithful"]] for at, rows in enumerate(found.values()) for row in rows
+        [at, row["requested"], row["text"], row["faithful"]] for at, rows in enumerate(by_file.values()) for row in rows
     ]
-    return {"files": list(found), "texts": texts} if found else None
+    return {"files": list(by_file), "texts": texts} if by_file else None
 
 
 def sections(results: Results, figures: Path) -> list[dict]:
     """Every query with its tables and figures, or the command that makes what it has nothing for."""
-    made = []
+    sections = []
     for name, query in contents.TABLES.items():
         tables = contents.tables(name, results)
-        drawn = (one for one in contents.figures(name, results) if one.on_page and query is not knowledge_tables)
-        shown = [(one.caption, data_uri(figures / f"{one.name}.png")) for one in drawn]
+        drawn = (
+            figure for figure in contents.figures(name, results) if figure.on_page and query is not knowledge_tables
+        )
+        shown = [(figure.caption, data_uri(figures / f"{figure.name}.png")) for figure in drawn]
         section = {"anchor": name, "title": query.TITLE, "intro": query.INTRO, "tables": tables, "figures": shown}
-        made.append(section | {"missing": "" if tables else contents.missing(name)})
-    return made
+        sections.append(section | {"missing": "" if tables else contents.missing(name)})
+    return sections
 
 
 def provenance(results: Results, costs: Mapping[str, Mapping]) -> list[dict]:
     """A row for every experiment. `costs`: of reports/provenance.json, which count only for the very same numbers."""
-    made = []
+    lines = []
     for (experiment, commit), rows in results.frame.groupby(["experiment", "commit"]):
-        known, digest = costs.get(experiment, {}), digest_of(rows)
-        if known.get("digest") != digest:
-            known = {}
-        row = {"experiment": experiment, "commit": known.get("commit", commit), "digest": digest[:12]}
-        row["settings"] = [f"{benchmark}: {results.setting(some)}" for benchmark, some in rows.groupby("benchmark")]
-        row["hardware"] = "; ".join(known.get("hardware", [])) or NOT_REPORTED
-        row["seconds"], row["cost"] = known.get("seconds", ""), NOT_REPORTED
+        cost, digest = costs.get(experiment, {}), digest_of(rows)
+        if cost.get("digest") != digest:
+            cost = {}
+        row = {"experiment": experiment, "commit": cost.get("commit", commit), "digest": digest[:12]}
+        row["settings"] = [f"{benchmark}: {results.setting(group)}" for benchmark, group in rows.groupby("benchmark")]
+        row["hardware"] = "; ".join(cost.get("hardware", [])) or NOT_REPORTED
+        row["seconds"], row["cost"] = cost.get("seconds", ""), NOT_REPORTED
         if row["seconds"]:
             row["cost"] = f"{number(row['seconds'] / 3600)} h"
-            if known.get("timed", 0) < known.get("stages", 0):
-                row["cost"] += f", {known['stages'] - known['timed']} of {known['stages']} stages by others like them"
-        made.append(row)
-    return made
+            if cost.get("timed", 0) < cost.get("stages", 0):
+                row["cost"] += f", {cost['stages'] - cost['timed']} of {cost['stages']} stages by others like them"
+        lines.append(row)
+    return lines
 
 
 def data_uri(path: Path) -> str:

@@ -1,4 +1,7 @@
-"""The second task, parsing: what subsets and curricula of COGS or CFQ are worth, beside the numbers of the cartography paper's Table 3."""
+"""The second task, parsing: what subsets and curricula of COGS or CFQ are worth.
+
+They stand beside the numbers of the cartography paper's Table 3.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ EVERYTHING: Choice = (ALL, None, None, None, None)
 
 
 def tables(results: Results) -> list[Table]:
-    made = []
+    tables = []
     for corpus, scale in sorted({(facts["corpus"], facts["scale"]) for facts in results.parsing.values()}):
         runs: dict[Choice, dict[int, Mapping]] = {}
         for facts in results.parsing.values():
@@ -41,9 +44,9 @@ def tables(results: Results) -> list[Table]:
                 runs.setdefault(_choice(facts["choice"]), {})[facts["seed"]] = facts
         runs = {choice: runs[choice] for choice in sorted(runs, key=_rank)}
         printed = results.paper.get("cartography", {})
-        made.append(_subsets(corpus, scale, runs, printed.get(corpus, {})))
-        made += _categories(corpus, scale, runs, printed.get("categories", {}))
-    return made
+        tables.append(_subsets(corpus, scale, runs, printed.get(corpus, {})))
+        tables += _categories(corpus, scale, runs, printed.get("categories", {}))
+    return tables
 
 
 def _choice(facts: Mapping) -> Choice:
@@ -72,14 +75,17 @@ def _values(runs: Mapping[int, Mapping], part: str) -> dict[int, float]:
 
 
 def _subsets(corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed: Mapping) -> Table:
-    """A line for each choice: how many pairs it is, exact match by part, and that over a random subset of its size and over all pairs."""
-    parts = sorted({part for own in runs.values() for facts in own.values() for part in facts["parts"]})
+    """A line for each choice: how many pairs it is, and exact match by part.
+
+    Also that over a random subset of its size and over all pairs.
+    """
+    parts = sorted({part for of_choice in runs.values() for facts in of_choice.values() for part in facts["parts"]})
     judged = JUDGED.get(corpus, parts[0])
     lines = []
-    for choice, own in runs.items():
+    for choice, of_choice in runs.items():
         random, paper = (RANDOM, choice[1], None, None, None), _printed(choice, printed)
-        of_part = {part: _values(own, part) for part in parts}
-        line = [_words(choice), by_seed.count(by_seed.values(own, "rows"))]
+        of_part = {part: _values(of_choice, part) for part in parts}
+        line = [_words(choice), by_seed.count(by_seed.values(of_choice, "rows"))]
         for part, values in of_part.items():
             theirs = paper if part == judged else None
             line.append(entry(by_seed.summary(values), theirs, other_corpus=scale != PAPER))
@@ -106,8 +112,8 @@ def _printed(choice: Choice, printed: Mapping) -> float | None:
     region, ratio, measure, pacing, _ = choice
     if pacing or ratio not in (None, HALF):
         return None
-    found = printed.get(region)
-    return found.get(measure) if isinstance(found, Mapping) else found
+    numbers = printed.get(region)
+    return numbers.get(measure) if isinstance(numbers, Mapping) else numbers
 
 
 def _direction(ours: Summary | None, paper: float | None, paper_random: float | None) -> str:
@@ -120,38 +126,43 @@ def _direction(ours: Summary | None, paper: float | None, paper_random: float | 
 
 
 def _note(runs: Mapping[Choice, Mapping]) -> str:
-    every = [facts for own in runs.values() for facts in own.values()]
+    every = [facts for of_choice in runs.values() for facts in of_choice.values()]
     seeds = sorted({facts["seed"] for facts in every})
     of, size = (sorted({facts[name] for facts in every}) for name in ("of", "parameters"))
-    return f"Seeds {', '.join(map(str, seeds))}; {by_seed.listed(size)} parameters; chosen from {by_seed.listed(of)} pairs."
+    return (
+        f"Seeds {', '.join(map(str, seeds))}; {by_seed.listed(size)} parameters; chosen from {by_seed.listed(of)} "
+        "pairs."
+    )
 
 
 def _categories(corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed: Mapping) -> list[Table]:
     """Of every part that has more than one category: a line for each, a column for each subset or curriculum."""
-    made = []
-    parts = sorted({part for own in runs.values() for facts in own.values() for part in facts["parts"]})
+    tables = []
+    parts = sorted({part for of_choice in runs.values() for facts in of_choice.values() for part in facts["parts"]})
     for part in parts:
-        found: dict[str, dict[Choice, list[float]]] = {}
-        for choice, own in runs.items():
-            for facts in own.values():
+        scores: dict[str, dict[Choice, list[float]]] = {}
+        for choice, of_choice in runs.items():
+            for facts in of_choice.values():
                 for name, value in facts["parts"].get(part, {}).get("categories", {}).items():
-                    found.setdefault(name, {}).setdefault(choice, []).append(value)
+                    scores.setdefault(name, {}).setdefault(choice, []).append(value)
         lines = []
-        for name in [*(name for name in printed if name in found), *sorted(set(found) - set(printed))]:
-            known = printed.get(name, {})
-            entries = [_ranged(found[name].get(choice), known.get(_in_table_10(choice)), scale) for choice in runs]
-            lines.append([f"{known.get('section', '')} {name}".strip(), *entries])
+        for name in [*(name for name in printed if name in scores), *sorted(set(scores) - set(printed))]:
+            paper = printed.get(name, {})
+            entries = [_ranged(scores[name].get(choice), paper.get(_in_table_10(choice)), scale) for choice in runs]
+            lines.append([f"{paper.get('section', '')} {name}".strip(), *entries])
         if len(lines) > 1:
             note = "Mean over seeds, in brackets the lowest and the highest of them."
             note += " Before each name the section of COGS' paper; paper: Table 10." if part == "gen" else ""
             header = ["category", *map(_words, runs)]
-            made.append(Table(f"{corpus}, {scale}: {part} by category", note, header, lines))
-    return made
+            tables.append(Table(f"{corpus}, {scale}: {part} by category", note, header, lines))
+    return tables
 
 
 def _ranged(values: list[float] | None, paper: float | None, scale: str) -> Entry:
-    """A category's mean with its lowest and highest seed: a seed learns some categories whole and others not at all, so that a t interval would
-    leave 0 to 100."""
+    """A category's mean with its lowest and highest seed.
+
+    A seed learns some categories whole and others not at all, so that a t interval would leave 0 to 100.
+    """
     if not values:
         return entry(None, paper)
     mean = statistics.fmean(values)

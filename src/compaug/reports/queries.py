@@ -1,4 +1,4 @@
-"""What tables are made of: the long table, the paper's numbers, facts about splits; and the few queries that they share."""
+"""What tables are made of: the long table, the paper's numbers, facts about splits; and queries that they share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from compaug.reports import METRICS, backbone_names
 from compaug.reports.entries import Entry, Table, entry
 from compaug.reports.paper import read_paper_values
 
-BEFORE = "Numbers of commit {}, from before the arithmetic was made the same on every CPU; kept until this experiment runs again."
+BEFORE = (
+    "Numbers of commit {}, from before the arithmetic was made the same on every CPU; kept until this experiment runs "
+    "again."
+)
 FIRST = ("none", "oversample", "shuffled")  # the controls
 COUNTS = ("n_", "unparsed_")  # metrics that begin so
 SPLITS = ("iid", "seen", "unseen")
@@ -29,9 +32,18 @@ UNSEEN = {words: ("unseen", metric) for metric, words in METRICS.items()}  # col
 
 @dataclass(frozen=True)
 class Results:
-    """frame, gains, confusions: see `longtable.read`; paper: reports/paper_values.yaml; settings: by benchmark and scale; counts: of
-    every benchmark's split, reports/gold/<benchmark>.json; representations: by <benchmark>-<generator>-<seed>; maps: data maps by name; parsing: numbers of parsers by name;
-    low_resource: accuracies of tasks with few texts by name; slu: measures of few utterances by name."""
+    """Everything that tables are made of.
+
+    frame, gains, confusions    see `longtable.read`
+    paper                       reports/paper_values.yaml
+    settings                    by benchmark and scale
+    counts                      of every benchmark's split, reports/gold/<benchmark>.json
+    representations             by <benchmark>-<generator>-<seed>
+    maps                        data maps by name
+    parsing                     numbers of parsers by name
+    low_resource                accuracies of tasks with few texts by name
+    slu                         measures of few utterances by name
+    """
 
     frame: pd.DataFrame
     gains: pd.DataFrame
@@ -45,10 +57,10 @@ class Results:
     low_resource: Mapping[str, Mapping]
     slu: Mapping[str, Mapping]
 
-    def of(self, *experiments: str, **wanted: str | Collection[str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
-        """(experiment, benchmark, rows with the wanted values) of those that have any."""
+    def of(self, *experiments: str, **allowed: str | Collection[str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
+        """(experiment, benchmark, rows with the allowed values) of those that have any."""
         for experiment in experiments:
-            for benchmark, rows in pick(self.frame, experiment=experiment, **wanted).groupby("benchmark"):
+            for benchmark, rows in pick(self.frame, experiment=experiment, **allowed).groupby("benchmark"):
                 yield experiment, benchmark, rows
 
     def choosing(self) -> set[str]:
@@ -58,7 +70,9 @@ class Results:
     def column(self, benchmark: str) -> str | None:
         """Where the paper's tables have this benchmark."""
         name = benchmark.partition("+")[0]  # what follows is how it differs
-        return next((some.corpus.paper_column for (corpus, _), some in self.settings.items() if corpus == name), None)
+        return next(
+            (settings.corpus.paper_column for (corpus, _), settings in self.settings.items() if corpus == name), None
+        )
 
     def printed(self, table: str, name: str) -> Mapping:
         """What the paper's table says of one of our generators or classifiers; {} where it does not have it."""
@@ -68,14 +82,17 @@ class Results:
     def printed_only(
         self, experiments: Sequence[str], header: Sequence[str], lines_of: Callable[[str], list]
     ) -> list[Table]:
-        """The paper's numbers of those of its corpora of which some experiments have no result, where they have any: `lines_of` makes their rows."""
+        """The paper's numbers of its corpora of which some experiments have no result, where they have any.
+
+        `lines_of` makes their rows.
+        """
         ours = {self.column(benchmark) for _, benchmark, _ in self.of(*experiments)}
         corpora = [corpus for corpus in self.paper["tables"]["table_6"]["rows"] if ours and corpus not in ours]
         note = "Not run here: BERT-base and GPT-2 need a GPU and a model hub."
         return [Table(corpus, note, header, lines_of(corpus)) for corpus in corpora]
 
-    def tested(self, experiment: str, benchmark: str, by: str, **wanted: str) -> dict[str, pd.Series]:
-        """Rows of gains.csv in Acc on new combinations with the threshold, by the column `by`; of other columns the wanted values."""
+    def tested(self, experiment: str, benchmark: str, by: str, **allowed: str) -> dict[str, pd.Series]:
+        """Rows of gains.csv in Acc on new combinations with the threshold, by the column `by`; others are `allowed`."""
         gains = pick(
             self.gains,
             experiment=experiment,
@@ -83,7 +100,7 @@ class Results:
             decoding="threshold",
             split="unseen",
             metric="acc",
-            **wanted,
+            **allowed,
         )
         return {row[by]: row for _, row in gains.iterrows()}
 
@@ -92,10 +109,10 @@ class Results:
         if rows.empty:
             return ""
         # 0: the Bayes classifier has none, and of some means the seeds were not kept apart
-        own = rows[rows["seed"] != 0]
-        seeds = sorted(set(own["seed"]))
+        seeded = rows[rows["seed"] != 0]
+        seeds = sorted(set(seeded["seed"]))
         words = f"Seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}" if seeds else "Means over seeds"
-        if own.groupby(["generator", "selection", "classifier", "split"])["seed"].nunique().nunique() > 1:
+        if seeded.groupby(["generator", "selection", "classifier", "split"])["seed"].nunique().nunique() > 1:
             words += ", but not in every cell"
         scale, commits = rows["scale"].iloc[0], sorted(set(rows["commit"]) - {""})
         if commits:
@@ -105,18 +122,21 @@ class Results:
         return " ".join([f"{words}.", *map(BEFORE.format, commits)])
 
     def backbones(self, benchmark: str, scale: str, more: Sequence[str] = ()) -> str:
-        """ "; scale tiny: encoder, decoder `...`", beside encoder and decoder the roles `more`; nothing where it is known no longer."""
-        if not (found := self.settings.get((benchmark, scale))):
+        """ "; scale tiny: encoder, decoder `...`", beside encoder and decoder the roles `more`.
+
+        "" for a benchmark and scale without settings.
+        """
+        if not (settings := self.settings.get((benchmark, scale))):
             return ""
         roles: dict[str, list[str]] = {}
-        for role, name in backbone_names(found.backbones, more).items():
+        for role, name in backbone_names(settings.backbones, more).items():
             roles.setdefault(name, []).append(role)
-        return f"; scale {scale}: " + ", ".join(f"{', '.join(some)} `{name}`" for name, some in roles.items())
+        return f"; scale {scale}: " + ", ".join(f"{', '.join(of_name)} `{name}`" for name, of_name in roles.items())
 
     def rank(self, word: object) -> tuple:
         """Sorts controls first, then the paper's methods in its order, then all others by name."""
-        known = [*FIRST, *self.paper["row_of_generator"], *self.paper["row_of_classifier"], *SPLITS, *DECODINGS]
-        return known.index(word) if word in known else len(known), word
+        order = [*FIRST, *self.paper["row_of_generator"], *self.paper["row_of_classifier"], *SPLITS, *DECODINGS]
+        return order.index(word) if word in order else len(order), word
 
     def ordered(self, names: Iterable[str]) -> list[str]:
         return sorted(set(names), key=self.rank)
@@ -129,19 +149,21 @@ class Results:
         paper: Callable[..., Mapping] = lambda *key: {},
         other_corpus: bool = False,
     ) -> dict[tuple, list[Entry]]:
-        """The body of a table: {values of `by`: an entry for each of `columns`, which are splits and metrics}, in the usual order. `paper`
-        gives the paper's numbers for such values by metric."""
-        wanted = pd.MultiIndex.from_frame(rows[["split", "metric"]]).isin(set(columns.values()))
-        found = summaries(rows[wanted], *by, "split", "metric")
+        """The body of a table in the usual order: {values of `by`: an entry for each of `columns`, splits and metrics}.
 
-        def made(key: tuple, split: str, metric: str) -> Entry:
-            summary: Summary | None = found.get((*key, split, metric))
+        `paper` gives the paper's numbers for such values by metric.
+        """
+        is_shown = pd.MultiIndex.from_frame(rows[["split", "metric"]]).isin(set(columns.values()))
+        means = summaries(rows[is_shown], *by, "split", "metric")
+
+        def entry_of(key: tuple, split: str, metric: str) -> Entry:
+            summary: Summary | None = means.get((*key, split, metric))
             if summary and metric.startswith(COUNTS):
                 return Entry(round(summary.mean))
             return entry(summary, paper(*key).get(metric), other_corpus=other_corpus)
 
-        keys = sorted({key[:-2] for key in found}, key=lambda key: [*map(self.rank, key)])
-        return {key: [made(key, *column) for column in columns.values()] for key in keys}
+        keys = sorted({key[:-2] for key in means}, key=lambda key: [*map(self.rank, key)])
+        return {key: [entry_of(key, *column) for column in columns.values()] for key in keys}
 
     def lines(self, *query, **more) -> list[list[str | Entry]]:
         """`entries` as the rows of a table: the values of `by` stand first."""

@@ -25,29 +25,29 @@ Runs = Mapping[str, Mapping[float, by_seed.Runs]]  # mode -> share
 
 
 def tables(results: Results) -> list[Table]:
-    made: dict[tuple[str, str], dict] = {}
+    by_cell: dict[tuple[str, str], dict] = {}
     for facts in results.slu.values():
         if facts["on"] != TESTED:
             continue  # a trial of settings
-        runs = made.setdefault((facts["corpus"], facts["scale"]), {})
+        runs = by_cell.setdefault((facts["corpus"], facts["scale"]), {})
         runs.setdefault(facts["mode"], {}).setdefault(facts["share"], {})[facts["seed"]] = facts
-    found = []
-    for (corpus, scale), runs in sorted(made.items()):
+    tables = []
+    for (corpus, scale), runs in sorted(by_cell.items()):
         printed, note = results.paper.get("slu", {}).get(corpus, {}), _note(results, scale, runs)
         for measure, words in MEASURES.items():
-            found.append(_table(f"{corpus}, {scale}: {words}", note, runs, measure, printed.get(measure, {})))
-        found.append(_written(f"{corpus}, {scale}: what was written", runs))
-    return found
+            tables.append(_table(f"{corpus}, {scale}: {words}", note, runs, measure, printed.get(measure, {})))
+        tables.append(_written(f"{corpus}, {scale}: what was written", runs))
+    return tables
 
 
 def _table(title: str, note: str, runs: Runs, measure: str, printed: Mapping) -> Table:
     shares, lines = _shares(runs), []
     for mode in _modes(runs):
         others, paper = {} if mode == NONE else runs.get(NONE, {}), printed.get(mode, {})
-        of, alone = ([by_seed.values(some.get(share), measure) for share in shares] for some in (runs[mode], others))
+        of, alone = ([by_seed.values(arm.get(share), measure) for share in shares] for arm in (runs[mode], others))
         levels = [
-            entry(by_seed.summary(own), paper.get(share), other_corpus=True)
-            for share, own in zip(shares, of, strict=True)
+            entry(by_seed.summary(scores), paper.get(share), other_corpus=True)
+            for share, scores in zip(shares, of, strict=True)
         ]
         lines.append([mode, *levels, *(entry(by_seed.over(*both), sign=True) for both in zip(of, alone, strict=True))])
     header = ["written from", *map(_percent, shares), *(f"over none, {_percent(share)}" for share in shares)]
@@ -64,24 +64,22 @@ def _written(title: str, runs: Runs) -> Table:
                 key: [by_seed.values(runs[mode].get(share), key) for share in shares]
                 for key in ("validity", "fresh", "n_synthetic")
             }
-            percents = (entry(by_seed.summary(own)) for key in ("validity", "fresh") for own in of[key])
+            percents = (entry(by_seed.summary(scores)) for key in ("validity", "fresh") for scores in of[key])
             lines.append([mode, *percents, *map(by_seed.count, of["n_synthetic"])])
     header = [
         *(f"readable, {_percent(share)}" for share in shares),
         *(f"new, {_percent(share)}" for share in shares),
         *(f"utterances, {_percent(share)}" for share in shares),
     ]
-    return Table(
-        title,
-        "Percent of the requests that became a sentence of the augmented language, and of those that became one that is no copy of a real utterance or of "
-        "another; the new ones are learned from.",
-        ["written from", *header],
-        lines,
+    note = (
+        "Percent of the requests that became a sentence of the augmented language, and of those that became one that "
+        "is no copy of a real utterance or of another; the new ones are learned from."
     )
+    return Table(title, note, ["written from", *header], lines)
 
 
 def _shares(runs: Runs) -> list[float]:
-    return sorted({share for own in runs.values() for share in own})
+    return sorted({share for of_mode in runs.values() for share in of_mode})
 
 
 def _modes(runs: Runs) -> list[str]:
@@ -93,7 +91,7 @@ def _percent(share: float) -> str:
 
 
 def _note(results: Results, scale: str, runs: Runs) -> str:
-    every = [facts for own in runs.values() for of in own.values() for facts in of.values()]
+    every = [facts for of_mode in runs.values() for of in of_mode.values() for facts in of.values()]
     seeds = sorted({facts["seed"] for facts in every})
     few, tested = (by_seed.listed(facts[name] for facts in every) for name in ("n_train", "n_test"))
     benchmark = next((name for name, at in results.settings if at == scale), "")

@@ -20,15 +20,17 @@ CEILINGS = {
     "cg_target_prior": "ceiling: Bayes, CG, prior of test",
 }
 PARTS = ("total", "operating_point", "knowledge")  # of the gap, whatever the texts
-OWN = "tabular"  # the reader of a user's own corpus
+TABULAR = "tabular"  # the reader of a user's own corpus
 LEARNED = 2.0  # points of iid accuracy over the trivial classifier's under which nothing has been learned
 MOSTLY = 50.0  # percent of rows without a label
 SHOWABLE = 5.0  # points; an interval that is wider to either side hides effects that matter
 DECODINGS = {  # what a page calls them
     "threshold": "labels above {threshold}",
     "tuned_thresholds": "labels above thresholds of their own, chosen on the validation rows",
-    "composition_prior": "the composition prior, target {target}, weight {weight}, strength {strength}: on unseen combinations it is told which there "
-    "are, which costs known ones, and the iid rows are read with the training rows' own",
+    "composition_prior": (
+        "the composition prior, target {target}, weight {weight}, strength {strength}: on unseen combinations it is "
+        "told which there are, which costs known ones, and the iid rows are read with the training rows' own"
+    ),
 }
 COLUMNS = ("jacc", "acc", "corr", "corr_set", "comp")
 SIDES = ("seen_acc", "harmonic", "best_harmonic", "ausuc", "acc_at_seen")  # of known and new combinations
@@ -41,12 +43,20 @@ READINGS = 2  # of a text that are shown: an ambiguous one has many
 
 
 def page(cell: Mapping) -> str:
-    """The whole page as Markdown. `cell`: benchmark, generator, classifier, seed; backbones {role: words}; metrics, details (what the stage
-    evaluate wrote); selection, label_generator (side-cars of the kept texts and of the requests, {} without); paper (paper_values.yaml) and
-    paper_column; own, whether the corpus is a user's."""
+    """The whole page as Markdown.
+
+    Keys of `cell`:
+
+        benchmark, generator, classifier, seed
+        backbones                   {role: words}
+        metrics, details            what the stage evaluate wrote
+        selection, label_generator  side-cars of the kept texts and of the requests, {} without
+        paper, paper_column         paper_values.yaml and the benchmark's column there
+        own                         whether the corpus is a user's
+    """
     metrics, details, augments = cell["metrics"], cell["details"], cell["generator"] != NONE
-    known = ("augmented", "oversample", "baseline", "matched", "iid")
-    arms = [arm for arm in known if arm in metrics and (augments or arm != "augmented")]
+    order = ("augmented", "oversample", "baseline", "matched", "iid")
+    arms = [arm for arm in order if arm in metrics and (augments or arm != "augmented")]
     shown = ["baseline", "augmented"][: 1 + augments]
     return render(
         "summary.md",
@@ -68,8 +78,10 @@ def page(cell: Mapping) -> str:
 
 
 def _finding(parts: Mapping[str, Mapping] | None, generator: str) -> dict[str, str] | None:
-    """The gap in its two parts with what the texts give of it, and the remedy; None where the parts were not measured.
-    A part is shown where its interval over test rows has no zero in it."""
+    """The gap in its two parts with what the texts give of it, and the remedy.
+
+    None where the parts were not measured. A part is shown where its interval over test rows has no zero in it.
+    """
     if not parts:
         return None
     every = {
@@ -82,15 +94,17 @@ def _finding(parts: Mapping[str, Mapping] | None, generator: str) -> dict[str, s
 
 
 def _no_verdict(metrics: Mapping, details: Mapping, own_tiny: bool) -> str | None:
-    """Why nothing can be said of the texts, and what to do; None where something can. A classifier that has not learned the corpus fails on new
-    combinations as on all others."""
+    """Why nothing can be said of the texts, and what to do; None where something can.
+
+    A classifier that has not learned the corpus fails on new combinations as on all others.
+    """
     iid, trivial = metrics.get("iid"), details.get("trivial")
     stronger = f"take {'`run.scale: pretrained`' if own_tiny else 'a larger model'}, more rows or more epochs"
     if iid and trivial and iid["acc"] < trivial["iid_acc"] + LEARNED:
         return (
-            f"on the iid split the classifier is right on {number(iid['acc'])} % of the rows, and always answering {trivial['answer']} would be on "
-            f"{number(trivial['iid_acc'])} %: it has not learned the corpus, so that what it does on new combinations says nothing of "
-            f"augmentation; {stronger}"
+            f"on the iid split the classifier is right on {number(iid['acc'])} % of the rows, and always answering "
+            f"{trivial['answer']} would be on {number(trivial['iid_acc'])} %: it has not learned the corpus, so that "
+            f"what it does on new combinations says nothing of augmentation; {stronger}"
         )
     empty = {
         arm: metrics[arm]["empty_rate"]
@@ -99,28 +113,29 @@ def _no_verdict(metrics: Mapping, details: Mapping, own_tiny: bool) -> str | Non
     }
     unseen = [empty[arm] for arm in ("baseline", "augmented") if arm in empty]
     if unseen and (min(unseen) > MOSTLY or empty.get("iid", 0) > MOSTLY):
-        told = ", ".join(f"{arm} {number(rate)} %" for arm, rate in empty.items())
+        rates = ", ".join(f"{arm} {number(rate)} %" for arm, rate in empty.items())
         return (
-            f"most answers are empty ({told} of the rows get no label), so that accuracy counts abstentions; set `evaluation.decoding: "
-            f"tuned_thresholds` or a lower `evaluation.threshold`, or {stronger}"
+            f"most answers are empty ({rates} of the rows get no label), so that accuracy counts abstentions; set "
+            f"`evaluation.decoding: tuned_thresholds` or a lower `evaluation.threshold`, or {stronger}"
         )
     return None
 
 
 def _too_few(gain: Mapping) -> str | None:
-    """Where an interval with zero in it is so wide that it could hide an effect: how wide, and how many rows would do."""
+    """How wide an interval with zero in it is, and how many rows would do; None where it could hide no effect."""
     half = (gain["high"] - gain["low"]) / 2
     if not gain["low"] <= 0 <= gain["high"] or half <= SHOWABLE:
         return None
     needed = math.ceil(gain["n"] * (half / SHOWABLE) ** 2 / 10) * 10
     return (
-        f"{gain['n']} test rows are too few: they show gains from about {number(half, digits=0)} points on. For {number(SHOWABLE, digits=0)} points some "
-        f"{needed:,} rows would do: raise `split.compositions` or `split.test_share`, or give more rows."
+        f"{gain['n']} test rows are too few: they show gains from about {number(half, digits=0)} points on. "
+        f"For {number(SHOWABLE, digits=0)} points some {needed:,} rows would do: raise `split.compositions` or "
+        "`split.test_share`, or give more rows."
     )
 
 
-def _decoding(told: Mapping | None) -> str | None:
-    return DECODINGS[told["name"]].format(**told) if told else None
+def _decoding(facts: Mapping | None) -> str | None:
+    return DECODINGS[facts["name"]].format(**facts) if facts else None
 
 
 def _epoch(counted: Mapping | None) -> str | None:
@@ -139,15 +154,15 @@ def _results(cell: Mapping, arms: Sequence[str]) -> list[list]:
     words["matched"] = "real texts in their place (matched), CG"
     words["iid"] = "baseline (no augmentation), iid"
     bayes, column = cell["details"].get("bayes", {}), cell["paper_column"]
-    found = {name: bayes[key] for key, name in CEILINGS.items() if key in bayes}
-    found |= {words[arm]: cell["metrics"][arm] for arm in arms}
+    rows = {name: bayes[key] for key, name in CEILINGS.items() if key in bayes}
+    rows |= {words[arm]: cell["metrics"][arm] for arm in arms}
     for generator in (cell["generator"], NONE, IID):
         theirs = printed(cell["paper"], column, generator, cell["classifier"])
         if any(value is not None for value in theirs.values()):
-            found[f"paper ({column}): {'none, iid' if generator == IID else f'{generator}, CG'}"] = theirs
+            rows[f"paper ({column}): {'none, iid' if generator == IID else f'{generator}, CG'}"] = theirs
     return [
         [name, *(number(values.get(column)) for column in (*COLUMNS, *SIDES)), values.get("n", NOT_REPORTED)]
-        for name, values in found.items()
+        for name, values in rows.items()
     ]
 
 
@@ -155,13 +170,13 @@ def _errors(metrics: Mapping, unparsed: Mapping | None, arms: Sequence[str]) -> 
     """`unparsed`: of a classifier that writes its answers."""
     columns = {}
     for arm in arms:
-        found = metrics[arm]
-        missed, added = found["strict_subset"], found["strict_superset"]
-        columns[arm] = {"exact": found["acc"], "only misses labels": missed, "only adds labels": added}
-        columns[arm]["misses and adds"] = max(0.0, 100 - found["acc"] - missed - added)
-        columns[arm]["(predicts nothing)"] = found["empty_rate"]
+        scores = metrics[arm]
+        missed, added = scores["strict_subset"], scores["strict_superset"]
+        columns[arm] = {"exact": scores["acc"], "only misses labels": missed, "only adds labels": added}
+        columns[arm]["misses and adds"] = max(0.0, 100 - scores["acc"] - missed - added)
+        columns[arm]["(predicts nothing)"] = scores["empty_rate"]
         if unparsed:
-            columns[arm]["(a piece does not parse)"] = 100 * unparsed[arm]["rows"] / found["n"]
+            columns[arm]["(a piece does not parse)"] = 100 * unparsed[arm]["rows"] / scores["n"]
     return [[kind, *(number(columns[arm][kind]) for arm in arms)] for kind in columns[arms[0]]]
 
 

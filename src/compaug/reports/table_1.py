@@ -24,25 +24,25 @@ DIFFERENCE = "iid minus CG"
 
 
 def tables(results: Results) -> list[Table]:
-    made = []
+    tables = []
     for _, benchmark, rows in results.of(*EXPERIMENTS):
         acc = pick(
             rows, generator="none", decoding="threshold", metric=("acc", "acc_held_out"), split=("iid", "unseen")
         )
         lines = []
         for (name,), (iid, held_out, cg) in results.entries(acc, ["classifier"], COLUMNS).items():
-            own = pick(acc, classifier=name, metric="acc")
-            if own["split"].nunique() < 2:
+            scores = pick(acc, classifier=name, metric="acc")
+            if scores["split"].nunique() < 2:
                 continue
             theirs = results.printed("table_1", name).get(results.column(benchmark), {})
-            apart = entry(difference(pick(own, split="iid"), pick(own, split="unseen")))
+            apart = entry(difference(pick(scores, split="iid"), pick(scores, split="unseen")))
             both = replace(iid, paper=theirs.get("iid")), held_out, replace(cg, paper=theirs.get("cg"))
             lines.append([name, *both, apart])
         if lines:
-            made.append(Table(benchmark, results.setting(acc), ["classifier", *COLUMNS, DIFFERENCE], lines))
+            tables.append(Table(benchmark, results.setting(acc), ["classifier", *COLUMNS, DIFFERENCE], lines))
 
     def theirs(corpus: str) -> list:
         printed = {name: results.printed("table_1", name)[corpus] for name in results.paper["row_of_classifier"]}
         return [[name, Entry(paper=acc["iid"]), Entry(), Entry(paper=acc["cg"])] for name, acc in printed.items()]
 
-    return made + results.printed_only(EXPERIMENTS, ["classifier", *COLUMNS], theirs)
+    return tables + results.printed_only(EXPERIMENTS, ["classifier", *COLUMNS], theirs)

@@ -32,21 +32,25 @@ COLUMNS = {
 
 
 def tables(results: Results) -> list[Table]:
-    made = []
+    tables = []
     for _, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert"):
         rows = pick(rows, decoding="any", selection="top_k")
         columns = {words: column for words, column in COLUMNS.items() if column[1] in set(rows["metric"])}
         if not columns:
             continue
         note = _counted(rows) + results.setting(rows)
-        made.append(Table(benchmark, note, ["generator", *columns], results.lines(rows, ["generator"], columns)))
+        tables.append(Table(benchmark, note, ["generator", *columns], results.lines(rows, ["generator"], columns)))
     printed = {name: results.printed("table_10", name) for name in results.paper["row_of_generator"]}
     for corpus in printed["ld_vae"]:
         keys = {**ASKED, "avg_rank": "mean rank"}
-        lines = [[name, *(Entry(paper=own[corpus][key]) for key in keys)] for name, own in printed.items() if own]
+        lines = [
+            [name, *(Entry(paper=by_corpus[corpus][key]) for key in keys)]
+            for name, by_corpus in printed.items()
+            if by_corpus
+        ]
         note = "Three students, 50 texts; no people have rated ours."
-        made.append(Table(corpus, note, ["generator", *keys.values()], lines))
-    return made
+        tables.append(Table(corpus, note, ["generator", *keys.values()], lines))
+    return tables
 
 
 def _counted(rows: pd.DataFrame) -> str:
@@ -55,8 +59,8 @@ def _counted(rows: pd.DataFrame) -> str:
     if not len(counts):
         return ""
     return (
-        f"For each generator and seed {_span(counts, 0)} real texts count; {_span(covered, 1)} % of its kept texts were "
-        "asked for their combinations. "
+        f"For each generator and seed {_span(counts, 0)} real texts count; {_span(covered, 1)} % of its kept texts "
+        "were asked for their combinations. "
     )
 
 

@@ -56,19 +56,19 @@ QUALITY_NOTE = (
 
 
 def tables(results: Results) -> list[Table]:
-    made = []
+    tables = []
     for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier=("bert", "bayes")):
-        own = {"experiment": experiment, "benchmark": benchmark, "selection": "top_k", "classifier": "bert"}
-        made += [
+        where = {"experiment": experiment, "benchmark": benchmark, "selection": "top_k", "classifier": "bert"}
+        tables += [
             _generators(results, benchmark, rows),
-            _gains(results, benchmark, pick(results.gains, **own, decoding="threshold", metric="acc")),
+            _gains(results, benchmark, pick(results.gains, **where, decoding="threshold", metric="acc")),
             _quality(results, benchmark, pick(rows, selection="top_k", decoding="any")),
         ]
 
     def theirs(corpus: str) -> list:
         return [[name, *_printed(results, corpus, name)] for name in results.paper["row_of_generator"]]
 
-    return made + results.printed_only(EXPERIMENTS, ["generator", *UNSEEN], theirs)
+    return tables + results.printed_only(EXPERIMENTS, ["generator", *UNSEEN], theirs)
 
 
 def _printed(results: Results, column: str | None, generator: str) -> list[Entry]:
@@ -79,14 +79,14 @@ def _printed(results: Results, column: str | None, generator: str) -> list[Entry
 
 def _generators(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
     """Of a benchmark that the paper has, also the paper's generators without a result."""
-    column, own = results.column(benchmark), pick(rows, selection="top_k")
-    facts = {words: which for words, which in FACTS.items() if which[1] in set(own["metric"])}
+    column, selected = results.column(benchmark), pick(rows, selection="top_k")
+    facts = {words: which for words, which in FACTS.items() if which[1] in set(selected["metric"])}
     none = [Entry()] * len(facts)
-    known = results.entries(pick(own, decoding="any"), ["generator"], facts)
+    fact_entries = results.entries(pick(selected, decoding="any"), ["generator"], facts)
     shown = {}
-    for (name,), entries in results.entries(pick(own, decoding="threshold"), ["generator"], UNSEEN).items():
+    for (name,), entries in results.entries(pick(selected, decoding="threshold"), ["generator"], UNSEEN).items():
         pairs = zip(entries, _printed(results, column, name), strict=True)
-        shown[name] = [*known.get((name,), none), *(replace(ours, paper=theirs.paper) for ours, theirs in pairs)]
+        shown[name] = [*fact_entries.get((name,), none), *(replace(ours, paper=theirs.paper) for ours, theirs in pairs)]
     for name in results.paper["row_of_generator"] if column else ():
         why = Entry(words="no endpoint" if name == "llm" else "not run yet")
         shown.setdefault(name, [why, *none[1:], *_printed(results, column, name)])
@@ -95,10 +95,10 @@ def _generators(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
     for words, (generator, decoding, split) in REFERENCES.items():
         columns = {name: (split, metric) for metric, name in METRICS.items()}
         printed = {"acc": iid} if generator == "none" else {}
-        some = pick(rows, generator=generator, decoding=decoding)
-        found = results.lines(some, ["generator"], columns, lambda _, printed=printed: printed)
-        lines += [[words, *none, *entries] for _, *entries in found]
-    return Table(benchmark, results.setting(own), ["generator", *facts, *UNSEEN], lines)
+        cells = pick(rows, generator=generator, decoding=decoding)
+        reference = results.lines(cells, ["generator"], columns, lambda _, printed=printed: printed)
+        lines += [[words, *none, *entries] for _, *entries in reference]
+    return Table(benchmark, results.setting(selected), ["generator", *facts, *UNSEEN], lines)
 
 
 def _gains(results: Results, benchmark: str, gains: pd.DataFrame) -> Table:
@@ -129,6 +129,6 @@ def _quality(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
     factors = {f"quality_{metric}": factor for metric, factor in QUALITY.values()}
     rows = rows.assign(value=rows["value"] * rows["metric"].map(factors).fillna(1))
     columns = {words: ("unseen", f"quality_{metric}") for words, (metric, _) in QUALITY.items()}
-    found = results.lines(rows, ["generator"], columns)
-    lines = [[name, *(replace(value, ci95=None) for value in entries)] for name, *entries in found]
+    cells = results.lines(rows, ["generator"], columns)
+    lines = [[name, *(replace(value, ci95=None) for value in entries)] for name, *entries in cells]
     return Table(f"{benchmark}: the kept texts", QUALITY_NOTE, ["texts of", *QUALITY], lines)

@@ -1,4 +1,7 @@
-"""Table 3: every classifier with and without augmentation, what the paper observes of them, and thresholds tuned per label."""
+"""Table 3: every classifier with and without augmentation, and thresholds tuned per label.
+
+With what the paper observes of the classifiers.
+"""
 
 from __future__ import annotations
 
@@ -29,31 +32,33 @@ TUNED = (
 
 
 def tables(results: Results) -> list[Table]:
-    made = []
+    tables = []
     for _, benchmark, rows in results.of(EXPERIMENT, selection="top_k"):
-        made += [_arms(results, benchmark, rows), _observations(benchmark, rows), _tuned(results, benchmark, rows)]
+        tables += [_arms(results, benchmark, rows), _observations(benchmark, rows), _tuned(results, benchmark, rows)]
 
     def theirs(corpus: str) -> list:
         printed = {key: _printed(results, corpus, *key) for key in product(results.paper["row_of_classifier"], ARMS)}
-        return [[*key, *(Entry(paper=own[metric]) for metric in METRICS)] for key, own in printed.items() if own]
+        return [
+            [*key, *(Entry(paper=numbers[metric]) for metric in METRICS)] for key, numbers in printed.items() if numbers
+        ]
 
-    return made + results.printed_only([EXPERIMENT], ["classifier", "generator", *UNSEEN], theirs)
+    return tables + results.printed_only([EXPERIMENT], ["classifier", "generator", *UNSEEN], theirs)
 
 
 def _printed(results: Results, column: str | None, classifier: str, generator: str) -> dict:
-    own = column == results.paper["tables"]["table_3"]["dataset"]
-    return results.printed("table_3", classifier).get(ARMS.get(generator), {}) if own else {}
+    has_column = column == results.paper["tables"]["table_3"]["dataset"]
+    return results.printed("table_3", classifier).get(ARMS.get(generator), {}) if has_column else {}
 
 
 def _arms(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
-    own = {"decoding": "threshold", "selection": "top_k", "split": "unseen"}
-    gains = pick(results.gains, experiment=EXPERIMENT, benchmark=benchmark, metric="acc", **own)
+    where = {"decoding": "threshold", "selection": "top_k", "split": "unseen"}
+    gains = pick(results.gains, experiment=EXPERIMENT, benchmark=benchmark, metric="acc", **where)
     over = {name: rows_by(pick(gains, over=name), "classifier", "generator") for name in ("none", "oversample")}
-    rows = pick(rows, metric=METRICS, **own)
+    rows = pick(rows, metric=METRICS, **where)
     printed = partial(_printed, results, results.column(benchmark))
-    found = results.entries(rows, ["classifier", "generator"], UNSEEN, printed)
+    cells = results.entries(rows, ["classifier", "generator"], UNSEEN, printed)
     lines = []
-    for key, entries in found.items():
+    for key, entries in cells.items():
         again, p_again, _ = gain(over["oversample"].get(key))
         lines.append([*key, *entries, *gain(over["none"].get(key)), again, p_again])
     header = ["classifier", "generator", *UNSEEN, "Acc over none", "p, seeds", "p, rows"]
@@ -68,25 +73,25 @@ def _observations(benchmark: str, rows: pd.DataFrame) -> Table:
     apart, acc = wide.assign(value=wide["corr"] - wide["comp"]), wide.assign(value=wide["acc"])
     others = acc[acc["classifier"] != LOWEST].groupby("classifier")["value"].mean()
     lowest = others.idxmin() if len(others) else ""
-    said = {1: "Corr stays, Comp falls", -1: "Comp stays, Corr falls"}
+    claims = {1: "Corr stays, Comp falls", -1: "Comp stays, Corr falls"}
     seen = [
-        (f"{name}: {said[sign]} (Corr - Comp against {BASELINE})", apart, name, BASELINE, sign)
+        (f"{name}: {claims[sign]} (Corr - Comp against {BASELINE})", apart, name, BASELINE, sign)
         for name, sign in WIDER.items()
     ]
     seen.append((f"{LOWEST}: lowest CG Acc (against {lowest}, the lowest other)", acc, LOWEST, lowest, -1))
     lines = [
-        [words, entry(found, sign=True), verdict(found, sign)]
-        for words, some, name, other, sign in seen
-        if (found := difference(pick(some, classifier=name), pick(some, classifier=other)))
+        [words, entry(moved, sign=True), verdict(moved, sign)]
+        for words, measure, name, other, sign in seen
+        if (moved := difference(pick(measure, classifier=name), pick(measure, classifier=other)))
     ]
     title = f"{benchmark}: what the paper says of the classifiers"
     return Table(title, "", ["the paper's observation", "here, points", "verdict"], lines)
 
 
-def verdict(found: Summary, sign: int) -> str:
-    if not found.excludes_zero:
+def verdict(moved: Summary, sign: int) -> str:
+    if not moved.excludes_zero:
         return "not shown"
-    return "appears" if found.mean * sign > 0 else "the reverse"
+    return "appears" if moved.mean * sign > 0 else "the reverse"
 
 
 def _tuned(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:

@@ -27,14 +27,14 @@ GENERATOR, CLASSIFIER = "ld_vae", "bert"
 
 def tables(results: Results) -> list[Table]:
     dataset = results.paper["tables"]["table_7"]["dataset"]
-    made = []
+    tables = []
     for _, benchmark, rows in results.of(EXPERIMENT, selection="top_k"):
         rows = pick(rows, split="unseen", decoding="threshold", metric=METRICS)
         default = results.counts.get(benchmark, {}).get("n_support", 0)
         header = ["module", "support texts", *UNSEEN, f"Acc over {default}"]
         lines = _lines(results, rows, default, other=results.column(benchmark) != dataset)
-        made.append(Table(f"{benchmark} (paper: {dataset})", results.setting(rows), header, lines))
-    return made
+        tables.append(Table(f"{benchmark} (paper: {dataset})", results.setting(rows), header, lines))
+    return tables
 
 
 def _lines(results: Results, rows: pd.DataFrame, default: int, other: bool) -> list:
@@ -48,7 +48,7 @@ def _lines(results: Results, rows: pd.DataFrame, default: int, other: bool) -> l
     printed, lines = results.paper["tables"]["table_7"]["rows"], []
     for words, module, size, which in cells:
         theirs = printed.get(size, {}).get(module, {})
-        found = results.lines(pick(rows, **which), ["generator"], UNSEEN, lambda _, theirs=theirs: theirs, other)
-        moved = difference(*(pick(rows, metric="acc", **some) for some in (which, usual))) if which != usual else None
-        lines += [[words, size, *entries, entry(moved, sign=True)] for _, *entries in found]
+        scores = results.lines(pick(rows, **which), ["generator"], UNSEEN, lambda _, theirs=theirs: theirs, other)
+        moved = difference(*(pick(rows, metric="acc", **cell) for cell in (which, usual))) if which != usual else None
+        lines += [[words, size, *entries, entry(moved, sign=True)] for _, *entries in scores]
     return lines

@@ -15,12 +15,12 @@ PRINTED = {"ld_vae": "LD-VAE", "vae": "VAE"}
 
 def tables(results: Results) -> list[Table]:
     printed, dataset = (results.paper["tables"]["table_8"][key] for key in ("rows", "dataset"))
-    made = []
+    tables = []
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         rows = pick(rows, split="unseen", decoding="threshold", selection="top_k", metric=METRICS, generator=PRINTED)
         other = results.column(benchmark) != dataset
         lines = results.lines(rows, ["generator"], UNSEEN, lambda name: printed[PRINTED[name]], other)
         pairs = [[pick(rows, generator=name, metric=metric) for name in PRINTED] for metric in METRICS]
         lines += [["ld_vae over vae", *(entry(difference(*pair), sign=True) for pair in pairs)]] if lines else []
-        made.append(Table(f"{benchmark} (paper: {dataset})", results.setting(rows), ["prior", *UNSEEN], lines))
-    return made
+        tables.append(Table(f"{benchmark} (paper: {dataset})", results.setting(rows), ["prior", *UNSEEN], lines))
+    return tables

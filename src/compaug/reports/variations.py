@@ -1,4 +1,7 @@
-"""Tables of one method under variations of it: each with its metrics on new combinations, and its Acc over others, paired by seed."""
+"""Tables of one method under variations of it.
+
+Each variation has its metrics on new combinations, and its Acc over others, paired by seed.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,12 @@ from compaug.reports.queries import UNSEEN, Results
 Over = Mapping[str, Callable[[str], str | None]]  # column -> of a variation's name the name of what it is compared with
 
 
-def named(rows: pd.DataFrame, column: str, default: str, wanted: Callable[[str], bool]) -> pd.DataFrame:
-    """Rows whose `column` is the default or a wanted variation of it, under the name of the variation; "" is the default."""
-    kept = rows[column].map(lambda word: word == default or (word.startswith(f"{default}+") and wanted(word)))
+def named(rows: pd.DataFrame, column: str, default: str, is_variation: Callable[[str], bool]) -> pd.DataFrame:
+    """Rows whose `column` is the default or a variation of it, under the name of the variation.
+
+    "" is the default.
+    """
+    kept = rows[column].map(lambda word: word == default or (word.startswith(f"{default}+") and is_variation(word)))
     rows = pick(rows[kept], selection="top_k")
     return rows.assign(name=rows[column].str.removeprefix(default).str.removeprefix("+"))
 
@@ -38,19 +44,22 @@ def compared(
     words: Callable[[str], str] = str,
     tested: Mapping[str, pd.Series] | None = None,
 ) -> list[Table]:
-    """A row for every name, the default first, then in their `order`; its metrics, `more` of them by column, and its Acc over what `over` says.
+    """A row for every name, the default first, then in their `order`.
 
-    tested: by name the row of gains.csv over the default. With one seed its interval over test rows is shown, since there is none over seeds.
+    It has the name's metrics, `more` of them by column, and its Acc over what `over` says.
+
+    tested: by name the row of gains.csv over the default. With one seed its interval over test rows is shown, since
+    there is none over seeds.
     """
     rows = rows.assign(name=rows["name"].replace("", default))
     if rows.empty:
         return []
     acc = pick(rows, metric="acc", decoding="threshold")
     columns = UNSEEN | {shown: ("unseen", metric) for shown, metric in (more or {}).items()}
-    wanted = [*METRICS, *(more or {}).values()]
-    found = results.entries(pick(rows, metric=wanted), ["name"], columns)
+    metrics = [*METRICS, *(more or {}).values()]
+    cells = results.entries(pick(rows, metric=metrics), ["name"], columns)
     lines = []
-    for (name,), entries in sorted(found.items(), key=lambda item: (item[0][0] != default, *order(item[0][0]))):
+    for (name,), entries in sorted(cells.items(), key=lambda item: (item[0][0] != default, *order(item[0][0]))):
         gains = []
         for twin in over.values():
             other = twin(name)
@@ -58,7 +67,7 @@ def compared(
             if row is not None and row["seeds"] == 1:
                 gains.append(gained(row))
                 continue
-            pair = [pick(acc, name=one) for one in (name, other)] if other else []
+            pair = [pick(acc, name=variation) for variation in (name, other)] if other else []
             gains.append(entry(difference(*pair) if pair and len(pair[1]) else None, sign=True))
         lines.append([words(name), *entries, *gains])
     return [Table(title, results.setting(rows), [what, *columns, *over], lines)]

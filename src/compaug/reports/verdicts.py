@@ -61,24 +61,26 @@ def tables(results: Results) -> list[Table]:
 
 
 def _line(words: str, acc: float, row: pd.Series, repeating: pd.Series | None) -> list[str | Entry]:
-    """A row of HEAD: the gain of a cell with that Acc, and its gain over repeating, each with the tests that it passes."""
+    """A row of HEAD: a cell's gain and its gain over repeating, each with the tests that it passes."""
     over = [Entry(words=NOT_REPORTED), NOT_REPORTED] if repeating is None else [gained(repeating), passed(repeating)]
     return [row["benchmark"], words, Entry(acc - row["mean"]), Entry(acc), gained(row), passed(row), *over]
 
 
 def best_of_each(results: Results) -> Iterator[tuple]:
-    """Of every benchmark the generator of the highest Acc, in words that say of how many; its Acc, its gain, and that
-    over repeating or None."""
+    """Of every benchmark the generator of the highest Acc.
+
+    Yields words that say of how many it is the best, its Acc, its gain, and that over repeating or None.
+    """
     usual = {"metric": "acc", "decoding": "threshold", "selection": "top_k", "classifier": "bert"}
-    told: set[str] = set()
+    covered: set[str] = set()
     for experiment, benchmark, rows in results.of(*COMPARISONS, **usual, split="unseen", commit=""):
         gains = pick(results.gains, experiment=experiment, benchmark=benchmark, **usual)
         over = rows_by(gains, "generator", "over")
         means = summaries(rows, "generator")
         arms = [name for name in means if name not in (*FIRST, MATCHED) and (name, "none") in over]
-        if benchmark in told or not arms:
+        if benchmark in covered or not arms:
             continue
-        told.add(benchmark)
+        covered.add(benchmark)
         most = max(over[name, "none"]["seeds"] for name in arms)
         arms = [name for name in arms if over[name, "none"]["seeds"] == most]  # one seed may be luck
         best = max(arms, key=lambda name: means[name].mean)
@@ -87,8 +89,10 @@ def best_of_each(results: Results) -> Iterator[tuple]:
 
 
 def of_cells(results: Results, cells: tuple) -> Iterator[tuple]:
-    """Of each of the cells, given as in SYSTEMS, that has results: its words, its Acc, its gain, and that over
-    repeating or None."""
+    """Of each of the cells, written as in SYSTEMS, that has results.
+
+    Yields its words, its Acc, its gain, and that over repeating or None.
+    """
     usual = {"selection": "top_k", "classifier": "bert", "decoding": "threshold", "metric": "acc"}
     for words, experiment, cell, over in cells:
         where = usual | {"experiment": experiment} | cell

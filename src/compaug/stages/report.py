@@ -37,7 +37,7 @@ def main(argv: list[str] | None = None) -> None:
     }
     cell |= {"label_generator": quality.get("label_generator", {}), "paper": read_paper_values(args.paper_values)}
     cell |= {"backbones": backbone_names(blocks["backbones"], roles), "paper_column": blocks["paper_column"]}
-    cell["own"] = blocks["reader"] == summary.OWN
+    cell["own"] = blocks["reader"] == summary.TABULAR
     by_composition, counts = (plots.read(args.plots / f"{name}.csv") for name in ("compositions", "counts"))
     page = summary.page(cell)  # everything is read before anything is written
     figures.before_and_after(by_composition, args.figures / "accuracy")

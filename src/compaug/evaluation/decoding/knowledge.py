@@ -1,9 +1,8 @@
-"""What a classifier knows of new combinations, apart from its operating point between seen and unseen ones
-(docs/spec/acceptance.md, E1 and E2).
+"""What a classifier knows of new combinations, apart from its operating point between seen and unseen ones.
 
-A constant on the scores of all unseen candidates costs nothing and moves a classifier along its seen-unseen curve (Chao
-et al. 2016). So Acc at 0.5 says two things at once: where on its curve a classifier stands, and how good the curve is.
-Three measures tell them apart:
+docs/spec/acceptance.md, E1 and E2. A constant on the scores of all unseen candidates costs nothing and moves a
+classifier along its seen-unseen curve (Chao et al. 2016). So Acc at 0.5 says two things at once: where on its curve a
+classifier stands, and how good the curve is. Three measures tell them apart:
 
     ausuc           the area under the curve
     acc_at_seen     Acc on unseen rows where Acc on seen rows is that of the classifier without texts at its best
@@ -44,8 +43,10 @@ class Ranking:
     ranked: Mapping[str, Ranked]
 
     def accuracy_at(self, seen: float) -> float | None:
-        """Acc on unseen rows at the largest constant that leaves Acc on seen rows at `seen` or above, both in [0, 1];
-        None where none does."""
+        """Acc on unseen rows at the largest constant that leaves Acc on seen rows at `seen` or above.
+
+        Both are in [0, 1]; None where no constant does.
+        """
         _, curve = seen_unseen_curve(self.ranked["seen"], self.ranked["unseen"])
         reached = curve[curve[:, 0] >= seen - 1e-12, 1]
         return float(reached.max()) if len(reached) else None
@@ -117,8 +118,9 @@ def fold_ausuc(folds: Sequence[Fold]) -> float:
 
 
 def chosen(values: Sequence[Sequence[float]]) -> int:
-    """Which of several settings a method may use (rule E5): the first whose mean is within one standard error
-    of the best mean.
+    """Which of several settings a method may use (rule E5).
+
+    It is the first whose mean is within one standard error of the best mean.
 
     Args: `fold_ausuc` of each setting by seed, the cheapest setting first; the same seeds for all. The error is that of
     the best one's difference from the setting, paired by seed. With one seed, which has no error, the first.
