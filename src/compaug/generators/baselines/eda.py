@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from compaug.core.records import Draft, sub_seed
-from compaug.generators.shared.real_rows import known, sources, train
+from compaug.generators.shared.real_rows import feasible, sources, train
 
 ALPHA = 0.1  # share of the words that one operation changes
 __all__ = ["feasible", "generate", "train"]
-feasible = known
 
 
 def generate(
@@ -33,8 +32,8 @@ def swapped(words: list[str], rng: np.random.Generator) -> list[str]:
     """Two words change places, as often as alpha of the words, at least once."""
     words = list(words)
     for _ in range(max(1, int(ALPHA * len(words))) if len(words) > 1 else 0):
-        one, other = rng.choice(len(words), size=2, replace=False)
-        words[one], words[other] = words[other], words[one]
+        first, second = rng.choice(len(words), size=2, replace=False)
+        words[first], words[second] = words[second], words[first]
     return words
 
 

@@ -82,7 +82,7 @@ def _answers(model_dir: Path, requests: Sequence[Sequence[int]], task, decoder: 
     for example in read_jsonl(model_dir / "examples.jsonl", len(task.labels)):
         texts.setdefault(example.labels, []).append(example.text)
     ask, read = FORMS[params["backend"]]
-    asked = [
+    queries = [
         {"model": params["model"], "temperature": params["temperature"], "top_p": params["top_p"]}
         | {"max_tokens": params["max_tokens"], "seed": sub_seed(seed, "llm", number) % 2**31}
         | ask(task, tuple(label_set), texts, config, sub_seed(seed, "shots", first))
@@ -90,7 +90,7 @@ def _answers(model_dir: Path, requests: Sequence[Sequence[int]], task, decoder: 
             zip(requests, _sharing(requests, params["per_prompt"]), strict=True)
         )
     ]
-    return complete(asked, params["backend"], params, Path(params["store"]), decoder), read
+    return complete(queries, params["backend"], params, Path(params["store"]), decoder), read
 
 
 def _sharing(requests: Sequence[Sequence[int]], per_prompt: int) -> list[int]:
@@ -109,12 +109,12 @@ def _sharing(requests: Sequence[Sequence[int]], per_prompt: int) -> list[int]:
 def instruction(task, label_set: tuple[int, ...], texts: Texts, config: Mapping, seed: int) -> dict:
     """Task, labels wanted and unwanted, length, examples of the same composition, and the form of the answer."""
     phrases = task.labels.phrases
-    wanted = ", ".join(f'"{phrases[label]}"' for label in label_set)
+    labels = ", ".join(f'"{phrases[label]}"' for label in label_set)
     others = ", ".join(f'"{phrase}"' for label, phrase in enumerate(phrases) if label not in set(label_set))
     lines = [
         "Write one text that could have been taken from a data set in which every text is described by a line such as:",
         task.source(label_set).rstrip(" :"),
-        f"The text must express ALL of these labels: {wanted}.",
+        f"The text must express ALL of these labels: {labels}.",
         f"It must express NONE of these labels: {others}." if others else "",
         f"Do not name the labels. Length: about {config['median_words']:.0f} words, in the style of the data set.",
     ]
@@ -130,10 +130,10 @@ def marked(answer: Mapping) -> tuple[str, str]:
         return "refused", ""
     if answer["finish_reason"] == "length":
         return "cut", ""
-    found = TEXT.findall(answer["content"] or "")
-    if len(found) != 1 or not found[0].strip():
+    texts = TEXT.findall(answer["content"] or "")
+    if len(texts) != 1 or not texts[0].strip():
         return "unparsable", ""
-    return "parsed", " ".join(found[0].split())
+    return "parsed", " ".join(texts[0].split())
 
 
 # ---------------------------------------------------------------- a list that goes on
@@ -146,18 +146,18 @@ def listing(task, label_set: tuple[int, ...], texts: Texts, config: Mapping, see
     it (Jaccard index), as far as `few_shot_words` reaches: half of the words are kept for them where there are any.
     """
     rng, most = np.random.default_rng(seed), config["params"]["few_shot_words"]
-    own = _shuffled(texts.get(label_set, []), most // 2, rng)
+    exact = _shuffled(texts.get(label_set, []), most // 2, rng)
     others = [other for other in texts if other != label_set and set(other) & set(label_set)]
     rng.shuffle(others)
     others.sort(key=lambda other: -len(set(other) & set(label_set)) / len(set(other) | set(label_set)))
-    left, sections = most - _words(own), [(label_set, own)]
+    left, sections = most - _words(exact), [(label_set, exact)]
     for other in others:
-        if some := _shuffled(texts[other], min(left, max(1, most // NEAREST)), rng):
-            sections.append((other, some))
-            left -= _words(some)
+        if shown := _shuffled(texts[other], min(left, max(1, most // NEAREST)), rng):
+            sections.append((other, shown))
+            left -= _words(shown)
     lines = []
-    for composition, some in reversed(sections):
-        lines += [task.source(composition).strip(), *(f"- {text}" for text in some), ""]
+    for composition, shown in reversed(sections):
+        lines += [task.source(composition).strip(), *(f"- {text}" for text in shown), ""]
     lines[-1] = "-"
     return {"prompt": "\n".join(lines), "top_k": config["params"]["top_k"], "stop": END}
 

@@ -18,8 +18,8 @@ __all__ = ["COPIES", "feasible", "generate", "train"]
 def feasible(model_dir: Path, requests: Sequence[Sequence[int]], task) -> list[bool]:
     """Those compositions that the support set has: what is asked for beyond them is drawn again among them, so that the control adds as
     many texts as the generators do."""
-    known = _texts(model_dir, task)
-    return [tuple(sorted(label_set)) in known for label_set in requests]
+    texts = _texts(model_dir, task)
+    return [tuple(sorted(label_set)) in texts for label_set in requests]
 
 
 def _texts(model_dir: Path, task) -> dict[tuple[int, ...], list[str]]:

@@ -29,23 +29,23 @@ LabelSet = Sequence[int]
 
 def others(requests: Sequence[LabelSet], n_labels: int, seed: int) -> list[tuple[int, ...]]:
     """y' of every request, by its number, its labels and the seed alone; against all labels there are no others, so it is y itself."""
-    found = []
+    opposed = []
     for number, label_set in enumerate(requests):
         rest = [label for label in range(n_labels) if label not in label_set]
         order = np.random.default_rng(sub_seed(seed, "guidance", number)).permutation(rest).tolist()
-        found.append(tuple(sorted(order[: len(label_set)])) if rest else tuple(label_set))
-    return found
+        opposed.append(tuple(sorted(order[: len(label_set)])) if rest else tuple(label_set))
+    return opposed
 
 
 class Guided:
     """The steps of y and of y' as one `sampling.Step`. `prompts` are the first tokens of y'; what is written after them is the same."""
 
-    def __init__(self, own: Step, other: Step, prompts: Sequence[Sequence[int]], weight: float) -> None:
-        self.own, self.other, self.prompts, self.weight = own, other, prompts, weight
+    def __init__(self, step: Step, other: Step, prompts: Sequence[Sequence[int]], weight: float) -> None:
+        self.step, self.other, self.prompts, self.weight = step, other, prompts, weight
         self.tokens: Tensor | None = None  # of y', [B, T']; `seen` is 0 on their padding
 
     def __call__(self, tokens: Tensor, seen: Tensor, new: int) -> Tensor:
-        own = self.own(tokens, seen, new).float().log_softmax(-1)  # [B, vocabulary]
+        log_p = self.step(tokens, seen, new).float().log_softmax(-1)  # [B, vocabulary]
         if self.tokens is None:
             self.tokens, self.seen = left_padded(self.prompts, tokens.device)
             new = self.tokens.shape[1]
@@ -53,10 +53,10 @@ class Guided:
             self.tokens = torch.cat([self.tokens, tokens[:, -new:]], dim=1)
             self.seen = torch.cat([self.seen, seen[:, -new:]], dim=1)
         other = self.other(self.tokens, self.seen, new).float().log_softmax(-1)
-        plausible = own >= own.amax(dim=-1, keepdim=True) + math.log(PLAUSIBLE)
-        return torch.where(plausible, own + self.weight * (own - other), own - FAR)
+        plausible = log_p >= log_p.amax(dim=-1, keepdim=True) + math.log(PLAUSIBLE)
+        return torch.where(plausible, log_p + self.weight * (log_p - other), log_p - FAR)
 
     def keep(self, rows: Tensor) -> None:
-        self.own.keep(rows)
+        self.step.keep(rows)
         self.other.keep(rows)
         self.tokens, self.seen = self.tokens[rows], self.seen[rows]

@@ -328,9 +328,10 @@ def generate(
 ) -> Iterator[Draft]:
     """One text per request: latents from the priors, then the decoder. Neither the encoder nor any text is opened."""
     params, task, tensors = prefix_tuning.load(model_dir, task)
-    against = prefix_tuning.asked(others(requests, len(task.labels), seed), task) if synthesis.guidance else None
-    own = prefix_tuning.asked(requests, task)
-    texts = generate_texts(model_dir, params, tensors, *own, synthesis, backbones, seed, against)
+    inputs_of = prefix_tuning.parts_and_prompts
+    against = inputs_of(others(requests, len(task.labels), seed), task) if synthesis.guidance else None
+    parts, prompts = inputs_of(requests, task)
+    texts = generate_texts(model_dir, params, tensors, parts, prompts, synthesis, backbones, seed, against)
     return one_each(requests, texts)
 
 

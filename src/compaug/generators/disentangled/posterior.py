@@ -127,11 +127,11 @@ class Posterior(nn.Module):
         encoder_of = slot_encoder[:, None].expand_as(slot_row)[slot_filled]  # [N + B], of the filled places in order
         row_of = slot_row[slot_filled]
         parameters = [parameter.flatten(0, 1).unbind() for parameter in (self.w_ih, self.w_hh, self.b_ih, self.b_hh)]
-        order, found = [], []
+        order, vectors = [], []
         for encoder in slot_encoder.unique().tolist():
             places = (encoder_of == encoder).nonzero().squeeze(1)
-            own = lengths[row_of[places]]
-            packed = pack_padded_sequence(states[row_of[places]], own.cpu(), batch_first=True, enforce_sorted=False)
+            counts = lengths[row_of[places]]
+            packed = pack_padded_sequence(states[row_of[places]], counts.cpu(), batch_first=True, enforce_sorted=False)
             weights = [values[2 * encoder + direction] for direction in (0, 1) for values in parameters]
             start = states.new_zeros(2, len(places), self.hidden)
             outputs, last = torch.gru(packed.data, packed.batch_sizes, start, weights, True, 1, 0.0, False, True)
@@ -139,10 +139,10 @@ class Posterior(nn.Module):
                 pooled = last[:, packed.unsorted_indices].transpose(0, 1).flatten(1)
             else:
                 outputs, _ = pad_packed_sequence(PackedSequence(outputs, *packed[1:]), batch_first=True)
-                pooled = outputs.sum(dim=1) / own[:, None]  # [n, 2 h]
+                pooled = outputs.sum(dim=1) / counts[:, None]  # [n, 2 h]
             order.append(places)
-            found.append(pooled)
-        pooled = torch.cat(found)[torch.cat(order).argsort()]
+            vectors.append(pooled)
+        pooled = torch.cat(vectors)[torch.cat(order).argsort()]
         return pooled.new_zeros(*slot_row.shape, 2 * self.hidden).masked_scatter(slot_filled[..., None], pooled)
 
 

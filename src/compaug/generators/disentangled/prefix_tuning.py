@@ -224,29 +224,29 @@ def dynamics_of(
         )
 
     def greedy(numbers: list[int]) -> list[tuple[str, str]]:
-        def rows_of(some: list[int], _: object, index: Mapping[str, Tensor]) -> Tensor:
-            return model.pair_rows(send_to_device(collate([rows[numbers[at]] for at in some]), device()))
+        def rows_of(batch: list[int], _: object, index: Mapping[str, Tensor]) -> Tensor:
+            return model.pair_rows(send_to_device(collate([rows[numbers[at]] for at in batch]), device()))
 
         parts, prompts = zip(*((rows[n]["labels"], task.source(examples[n].labels)) for n in numbers), strict=True)
         most_likely = {"temperature": 1.0, "top_k": 1, "top_p": 1.0, "no_repeat_ngram": 0}
         synthesis = SimpleNamespace(max_length=params.max_length, batch_size=params.batch_size, **most_likely)
-        made = generate_texts(
+        decoded = generate_texts(
             model.decoder.model, tokenizer, rows_of, parts, prompts, params.prefix_length, synthesis, seed
         )
-        own = tokenizer.batch_decode(
+        originals = tokenizer.batch_decode(
             [rows[n]["input_ids"][rows[n]["first"] :] for n in numbers], skip_special_tokens=True
         )
-        return list(zip(made, own, strict=True))
+        return list(zip(decoded, originals, strict=True))
 
-    given = (rows, collate, params.batch_size, logits_of, greedy, params.dynamics_bleu, seed)
+    arguments = (rows, collate, params.batch_size, logits_of, greedy, params.dynamics_bleu, seed)
     work_dir = work_dir_for(out_dir, identity[0], params, seed, *identity[1:])
-    return [Dynamics(work_dir, [row["id"] for row in rows], partial(teacher_forcing.values, *given))]
+    return [Dynamics(work_dir, [row["id"] for row in rows], partial(teacher_forcing.values, *arguments))]
 
 
 # ---------------------------------------------------------------- generation
 
 
-def asked(
+def parts_and_prompts(
     requests: Sequence[LabelSet], task, parts_of: Callable[[LabelSet], LabelSet] = tuple
 ) -> tuple[list[LabelSet], list[str]]:
     """What `generate_texts` takes of every request: the parts that its prefix is put together from, and its prompt."""
@@ -275,9 +275,9 @@ def generate_texts(
         return tokenizer(list(prompts), add_special_tokens=False)["input_ids"]
 
     def step_of(requests: list[int], label_sets: Sequence[LabelSet]) -> prefix_decoder.Step:
-        some = [label_sets[i] for i in requests]
-        index = {name: tensor.to(where) for name, tensor in pairs(some, prefix_length).items()}
-        rows = rows_of(requests, some, index)
+        chosen = [label_sets[i] for i in requests]
+        index = {name: tensor.to(where) for name, tensor in pairs(chosen, prefix_length).items()}
+        rows = rows_of(requests, chosen, index)
         prefix = place(rows, index["pair_row"], index["pair_slot"], index["prefix_mask"])
         return prefix_decoder.Step(decoder, prefix_decoder.prefix_cache(prefix, decoder), index["prefix_mask"])
 
@@ -286,7 +286,7 @@ def generate_texts(
     check_positions(decoder.config, label_sets, prefix_length, synthesis.max_length)
     if against:  # the same text stands there behind a prompt that may be longer
         other_ids = tokens_of(against[1])
-        longer = max(len(other) - len(own) for own, other in zip(prompt_ids, other_ids, strict=True))
+        longer = max(len(other) - len(ids) for ids, other in zip(prompt_ids, other_ids, strict=True))
         check_positions(decoder.config, against[0], prefix_length, synthesis.max_length + max(0, longer))
 
     def begin(requests: list[int]) -> tuple[sampling.Step, list[list[int]]]:
@@ -319,11 +319,11 @@ def generate_prefix(
         decoder,
         tokenizer,
         lambda numbers, label_sets, index: network(index["pair_label"]),
-        *asked(requests, task, parts_of),
+        *parts_and_prompts(requests, task, parts_of),
         params["prefix_length"],
         synthesis,
         seed,
-        asked(against, task, parts_of) if against else None,
+        parts_and_prompts(against, task, parts_of) if against else None,
     )
     return one_each(requests, texts)
 
@@ -364,8 +364,8 @@ def load(model_dir: Path, task) -> tuple[dict, object, dict[str, Tensor]]:
 
 def load_into(network: nn.Module, tensors: Mapping[str, Tensor], model_dir: Path) -> nn.Module:
     """Fill `network`; InputError when the sizes do not fit, that is when the decoder is not the one of the training."""
-    own = network.state_dict()
-    if {k: v.shape for k, v in own.items()} != {k: v.shape for k, v in tensors.items()}:
+    expected = network.state_dict()
+    if {k: v.shape for k, v in expected.items()} != {k: v.shape for k, v in tensors.items()}:
         raise InputError(f"{model_dir}: does not fit this decoder; give the backbones it was trained with")
     network.load_state_dict(tensors)
     return network.to(device()).eval()

@@ -83,7 +83,7 @@ def generate(
     def parts_of(label_set: Sequence[int]) -> tuple[int]:
         return (number[tuple(label_set)],)
 
-    own = prefix_tuning.asked(requests, task, parts_of)
-    more = prefix_tuning.asked(against, task, parts_of) if against else None
-    texts = ld_vae.generate_texts(model_dir, params, tensors, *own, synthesis, backbones, seed, more)
+    parts, prompts = prefix_tuning.parts_and_prompts(requests, task, parts_of)
+    other = prefix_tuning.parts_and_prompts(against, task, parts_of) if against else None
+    texts = ld_vae.generate_texts(model_dir, params, tensors, parts, prompts, synthesis, backbones, seed, other)
     return one_each(requests, texts)

@@ -52,9 +52,9 @@ class TargetLoss(nn.Module):
     def forward(self, labels: Tensor, **inputs: Tensor) -> dict[str, Tensor]:
         """`labels` [B, T] are the ids themselves, IGNORED where nothing is to be learned; the shift happens here."""
         decoder, labels = self.model.get_base_model(), labels[:, 1:]
-        states, known = decoder.base_model(**inputs).last_hidden_state[:, :-1], labels != IGNORED
-        logits = decoder.get_output_embeddings()(states[known]).float()  # [n, V]
-        return {"loss": F.cross_entropy(logits, labels[known])}
+        states, labelled = decoder.base_model(**inputs).last_hidden_state[:, :-1], labels != IGNORED
+        logits = decoder.get_output_embeddings()(states[labelled]).float()  # [n, V]
+        return {"loss": F.cross_entropy(logits, labels[labelled])}
 
 
 def target_rows(
@@ -82,8 +82,8 @@ def collate(rows: Sequence[Mapping], tokenizer, show: Callable[[str], str], max_
 def _encoded(tokenizer, shown: Sequence[str], max_length: int) -> list[list[int]]:
     """The tokens of what is shown, with their end, at most half of `max_length`."""
     half = max_length // 2
-    found = tokenizer([text + BEHIND for text in shown])["input_ids"] if shown else []
-    return [ids if len(ids) <= half else [*ids[: half - 1], ids[-1]] for ids in found]
+    encoded = tokenizer([text + BEHIND for text in shown])["input_ids"] if shown else []
+    return [ids if len(ids) <= half else [*ids[: half - 1], ids[-1]] for ids in encoded]
 
 
 def written(tokenizer, model, shown: Sequence[str], decoding, seed: int, language: Language | None = None) -> list[str]:

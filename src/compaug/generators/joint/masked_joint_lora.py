@@ -55,12 +55,12 @@ def generate(
         decoding = masked_joint.decoding_of(synthesis, TIMES)
         _check_room("synthesis", synthesis.max_length, loaded)
         model, factors = lora.with_lora(loaded, params.lora), load_tensors(model_dir / FACTORS)
-        own = {name: p.shape for name, p in model.named_parameters() if p.requires_grad}
-        if own != {name: factor.shape for name, factor in factors.items()}:
+        shapes = {name: p.shape for name, p in model.named_parameters() if p.requires_grad}
+        if shapes != {name: factor.shape for name, factor in factors.items()}:
             raise InputError(f"{model_dir}: does not fit this backbone; give the one that it was trained with")
         model.load_state_dict(factors, strict=False)
         model = model.merge_and_unload().to(device()).eval()
-        return lora.MASKS, lambda asked: lora.written(tokenizer, model, asked, decoding, seed)
+        return lora.MASKS, lambda sources: lora.written(tokenizer, model, sources, decoding, seed)
 
     return masked_joint.generate_with(writer, model_dir, requests, task, seed)
 

@@ -34,20 +34,20 @@ FIRST_SENTINEL = "<extra_id_0>"  # with which T5 was trained to stand for words
 def sources(tokenizer, texts: Sequence[str], max_length: int, end: int | None = None, marks: bool = True) -> Sources:
     """Texts as an encoder reads them, with its marks, cut at `max_length` tokens; `end` is put behind one that has none."""
     encoded = tokenizer(list(texts), truncation=True, max_length=max_length, add_special_tokens=marks)
-    made = []
+    rows = []
     for at, ids in enumerate(encoded["input_ids"]):
         words = [-1 if word is None else word for word in encoded.word_ids(at)]
         if end is not None and ids[-1:] != [end]:
             ids, words = [*ids[: max_length - 1], end], [*words[: max_length - 1], -1]
-        made.append((list(ids), words))
-    return made
+        rows.append((list(ids), words))
+    return rows
 
 
 def mask_token(tokenizer) -> int | None:
     """What stands for a masked word: <mask>, T5's first sentinel, or what stands for an unknown one; None without any."""
     sentinel = tokenizer.get_vocab().get(FIRST_SENTINEL)
-    known = (tokenizer.mask_token_id, sentinel, tokenizer.unk_token_id)
-    return next((token for token in known if token is not None), None)
+    candidates = (tokenizer.mask_token_id, sentinel, tokenizer.unk_token_id)
+    return next((token for token in candidates if token is not None), None)
 
 
 class EncoderDecoder(nn.Module):
@@ -104,18 +104,18 @@ class DecoderBody(nn.Module):
         return [[*row, end][:max_length] for row in ids]
 
     def nll(self, mixed: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
-        times, known = len(labels) // len(mixed), labels != IGNORED
+        times, counted = len(labels) // len(mixed), labels != IGNORED
         start = labels.new_full((len(labels), 1), self.start)
         rows, mask = self.prefix(mixed, mask)
         flat = self.decoder.token_nll(
             rows.repeat(times, 1, 1),
-            input_ids=torch.cat([start, labels[:, :-1].masked_fill(~known[:, :-1], 0)], dim=1),
-            token_mask=known.long(),
+            input_ids=torch.cat([start, labels[:, :-1].masked_fill(~counted[:, :-1], 0)], dim=1),
+            token_mask=counted.long(),
             prefix_mask=mask.repeat(times, 1),
-            predicts=known.flatten().nonzero().squeeze(1),
-            targets=labels[known],
+            predicts=counted.flatten().nonzero().squeeze(1),
+            targets=labels[counted],
         )
-        return torch.zeros(labels.shape, device=labels.device).masked_scatter(known, flat)
+        return torch.zeros(labels.shape, device=labels.device).masked_scatter(counted, flat)
 
     def begin(self, mixed: Tensor, mask: Tensor) -> tuple[prefix_decoder.Step, list[int]]:
         model, (rows, mask) = self.decoder.model, self.prefix(mixed, mask)

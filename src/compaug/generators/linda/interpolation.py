@@ -192,8 +192,8 @@ def facts_of(model_dir: Path, task) -> tuple[dict, object]:
 def load(model_dir: Path, params, body_of: BodyOf, backbones: Mapping[str, Path]) -> Interpolation:
     """The trained model. InputError when the backbones are not those of the training."""
     model, tensors = Interpolation(body_of(backbones, vars(params)), params), load_tensors(model_dir / TENSORS)
-    own = {name: value for name, value in model.state_dict().items() if name in tensors}
-    if {name: value.shape for name, value in own.items()} != {name: value.shape for name, value in tensors.items()}:
+    state = {name: value for name, value in model.state_dict().items() if name in tensors}
+    if {name: value.shape for name, value in state.items()} != {name: value.shape for name, value in tensors.items()}:
         raise InputError(f"{model_dir}: does not fit these backbones; give those that it was trained with")
     model.load_state_dict(tensors, strict=False)
     return model.to(device()).eval()

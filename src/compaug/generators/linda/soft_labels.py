@@ -11,10 +11,10 @@ DIGITS = 6
 
 def mixed(weights: Sequence[float], label_sets: Sequence[Sequence[int]], n_labels: int) -> np.ndarray:
     """y~ = sum_s w_s y^s: 1 for a label that all sources have.  # [n_labels]"""
-    made = np.zeros(n_labels)
+    mixture = np.zeros(n_labels)
     for weight, label_set in zip(weights, label_sets, strict=True):
-        made[list(label_set)] += weight
-    return made.clip(0.0, 1.0)
+        mixture[list(label_set)] += weight
+    return mixture.clip(0.0, 1.0)
 
 
 def shares_of(alphas: Sequence[float]) -> list[float]:
@@ -30,8 +30,8 @@ def of_sources(
 ) -> tuple[float, ...]:
     """Those of a text by what it was made of, its sources' ids and the weights of the mix, sharpened label by label.  # [n_labels]"""
     sources, shares = made_of["sources"], shares_of(made_of.get("alpha", ()))
-    made = mixed(shares, [labels_of[source] for source in sources], n_labels)
-    return tuple(round(value, DIGITS) for value in sharpened_labels(made, temperature).tolist())
+    mixture = mixed(shares, [labels_of[source] for source in sources], n_labels)
+    return tuple(round(value, DIGITS) for value in sharpened_labels(mixture, temperature).tolist())
 
 
 def sharpened(distribution: np.ndarray, temperature: float) -> np.ndarray:

@@ -28,7 +28,7 @@ def examples_of(model_dir: Path, task) -> list[Example]:
     return read_jsonl(model_dir / EXAMPLES, len(task.labels))
 
 
-def known(model_dir: Path, requests: Sequence[Sequence[int]], task) -> list[bool]:
+def feasible(model_dir: Path, requests: Sequence[Sequence[int]], task) -> list[bool]:
     """Which label sets some row has exactly: `feasible` of generators that edit real texts."""
     compositions = {example.labels for example in examples_of(model_dir, task)}
     return [tuple(sorted(label_set)) in compositions for label_set in requests]
@@ -44,7 +44,7 @@ def sources(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int)
         rows.setdefault(example.labels, []).append(example)
     orders: dict[tuple[int, ...], np.ndarray] = {}
     seen: Counter = Counter()
-    for number, label_set in enumerate(tuple(sorted(some)) for some in requests):
+    for number, label_set in enumerate(tuple(sorted(request)) for request in requests):
         if not (choices := rows.get(label_set)):
             continue
         if label_set not in orders:
