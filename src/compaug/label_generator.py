@@ -58,14 +58,14 @@ def sample_label_sets(
     separator that occurs in a phrase, and when `max_tries` times the requested number of lists did not suffice.
     """
     labels.check_separator(listing.separator)
-    known = [composition for composition in support if composition]
-    mode = "zero_shot" if options.mode == "fine_tuned" and not known else options.mode  # nothing to tune it on
-    if mode == "empirical" and not known:
+    nonempty = [composition for composition in support if composition]
+    mode = "zero_shot" if options.mode == "fine_tuned" and not nonempty else options.mode  # nothing to tune it on
+    if mode == "empirical" and not nonempty:
         raise InputError(
             "label_generator.mode empirical needs support label sets and the support set has none; use zero_shot"
         )
-    draws = MODES[mode](options, listing, labels, train, known, decoder, seed, work_dir)
-    return draws.label_sets, report(draws, labels, train, known)
+    draws = MODES[mode](options, listing, labels, train, nonempty, decoder, seed, work_dir)
+    return draws.label_sets, report(draws, labels, train, nonempty)
 
 
 def report(draws: Draws, labels: Labels, train: Sequence[Composition], support: Sequence[Composition]) -> dict:
@@ -105,8 +105,8 @@ def parse(text: str, labels: Labels, separator: str) -> tuple[Composition, str |
         return (), "empty"
     if any(piece not in ids for piece in pieces):
         return (), "unknown"
-    found = [ids[piece] for piece in pieces]
-    return (tuple(sorted(found)), None) if len(set(found)) == len(found) else ((), "repeated")
+    label_ids = [ids[piece] for piece in pieces]
+    return (tuple(sorted(label_ids)), None) if len(set(label_ids)) == len(label_ids) else ((), "repeated")
 
 
 # ---------------------------------------------------------------- the three modes

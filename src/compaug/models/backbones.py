@@ -57,8 +57,8 @@ def prepare(
     cannot be loaded in this role.
     """
     if spec.kind == "tiny":
-        known = prompts if spec.pretraining == "prompted" and prompts is not None else [""] * len(texts)
-        _train_tiny(role, spec, list(zip(known, texts, strict=True)), out_dir, seed, work_dir)
+        prompts = prompts if spec.pretraining == "prompted" and prompts is not None else [""] * len(texts)
+        _train_tiny(role, spec, list(zip(prompts, texts, strict=True)), out_dir, seed, work_dir)
     else:
         downloads.bring(role, spec, out_dir)
 
@@ -288,7 +288,7 @@ def _written_or_restored(tokenizer: GPT2Tokenizer, texts: Sequence[Prompted], sp
     end = tokenizer.eos_token_id
     model, restored = _SHAPES[spec.architecture or "t5"](tokenizer, spec)
     prompts, plain = zip(*texts, strict=True)
-    encoded = [tokenizer(some)["input_ids"] for some in (list(prompts), list(plain))]
+    encoded = [tokenizer(strings)["input_ids"] for strings in (list(prompts), list(plain))]
     rows, longest = [], spec.max_positions - 1
     for number, (prompt, text) in enumerate(zip(*encoded, strict=True)):
         ids = text[:longest]

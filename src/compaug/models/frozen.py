@@ -40,7 +40,7 @@ class FrozenBelow(nn.Module):
         self._views = (_with(whole, path, every[:layers]), _with(whole, path, every[layers:]))
         if hasattr(whole, "final_norm"):  # of ModernBERT, after its last layer
             self._views[0]._modules["final_norm"] = nn.Identity()
-        self._views[1]._modules["embeddings"] = self._given = _Given()
+        self._views[1]._modules["embeddings"] = self._input = _InputStates()
         self._kept: dict[bytes, Tensor] = {}  # token ids -> states after the frozen layers [T, H]
 
     @property
@@ -75,7 +75,7 @@ class FrozenBelow(nn.Module):
             states = nn.utils.rnn.pad_sequence([self._kept[key] for key in keys], batch_first=True).to(self.device)
         else:
             states = self._below(input_ids, attention_mask)
-        self._given.states = states
+        self._input.states = states
         return self._views[1](input_ids=input_ids, attention_mask=attention_mask)
 
     @torch.no_grad()
@@ -88,7 +88,7 @@ class FrozenBelow(nn.Module):
         return states
 
 
-class _Given(nn.Module):
+class _InputStates(nn.Module):
     """Stands where the embeddings were, and gives what was read."""
 
     states: Tensor

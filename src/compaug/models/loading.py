@@ -157,8 +157,8 @@ def check_files(folder: Path | str) -> None:
                 f"{folder}: {name} is missing; pickled weights (pytorch_model.bin) are refused, save them with safetensors"
             )
     if not any(all((folder / name).is_file() for name in names) for names in TOKENIZER_FILES):
-        known = ", ".join(" + ".join(names) for names in TOKENIZER_FILES)
-        raise InputError(f"{folder}: the tokenizer files are missing; expected one of {known}")
+        expected = ", ".join(" + ".join(names) for names in TOKENIZER_FILES)
+        raise InputError(f"{folder}: the tokenizer files are missing; expected one of {expected}")
 
 
 def _weight_files(folder: Path) -> list[str]:
@@ -172,11 +172,11 @@ def _weight_files(folder: Path) -> list[str]:
 def _check_sizes(folder: Path) -> None:
     """InputError where the configuration has more layers than the weights have tensors, since building them would not end, or a number of
     heads below one, which a model can be built with."""
-    said = read_json(folder / "config.json", dict[str, Any])
+    config = read_json(folder / "config.json", dict[str, Any])
     for name in HEADS:
-        if isinstance(heads := said.get(name), int) and heads < 1:
+        if isinstance(heads := config.get(name), int) and heads < 1:
             raise InputError(f"{folder}: config.json: {name}: {heads} is no number of heads; fetch the folder again")
-    layers = max((depth for depth in map(said.get, DEPTHS) if isinstance(depth, int)), default=0)
+    layers = max((depth for depth in map(config.get, DEPTHS) if isinstance(depth, int)), default=0)
     tensors = 0
     for name in _weight_files(folder):
         with safe_open(folder / name, "pt") as weights:
@@ -214,9 +214,9 @@ def _load(folder: Path | str, architecture):
         raise InputError(
             f"{folder}: {WEIGHTS} has no weights for {absent[0]} ({len(absent)} missing); it is another kind of model"
         )
-    if len(tokenizer) > (known := model.get_input_embeddings().num_embeddings):
+    if len(tokenizer) > (n_embeddings := model.get_input_embeddings().num_embeddings):
         raise InputError(
-            f"{folder}: the tokenizer has {len(tokenizer)} tokens but the model knows {known}; take both from the same model"
+            f"{folder}: the tokenizer has {len(tokenizer)} tokens but the model knows {n_embeddings}; take both from the same model"
         )
     return tokenizer, model.eval()
 

@@ -36,8 +36,8 @@ def attention(
             scores = scores.masked_fill(~attention_mask, -torch.inf)
         else:
             scores = scores + attention_mask
-    found = scores.softmax(dim=-1).to(value.dtype) @ value
-    return found.reshape(batch, 1, heads, width), None
+    attended = scores.softmax(dim=-1).to(value.dtype) @ value
+    return attended.reshape(batch, 1, heads, width), None
 
 
 AttentionInterface.register(NAME, attention)

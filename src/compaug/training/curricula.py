@@ -1,7 +1,8 @@
 """Curricula: in which order the rows of a training are unlocked (cartography, §3.3).
 
-Rows stand in the order in which they are unlocked. Each function makes the `batches(epoch, seed)` of `loop.fit`: a pure function of both,
-with as many steps an epoch as a training without a curriculum, so that an interrupted training goes on as if it had not been.
+Rows stand in the order in which they are unlocked. `batches` makes the `batches(epoch, seed)` of `loop.fit`: a pure
+function of both, with as many steps an epoch as a training without a curriculum, so that an interrupted training goes
+on as if it had not been.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ BINS, FULL_WHEN = 10, 0.5  # of linear pacing (Zhang et al. 2018): all bins are 
 
 
 def exponential(step: int, steps: int) -> float:
-    """The share of the rows that is unlocked at a step, from 0, of so many: START, then GROWTH times as much, to 1; each of the stages lasts
-    int(steps / number of stages) steps, and the last one what is left."""
+    """The share of the rows that is unlocked at a step, from 0, of so many: START, then GROWTH times as much, to 1.
+
+    Each of the stages lasts int(steps / number of stages) steps, and the last one what is left.
+    """
     stages = 1 + math.ceil(math.log(1 / START, GROWTH))
     return min(1.0, START * GROWTH ** min(step // max(1, steps // stages), stages - 1))
 
@@ -42,8 +45,9 @@ PACINGS = {"exponential": exponential, "linear": linear, "all": everything}
 def batches(pacing: str, lengths: Sequence[int], batch_size: int, epochs: int) -> Batches:
     """The order of a training over rows of these `lengths` (tokens), the first to be unlocked standing first.
 
-    The unlocked rows are gone through again and again, so that each is as likely as another. A batch has rows of similar length and the order
-    of batches is shuffled; linear pacing sorts all unlocked rows by length, the others do so within pools, as `training.batches_by_length`.
+    The unlocked rows are gone through again and again, so that each is as likely as another. A batch has rows of
+    similar length and the order of batches is shuffled; linear pacing sorts all unlocked rows by length, the others do
+    so within pools, as `loop.batches_by_length`.
     """
     per_epoch = max(1, math.ceil(len(lengths) / batch_size))
     steps = epochs * per_epoch
@@ -53,16 +57,16 @@ def batches(pacing: str, lengths: Sequence[int], batch_size: int, epochs: int) -
             max(1, round(PACINGS[pacing](step, steps) * len(lengths)))
             for step in range(epoch * per_epoch, (epoch + 1) * per_epoch)
         ]
-        made = []
+        order = []
         for size in dict.fromkeys(unlocked):  # they only grow
             rng = np.random.default_rng(sub_seed(seed, pacing, size))
             count = unlocked.count(size)
             while count > 0:
                 rows, pool = rng.permutation(size).tolist(), size if pacing == "linear" else POOL * batch_size
                 pools = (sorted(rows[at : at + pool], key=lengths.__getitem__) for at in range(0, size, pool))  # stable
-                cut = [own[at : at + batch_size] for own in pools for at in range(0, len(own), batch_size)]
-                made += [cut[at] for at in rng.permutation(len(cut))[:count]]
+                cut = [part[at : at + batch_size] for part in pools for at in range(0, len(part), batch_size)]
+                order += [cut[at] for at in rng.permutation(len(cut))[:count]]
                 count -= len(cut)
-        return made
+        return order
 
     return of_epoch

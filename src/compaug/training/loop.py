@@ -1,7 +1,8 @@
 """The one training loop: length buckets, early stopping, checkpoints, resume. Runs under Accelerate.
 
 A model is any module whose `forward(**batch)` returns a dict of tensors with the key "loss"; its other scalars are
-logged parts (the ELBO's, for example), and what is no scalar is for `on_batch`. Only parameters that require gradients are trained, saved and restored.
+logged parts (the ELBO's, for example), and what is no scalar is for `on_batch`. Only parameters that require gradients
+are trained, saved and restored.
 """
 
 from __future__ import annotations
@@ -44,10 +45,12 @@ class TrainingError(InputError):
 
 @dataclass(frozen=True)
 class FitOptions:
-    """AdamW with a linear schedule. `warmup` is a share of all steps; `schedule` increase grows the
-    rate to the very end (T5+CLP's reference), constant keeps it after the warm-up, and root lets it fall with the square root of the step, as
-    Noam's (cartography spec, section 4). It stops after `patience` epochs without a better validation loss and keeps
-    the best epoch; None keeps the last."""
+    """AdamW with a linear schedule; `warmup` is a share of all steps.
+
+    `schedule` increase grows the rate to the very end (T5+CLP's reference), constant keeps it after the warm-up, and
+    root lets it fall with the square root of the step, as Noam's (cartography spec, section 4). It stops after
+    `patience` epochs without a better validation loss and keeps the best epoch; None keeps the last.
+    """
 
     epochs: int
     batch_size: int
@@ -86,9 +89,8 @@ def seed_everything(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
-    torch.set_deterministic_debug_mode(
-        "warn"
-    )  # as use_deterministic_algorithms, which imports torch's compiler to tell it
+    # as use_deterministic_algorithms, which imports torch's compiler to tell it
+    torch.set_deterministic_debug_mode("warn")
     torch.utils.deterministic.fill_uninitialized_memory = False  # 4 % of a small model's time, and nothing reads it
     torch.backends.cudnn.benchmark = False
     torch.backends.cuda.enable_cudnn_sdp(False)  # it plans every new length of texts: 100 ms a step, of 4 that count
@@ -99,8 +101,10 @@ def device() -> torch.device:
 
 
 def reduced(where: torch.device) -> bool:
-    """Whether models compute in bfloat16 on that device: a GPU that has it, and a CPU that has it where COMPAUG_CPU=native asks for its
-    own instructions. Weights that are trained, losses and probabilities stay in float32."""
+    """Whether models compute in bfloat16 on that device; trained weights, losses and probabilities stay in float32.
+
+    A GPU that has it does, and a CPU that has it where COMPAUG_CPU=native asks for the CPU's own instructions.
+    """
     if where.type == "cuda":
         return torch.cuda.is_bf16_supported()
     return numerics.native() and torch.cpu._is_avx512_bf16_supported()  # every CPU with AMX has it too
@@ -112,8 +116,8 @@ def batches_by_length(
     """Row numbers in batches of similar length, so that little is padding.
 
     With a seed rows are shuffled, sorted within pools of 50 batches, and the batches shuffled; without one they are
-    sorted by length, longest first (inference: an out-of-memory error shows at once). Rows of different `groups` never share
-    a batch.
+    sorted by length, longest first (inference: an out-of-memory error shows at once). Rows of different `groups` never
+    share a batch.
     """
     order = np.arange(len(lengths)) if seed is None else np.random.default_rng(seed).permutation(len(lengths))
     keys = [0] * len(lengths) if groups is None else groups
@@ -133,8 +137,11 @@ def batches_by_length(
 
 
 def shares(rows: Sequence[Mapping], share: float, batch_size: int, seed: int) -> Callable[[int, int], list[list[int]]]:
-    """The order of training, as `fit` wants it, of epochs that see a share of the rows: one epoch goes on where the last one stopped, and
-    after the last row they are shuffled and begun again, so that all rows are seen equally often."""
+    """The order of training, as `fit` wants it, of epochs that see a share of the rows.
+
+    One epoch goes on where the last one stopped, and after the last row they are shuffled and begun again, so that all
+    rows are seen equally often.
+    """
     count = max(1, round(share * len(rows)))
 
     def batches(epoch: int, seed_of_epoch: int) -> list[list[int]]:
@@ -144,7 +151,7 @@ def shares(rows: Sequence[Mapping], share: float, batch_size: int, seed: int) ->
         chosen = np.concatenate(order)[at : at + count].tolist()
         lengths = [rows[row]["length"] for row in chosen]
         groups = [rows[row]["group"] for row in chosen] if "group" in rows[0] else None
-        return [[chosen[at] for at in some] for some in batches_by_length(lengths, batch_size, seed_of_epoch, groups)]
+        return [[chosen[at] for at in batch] for batch in batches_by_length(lengths, batch_size, seed_of_epoch, groups)]
 
     return batches
 
@@ -154,9 +161,10 @@ def holdout(
 ) -> tuple[list, list]:
     """A random share of the rows for validation (at least one of two or more): (training rows, validation rows).
 
-    Of rows that `group_of` finds alike either all are for training or one is for validation and the others for nothing, so that no validation
-    row has a copy in training. The share is that of groups, each as likely as any other: a text that stands there a hundred times would
-    else be held out almost surely, and a few such texts would be all that there is to validate on. Without two groups nothing is held out.
+    Of rows that `group_of` finds alike either all are for training or one is for validation and the others for nothing,
+    so that no validation row has a copy in training. The share is that of groups, each as likely as any other: a text
+    that stands there a hundred times would else be held out almost surely, and a few such texts would be all that there
+    is to validate on. Without two groups nothing is held out.
     """
     groups: dict[Hashable, int] = {}  # the number of the first of the rows that are alike
     firsts = [groups.setdefault(n if group_of is None else group_of(row), n) for n, row in enumerate(rows)]
@@ -203,10 +211,12 @@ def fit_and_validate(
     measured: Callable[[Iterable[dict]], dict] | None = None,
     on_epoch_end: Sequence[Callable[[EpochEnd], None]] = (),
 ) -> list[dict]:
-    """`fit` with the settings that the trained generators share, `params.validation` of the rows being held out. The checkpoint is of
-    these `params`, this seed and this `data`, what else the training depends on. What `measured` finds in the batches of the validation
-    rows after an epoch goes into its history too, under "measures". With `params.pacing` the rows are unlocked in the order in which
-    they stand, over all epochs."""
+    """`fit` with the settings that the trained generators share, `params.validation` of the rows being held out.
+
+    The checkpoint is of these `params`, this seed and this `data`, what else the training depends on. What `measured`
+    finds in the batches of the validation rows after an epoch goes into its history too, under "measures". With
+    `params.pacing` the rows are unlocked in the order in which they stand, over all epochs.
+    """
     train_rows, valid_rows = holdout(rows, params.validation, seed)
     pacing = getattr(params, "pacing", None)
     patience = None if pacing else params.patience  # what is still locked is not known to be of no use
@@ -215,7 +225,7 @@ def fit_and_validate(
 
     def measure(end: EpochEnd) -> None:
         in_batches = batches_by_length([row["length"] for row in valid_rows], params.batch_size)
-        batches = (send_to_device(collate([valid_rows[i] for i in some]), device()) for some in in_batches)
+        batches = (send_to_device(collate([valid_rows[i] for i in batch]), device()) for batch in in_batches)
         end.entry["measures"] = measured(batches)
 
     hooks = [*([measure] if measured and valid_rows else []), *on_epoch_end]
@@ -230,8 +240,11 @@ def fit_and_validate(
 
 @contextlib.contextmanager
 def checkpoints_kept() -> Iterator[None]:
-    """Until the block ends well `fit` leaves its checkpoint, so that a stage that is killed, or runs out of disk, while it writes its
-    results does not train again. Inside another such block it is that one's end that counts."""
+    """Until the block ends well `fit` leaves its checkpoint.
+
+    So a stage that is killed, or runs out of disk, while it writes its results does not train again. Inside another
+    such block it is that one's end that counts.
+    """
     global _kept
     if _kept is not None:
         yield
@@ -319,8 +332,8 @@ def fit(
                 f"{description}: epoch {epoch + 1} has no batch, or an empty one; mend the order of batches"
             )
         order = order + order[: -len(order) % world]  # every process takes as many steps
-        title, given = f"{description}, epoch {epoch + 1}/{options.epochs}", order[rank::world]
-        steps = _epoch(wrapped, given, train_rows, collate, accelerator, optimizer, schedule, options, title, on_batch)
+        title, local = f"{description}, epoch {epoch + 1}/{options.epochs}", order[rank::world]
+        steps = _epoch(wrapped, local, train_rows, collate, accelerator, optimizer, schedule, options, title, on_batch)
         entry = {"epoch": epoch + 1, "trained_parameters": n_trained, "train": _means(steps)}
         if valid_rows:
             entry["valid"] = validate(wrapped, valid_rows, collate, options.batch_size, seed)
@@ -376,7 +389,10 @@ def _epoch(
 
 
 def _means(batches: Iterable[tuple[Mapping[str, torch.Tensor], int]]) -> dict[str, float]:
-    """Means over rows of the logged parts of batches; they are added up where they were computed, so that no step waits for the host."""
+    """Means over rows of the logged parts of batches.
+
+    They are added up where they were computed, so that no step waits for the host.
+    """
     sums, count = {}, 0
     for parts, rows in batches:
         count += rows
@@ -395,7 +411,8 @@ def _raise_if_not_finite(unchecked, rows, title) -> None:
         if not ok:
             ids = ", ".join(str(rows[i]["id"]) for i in batch_rows)
             raise TrainingError(
-                f"{title}: the loss is not finite at step {step} (rows {ids}); lower the learning rate or look at these rows"
+                f"{title}: the loss is not finite at step {step} (rows {ids}); "
+                "lower the learning rate or look at these rows"
             )
 
 
@@ -407,15 +424,16 @@ def validate(model, rows, collate, batch_size: int, seed: int) -> dict[str, floa
         torch.manual_seed(sub_seed(seed, "validate"))
         groups = [row["group"] for row in rows] if "group" in rows[0] else None
         batches = batches_by_length([row["length"] for row in rows], batch_size, groups=groups)
-        given = ([rows[i] for i in batch_rows] for batch_rows in batches)
-        return _means((model(**send_to_device(collate(batch), where)), len(batch)) for batch in given)
+        row_batches = ([rows[i] for i in batch_rows] for batch_rows in batches)
+        return _means((model(**send_to_device(collate(batch), where)), len(batch)) for batch in row_batches)
 
 
 class _Progress:
     """The checkpoint of one `fit` call: trained weights, optimizer, schedule, best epoch.
 
-    That of all weights of a large model takes seconds, longer than an epoch over fifty texts: such a one is written again only after
-    `BETWEEN` times as long, so that an interruption costs a few epochs and a training at most a fifth more.
+    That of all weights of a large model takes seconds, longer than an epoch over fifty texts: such a one is written
+    again only after `BETWEEN` times as long, so that an interruption costs a few epochs and a training at most a fifth
+    more.
     """
 
     BETWEEN, LONG = 4, 0.25  # seconds

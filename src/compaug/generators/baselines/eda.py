@@ -1,7 +1,7 @@
 """EDA: a real text with words swapped or deleted (Wei and Zou 2019).
 
-Two of its four operations, synonym replacement and random insertion, need a thesaurus, and no package of the index brings one along: they are
-left out.
+Two of its four operations, synonym replacement and random insertion, need a thesaurus, and no package of the index
+brings one along: they are left out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["feasible", "generate", "train"]
 def generate(
     model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
 ) -> Iterator[Draft]:
-    """A row with exactly the requested labels, at its turns swapped and with words deleted; no draft where there is none."""
+    """A row with exactly the requested labels, swapped and with words deleted in turns; no draft without such a row."""
     for number, row, turn in sources(model_dir, requests, task, seed):
         operation = OPERATIONS[turn % len(OPERATIONS)]
         text = " ".join(operation(row.text.split(), np.random.default_rng(sub_seed(seed, "eda", number))))

@@ -1,8 +1,9 @@
 """LLM: a language model is asked for one text per request, with real texts as examples (paper, GPT3.5).
 
-Behind an OpenAI-compatible endpoint it gets an instruction, with examples of exactly the composition; what a text is, is between two
-marks. The decoder backbone (`backend: local`), which need not have learned to follow instructions, goes on with a list of texts under
-the line that describes them. An answer that holds no text (a refusal, a remark, a cut end) is dropped and counted, never guessed at.
+Behind an OpenAI-compatible endpoint it gets an instruction, with examples of exactly the composition; the text stands
+between two marks. The decoder backbone (`backend: local`), which need not follow instructions, continues a list of
+texts under the line that describes them. An answer that holds no text (a refusal, a remark, a cut end) is dropped and
+counted, never guessed at.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ Texts = Mapping[tuple[int, ...], Sequence[str]]  # the real texts of each compos
 
 
 def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
-    """Keep D_cg for the examples in the prompts, and the name of the model: params, else the variable OPENAI_MODEL; of the decoder its
-    hash."""
+    """Keep D_cg for the examples in the prompts, and the name of the model.
+
+    The name is that of params, else the variable OPENAI_MODEL; of the decoder it is its hash.
+    """
     model = model_of(params, backbones, "llm")
     words = median(len(e.text.split()) for e in examples)
     with atomic_dir(out_dir) as folder:
@@ -49,8 +52,10 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
 def generate(
     model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
 ) -> Iterator[Draft]:
-    """One text per request, none where the answer holds none. InputError when an answer is missing and the model does not give it: the
-    answers so far stay in the store."""
+    """One text per request, none where the answer holds none.
+
+    InputError when an answer is missing and the model does not give it: the answers so far stay in the store.
+    """
     answers, read = _answers(model_dir, requests, task, backbones.get("decoder"), seed)
     for number, (label_set, answer) in enumerate(zip(requests, answers, strict=True)):
         if text := read(answer)[1]:
@@ -58,8 +63,7 @@ def generate(
 
 
 def account(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int) -> dict[str, object]:
-    """For the side-car: the model, what became of its answers, the tokens they took as the model counted them, and their
-    price in USD."""
+    """For the side-car: the model, the fates of its answers, tokens as the model counted them, their price in USD."""
     params = read_json(model_dir / "config.json", shapes.GeneratorFacts)["params"]
     answers, read = _answers(model_dir, requests, task, None, seed)
     fates = Counter(read(answer)[0] for answer in answers)
@@ -142,8 +146,9 @@ def marked(answer: Mapping) -> tuple[str, str]:
 def listing(task, label_set: tuple[int, ...], texts: Texts, config: Mapping, seed: int) -> dict:
     """Texts under the lines that describe them, the asked composition last, and the mark of its next text.
 
-    In front of the texts of exactly this composition, which may be few or none, are those of the compositions that have most in common with
-    it (Jaccard index), as far as `few_shot_words` reaches: half of the words are kept for them where there are any.
+    In front of the texts of exactly this composition, which may be few or none, stand those of the compositions that
+    have most in common with it (Jaccard index), as far as `few_shot_words` reaches: half of the words are for the exact
+    ones where there are any.
     """
     rng, most = np.random.default_rng(seed), config["params"]["few_shot_words"]
     exact = _shuffled(texts.get(label_set, []), most // 2, rng)

@@ -14,10 +14,10 @@ ACTIVE = 0.01  # variance from which a dimension is in use
 
 @torch.no_grad()
 def measures(model, batches: Iterable[Mapping[str, Tensor]], names: Sequence[str]) -> dict[str, dict[str, float]]:
-    """What the latents of each encoder, by its name, and of the content say of the texts in `batches`; nats of a whole vector.
+    """What the latents of each encoder, by name, and of the content say of the texts; in nats of a whole vector.
 
-    kl: mean KL(Q(z | x) || P(z)). active: dimensions whose mean moves from text to text, Var E[z | x] > 0.01 (Burda et al. 2016).
-    mutual_information: of z and x, with a Gaussian in the place of the aggregate of all posteriors (an upper bound).
+    kl: mean KL(Q(z | x) || P(z)). active: dimensions whose mean moves from text to text, Var E[z | x] > 0.01 (Burda et
+    al. 2016). mutual_information: of z and x, with a Gaussian in place of the aggregate posterior (an upper bound).
     All near 0: the posterior has collapsed onto the prior and the decoder reads nothing in that latent.
     """
     moments: dict[int, list[tuple[Tensor, Tensor, Tensor]]] = {}

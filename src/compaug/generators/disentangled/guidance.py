@@ -1,13 +1,14 @@
-"""Texts that say more of their labels: other labels are held against them while they are written (ours, after the classifier-free guidance
-of Ho and Salimans 2022).
+"""Guidance: texts that say more of their labels, held against other labels while they are written.
 
-A generator that saw few texts knows the corpus's style long before it knows its labels: most of log P(x | y) does not depend on y. What does
-is its difference to log P(x | y'), for other labels y'; with weight w it counts w + 1 times:
+Ours, after the classifier-free guidance of Ho and Salimans (2022). A generator that saw few texts knows the corpus's
+style long before it knows its labels: most of log P(x | y) does not depend on y. What does is its difference to
+log P(x | y'), for other labels y'; with weight w it counts w + 1 times:
 
-    log P(x_t | x_<t, y) + w (log P(x_t | x_<t, y) - log P(x_t | x_<t, y'))    up to a constant; w = 0 is the paper's decoding
+    log P(x_t | x_<t, y) + w (log P(x_t | x_<t, y) - log P(x_t | x_<t, y'))    up to a constant
 
-y' has labels that y has not, as many where there are so many. A token that y itself finds far less likely than its best is no candidate,
-however much less likely y' finds it (Li et al. 2023, contrastive decoding). Both sides are the same model, so a step takes twice the time.
+w = 0 is the paper's decoding. y' has labels that y has not, as many where there are so many. A token that y finds far
+less likely than its best is no candidate, however much less likely y' finds it (Li et al. 2023, contrastive decoding).
+Both sides are the same model, so a step takes twice the time.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ LabelSet = Sequence[int]
 
 
 def others(requests: Sequence[LabelSet], n_labels: int, seed: int) -> list[tuple[int, ...]]:
-    """y' of every request, by its number, its labels and the seed alone; against all labels there are no others, so it is y itself."""
+    """y' of every request, by its number, its labels and the seed alone; y itself where y has all labels."""
     opposed = []
     for number, label_set in enumerate(requests):
         rest = [label for label in range(n_labels) if label not in label_set]
@@ -38,7 +39,10 @@ def others(requests: Sequence[LabelSet], n_labels: int, seed: int) -> list[tuple
 
 
 class Guided:
-    """The steps of y and of y' as one `sampling.Step`. `prompts` are the first tokens of y'; what is written after them is the same."""
+    """The steps of y and of y' as one `sampling.Step`.
+
+    `prompts` are the first tokens of y'; what is written after them is the same.
+    """
 
     def __init__(self, step: Step, other: Step, prompts: Sequence[Sequence[int]], weight: float) -> None:
         self.step, self.other, self.prompts, self.weight = step, other, prompts, weight

@@ -1,9 +1,9 @@
 """The label and content encoders of LD-VAE: many small biGRUs that run together (paper, Eqs. 9 to 11).
 
 A batch needs one encoder per label that occurs in it, on the rows that have the label, and the content encoder on every
-row. Their sequences are sorted into slots of equal size, each slot with the weights of its encoder, so that one loop over
-time with one batched matrix product per step serves all encoders and both directions. Padding never enters: a state
-stands still from the end of its own sequence on. What that spares is calls, at the price of places and steps that are empty; where
+row. Their sequences are sorted into slots of equal size, each slot with the weights of its encoder, so that one loop
+over time with one batched matrix product per step serves all encoders and both directions. Padding never enters: a
+state stands still from the end of its own sequence on. This saves calls at the price of empty places and steps; where
 encoders are so wide that a CPU's time goes into the products themselves, they run one after the other.
 """
 
@@ -50,8 +50,8 @@ def slots(label_sets: Sequence[Sequence[int]], n_labels: int) -> dict[str, Tenso
 class Posterior(nn.Module):
     """Q(z_y | x, y) for every label and Q(z_c | x): biGRU, pooling, one linear map to the mean and log variance.
 
-    Encoder n_labels is the content encoder, always mean-pooled. `pool` "last" gives label encoders their final forward and
-    backward states; `shared_heads` gives all labels one head (docs/spec/ld-vae.md, 11.8 and 11.9).
+    Encoder n_labels is the content encoder, always mean-pooled. `pool` "last" gives label encoders their final forward
+    and backward states; `shared_heads` gives all labels one head (docs/spec/ld-vae.md, 11.8 and 11.9).
     """
 
     def __init__(self, n_labels: int, width: int, latent: int, pool: str = "mean", shared_heads: bool = False) -> None:
@@ -83,7 +83,8 @@ class Posterior(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Means and log variances, each [N + B, latent], of all pairs, then of the content of all rows.
 
-        states: [B, T, H], right-padded; lengths: [B]. In float32 also under mixed precision: the recurrence is long and small.
+        states: [B, T, H], right-padded; lengths: [B]. In float32 also under mixed precision: the recurrence is long and
+        small.
         """
         wide = states.device.type == "cpu" and states.shape[-1] >= WIDE
         of_places = self.pooled_in_turn if wide else self.pooled

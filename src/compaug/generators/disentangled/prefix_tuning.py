@@ -1,8 +1,8 @@
 """What the prefix-tuned generators share: a frozen decoder behind a computed prefix.
 
 Paper, Eqs. 5, 6. A generator gives L rows of numbers per label of a composition; they become keys and values that every
-layer of the frozen decoder attends to before the first token (`compaug.models.prefix_decoder`). Requests of a batch may have
-different compositions: shorter prefixes and prompts are padded on the left with mask 0 and positions follow the mask.
+layer of the frozen decoder attends to before the first token (`compaug.models.prefix_decoder`). Requests of a batch may
+have different compositions: shorter prefixes and prompts are padded on the left with mask 0; positions follow the mask.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def text_rows(
 ) -> list[dict]:
     """Rows for `loop.fit`: tokens of P(y), a space, the text and EOS, cut at `max_length` tokens.
 
-    `first` is the index of the first token that counts in the loss, `begins` that of the text's first. A cut text gets no EOS: it did
-    not end there.
+    `first` is the index of the first token that counts in the loss, `begins` that of the text's first. A cut text gets
+    no EOS: it did not end there.
     """
     if not examples:
         return []
@@ -177,8 +177,8 @@ def train_prefix(
 ) -> None:
     """Train a prefix network in front of the frozen decoder on D_cg and save its best epoch.
 
-    `network_of(params, labels, decoder config)` makes the network; `parts_of(label set)` are the parts that its prefix is put together
-    from. Rows without labels have no prefix and are left out.
+    `network_of(params, labels, decoder config)` builds the network; `parts_of(label set)` are the parts of its prefix.
+    Rows without labels have no prefix and are left out.
     """
     examples = training_examples(examples, params.generator_data)
     tokenizer, decoder = load_decoder(backbones["decoder"])
@@ -208,9 +208,12 @@ def dynamics_of(
     seed,
     *identity,
 ) -> list[Dynamics]:
-    """With `params.dynamics` the hook that keeps `teacher_forcing.VALUES` of all rows, those of the examples. The model has
-    `pair_rows(batch)`, the prefix rows [N, L, D] of the batch's pairs without noise; `identity` is that of its checkpoint. Of a text that was
-    cut the tokens that it kept count, and of none its prompt. InputError where BLEU is asked for under several processes."""
+    """With `params.dynamics` the hook that keeps `teacher_forcing.VALUES` of all rows, those of the examples.
+
+    The model has `pair_rows(batch)`, the prefix rows [N, L, D] of the batch's pairs without noise; `identity` is that
+    of its checkpoint. Of a text that was cut the remaining tokens count; prompts never do. InputError for BLEU under
+    several processes.
+    """
     if not params.dynamics:
         return []
     if params.dynamics_bleu and PartialState().num_processes > 1:
@@ -249,7 +252,7 @@ def dynamics_of(
 def parts_and_prompts(
     requests: Sequence[LabelSet], task, parts_of: Callable[[LabelSet], LabelSet] = tuple
 ) -> tuple[list[LabelSet], list[str]]:
-    """What `generate_texts` takes of every request: the parts that its prefix is put together from, and its prompt."""
+    """What `generate_texts` takes of every request: the parts of its prefix, and its prompt."""
     return [parts_of(label_set) for label_set in requests], [task.source(label_set) for label_set in requests]
 
 
@@ -264,8 +267,11 @@ def generate_texts(
     seed: int,
     against: tuple[Sequence[LabelSet], Sequence[str]] | None = None,
 ) -> list[str]:
-    """One text per prompt and label set; `rows_of(requests, label sets, pairs)` gives the prefix rows [N, L, D] of the pairs of a batch of
-    request numbers. `against`: the label sets and prompts that guidance holds against them, one for each."""
+    """One text per prompt and label set.
+
+    `rows_of(requests, label sets, pairs)` gives the prefix rows [N, L, D] of the pairs of a batch of request numbers.
+    `against`: the label sets and prompts that guidance holds against them, one for each.
+    """
     if not label_sets:
         return []
     where = device()
@@ -341,8 +347,10 @@ def save(
     dynamics: Sequence[Dynamics] = (),
     **records: object,
 ) -> None:
-    """config.json, model.safetensors (what generation needs besides the frozen decoder), history.json, <record>.json; dynamics.npy and
-    dynamics.json where they were kept."""
+    """Write a model folder: all that generation needs besides the frozen decoder.
+
+    config.json, model.safetensors, history.json, <record>.json; dynamics.npy and dynamics.json where they were kept.
+    """
     if not PartialState().is_main_process:
         return
     with atomic_dir(out_dir) as folder:

@@ -43,8 +43,11 @@ LD_VAE = {  # LD-VAE's options, as VAE-DPrior has them
 
 
 def commitment_loss(mean: Tensor, log_variance: Tensor, prior_mean: Tensor, prior_variance: float) -> Tensor:
-    """What the original implementation minimises per dimension: squared distances to the prior's mean, 0.1 of them moving
-    the posterior, and a reward for variance. It is not a divergence: it can be negative."""
+    """What the original implementation minimises per dimension.
+
+    Squared distances to the prior's mean, 0.1 of them moving the posterior, and a reward for variance. It is not a
+    divergence: it can be negative.
+    """
     squared = (prior_mean - mean.detach()).square() + 0.1 * (prior_mean.detach() - mean).square()
     return squared - 0.1 * log_variance
 

@@ -1,12 +1,14 @@
-"""Augmented language: a text together with its labels as one string that a language model can write (paper "Joint Text and Label Generation for
-Spoken Language Understanding", §2.2).
+"""Augmented language: a text together with its labels as one string that a language model can write.
+
+Paper "Joint Text and Label Generation for Spoken Language Understanding", §2.2.
 
     (( play music )) listen to [ westbam | artist ] on [ google music | service ]
     (( joy ; love )) what a day
 
-A marker names what the text is about, brackets name spans of words. Marks are words of their own; a word of the text that looks like one is
-written in full-width form. Writing loses nothing: `read(write(s)) == s` for every sentence. Reading is strict, because what is read was
-written by a model: a string that is not of this form is refused with one of `REASONS`, never guessed at.
+A marker names what the text is about, brackets name spans of words. Marks are words of their own; a word of the text
+that looks like one is written in full-width form. Writing loses nothing: `read(write(s)) == s` for every sentence.
+Reading is strict, because a model wrote the string: one that is not of this form is refused with one of `REASONS`,
+never guessed at.
 """
 
 from __future__ import annotations
@@ -50,8 +52,11 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True)
 class Follows:
-    """What may stand behind the beginning of a sentence: the beginning of one of `phrases`, or, where there are none, words, and `mark` as a word of
-    its own; `end`: nothing, for it is a whole sentence."""
+    """What may stand behind the beginning of a sentence.
+
+    The beginning of one of `phrases`, or, where there are none, words, and `mark` as a word of its own; `end`: nothing,
+    for it is a whole sentence.
+    """
 
     phrases: tuple[str, ...] = ()
     mark: str = ""
@@ -108,8 +113,10 @@ def in_words(name: str) -> str:
 
 
 class Language:
-    """Names and slots, each with its phrase; `one`: a sentence has exactly one name, its intent. InputError where two share a phrase, or one
-    has none."""
+    """Names and slots, each with its phrase; `single`: a sentence has exactly one name, its intent.
+
+    InputError where two share a phrase, or one has none.
+    """
 
     def __init__(self, names: Iterable[tuple[str, str]], slots: Iterable[tuple[str, str]] = (), single: bool = False):
         self.single = single
@@ -167,7 +174,10 @@ class Language:
         return Sentence(names, tuple(words), tuple(spans))
 
     def follows(self, text: str) -> Follows:
-        """Behind the beginning of a sentence, whose last word may be unfinished. What is written by it alone can be read."""
+        """What may stand behind the beginning of a sentence, whose last word may be unfinished.
+
+        A string that is written by these rules alone can be read.
+        """
         _, closed, rest = text.partition(f" {CLOSE}")
         if not closed:
             return Follows(tuple(whole[len(text) :] for whole in self._markers(text) if whole.startswith(text)))

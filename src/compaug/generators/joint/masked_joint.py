@@ -1,10 +1,10 @@
-"""Masked joint generation: a sequence-to-sequence model writes labels and text at once (paper "Joint Text and Label Generation for Spoken Language
-Understanding", §2.2).
+"""Masked joint generation: a sequence-to-sequence model writes labels and text at once.
 
-It always writes a whole sentence of the augmented language. What it reads is the marker of the labels (`mode: labels`), or the marker and a text
-with words or spans hidden. A new composition is asked for with its marker in front of a real text of the nearest one, in which the words that
-speak for other labels are hidden too. What it wrote is read strictly; where that says other labels than were asked for, it is dropped, or
-keeps them (`relabel: generated`).
+Paper "Joint Text and Label Generation for Spoken Language Understanding", §2.2. It always writes a whole sentence of
+the augmented language. What it reads is the marker of the labels (`mode: labels`), or the marker and a text with words
+or spans hidden. For a new composition its marker stands in front of a real text of the nearest one, in which the words
+that speak for other labels are hidden too. What it wrote is read strictly; where that has other labels than were
+requested, it is dropped, or keeps them (`relabel: generated`).
 """
 
 from __future__ import annotations
@@ -109,8 +109,7 @@ def masks_of(tokenizer, model=None) -> list[str]:
 
 
 def sentence_rows(examples: Sequence[Example], sentences: Sequence[str], tokenizer, max_length: int) -> list[dict]:
-    """Rows for `loop.fit`: the sentence as target, cut at `max_length` tokens behind its marker, and its words, of which each batch
-    hides some."""
+    """Rows for `loop.fit`: the sentence as target, cut at `max_length` tokens, and its words, for batches to mask."""
     end = tokenizer.eos_token_id
     targets = tokenizer(list(sentences), add_special_tokens=False)["input_ids"] if sentences else []
     say_cut("generator", sum(len(target) + 1 > max_length for target in targets), len(targets), max_length)
@@ -156,7 +155,7 @@ def source(
 def generate(
     model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
 ) -> Iterator[Draft]:
-    """One draft per request; without a text, and with the reason as its fate, where none of that composition was written."""
+    """One draft per request; where no text of that composition was written, without one and with the reason as fate."""
 
     def writer(params: SimpleNamespace) -> tuple[list[str], Callable[[list[str]], list[str]]]:
         tokenizer, model = load_seq2seq(model_dir)
@@ -223,8 +222,10 @@ class Templates:
     def ask(
         self, label_set: tuple[int, ...], language: Language, params, masks: Sequence[str], seed: int
     ) -> tuple[str, dict | None]:
-        """What the model reads for a request, and what that was made of. The composition of the template has most in common with the
-        wanted one (Jaccard index), but is another one."""
+        """What the model reads for a request, and what that was made of.
+
+        The composition of the template has most in common with `label_set` (Jaccard index), but is another one.
+        """
         if params.mode == LABELS:
             return language.marker(self.task.labels.names[label] for label in label_set), None
         rng = np.random.default_rng(seed)

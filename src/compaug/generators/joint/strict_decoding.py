@@ -1,7 +1,8 @@
 """A decoder that can write nothing but augmented language: a step has only the tokens that some sentence has there.
 
-Few sentences teach a small model the words sooner than the form: with 34 of them two texts in three cannot be read, for slots that there are not and
-brackets that do not close. The article's parser drops such texts; here they are not written. Only what is cut for its length can still be unreadable.
+Few sentences teach a small model the words sooner than the form: with 34 of them two texts in three cannot be read, for
+slots that do not exist and brackets that do not close. The article's parser drops such texts; here they are not
+written. Only what is cut for its length can still be unreadable.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ class Vocabulary:
         return self.no_parenthesis if text.endswith((OPEN[0], CLOSE[0])) else self.words  # two of them would be a mark
 
     def spells(self, language: Language) -> bool:
-        """Whether each letter of its phrases has a token of its own; of a script whose letters take several, tokens are no beginnings of a phrase."""
+        """Whether each letter of its phrases has a token of its own.
+
+        Of a script whose letters take several, tokens are no beginnings of a phrase.
+        """
         return set(language.alphabet()) <= self.of.keys()
 
 

@@ -1,10 +1,10 @@
 """LINDA: a text between two texts, by an encoder-decoder trained without labels (docs/spec/linda.md).
 
-For a requested composition it takes two real texts that make it up and writes one between them; its labels are the composition (selection
-may give it those of the two texts instead, in the proportion in which they were mixed). With three or more labels and no such pair it goes
-over three texts. Which texts these are depends also on how many requests before want the same composition, for no choice is made twice
-before all were made. With pairs of `random` texts the request counts for nothing: plain augmentation, one more text for every request, with
-the labels of both.
+For a requested composition it takes two real texts that make it up and writes one between them; its labels are the
+composition (selection may give it those of the two texts instead, in the proportion in which they were mixed). With
+three or more labels and no such pair it goes over three texts. Which texts these are depends also on how many earlier
+requests have the same composition, for no choice is used twice before all were. With pairs of `random` texts the
+request counts for nothing: plain augmentation, one more text for every request, with the labels of both.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ train = partial(interpolation.train, "linda", body_of, interpolation.save_model)
 def generate(
     model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
 ) -> Iterator[Draft]:
-    """One text per request, none where no texts make it up; the fine-tuned model is in `model_dir`, no backbone is opened."""
+    """One text per request, none where no texts make it up; the model is in `model_dir`, no backbone is opened."""
     return generate_with(opened, model_dir, requests, task, synthesis, backbones, seed)
 
 

@@ -1,7 +1,7 @@
 """Which texts to write between, so that what lies between them has a requested composition (docs/spec/linda.md, 7).
 
-Compositions are few where texts are many: pairs are sought among compositions and counted, and a pair of texts is found from its number, so
-that neither time nor memory grows with the square of the corpus.
+Compositions are few where texts are many: pairs are sought among compositions and counted, and a pair of texts is
+found from its number, so that neither time nor memory grows with the square of the corpus.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ class Sources:
 
 
 def random_pairs(n: int, times: int, seed: int) -> list[Sources]:
-    """So many pairs of two different of n rows: every row is the first of a pair before any is again, and its partner is drawn."""
+    """So many pairs of two different of n rows.
+
+    Every row is the first of a pair before any is again; its partner is drawn.
+    """
     rng = np.random.default_rng(sub_seed(seed, "random pairs"))
     first = np.array([row for _ in range(-(-times // n)) for row in rng.permutation(n)], dtype=int)[:times]
     second = (first + rng.integers(1, n, size=times)) % n
@@ -56,8 +59,10 @@ class Pairs:
         self._groups: dict[Composition, tuple[str, list[list[Group]]]] = {}
 
     def groups(self, composition: Composition) -> tuple[str, list[list[Group]]]:
-        """The kind of pairs that a composition has, "" where it has none, and the groups of compositions that make it up in tiers, best
-        tier first. Sought once for each composition."""
+        """The kind of pairs that a composition has, "" where it has none, and the groups that make it up, in tiers.
+
+        The best tier is first. Sought once for each composition.
+        """
         if composition not in self._groups:
             tiers_by_kind = ((kind, FINDERS[kind](self, composition)) for kind in self.order)
             self._groups[composition] = next(((kind, tiers) for kind, tiers in tiers_by_kind if tiers), ("", []))
@@ -84,8 +89,10 @@ class Pairs:
         return tuple(rows)
 
     def draw(self, composition: Composition, times: int, seed: int) -> list[Sources]:
-        """So many choices for a composition, in a seeded order: every one once, those of a better tier before the others, then any again.
-        None where it has no pair."""
+        """So many choices for a composition, in a seeded order; none where it has no pair.
+
+        Every one once, those of a better tier before the others, then any again.
+        """
         kind, tiers = self.groups(composition)
         rng = np.random.default_rng(sub_seed(seed, "pairs", *composition))
         drawn: list[tuple[Group, int]] = []
@@ -106,7 +113,10 @@ class Pairs:
             yield groups[at], number - (int(ends[at - 1]) if at else 0)
 
     def for_requests(self, requests: Sequence[Sequence[int]], seed: int) -> list[Sources | None]:
-        """One choice for every request, None where there is none; how many requests before it want the same composition counts."""
+        """One choice for every request, None without any.
+
+        It depends on how many requests before have the same composition.
+        """
         compositions = [tuple(sorted(request)) for request in requests]
         drawn = {composition: iter(self.draw(composition, n, seed)) for composition, n in Counter(compositions).items()}
         return [next(drawn[composition], None) for composition in compositions]
@@ -120,8 +130,10 @@ def _bits(composition: Composition) -> int:
 
 
 def _union(pairs: Pairs, target: Composition) -> list[list[Group]]:
-    """Two strict parts of the composition that make it up, those with the fewest common labels first: single labels, or {1,2} and {2,3} for
-    {1,2,3}; without any, the composition itself and a part of it."""
+    """Two strict parts of the composition that make it up, those with the fewest common labels first.
+
+    Single labels, or {1,2} and {2,3} for {1,2,3}; without any, the composition itself and a part of it.
+    """
     goal, parts = _bits(target), _parts(pairs, target)
     strict = [part for part in parts if part != target]
     groups = [(a, b) for a, b in combinations(strict, 2) if pairs.bits[a] | pairs.bits[b] == goal]
@@ -136,7 +148,10 @@ def _same(pairs: Pairs, target: Composition) -> list[list[Group]]:
 
 
 def _chain(pairs: Pairs, target: Composition) -> list[list[Group]]:
-    """Three parts that make it up: a text between two of them, then one between that and the third. Only those with the fewest common labels."""
+    """Three parts that make it up: a text between two of them, then one between that and the third.
+
+    Only those with the fewest common labels.
+    """
     if len(target) < LEAST_CHAINED:
         return []
     goal, parts = _bits(target), _parts(pairs, target)
@@ -151,7 +166,10 @@ def _chain(pairs: Pairs, target: Composition) -> list[list[Group]]:
 
 
 def _superset(pairs: Pairs, target: Composition) -> list[list[Group]]:
-    """A text with as many of the labels as any that has a partner with all those missing; of such pairs the ones with the fewest other labels."""
+    """A text with as many of the labels as any that has a partner with all those missing.
+
+    Of such pairs the ones with the fewest other labels.
+    """
     goal = _bits(target)
     by_overlap: dict[int, list[Composition]] = {}
     for composition, bits in pairs.bits.items():
@@ -176,7 +194,7 @@ def _superset(pairs: Pairs, target: Composition) -> list[list[Group]]:
 
 
 def _parts(pairs: Pairs, target: Composition) -> list[Composition]:
-    """The compositions of texts all of whose labels are wanted."""
+    """The compositions of texts all of whose labels are in `target`."""
     goal = _bits(target)
     return sorted(c for c, bits in pairs.bits.items() if not bits & ~goal)
 

@@ -25,8 +25,10 @@ def words_of(text: str) -> list[str]:
 
 
 def ngrams(text: str, longest: int = LONGEST) -> list[str]:
-    """The different 1- to n-grams of words, shorter ones first, in the order of the text; without those that are stop words alone or
-    shorter than two characters."""
+    """The different 1- to n-grams of words, shorter ones first, in the order of the text.
+
+    Without those that are stop words alone or shorter than two characters.
+    """
     words = words_of(text)
     unique: dict[str, None] = {}
     for size in range(1, longest + 1):
@@ -46,9 +48,10 @@ def n_keywords(text: str) -> int:
 def similarities(
     groups: Sequence[tuple[Sequence[str], str]], encoder: Path, batch_size: int = 256
 ) -> list[list[float]]:
-    """For each (n-grams, text) the cosine of every n-gram and the text, by the mean token states of the encoder in that folder.
+    """For each (n-grams, text) the cosine of every n-gram and the text, by mean token states of the encoder.
 
-    An n-gram that many texts have is read once."""
+    An n-gram that many texts have is read once.
+    """
     from compaug.models.loading import load_encoder, mean_states  # torch is slow to import
     from compaug.training.loop import device
 
@@ -68,9 +71,10 @@ def similarities(
 def association(
     texts: Sequence[str], label_sets: Sequence[Sequence[int]], n_labels: int, longest: int = LONGEST
 ) -> list[dict[str, float]]:
-    """For each label the n-grams that speak for it, P(y | f) > P(y), and their mutual information with it in nats, best first.
+    """For each label the n-grams that speak for it, P(y | f) > P(y), and their mutual information with it, best first.
 
-    I(f; y) = sum over f and y in {0, 1} of p(f, y) log(p(f, y) / (p(f) p(y))), presence against the label's own indicator, no smoothing.
+    I(f; y) = sum over f and y in {0, 1} of p(f, y) log(p(f, y) / (p(f) p(y))) in nats, presence against the label's own
+    indicator, no smoothing.
     """
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -111,8 +115,8 @@ def mutual_information(both, only_f, only_y, neither) -> np.ndarray:
 def chosen(scores: Mapping[int, Mapping[str, float]], how_many: Mapping[int, int]) -> dict[int, list[str]]:
     """So many keywords of each label, best first, none in two labels and none that a better-ranked one contains.
 
-    `scores`: {label: {n-gram: score}}. The labels take turns, so that none is left with what the others do not want; among equal scores the
-    n-gram that stands first wins.
+    `scores`: {label: {n-gram: score}}. The labels take turns, so that none is left with what the others do not want;
+    among equal scores the n-gram that stands first wins.
     """
     ranked = {label: sorted(of_label, key=lambda ngram: -of_label[ngram]) for label, of_label in scores.items()}
     taken: list[str] = []

@@ -1,7 +1,7 @@
 """What the controls share: their "model" is the folder of the real rows that they draw from.
 
-`none`, `oversample` and `shuffled` tell the quality of generated text from its mere volume. `aeda` and `eda`, which edit real rows, keep them
-the same way.
+`none`, `oversample` and `shuffled` tell the quality of generated text from its mere volume. `aeda` and `eda`, which
+edit real rows, keep them the same way.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ def feasible(model_dir: Path, requests: Sequence[Sequence[int]], task) -> list[b
 
 
 def sources(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int) -> Iterator[tuple[int, Example, int]]:
-    """(number of the request, a row with exactly its labels, how often that row had its turn before); nothing for a request without one.
+    """(number of the request, a row with exactly its labels, how often that row had its turn before).
 
-    The rows of a composition take turns, in a random order, so that all are used alike.
+    Nothing for a request without a row. The rows of a composition take turns, in a random order, so that all are used
+    alike.
     """
     rows: dict[tuple[int, ...], list[Example]] = {}
     for example in examples_of(model_dir, task):

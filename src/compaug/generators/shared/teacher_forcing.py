@@ -1,5 +1,8 @@
-"""What a generator thinks of its training texts after an epoch, for data maps (cartography spec, sections 1 and 5.B): the probabilities of
-their tokens, each after the text's own tokens before it, and of a sample how well its greedy text fits."""
+"""What a generator thinks of its training texts after an epoch, for data maps (cartography spec, sections 1 and 5.B).
+
+The probabilities of their tokens, each after the text's own tokens before it, and of a sample how well its greedy text
+fits.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +31,12 @@ def values(
     seed: int,
     decode_right: bool = True,
 ) -> np.ndarray:
-    """VALUES of every row: the measures, and whether greedy decoding gives the text itself, which it does where every token of the text is the
-    most likely one after those before it.  # float32 [n, 4]
+    """VALUES of every row: the measures, and whether greedy decoding gives the text itself.  # float32 [n, 4]
 
-    `logits_of(batch)` [tokens, vocabulary] are those of the batch's "targets". BLEU is of a random share of the rows, the same in every
-    epoch, and NaN of the others; `greedy(rows)` gives the decoded and the own text of some row numbers. Without `decode_right` a text that is
-    right is not decoded: its BLEU is 1.
+    It does where every token of the text is the most likely one after those before it. `logits_of(batch)` [tokens,
+    vocabulary] are those of the batch's "targets". BLEU is of a random share of the rows, the same in every epoch, and
+    NaN of the others; `greedy(rows)` gives the decoded and the original text of row numbers. Without `decode_right` a
+    text that is right is not decoded: its BLEU is 1.
     """
     table = np.full((len(rows), len(VALUES)), np.nan, dtype=np.float32)
     with torch.no_grad():
