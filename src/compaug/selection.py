@@ -65,9 +65,9 @@ def judge(drafts: Iterable[Draft], real_keys: Collection[str], copies: bool) -> 
 
 
 def counts(requests: Sequence[tuple[int, ...]], fates: Sequence[tuple[int, str]], labels: Labels) -> dict:
-    """What became of the requests, in all and per composition; `fates` are those of the drafts, each with the number of its request.
+    """What became of the requests, in all and per composition.
 
-    A request without a draft counts as blank.
+    `fates` are those of the drafts, each with the number of its request. A request without a draft counts as blank.
     """
     total = Counter(fate for _, fate in fates)
     total["blank"] += len(requests) - len({number for number, _ in fates})
@@ -83,7 +83,7 @@ def counts(requests: Sequence[tuple[int, ...]], fates: Sequence[tuple[int, str]]
 
 
 def jaccard(predicted: np.ndarray, requested: Sequence[Sequence[int]]) -> np.ndarray:
-    """Jaccard index of each row's predicted labels (bool [n, n_labels]) and its requested set; 0 for an empty prediction."""
+    """Jaccard index of each row's predicted (bool [n, n_labels]) and requested labels; 0 for an empty prediction."""
     target = _matrix(requested, predicted.shape[1])
     union = (predicted | target).sum(1)
     return np.where(union > 0, (predicted & target).sum(1) / np.maximum(union, 1), 0.0)
@@ -118,8 +118,8 @@ def select(
     """Kept rows, each with its `filter_jacc`, and their positions; order: best first, ties in a seeded order.
 
     mode `top_k` keeps the highest scores, `random` any k. scope `global` ranks all rows together (the paper);
-    `per_composition` gives every requested composition its share of k, so that the histogram of compositions survives (the
-    reference code). The same seed breaks the same ties. InputError when k exceeds the rows there are.
+    `per_composition` gives every requested composition its share of k, so that the histogram of compositions survives
+    (the reference code). The same seed breaks the same ties. InputError when k exceeds the rows there are.
     """
     if k > len(examples):
         raise InputError(

@@ -30,7 +30,7 @@ class Dynamics:
         _save(self.work_dir / f"{NAME}-{end.epoch:04d}.npy", self.values())
 
     def write(self, folder: Path) -> None:
-        """dynamics.npy [epochs, rows, values] and, in dynamics.json, the rows' ids; before the checkpoint is removed."""
+        """dynamics.npy [epochs, rows, values] and the rows' ids in dynamics.json; before the checkpoint is removed."""
         epochs = sorted(self.work_dir.glob(f"{NAME}-*.npy"))
         _save(folder / f"{NAME}.npy", np.stack([np.load(file) for file in epochs]))
         write_json(folder / f"{NAME}.json", {"ids": self.ids})
@@ -40,7 +40,8 @@ class InPassing(Dynamics):
     """What `forward` said of every row when the training came to it, as Swayamdipta et al. (2020) measure.
 
     Dropout is on and the model is that of the step: no row is read twice. A row that an epoch does not come to is NaN.
-    `places` are, of each training row, its place among the `ids`; `width` values each. `batch` is for `loop.fit`'s `on_batch`.
+    `places` are, of each training row, its place among the `ids`; `width` values each. `batch` is for `loop.fit`'s
+    `on_batch`.
     """
 
     def __init__(self, work_dir: Path, ids: Sequence[str], places: Sequence[int], width: int) -> None:

@@ -1,4 +1,4 @@
-"""Data maps (Swayamdipta et al. 2020; Ince et al. 2023): a training's view of its rows, and subsets that follow from it.
+"""Data maps (Swayamdipta et al. 2020; Ince et al. 2023): a training's view of its rows, and subsets of these.
 
 A row's *confidence* is the mean of its score over the epochs, its *variability* the standard deviation, its
 *correctness* the share of the epochs in which the model was right. Least confident rows are hard to learn, most

@@ -1,7 +1,7 @@
 """BERT with one two-way head per label (paper, "MLTC Models"): n_labels linear classifiers of the text's state.
 
-The n_labels heads are one matrix product. A two-way softmax head equals a sigmoid of the difference of its two scores; both
-scores are kept because the paper trains both.
+The n_labels heads are one matrix product. A two-way softmax head equals a sigmoid of the difference of its two scores;
+both scores are kept because the paper trains both.
 """
 
 from __future__ import annotations

@@ -275,17 +275,18 @@ def fit(
 ) -> list[dict]:
     """Train `model` in place and return one dict of mean losses per epoch.
 
-    Rows are dicts with "id" and "length" (for the buckets) and optionally "group"; `collate` turns a list of them into the
-    keyword arguments of `forward`. `lr_of(parameter name)` overrides `options.lr`. With a validation set
-    and `patience`, the best epoch's parameters are restored.
+    Rows are dicts with "id" and "length" (for the buckets) and optionally "group"; `collate` turns a list of them into
+    the keyword arguments of `forward`. `lr_of(parameter name)` overrides `options.lr`. With a validation set and
+    `patience`, the best epoch's parameters are restored.
 
-    `batches(epoch, seed)` is the order of training, a curriculum for example: lists of row numbers for an epoch, from 0; not every row need
-    be there. It must depend on its arguments alone, `seed` being the epoch's own. None takes all rows, in batches of similar length.
-    Every hook of `on_epoch_end` is called once an epoch, on the main process, before the epoch's checkpoint is written; so only an epoch
-    that was interrupted there is seen again. `on_batch` is called with the row numbers of every batch and what `forward` returned for them.
+    `batches(epoch, seed)` is the order of training, a curriculum for example: lists of row numbers for an epoch, from
+    0; not every row need be there. It must depend on its arguments alone, `seed` being the epoch's own. None takes all
+    rows, in batches of similar length. Every hook of `on_epoch_end` is called once an epoch, on the main process,
+    before the epoch's checkpoint is written; so only an epoch that was interrupted there is seen again. `on_batch` is
+    called with the row numbers of every batch and what `forward` returned for them.
 
-    Interrupted, a second call with the same `work_dir` goes on after the last finished epoch and ends with the same bytes.
-    Raises TrainingError when the loss is not finite.
+    Interrupted, a second call with the same `work_dir` goes on after the last finished epoch and ends with the same
+    bytes. Raises TrainingError when the loss is not finite.
     """
     if not train_rows:
         raise TrainingError(f"{description}: there is nothing to train on")

@@ -25,8 +25,9 @@ Rows = Sequence[tuple[Mapping, list[int]]]  # requests with the tokens of their 
 def answer(requests: Sequence[Mapping], decoder: Path, store: Path, batch_size: int) -> None:
     """Answer what is missing, in batches of at most `batch_size`, and keep the answers of each batch.
 
-    Batches are those of all requests, answered or not, so an interrupted run goes on with the same numbers. InputError for requests that
-    name another model, for prompts that do not fit, and for messages where the model has no template for them.
+    Batches are those of all requests, answered or not, so an interrupted run goes on with the same numbers. InputError
+    for requests that name another model, for prompts that do not fit, and for messages where the model has no template
+    for them.
     """
     name = name_of(decoder)
     if others := {request["model"] for request in requests} - {name}:
@@ -37,8 +38,8 @@ def answer(requests: Sequence[Mapping], decoder: Path, store: Path, batch_size: 
     for request, ids in rows:
         if len(ids) + request["max_tokens"] > (room := prefix_decoder.shape(model.config).positions):
             raise InputError(
-                f"{decoder}: a prompt of {len(ids)} tokens and an answer of {request['max_tokens']} exceed its {room} positions; "
-                "lower few_shot_words or max_tokens"
+                f"{decoder}: a prompt of {len(ids)} tokens and an answer of {request['max_tokens']} exceed its {room} "
+                "positions; lower few_shot_words or max_tokens"
             )
     # equal prompts together, others of their length beside
     rows.sort(key=lambda row: (_decoding(row), len(row[1]), row[1]))
