@@ -31,7 +31,7 @@ MUSIC = Language(
     [("PlayMusic", "play music"), ("RateBook", "rate book"), ("hard;one", "this ; [ that ]"), ("odd", "(( odd ))")],
     [("artist", "artist"), ("object_name", "object name"), ("bar", "a | b")],
 )
-INTENTS = Language([(name, in_words(name)) for name in ("PlayMusic", "RateBook")], [("artist", "artist")], one=True)
+INTENTS = Language([(name, in_words(name)) for name in ("PlayMusic", "RateBook")], [("artist", "artist")], single=True)
 
 marks = st.sampled_from([*MARKS, *WIDE, *(ESCAPE * n + wide for n in (1, 2) for wide in WIDE), ESCAPE])
 ordinary = st.text(min_size=1, max_size=6).filter(lambda word: word.split() == [word])
@@ -146,7 +146,7 @@ def test_nothing_of_snips_is_lost():
         rows = [line.rstrip("\n").split("\t") for line in stream]
     slots = sorted({tag[2:] for _, _, tags in rows for tag in tags.split() if tag != "O"})
     language = Language(
-        [(i, in_words(i)) for i in sorted({row[0] for row in rows})], [(s, in_words(s)) for s in slots], one=True
+        [(i, in_words(i)) for i in sorted({row[0] for row in rows})], [(s, in_words(s)) for s in slots], single=True
     )
     for intent, text, tags in rows:
         sentence = Sentence((intent,), tuple(text.split()), spans_of(tags.split()))

@@ -90,24 +90,26 @@ def drafts(model, requests=REQUESTS, seed=3, backbones=None, task=TASK):
 
 def test_keywords_length_and_pattern_are_those_of_the_source(folders):
     for request, one in zip(REQUESTS, built(folders), strict=True):
-        sources = [BY_ID[source] for source in one.asked.sources]
-        assert one.asked.labels == request
-        for label, keywords in one.asked.keywords.items():
+        sources = [BY_ID[source] for source in one.constraints.sources]
+        assert one.constraints.labels == request
+        for label, keywords in one.constraints.keywords.items():
             source = next(some for some in sources if label in some.labels)
             most = -(-lexical.n_keywords(source.text) // len(request))
             assert keywords and len(keywords) <= most and set(keywords) <= set(lexical.ngrams(source.text))
         mean = sum(lengths.n_words(source.text) for source in sources) / len(sources)
         spread = lengths.spread([example.text for example in examples() if example.labels])
-        assert one.asked.length == lengths.paper(mean, spread)
-        assert list(one.asked.tags) in [some for source in sources for some in syntactic.tags_of([source.text])[0]]
+        assert one.constraints.length == lengths.paper(mean, spread)
+        assert list(one.constraints.tags) in [
+            some for source in sources for some in syntactic.tags_of([source.text])[0]
+        ]
 
 
 def test_the_keywords_of_one_label_are_the_k_closest_to_the_document(folders):
     (one, *_) = built(folders, [(2,)])
-    (source,) = (BY_ID[source] for source in one.asked.sources)
+    (source,) = (BY_ID[source] for source in one.constraints.sources)
     ngrams = lexical.ngrams(source.text)
     scores = dict(zip(ngrams, lexical.similarities([(ngrams, source.text)], folders["encoder"])[0], strict=True))
-    assert one.asked.keywords == lexical.chosen({2: scores}, {2: lexical.n_keywords(source.text)})
+    assert one.constraints.keywords == lexical.chosen({2: scores}, {2: lexical.n_keywords(source.text)})
 
 
 def test_exemplars_share_the_labels_exclude_the_document_and_are_three(folders):
@@ -115,9 +117,9 @@ def test_exemplars_share_the_labels_exclude_the_document_and_are_three(folders):
     task = Task(replace(TASK.labels, names=("joy", "fear"), phrases=("joy", "fear")), TASK.template, TASK.separator)
     orders = set()
     for one in built(folders, [(0,)] * 8 + [(1,)] * 8, task=task, rows=rows):
-        shown = [int(some.id[1:]) for some in one.asked.shown]
-        assert len(set(shown)) == 3 and {at % 2 for at in shown} == set(one.asked.labels)
-        assert not {f"r{at}" for at in shown} & set(one.asked.sources)
+        shown = [int(some.id[1:]) for some in one.constraints.shown]
+        assert len(set(shown)) == 3 and {at % 2 for at in shown} == set(one.constraints.labels)
+        assert not {f"r{at}" for at in shown} & set(one.constraints.sources)
         orders.add(tuple(shown))
     assert len(orders) > 4  # drawn anew for every source
 
@@ -126,16 +128,16 @@ def test_a_label_with_one_document_has_no_exemplar_and_a_document_of_one_word_on
     rows = [Example("a", "sun", (0,)), Example("b", "rain falls here", (1,)), Example("c", "rain again now", (1,))]
     task = Task(replace(TASK.labels, names=("joy", "fear"), phrases=("joy", "fear")), TASK.template, TASK.separator)
     first, second = built(folders, [(0,), (1,)], task=task, rows=rows)
-    assert first.asked.shown == () and first.asked.keywords == {0: ["sun"]}
+    assert first.constraints.shown == () and first.constraints.keywords == {0: ["sun"]}
     assert '2. It expresses this label, and no other label: "joy".\n3. ' in first.prompt
-    assert len(second.asked.shown) == 1
+    assert len(second.constraints.shown) == 1
 
 
 def test_exemplars_of_a_composition_are_its_support_texts_filled_up_with_single_labels(folders):
     for one in built(folders, [(0, 1)] * 8):
-        own = [some for some in one.asked.shown if some.keeps.labels == (0, 1)]
+        own = [some for some in one.constraints.shown if some.keeps.labels == (0, 1)]
         assert len(own) == 1 and BY_ID[own[0].id].source == "support"  # two support texts, one is the source
-        assert {some.keeps.labels for some in one.asked.shown} == {(0, 1), (0,), (1,)}
+        assert {some.keeps.labels for some in one.constraints.shown} == {(0, 1), (0,), (1,)}
 
 
 # ---------------------------------------------------------------- requests of several labels (docs/spec/coda.md, 8)
@@ -143,26 +145,28 @@ def test_exemplars_of_a_composition_are_its_support_texts_filled_up_with_single_
 
 def test_anchors_are_support_texts_of_the_composition_in_turn_and_every_source_gets_n_aug_texts(folders):
     support = {example.id for example in examples() if example.labels == (0, 1)}
-    sources = Counter(one.asked.sources[0] for one in built(folders, [(0, 1)] * 10, n_aug=5))
+    sources = Counter(one.constraints.sources[0] for one in built(folders, [(0, 1)] * 10, n_aug=5))
     assert sources == dict.fromkeys(support, 5)
     again = built(folders, [(0, 1)] * 10, n_aug=5)
     assert len({one.prompt for one in again}) == 2  # a prompt for each source
-    assert Counter(one.asked.sources[0] for one in built(folders, [(0, 1)] * 20, n_aug=5)) == dict.fromkeys(support, 10)
+    assert Counter(one.constraints.sources[0] for one in built(folders, [(0, 1)] * 20, n_aug=5)) == dict.fromkeys(
+        support, 10
+    )
 
 
 def test_without_a_support_text_every_label_has_an_anchor_with_most_of_the_wanted_labels_and_fewest_others(folders):
     rows = [example for example in examples() if not {1, 3} <= set(example.labels)]
     for one in built(folders, [(1, 3)] * 6, rows=rows):
-        anchors = [BY_ID[source].labels for source in one.asked.sources]
+        anchors = [BY_ID[source].labels for source in one.constraints.sources]
         assert sorted(anchors) == [(1,), (3,)]
     for one in built(folders, [(1, 3)] * 6):  # D_train has it
-        assert {BY_ID[source].labels for source in one.asked.sources} == {(1, 3)}
+        assert {BY_ID[source].labels for source in one.constraints.sources} == {(1, 3)}
 
 
 def test_a_request_names_all_its_labels_and_has_keywords_for_each(folders):
     for request, one in zip(REQUESTS, built(folders), strict=True):
         names = [TASK.labels.phrases[label] for label in request]
-        assert set(one.asked.keywords) == set(request) and all(one.asked.keywords.values())
+        assert set(one.constraints.keywords) == set(request) and all(one.constraints.keywords.values())
         wanted = ", ".join(f'"{name}"' for name in names)
         assert f"and no other label: {wanted}." in one.prompt and f"A message with {', '.join(names)}." in one.prompt
         if len(request) > 1:
@@ -174,7 +178,7 @@ def test_the_keywords_of_a_label_are_words_that_speak_for_it(folders):
     from toys import PHRASES
 
     for one in built(folders, [(0, 1), (2, 3)] * 4):
-        for label, keywords in one.asked.keywords.items():
+        for label, keywords in one.constraints.keywords.items():
             words = {word for phrase in PHRASES[label] for word in phrase.split()} | {"and"}
             assert all(set(keyword.split()) <= words for keyword in keywords), (label, keywords)
 
@@ -222,17 +226,17 @@ def test_an_ablation_draws_the_same_exemplars_and_sentences(folders):
     rows += [replace(row, id=f"{row.id}-b", text=f"well {row.text}") for row in rows]
     whole = built(folders, rows=rows, concepts=False)
     less = built(folders, rows=rows, concepts=False, syntactic=False)
-    assert [[some.id for some in one.asked.shown] for one in whole] == [
-        [some.id for some in one.asked.shown] for one in less
+    assert [[some.id for some in one.constraints.shown] for one in whole] == [
+        [some.id for some in one.constraints.shown] for one in less
     ]
     unlabelled = built(folders, rows=rows, concepts=False, label=False)
-    assert [one.asked.tags for one in whole] == [one.asked.tags for one in unlabelled]
+    assert [one.constraints.tags for one in whole] == [one.constraints.tags for one in unlabelled]
 
 
 def test_with_every_switch_off_it_is_the_plain_prompt(folders):
     off = {name: value for name, (value, _) in SWITCHES.items()}
     for one in built(folders, **off):
-        assert len(one.prompt.splitlines()) == 2 and one.asked.record().keys() == {"sources"}
+        assert len(one.prompt.splitlines()) == 2 and one.constraints.record().keys() == {"sources"}
 
 
 def test_the_presets_are_the_papers_five_constraints_and_what_the_released_code_does():
@@ -253,11 +257,11 @@ def test_the_presets_are_the_papers_five_constraints_and_what_the_released_code_
 
 def test_the_released_preset_ranks_single_words_by_the_labels_name(folders):
     (one, *_) = built(folders, [(2,)], constraints="released")
-    (source,) = (BY_ID[source] for source in one.asked.sources)
+    (source,) = (BY_ID[source] for source in one.constraints.sources)
     ngrams = lexical.ngrams(source.text, 1)
     scores = dict(zip(ngrams, lexical.similarities([(ngrams, "anger")], folders["encoder"])[0], strict=True))
-    assert one.asked.keywords == lexical.chosen({2: scores}, {2: lexical.n_keywords(source.text)})
-    assert one.asked.length == lengths.reference(lengths.n_words(source.text), 0) and not one.asked.tags
+    assert one.constraints.keywords == lexical.chosen({2: scores}, {2: lexical.n_keywords(source.text)})
+    assert one.constraints.length == lengths.reference(lengths.n_words(source.text), 0) and not one.constraints.tags
 
 
 @dataclass(frozen=True)
@@ -271,8 +275,8 @@ class Spans(Task):
 def test_a_task_may_require_spans_which_are_asked_for_word_for_word_and_counted(folders, endpoint):
     task = Spans(TASK.labels, TASK.template, TASK.separator)
     (one,) = built(folders, [(0, 1)], task=task)
-    span = BY_ID[one.asked.sources[0]].text.split()[1]
-    assert one.asked.required_spans == (span,) and f'\n2. It contains, word for word: "{span}".' in one.prompt
+    span = BY_ID[one.constraints.sources[0]].text.split()[1]
+    assert one.constraints.required_spans == (span,) and f'\n2. It contains, word for word: "{span}".' in one.prompt
     endpoint.script = lambda prompt, number: f"here {span} stands"
     (draft,) = drafts(Path("m"), [(0, 1)], task=task)
     assert draft.made_of["required_spans"] == [span] and draft.made_of["compliance"]["spans"] == 1
@@ -440,12 +444,12 @@ def test_a_prompt_that_exceeds_the_context_drops_exemplars_first_and_says_so(fol
         dropped = {"exemplars": 0, "tags": 0}
         for prompt, (one, full) in {one.prompt: (one, full) for one, full in zip(found, whole, strict=True)}.items():
             assert len(tokenizer(prompt)["input_ids"]) + 20 <= context
-            assert [some.id for some in one.asked.shown] == [some.id for some in full.asked.shown][
-                : len(one.asked.shown)
+            assert [some.id for some in one.constraints.shown] == [some.id for some in full.constraints.shown][
+                : len(one.constraints.shown)
             ]
-            assert one.asked.tags == full.asked.tags or not one.asked.shown  # exemplars first
-            dropped["exemplars"] += len(full.asked.shown) - len(one.asked.shown)
-            dropped["tags"] += one.asked.tags != full.asked.tags
+            assert one.constraints.tags == full.constraints.tags or not one.constraints.shown  # exemplars first
+            dropped["exemplars"] += len(full.constraints.shown) - len(one.constraints.shown)
+            dropped["tags"] += one.constraints.tags != full.constraints.tags
         assert prompts == {"different": 5, "dropped": dropped} and dropped["exemplars"]
         assert f"{dropped['exemplars']} exemplars and {dropped['tags']} patterns were left out" in said
     assert dropped["tags"]  # the smallest context
@@ -503,4 +507,4 @@ def test_anchors_of_a_composition_are_so_many_and_all_support_texts(folders):
     for most, kept in ((1, 4), (4, 7), (0, 12)):
         model = Model(train(folders, rows, anchors=most), TASK)
         assert len(model.texts) == kept and {f"r{at}" for at in range(3)} <= {example.id for example in model.texts}
-        assert len(model.known) == 12
+        assert len(model.seen_texts) == 12

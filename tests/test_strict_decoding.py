@@ -17,7 +17,7 @@ from compaug.models import sampling
 from compaug.models.loading import load_decoder
 
 SLOTS = [("song", "song"), ("name", "song name"), ("odd", "a b")]
-INTENT = Language([("PlayMusic", "play music"), ("Play", "play")], SLOTS, one=True)
+INTENT = Language([("PlayMusic", "play music"), ("Play", "play")], SLOTS, single=True)
 LABELS = Language([("joy", "joy"), ("fear", "fear"), ("none", "not a b")])
 
 
@@ -77,9 +77,9 @@ def test_every_sentence_can_be_written(tokenizer, vocabulary, sentence):
         return
     ids = tokenizer(INTENT.write(sentence))["input_ids"]
     for at in range(len(ids)):
-        (text,) = vocabulary.said(torch.tensor([ids[:at]], dtype=torch.long))
+        (text,) = vocabulary.texts_of(torch.tensor([ids[:at]], dtype=torch.long))
         assert vocabulary.allowed(text, INTENT.follows(text))[ids[at]], (text, tokenizer.decode(ids[at]))
-    (text,) = vocabulary.said(torch.tensor([ids]))
+    (text,) = vocabulary.texts_of(torch.tensor([ids]))
     assert vocabulary.allowed(text, INTENT.follows(text))[tokenizer.eos_token_id]
 
 
@@ -109,7 +109,7 @@ def test_what_is_written_to_its_end_can_be_read(tokenizer, vocabulary, seed, lan
     uniforms = torch.rand(8, 60, generator=torch.Generator().manual_seed(seed))
     tokens = sampling.sample_tokens(step, [[5], [5, 6]] * 4, uniforms, tokenizer.eos_token_id, decoding)
     for ids, shown in zip(tokens, [1, 2] * 4, strict=True):
-        (said,), text = vocabulary.said(torch.tensor([ids], dtype=torch.long)), tokenizer.decode(ids)
+        (said,), text = vocabulary.texts_of(torch.tensor([ids], dtype=torch.long)), tokenizer.decode(ids)
         if len(ids) < 60 - shown and "\ufffd" not in said:  # letters of several tokens may be any, also a space
             assert language.read(text) and said == text
 

@@ -1,7 +1,7 @@
 """The label generator P_t(y): label sets sampled from the target distribution of compositions (paper, Eq. 3).
 
-`fine_tuned` (the paper): the decoder learns the support set's label lists and is sampled; `zero_shot`: the untouched decoder
-is sampled under constraints, for a support set of size 0; `empirical`: the support frequencies themselves.
+`fine_tuned` (the paper): the decoder learns the support set's label lists and is sampled; `zero_shot`: the untouched
+decoder is sampled under constraints, for a support set of size 0; `empirical`: the support frequencies themselves.
 """
 
 from __future__ import annotations
@@ -53,19 +53,20 @@ def sample_label_sets(
 ) -> tuple[list[Composition], dict]:
     """`options.requested` label sets from P_t(y), and a report.
 
-    `options` is a `params.LabelGenerator`; `train` and `support` are the compositions of D_train and D_s, one per instance;
-    `decoder` is a backbone folder. Without support label sets `fine_tuned` is `zero_shot`. Raises InputError for `empirical` then, for a
-    separator that occurs in a phrase, and when `max_tries` times the requested number of lists did not suffice.
+    `options` is a `params.LabelGenerator`; `train` and `support` are the compositions of D_train and D_s, one per
+    instance; `decoder` is a backbone folder. Without support label sets `fine_tuned` is `zero_shot`. Raises InputError
+    for `empirical` then, for a separator that occurs in a phrase, and when `max_tries` times the requested number of
+    lists did not suffice.
     """
     labels.check_separator(listing.separator)
-    known = [composition for composition in support if composition]
-    mode = "zero_shot" if options.mode == "fine_tuned" and not known else options.mode  # nothing to tune it on
-    if mode == "empirical" and not known:
+    nonempty = [composition for composition in support if composition]
+    mode = "zero_shot" if options.mode == "fine_tuned" and not nonempty else options.mode  # nothing to tune it on
+    if mode == "empirical" and not nonempty:
         raise InputError(
             "label_generator.mode empirical needs support label sets and the support set has none; use zero_shot"
         )
-    draws = MODES[mode](options, listing, labels, train, known, decoder, seed, work_dir)
-    return draws.label_sets, report(draws, labels, train, known)
+    draws = MODES[mode](options, listing, labels, train, nonempty, decoder, seed, work_dir)
+    return draws.label_sets, report(draws, labels, train, nonempty)
 
 
 def report(draws: Draws, labels: Labels, train: Sequence[Composition], support: Sequence[Composition]) -> dict:
@@ -95,8 +96,8 @@ def report(draws: Draws, labels: Labels, train: Sequence[Composition], support: 
 def parse(text: str, labels: Labels, separator: str) -> tuple[Composition, str | None]:
     """The label set of a generated list (cut at the first newline), or the reason to refuse it.
 
-    Phrases match whatever their case: an inventory has no two that differ in case alone. Reasons: "empty" (no list, or an
-    empty piece), "unknown" phrase, "repeated" label.
+    Phrases match whatever their case: an inventory has no two that differ in case alone. Reasons: "empty" (no list, or
+    an empty piece), "unknown" phrase, "repeated" label.
     """
     ids = {phrase.casefold().strip(): label for label, phrase in enumerate(labels.phrases)}
     first_line = text.strip().split("\n")[0]
@@ -105,15 +106,15 @@ def parse(text: str, labels: Labels, separator: str) -> tuple[Composition, str |
         return (), "empty"
     if any(piece not in ids for piece in pieces):
         return (), "unknown"
-    found = [ids[piece] for piece in pieces]
-    return (tuple(sorted(found)), None) if len(set(found)) == len(found) else ((), "repeated")
+    label_ids = [ids[piece] for piece in pieces]
+    return (tuple(sorted(label_ids)), None) if len(set(label_ids)) == len(label_ids) else ((), "repeated")
 
 
 # ---------------------------------------------------------------- the three modes
 
 
 def _fine_tuned(options, listing, labels, train, support, decoder, seed, work_dir) -> Draws:
-    """All weights of the decoder learn one list per support instance (duplicates kept), loss on phrases and end of text."""
+    """The whole decoder learns one list per support instance (duplicates kept), loss on phrases and end of text."""
     from compaug.models.loading import IGNORED, LanguageModelLoss, load_decoder, pad
     from compaug.training.loop import FitOptions, fit
 

@@ -1,7 +1,8 @@
 """Drop what is no text, score the rest with the filter, keep the best, report (paper, "Quality Control").
 
-The filter is a classifier trained on D_cg with a seed of its own; a text's score says how well what the filter reads in it agrees with
-what was asked for: the Jaccard index of the filter's label set and the requested one (the paper), or the probability of the requested set.
+The filter is a classifier trained on D_cg with a seed of its own; a text's score says how well what the filter reads in
+it agrees with the request: the Jaccard index of the filter's label set and the requested one (the paper), or the
+probability of the requested set.
 """
 
 from __future__ import annotations
@@ -23,14 +24,17 @@ HISTOGRAM_BINS = 10  # Jaccard scores in tenths; a perfect score has its own bin
 def replaced(
     label_sets: Sequence[tuple[int, ...]], possible: Sequence[bool], labels: Labels, generator: str, seed: int
 ) -> tuple[list[tuple[int, ...]], Counter]:
-    """Requests that a generator cannot answer give way to further draws from those it can, so that it is asked as often as
-    the others (paper, Concat). Also how often each composition was skipped. InputError when none is possible."""
+    """Requests, with further draws from the possible ones in place of those that a generator cannot answer.
+
+    So it is asked as often as the others (paper, Concat). Also how often each composition was skipped. InputError when
+    none is possible.
+    """
     able = [label_set for label_set, can in zip(label_sets, possible, strict=True) if can]
     skipped = Counter(labels.key(label_set) for label_set, can in zip(label_sets, possible, strict=True) if not can)
     if label_sets and not able:
         raise InputError(
-            f"{generator} can make none of the requested compositions ({', '.join(sorted(skipped)[:5])}, ...); take it out of "
-            "the generators for this benchmark"
+            f"{generator} can make none of the requested compositions ({', '.join(sorted(skipped)[:5])}, ...); "
+            "take it out of the generators for this benchmark"
         )
     draws = (
         np.random.default_rng(sub_seed(seed, "further draws")).integers(len(able), size=skipped.total())
@@ -38,20 +42,20 @@ def replaced(
         else []
     )
     further = iter(able[draw] for draw in draws)
-    return [own if can else next(further) for own, can in zip(label_sets, possible, strict=True)], skipped
+    return [label_set if can else next(further) for label_set, can in zip(label_sets, possible, strict=True)], skipped
 
 
-def judge(drafts: Iterable[Draft], known: Collection[str], copies: bool) -> Iterator[tuple[Draft, str]]:
-    """Every draft with its fate: the one that it brings, blank, copied (its text's key is `known`), duplicate (of an earlier one) or kept.
+def judge(drafts: Iterable[Draft], real_keys: Collection[str], copies: bool) -> Iterator[tuple[Draft, str]]:
+    """Every draft with its fate: the one that it brings, blank, copied, duplicate or kept.
 
-    With `copies` only blank texts go.
+    A copied text has its key in `real_keys`, a duplicate that of an earlier draft. With `copies` only blank texts go.
     """
     seen = set()
     for draft in drafts:
         key = text_key(draft.text)
         if not key:
             yield draft, draft.fate or "blank"
-        elif not copies and key in known:
+        elif not copies and key in real_keys:
             yield draft, "copied"
         elif not copies and key in seen:
             yield draft, "duplicate"
@@ -61,9 +65,9 @@ def judge(drafts: Iterable[Draft], known: Collection[str], copies: bool) -> Iter
 
 
 def counts(requests: Sequence[tuple[int, ...]], fates: Sequence[tuple[int, str]], labels: Labels) -> dict:
-    """What became of the requests, in all and per composition; `fates` are those of the drafts, each with the number of its request.
+    """What became of the requests, in all and per composition.
 
-    A request without a draft counts as blank.
+    `fates` are those of the drafts, each with the number of its request. A request without a draft counts as blank.
     """
     total = Counter(fate for _, fate in fates)
     total["blank"] += len(requests) - len({number for number, _ in fates})
@@ -79,26 +83,28 @@ def counts(requests: Sequence[tuple[int, ...]], fates: Sequence[tuple[int, str]]
 
 
 def jaccard(predicted: np.ndarray, requested: Sequence[Sequence[int]]) -> np.ndarray:
-    """Jaccard index of each row's predicted labels (bool [n, n_labels]) and its requested set; 0 for an empty prediction."""
-    wanted = _matrix(requested, predicted.shape[1])
-    union = (predicted | wanted).sum(1)
-    return np.where(union > 0, (predicted & wanted).sum(1) / np.maximum(union, 1), 0.0)
+    """Jaccard index of each row's predicted (bool [n, n_labels]) and requested labels; 0 for an empty prediction."""
+    target = _matrix(requested, predicted.shape[1])
+    union = (predicted | target).sum(1)
+    return np.where(union > 0, (predicted & target).sum(1) / np.maximum(union, 1), 0.0)
 
 
 def log_joint(probabilities: np.ndarray, requested: Sequence[Sequence[int]]) -> np.ndarray:
-    """log of the filter's probability of exactly the requested set, its labels [n, n_labels] being independent. Unlike the Jaccard index it
-    tells a text that just passes from one without doubt, so that few texts tie.  # [n]"""
-    wanted = _matrix(requested, probabilities.shape[1])
+    """log of the filter's probability of exactly the requested set, labels [n, n_labels] being independent.  # [n]
+
+    Unlike the Jaccard index it tells a text that just passes from one without doubt, so that few texts tie.
+    """
+    target = _matrix(requested, probabilities.shape[1])
     bounded = np.clip(probabilities.astype(np.float64), CERTAIN, 1 - CERTAIN)
-    return np.where(wanted, np.log(bounded), np.log1p(-bounded)).sum(1)
+    return np.where(target, np.log(bounded), np.log1p(-bounded)).sum(1)
 
 
 def _matrix(label_sets: Sequence[Sequence[int]], n_labels: int) -> np.ndarray:
     """Which labels each set has.  # bool [n, n_labels]"""
-    wanted = np.zeros((len(label_sets), n_labels), dtype=bool)
+    matrix = np.zeros((len(label_sets), n_labels), dtype=bool)
     for row, labels in enumerate(label_sets):
-        wanted[row, list(labels)] = True
-    return wanted
+        matrix[row, list(labels)] = True
+    return matrix
 
 
 def among(n: int, k: int, overgenerate: float | None) -> int:
@@ -112,13 +118,13 @@ def select(
     """Kept rows, each with its `filter_jacc`, and their positions; order: best first, ties in a seeded order.
 
     mode `top_k` keeps the highest scores, `random` any k. scope `global` ranks all rows together (the paper);
-    `per_composition` gives every requested composition its share of k, so that the histogram of compositions survives (the
-    reference code). The same seed breaks the same ties. InputError when k exceeds the rows there are.
+    `per_composition` gives every requested composition its share of k, so that the histogram of compositions survives
+    (the reference code). The same seed breaks the same ties. InputError when k exceeds the rows there are.
     """
     if k > len(examples):
         raise InputError(
-            f"sizes.k, or selection.k of a cell, is {k} but only {len(examples)} synthetic texts are left after dropping blank and repeated ones; "
-            "lower it or raise sizes.requested"
+            f"sizes.k, or selection.k of a cell, is {k} but only {len(examples)} synthetic texts are left after "
+            "dropping blank and repeated ones; lower it or raise sizes.requested"
         )
     shuffled = np.random.default_rng(seed).permutation(len(examples))
     keys = -scores[shuffled] if mode == "top_k" else np.zeros(len(examples))

@@ -1,4 +1,4 @@
-"""Training dynamics: what a model thinks of its training rows after every epoch, for the data maps of `cartography`."""
+"""Training dynamics: what a model thinks of its rows after every epoch, for the data maps of `cartography`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ PROBABILITIES = "probabilities"  # what a classifier's `forward` says of the lab
 
 
 class Dynamics:
-    """A hook of `loop.fit` that keeps `values()` [rows, values of a row] of every epoch beside the checkpoint, so that a resumed training
-    has those of the epochs before: of a classifier its probabilities, of a generator the measures of its texts."""
+    """A hook of `loop.fit` that keeps `values()` [rows, values of a row] of every epoch beside the checkpoint.
+
+    So a resumed training has those of the epochs before: of a classifier its probabilities, of a generator the measures
+    of its texts.
+    """
 
     def __init__(self, work_dir: Path, ids: Sequence[str], values: Callable[[], np.ndarray]) -> None:
         self.work_dir, self.ids, self.values = work_dir, list(ids), values
@@ -27,17 +30,18 @@ class Dynamics:
         _save(self.work_dir / f"{NAME}-{end.epoch:04d}.npy", self.values())
 
     def write(self, folder: Path) -> None:
-        """dynamics.npy [epochs, rows, values] and, in dynamics.json, the rows' ids; before the checkpoint is removed."""
+        """dynamics.npy [epochs, rows, values] and the rows' ids in dynamics.json; before the checkpoint is removed."""
         epochs = sorted(self.work_dir.glob(f"{NAME}-*.npy"))
         _save(folder / f"{NAME}.npy", np.stack([np.load(file) for file in epochs]))
         write_json(folder / f"{NAME}.json", {"ids": self.ids})
 
 
 class InPassing(Dynamics):
-    """What `forward` said of every row when the training came to it, dropout on, the model of that step: no row is read twice. It is how
-    Swayamdipta et al. 2020 measure; a row that an epoch does not come to has no number in it.
+    """What `forward` said of every row when the training came to it, as Swayamdipta et al. (2020) measure.
 
-    `places` are, of each training row, its place among the `ids`; `width` values each. `batch` is for `loop.fit`'s `on_batch`.
+    Dropout is on and the model is that of the step: no row is read twice. A row that an epoch does not come to is NaN.
+    `places` are, of each training row, its place among the `ids`; `width` values each. `batch` is for `loop.fit`'s
+    `on_batch`.
     """
 
     def __init__(self, work_dir: Path, ids: Sequence[str], places: Sequence[int], width: int) -> None:
@@ -49,8 +53,8 @@ class InPassing(Dynamics):
         """InputError for a model whose `forward` says nothing of labels."""
         if PROBABILITIES not in parts:
             raise InputError(
-                "dynamics: `during` needs a classifier that answers for every label in training, without mixup: bert, bert_p, dbloss, magnet; "
-                "take `true`, which reads every text once more after an epoch"
+                "dynamics: `during` needs a classifier that answers for every label in training, without mixup: "
+                "bert, bert_p, dbloss, magnet; take `true`, which reads every text once more after an epoch"
             )
         self.batches.append((list(rows), parts[PROBABILITIES]))
 
@@ -63,8 +67,10 @@ class InPassing(Dynamics):
 
 
 def read(folder: Path) -> tuple[np.ndarray, list[str]]:
-    """What `write` wrote, the array as a file mapped into memory: (values [epochs, rows, values of a row], the rows' ids). InputError where
-    they do not fit each other."""
+    """What `write` wrote: (values [epochs, rows, values of a row], the rows' ids).
+
+    The array is a file mapped into memory. InputError where they do not fit each other.
+    """
     ids = read_json(Path(folder) / f"{NAME}.json", shapes.DynamicsFacts)["ids"]
     path = Path(folder) / f"{NAME}.npy"
     try:

@@ -18,35 +18,41 @@ FILES = (f"{dynamics.NAME}.npy", f"{dynamics.NAME}.json")
 
 
 def leave(trained: Path, out: Path, epochs: slice, label_sets: Mapping[str, Collection[int]] | None) -> DataMap:
-    """<measure>.csv for every measure of the training in the folder `trained`, and its dynamics, into the folder `out`; the first map. With
-    the rows' gold label sets, by id, it is a classifier's training, without them a generator's."""
+    """<measure>.csv for every measure of the training in the folder `trained`, and its dynamics; the first map.
+
+    They go into the folder `out`. With the rows' gold label sets, by id, it is a classifier's training, without them a
+    generator's.
+    """
     values, ids = dynamics.read(trained)
     if label_sets is None:
         maps = cartography.generator_maps(values, ids, epochs)
     else:
         maps = cartography.classifier_maps(values, ids, [label_sets[id_] for id_ in ids], epochs)
-    for name, made in maps.items():
-        cartography.write_map(out / f"{name}.csv", made)
+    for name, data_map in maps.items():
+        cartography.write_map(out / f"{name}.csv", data_map)
     for name in FILES:
         shutil.copyfile(trained / name, out / name)
     return next(iter(maps.values()))
 
 
-def shown(made: DataMap, examples: Sequence[Example], labels: Labels, seed: int, texts: bool) -> dict:
-    """Statistics of the regions and a sample of the points (`shapes.MapFacts`); with `texts` those of the sample too, which a corpus must allow.
-    InputError for an example that the map does not have."""
-    if unknown := {example.id for example in examples} ^ set(made.ids):
+def shown(data_map: DataMap, examples: Sequence[Example], labels: Labels, seed: int, texts: bool) -> dict:
+    """Statistics of the regions and a sample of the points (`shapes.MapFacts`).
+
+    With `texts` those of the sample too, which a corpus must allow. InputError for an example that the map does not
+    have.
+    """
+    if unknown := {example.id for example in examples} ^ set(data_map.ids):
         raise InputError(
             f"data map: {min(unknown)!r} is in the map or in the data, but not in both; make the map again"
         )
     by_id = {example.id: example for example in examples}
-    rows = [by_id[id_] for id_ in made.ids]
+    rows = [by_id[id_] for id_ in data_map.ids]
     sample = np.random.default_rng(sub_seed(seed, "points")).permutation(len(rows))[:POINTS].tolist()
     points: dict[str, list] = {
-        name: np.round(getattr(made, name)[sample], 4).tolist() for name in cartography.COLUMNS[1:]
+        name: np.round(getattr(data_map, name)[sample], 4).tolist() for name in cartography.COLUMNS[1:]
     }
     points["synthetic"] = [rows[row].requested_labels is not None for row in sample]
     points["labels"] = [labels.key(rows[row].labels) for row in sample]
     if texts:
         points["texts"] = [rows[row].text for row in sample[:TEXTS]]
-    return {"rows": len(rows), "regions": cartography.statistics(rows, made, seed), "points": points}
+    return {"rows": len(rows), "regions": cartography.statistics(rows, data_map, seed), "points": points}

@@ -1,9 +1,9 @@
-"""Data maps (Swayamdipta et al. 2020; Ince et al. 2023): what a training thought of its rows, epoch
-by epoch, and the subsets that follow from it.
+"""Data maps (Swayamdipta et al. 2020; Ince et al. 2023): a training's view of its rows, and subsets of these.
 
-A row's *confidence* is the mean of its score over the epochs, its *variability* the standard deviation, its *correctness* the share of the
-epochs in which the model was right. Least confident rows are hard to learn, most confident ones easy, most variable ones ambiguous: rows are
-ranked, never held against a threshold. `dynamics` leaves the scores, `curricula` reads in the order of a map.
+A row's *confidence* is the mean of its score over the epochs, its *variability* the standard deviation, its
+*correctness* the share of the epochs in which the model was right. Least confident rows are hard to learn, most
+confident ones easy, most variable ones ambiguous: rows are ranked, never held against a threshold. `dynamics` leaves
+the scores, `curricula` reads in the order of a map.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ MEASURES: dict[str, Measure] = {
 }
 
 
-# Of generators: from the probabilities p(x_t | x_<t, y) [tokens] of a text's own tokens, with the end-of-text token that it kept.
+# Of generators: from p(x_t | x_<t, y) [tokens] of a text's own tokens, with the end-of-text token that it kept.
 
 
 def chia(probabilities: np.ndarray) -> float:
@@ -114,8 +114,11 @@ def inverse_perplexity(probabilities: np.ndarray) -> float:
 
 
 def bleu(hypothesis: str, reference: str) -> float:
-    """Sentence BLEU-4 of words, in [0, 1]. Sacrebleu does not have the paper's smoothing (method 4 of Chen and Cherry 2014): here method 3,
-    `exp`, and its effective order for texts of fewer than four words."""
+    """Sentence BLEU-4 of words, in [0, 1].
+
+    Sacrebleu does not have the paper's smoothing (method 4 of Chen and Cherry 2014): here method 3, `exp`, and its
+    effective order for texts of fewer than four words.
+    """
     if not hypothesis.split():
         return 0.0
     return min(1.0, _scorer().sentence_score(hypothesis, [reference]).score / 100)
@@ -140,12 +143,15 @@ def _logs(probabilities: np.ndarray) -> np.ndarray:
 
 
 def window(epochs: int, min_epoch: int = 0, convergence_epoch: int | None = None) -> slice:
-    """The epochs e = 1 .. E with min_epoch < e < convergence_epoch, as a slice from 0. InputError where fewer than two are left."""
+    """The epochs e = 1 .. E with min_epoch < e < convergence_epoch, as a slice from 0.
+
+    InputError where fewer than two are left.
+    """
     end = epochs if convergence_epoch is None else min(epochs, convergence_epoch - 1)
     if end - min_epoch < 2:
         raise InputError(
-            f"data_map: {max(0, end - min_epoch)} of {epochs} epochs lie after min_epoch {min_epoch} and before convergence_epoch "
-            f"{convergence_epoch}; a map needs two or more: train longer or widen the window"
+            f"data_map: {max(0, end - min_epoch)} of {epochs} epochs lie after min_epoch {min_epoch} and before "
+            f"convergence_epoch {convergence_epoch}; a map needs two or more: train longer or widen the window"
         )
     return slice(min_epoch, end)
 
@@ -159,8 +165,11 @@ def moments(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def classifier_maps(
     dynamics: np.ndarray, ids: Sequence[str], label_sets: Sequence[Collection[int]], epochs: slice
 ) -> dict[str, DataMap]:
-    """The map of a classifier's training by every measure, from its probabilities `dynamics` [epochs, n, n_labels], which may be a file that
-    is mapped into memory: ROWS rows are read at a time. InputError for a probability that is none."""
+    """The map of a classifier's training by every measure, from its probabilities `dynamics` [epochs, n, n_labels].
+
+    That array may be a file that is mapped into memory: ROWS rows are read at a time. InputError for a probability that
+    is none.
+    """
     n_labels = dynamics.shape[2]
 
     def block(rows: slice) -> dict[str, np.ndarray]:
@@ -170,8 +179,8 @@ def classifier_maps(
         for row, labels in enumerate(label_sets[rows]):
             gold[row, list(labels)] = True
         every = np.broadcast_to(gold, probabilities.shape)
-        found = {name: measure(probabilities, every) for name, measure in MEASURES.items()}
-        return found | {"right": is_exact(probabilities, every)}
+        scores = {name: measure(probabilities, every) for name, measure in MEASURES.items()}
+        return scores | {"right": is_exact(probabilities, every)}
 
     if any(label >= n_labels for labels in label_sets for label in labels):
         raise InputError(f"dynamics: of {n_labels} labels, but a text has another one; give the labels of its training")
@@ -179,32 +188,35 @@ def classifier_maps(
 
 
 def generator_maps(dynamics: np.ndarray, ids: Sequence[str], epochs: slice) -> dict[str, DataMap]:
-    """The map of a generator's training by the measures of GENERATED, from `dynamics` [epochs, n, 4]: those and whether greedy decoding gives
-    the text itself. BLEU is of the rows that were decoded; it is left out where none was."""
+    """The map of a generator's training by the measures of GENERATED.
+
+    `dynamics` [epochs, n, 4]: those and whether greedy decoding gives the text itself. BLEU is of the rows that were
+    decoded; it is left out where none was.
+    """
 
     def block(rows: slice) -> dict[str, np.ndarray]:
         values = np.asarray(dynamics[epochs, rows], dtype=np.float64)
         _check_probabilities(values[..., [0, 1, 3]], ids[rows])
-        found = dict(zip(GENERATED, np.moveaxis(values, 2, 0), strict=False))
-        return found | {"right": values[..., len(GENERATED)] > THRESHOLD}
+        scores = dict(zip(GENERATED, np.moveaxis(values, 2, 0), strict=False))
+        return scores | {"right": values[..., len(GENERATED)] > THRESHOLD}
 
-    made = _mapped(ids, block)
-    decoded = np.flatnonzero(np.isfinite(made["bleu"].confidence))
-    made["bleu"] = made["bleu"].of([ids[row] for row in decoded])
-    return {name: one for name, one in made.items() if len(one.ids)}
+    data_maps = _mapped(ids, block)
+    decoded = np.flatnonzero(np.isfinite(data_maps["bleu"].confidence))
+    data_maps["bleu"] = data_maps["bleu"].of([ids[row] for row in decoded])
+    return {name: data_map for name, data_map in data_maps.items() if len(data_map.ids)}
 
 
 def _mapped(ids: Sequence[str], block: Callable[[slice], Mapping[str, np.ndarray]]) -> dict[str, DataMap]:
-    """`block` gives the scores of some rows by measure, and under "right" whether the model was right, each [epochs, rows]."""
+    """Maps by measure; `block` gives the scores of rows, and under "right" correctness, each [epochs, rows]."""
     parts: dict[str, list[tuple]] = {}
     for start in range(0, len(ids), ROWS):
-        found = dict(block(slice(start, start + ROWS)))
-        correctness = found.pop("right").mean(0)
-        for name, scores in found.items():
+        by_measure = dict(block(slice(start, start + ROWS)))
+        correctness = by_measure.pop("right").mean(0)
+        for name, scores in by_measure.items():
             parts.setdefault(name, []).append((*moments(scores), correctness))
     return {
-        name: DataMap(list(ids), *(np.concatenate(arrays) for arrays in zip(*some, strict=True)))
-        for name, some in parts.items()
+        name: DataMap(list(ids), *(np.concatenate(arrays) for arrays in zip(*chunks, strict=True)))
+        for name, chunks in parts.items()
     }
 
 
@@ -218,10 +230,13 @@ def _check_probabilities(values: np.ndarray, ids: Sequence[str]) -> None:
 # ---------------------------------------------------------------- files
 
 
-def write_map(path: Path, made: DataMap) -> None:
+def write_map(path: Path, data_map: DataMap) -> None:
     """A CSV of ids and numbers: id, confidence, variability, correctness."""
-    numbers = (np.round(column, DIGITS).tolist() for column in (made.confidence, made.variability, made.correctness))
-    write_csv(path, COLUMNS, zip(made.ids, *numbers, strict=True))
+    numbers = (
+        np.round(column, DIGITS).tolist()
+        for column in (data_map.confidence, data_map.variability, data_map.correctness)
+    )
+    write_csv(path, COLUMNS, zip(data_map.ids, *numbers, strict=True))
 
 
 def read_map(path: Path) -> DataMap:
@@ -241,12 +256,15 @@ def read_map(path: Path) -> DataMap:
 
 
 def map_of(folder: Path, measure: str | None = None) -> DataMap:
-    """The map by that measure in a folder of a map stage; None: by the first of classifiers or of generators. InputError names what there is."""
+    """The map by that measure in a folder of a map stage; None: by the first of classifiers or of generators.
+
+    InputError names what there is.
+    """
     named = {path.stem: path for path in sorted(Path(folder).glob("*.csv"))}
-    wanted = [measure] if measure else [next(iter(MEASURES)), GENERATED[0]]
-    if path := next((named[name] for name in wanted if name in named), None):
+    measures = [measure] if measure else [next(iter(MEASURES)), GENERATED[0]]
+    if path := next((named[name] for name in measures if name in named), None):
         return read_map(path)
-    raise InputError(f"{folder}: no map by {' or '.join(wanted)}; there is {', '.join(named) or 'none'}")
+    raise InputError(f"{folder}: no map by {' or '.join(measures)}; there is {', '.join(named) or 'none'}")
 
 
 def _lines(path: Path, stream) -> Iterator[list]:
@@ -269,36 +287,40 @@ def _lines(path: Path, stream) -> Iterator[list]:
 # ---------------------------------------------------------------- ranks and subsets
 
 REGIONS: dict[str, Callable[[DataMap], np.ndarray]] = {  # the smallest first; in the order of how informative they are
-    "hard": lambda made: made.confidence,
-    "ambiguous": lambda made: -made.variability,
-    "easy": lambda made: -made.confidence,
+    "hard": lambda data_map: data_map.confidence,
+    "ambiguous": lambda data_map: -data_map.variability,
+    "easy": lambda data_map: -data_map.confidence,
 }
 RANDOM = "random"
 COMBINED = {
-    f"{one}_{other}": (one, other) for one, other in (("hard", "ambiguous"), ("hard", "easy"), ("ambiguous", "easy"))
+    f"{first}_{second}": (first, second)
+    for first, second in (("hard", "ambiguous"), ("hard", "easy"), ("ambiguous", "easy"))
 }
 FIRST_PART = 0.33  # of a combination: what the more informative region gives
 
 
-def ranked(made: DataMap, region: str, seed: int) -> list[int]:
+def ranked(data_map: DataMap, region: str, seed: int) -> list[int]:
     """Positions of the map's rows, those of the region first; ties, and `random`, in an order of the seed."""
-    shuffled = np.random.default_rng(sub_seed(seed, "map", region)).permutation(len(made.ids))
+    shuffled = np.random.default_rng(sub_seed(seed, "map", region)).permutation(len(data_map.ids))
     if region == RANDOM:
         return shuffled.tolist()
-    return shuffled[np.argsort(REGIONS[region](made)[shuffled], kind="stable")].tolist()
+    return shuffled[np.argsort(REGIONS[region](data_map)[shuffled], kind="stable")].tolist()
 
 
 def in_order(examples: Sequence[Example], settings, folder: Path | None, seed: int) -> list[Example]:
-    """The examples in the order in which `settings`, a `schema.Paced`, unlocks them, by the map in `folder`. InputError for a curriculum without
-    a map, or a map without a curriculum."""
+    """The examples in the order in which `settings`, a `schema.Paced`, unlocks them, by the map in `folder`.
+
+    InputError for a curriculum without a map, or a map without a curriculum.
+    """
     if (settings.first is None) != (folder is None):
         raise InputError(
-            "--map: a data map and a curriculum go together; give both or neither: --set <block>.pacing=exponential,first=hard"
+            "--map: a data map and a curriculum go together; "
+            "give both or neither: --set <block>.pacing=exponential,first=hard"
         )
     if folder is None:
         return list(examples)
-    made = map_of(folder, settings.measure).of([example.id for example in examples], folder)
-    return [examples[row] for row in ranked(made, settings.first, seed)]
+    data_map = map_of(folder, settings.measure).of([example.id for example in examples], folder)
+    return [examples[row] for row in ranked(data_map, settings.first, seed)]
 
 
 @dataclass(frozen=True)
@@ -315,9 +337,9 @@ def choose(
 ) -> Subset:
     """The first `size` rows of `order`, repaired by the paper's rule every item in as many rows as it needs (§2.2).
 
-    `items` are what each row has, word types or labels. The rest is scanned in order, and a row with an item that is still short is
-    added; then as many rows go from the end of the first choice, the least informative one, as long as no item falls short. Where fewer can
-    go, the subset stays larger.
+    `items` are what each row has, word types or labels. The rest is scanned in order, and a row with an item that is
+    still short is added; then as many rows go from the end of the first choice, the least informative one, as long as
+    no item falls short. Where fewer can go, the subset stays larger.
     """
     first = list(order[:size])
     there = Counter(item for row in first for item in set(items[row]))
@@ -338,27 +360,30 @@ def choose(
 
 def needs(items: Sequence[Collection[Hashable]], keep: int) -> dict[Hashable, int]:
     """How many rows every item needs: `keep`, or all that there are."""
-    return {item: min(keep, count) for item, count in Counter(item for own in items for item in set(own)).items()}
+    return {item: min(keep, count) for item, count in Counter(item for of_row in items for item in set(of_row)).items()}
 
 
 def subset(
-    made: DataMap, region: str, ratio: float, items: Sequence[Collection[Hashable]], keep: int, seed: int
+    data_map: DataMap, region: str, ratio: float, items: Sequence[Collection[Hashable]], keep: int, seed: int
 ) -> Subset:
-    """int(ratio * n) rows of a region, of `random`, or of a combination: FIRST_PART from the more informative region, the rest from the other
-    one's FIRST_PART, without repeats, and random rows where those are too few. InputError where that is no row, or a combination is not larger
-    than its first part."""
-    n, needed = len(made.ids), needs(items, keep)
+    """int(ratio * n) rows of a region, of `random`, or of a combination.
+
+    A combination has FIRST_PART from the more informative region, the rest from the other one's FIRST_PART, without
+    repeats, and random rows where those are too few. InputError where that is no row, or a combination is not larger
+    than its first part.
+    """
+    n, needed = len(data_map.ids), needs(items, keep)
     size = int(ratio * n)
     if size < 1:
         raise InputError(f"subset.ratio: {ratio} of {n} rows is none; raise it")
     if region not in COMBINED:
-        return choose(ranked(made, region, seed), size, items, needed)
+        return choose(ranked(data_map, region, seed), size, items, needed)
     if ratio <= FIRST_PART:
         raise InputError(
             f"subset.ratio: {ratio}; a combination has {FIRST_PART} from its first region, so it needs more"
         )
-    parts = [choose(ranked(made, one, seed), int(FIRST_PART * n), items, needed) for one in COMBINED[region]]
-    chosen = list(dict.fromkeys([*parts[0].rows, *parts[1].rows, *ranked(made, RANDOM, seed)]))
+    parts = [choose(ranked(data_map, part, seed), int(FIRST_PART * n), items, needed) for part in COMBINED[region]]
+    chosen = list(dict.fromkeys([*parts[0].rows, *parts[1].rows, *ranked(data_map, RANDOM, seed)]))
     return Subset(chosen[: max(size, len(parts[0].rows))], parts[0].added, parts[0].removed)
 
 
@@ -373,28 +398,31 @@ COVERAGES: dict[str, Callable[[Example], Collection[Hashable]]] = {
 
 
 def statistics(
-    examples: Sequence[Example], made: DataMap, seed: int, share: float = FIRST_PART
+    examples: Sequence[Example], data_map: DataMap, seed: int, share: float = FIRST_PART
 ) -> dict[str, dict[str, float]]:
-    """Means by region, `share` of the rows each, and of all: length in words, rarity of the words ((1/T) sum_t -log of a word's relative
-    frequency), how many rows have the composition, number of labels, share of synthetic rows, the three numbers of the map. The map's rows
-    are those of `examples`, in their order."""
+    """Means by region, `share` of the rows each, and of all.
+
+    Length in words, rarity of the words ((1/T) sum_t -log of a word's relative frequency), how many rows have the
+    composition, number of labels, share of synthetic rows, the three numbers of the map. The map's rows are those of
+    `examples`, in their order.
+    """
     words = [example.text.split() for example in examples]
-    counts = Counter(word for own in words for word in own)
+    counts = Counter(word for tokens in words for word in tokens)
     total = counts.total()
     rarity = {word: -math.log(count / total) for word, count in counts.items()}
     compositions = Counter(example.labels for example in examples)
     columns = {
-        "length": [len(own) for own in words],
-        "rarity": [sum(rarity[word] for word in own) / len(own) for own in words],
+        "length": [len(tokens) for tokens in words],
+        "rarity": [sum(rarity[word] for word in tokens) / len(tokens) for tokens in words],
         "composition_frequency": [compositions[example.labels] for example in examples],
         "labels": [len(example.labels) for example in examples],
         "synthetic": [example.requested_labels is not None for example in examples],
-        **{name: getattr(made, name) for name in COLUMNS[1:]},
+        **{name: getattr(data_map, name) for name in COLUMNS[1:]},
     }
     arrays = {name: np.asarray(values, dtype=float) for name, values in columns.items()}
-    rows = {name: ranked(made, name, seed)[: max(1, int(share * len(examples)))] for name in REGIONS}
+    rows = {name: ranked(data_map, name, seed)[: max(1, int(share * len(examples)))] for name in REGIONS}
     rows["all"] = list(range(len(examples)))
     return {
-        region: {name: round(float(values[own].mean()), 4) for name, values in arrays.items()} | {"rows": len(own)}
-        for region, own in rows.items()
+        region: {name: round(float(values[at].mean()), 4) for name, values in arrays.items()} | {"rows": len(at)}
+        for region, at in rows.items()
     }

@@ -1,17 +1,18 @@
 """Classifiers (paper, "MLTC Models").
 
-A classifier is one file of this folder, whose name is the classifier's, one block of `classifiers` in params.yaml with its
-schema in parameters.py, and
+A classifier is one file of this folder, named after it, one block of `classifiers` in params.yaml with its schema in
+parameters.py, and
 
-    ROLES: the backbones that it opens, of "encoder" and "seq2seq"; the first is the one it is given
-    train(examples, labels, settings, backbone, out_dir, seed, description, validation) -> history    writes a model folder
-    predict(model_dir, texts, batch_size) -> probabilities                                             # [n, n_labels]
+    ROLES: the backbones that it opens, of "encoder" and "seq2seq"; the first is the one that `train` gets
+    train(examples, labels, settings, backbone, out_dir, seed, description, validation) -> history    and a model folder
+    predict(model_dir, texts, batch_size) -> probabilities                                            # [n, n_labels]
 
 A label is predicted where its probability is above 0.5. A classifier that writes its answer as text has as well
 
-    answers(model_dir, texts, batch_size) -> (probabilities, unparsed)    # unparsed [n]: pieces of an answer that are no label
+    answers(model_dir, texts, batch_size) -> (probabilities, unparsed)
 
-`body` is what classifiers on a BERT-shaped encoder share.
+with `unparsed` [n], how many pieces of each answer are no label. `body` is what classifiers on a BERT-shaped encoder
+share.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """BERT with one two-way head per label (paper, "MLTC Models"): n_labels linear classifiers of the text's state.
 
-The n_labels heads are one matrix product. A two-way softmax head equals a sigmoid of the difference of its two scores; both
-scores are kept because the paper trains both.
+The n_labels heads are one matrix product. A two-way softmax head equals a sigmoid of the difference of its two scores;
+both scores are kept because the paper trains both.
 """
 
 from __future__ import annotations
@@ -20,13 +20,16 @@ ROLES = ("encoder",)
 def build(encoder: nn.Module, facts: Mapping) -> body.BertClassifier:
     settings = facts["settings"]
     middle = body.prediction_head(encoder.config) if settings.get("prediction_head") else ()
-    made = Mixed if settings.get("mixup") else body.BertClassifier
-    return made(encoder, facts["n_labels"], settings["head_hidden"], settings["dropout"], settings["pool"], middle)
+    kind = Mixed if settings.get("mixup") else body.BertClassifier
+    return kind(encoder, facts["n_labels"], settings["head_hidden"], settings["dropout"], settings["pool"], middle)
 
 
 class Mixed(body.BertClassifier):
-    """Sentence-embedding mixup (LINDA, §6.3, a baseline): in training, the state of every text is mixed with that
-    of another one of its batch, with alpha ~ U(0, 1), and their labels alike."""
+    """Sentence-embedding mixup (LINDA, §6.3, a baseline).
+
+    In training, the state of every text is mixed with that of another one of its batch, with alpha ~ U(0, 1), and their
+    labels alike.
+    """
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:
         if not self.training:

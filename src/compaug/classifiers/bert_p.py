@@ -1,8 +1,8 @@
 """BERT+P: a frozen BERT with learned keys and values before the tokens of every layer (P-tuning v2).
 
-The prefix is peft's, embedded directly, without an MLP. Tokens keep the positions that they had in pre-training. Only prefix
-and heads are trained; the encoder's own dropout stays off. The prefix enters where transformers calls its attention function, so that
-every encoder can have one: those of today take no past keys.
+The prefix is peft's, embedded directly, without an MLP. Tokens keep the positions that they had in pre-training. Only
+prefix and heads are trained; the encoder's own dropout stays off. The prefix enters where transformers calls its
+attention function, so that every encoder can have one: those of today take no past keys.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ def attention_behind_prefix(
     prefix_rows: Tensor | None = None,
     **more,
 ) -> tuple[Tensor, None]:
-    """Attention in which every token sees the prefix too; `prefix_rows` [layers, 2, heads, P, d] are its keys and values, None: there is none."""
+    """Attention in which every token sees the prefix too.
+
+    `prefix_rows` [layers, 2, heads, P, d] are its keys and values; None: there is no prefix.
+    """
     if prefix_rows is None:
         return sdpa_attention_forward(module, query, key, value, attention_mask, **more)
     keys, values = (rows.expand(len(key), -1, -1, -1) for rows in prefix_rows[module.layer_idx])  # [B, heads, P, d]
@@ -75,9 +78,8 @@ class BertPrefix(body.BertClassifier):
         config = self.backbone.config
         heads = config.num_attention_heads, config.hidden_size // config.num_attention_heads
         rows = self.drop(self.prefix(torch.arange(self.length, device=input_ids.device)))  # [P, layers * 2 * H]
-        rows = rows.view(self.length, config.num_hidden_layers, 2, *heads).permute(
-            1, 2, 3, 0, 4
-        )  # [layers, 2, heads, P, d]
+        rows = rows.view(self.length, config.num_hidden_layers, 2, *heads)
+        rows = rows.permute(1, 2, 3, 0, 4)  # [layers, 2, heads, P, d]
         return self.backbone(input_ids=input_ids, attention_mask=attention_mask, prefix_rows=rows).last_hidden_state
 
 

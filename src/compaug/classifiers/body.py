@@ -56,8 +56,11 @@ def targets_of(example: Example, n_labels: int) -> Tensor:
 
 
 def facts_of(name: str, examples: Sequence[Example], labels: Labels, settings) -> dict:
-    """The classifier's name and settings, the number of training rows, the positives of every label among them, and how often
-    two labels stand together (a soft label counts as its probability)."""
+    """The classifier's name and settings, and statistics of its training rows.
+
+    These are their number, the positives of every label, and how often two labels stand together (a soft label counts
+    as its probability).
+    """
     targets = torch.stack([targets_of(example, len(labels)) for example in examples])  # [rows, n_labels]
     rounded = [[round(value, 6) for value in row] for row in (targets.T @ targets).tolist()]
     return {
@@ -84,13 +87,13 @@ def train(
     validation: Sequence[Example] | None = None,
     load_backbone: Callable = loading.load_encoder,
 ) -> list[dict]:
-    """Fine-tune on `examples`, the model in `backbone` included where the module lets it; the best epoch by validation loss
-    goes to `out_dir`.
+    """Fine-tune on `examples`; the best epoch by validation loss goes to `out_dir`.
 
-    `validation` are the held-out examples; None draws the share that the settings name. Parameters of the backbone learn with
-    `lr`, all others with `lr_head`. With `settings.pacing` the examples are unlocked in the order in which they stand, and the last epoch is kept.
-    With `settings.dynamics` dynamics.npy [epochs, rows, n_labels] gets the probabilities of the training rows after every epoch, or as
-    training comes to them ("during"), dynamics.json their ids. InputError without examples.
+    The model in `backbone` is trained too where the module lets it. `validation` are the held-out examples; None draws
+    the share that the settings name. Parameters of the backbone learn with `lr`, all others with `lr_head`. With
+    `settings.pacing` the examples are unlocked in the order in which they stand, and the last epoch is kept. With
+    `settings.dynamics` dynamics.npy [epochs, rows, n_labels] gets the probabilities of the training rows after every
+    epoch, or as training comes to them ("during"), dynamics.json their ids. InputError without examples.
     """
     if not examples:
         raise InputError(f"{description}: there are no training examples")
@@ -224,7 +227,7 @@ def answers(
     batch_size: int = 256,
     load_backbone: Callable = loading.load_encoder,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities [n, n_labels] and, of a classifier that writes text, how many pieces of each answer are no label [n]."""
+    """Probabilities [n, n_labels] and, of a classifier that writes text, how many pieces an answer has wrong [n]."""
     tokenizer, model, facts = load(build, model_dir, load_backbone)
     return _answers(model, tokenizer, texts, facts, batch_size)
 
@@ -284,7 +287,7 @@ class BertClassifier(nn.Module):
         return self.heads(text_state).view(-1, self.n_labels, 2).float().log_softmax(-1)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:
-        """Mean cross-entropy over labels and batch; `targets` [B, n_labels] in [0, 1], soft ones as a two-way distribution."""
+        """Mean cross-entropy over labels and batch; `targets` [B, n_labels] in [0, 1], soft ones as distributions."""
         return two_way_loss(self.scores(input_ids, attention_mask), targets)
 
     def probabilities(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -292,7 +295,7 @@ class BertClassifier(nn.Module):
 
 
 def two_way_loss(scores: Tensor, targets: Tensor) -> dict[str, Tensor]:
-    """Mean cross-entropy of the two-way log-probabilities `scores` [B, n_labels, 2], and P(label | text) [B, n_labels]."""
+    """Mean cross-entropy of two-way log-probabilities `scores` [B, n_labels, 2], and P(label | text) [B, n_labels]."""
     absent, present = scores.unbind(-1)
     return {"loss": -(targets * present + (1 - targets) * absent).mean(), PROBABILITIES: present.detach().exp()}
 
@@ -306,14 +309,16 @@ def _mean(states: Tensor, attention_mask: Tensor) -> Tensor:
     return (states * weights).sum(1) / weights.sum(1)
 
 
-# One state for a text [B, H] from those of its tokens [B, T, H]: the paper's [CLS], or their mean, which a model that was trained on
-# restoring words alone learns from sooner, because nothing has taught its [CLS] to gather anything.
+# One state for a text [B, H] from those of its tokens [B, T, H]: the paper's [CLS], or their mean, which a model that
+# was trained on restoring words alone learns from sooner, because nothing has taught its [CLS] to gather anything.
 POOLS = {"cls": _of_cls, "mean": _mean}
 
 
 def prediction_head(config) -> list[nn.Module]:
-    """What `ModernBertForSequenceClassification` has between a text's state and its linear layer, so that transformers can open a classifier
-    that was trained with it.  # [B, H] to [B, H]. InputError for another encoder."""
+    """What `ModernBertForSequenceClassification` has between a text's state and its linear layer.  # [B, H] to [B, H]
+
+    So transformers can open a classifier that was trained with it. InputError for another encoder.
+    """
     if config.model_type != "modernbert":
         raise InputError(
             f"classifiers.bert.prediction_head: the encoder is a {config.model_type}, which needs none; set it to null"
@@ -329,6 +334,6 @@ def prediction_head(config) -> list[nn.Module]:
 def two_way_heads(
     width: int, n_labels: int, hidden: int, dropout: float, middle: Sequence[nn.Module] = ()
 ) -> nn.Sequential:
-    """From a state [B, width] to two scores a label [B, 2 n_labels]; `hidden` 0: linear heads, behind the layers `middle`."""
+    """From a state [B, width] to two scores a label [B, 2 n_labels]; `hidden` 0: linear heads behind `middle`."""
     middle = [nn.Linear(width, hidden), nn.Tanh()] if hidden else middle
     return nn.Sequential(nn.Dropout(dropout), *middle, nn.Linear(hidden or width, 2 * n_labels))

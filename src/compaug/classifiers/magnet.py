@@ -1,7 +1,7 @@
 """BERT+MAGNET: a graph attention network over the labels gives the classifiers (Pal et al. 2020).
 
-The nodes are the label phrases as the pre-trained encoder reads them; their graph is learned. The label graph is computed
-once a step, whatever the batch.
+The nodes are the label phrases as the pre-trained encoder reads them; their graph is learned. The label graph is
+computed once a step, whatever the batch.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ PHRASE_TOKENS, PHRASES = 64, 64  # tokens of a phrase, phrases a batch
 
 
 class GraphAttention(nn.Module):
-    """One layer, K heads averaged: e_ij = LeakyReLU(a^T [W h_i ; W h_j]) A_ij, h'_i = tanh(mean_k sum_j softmax_j(e_ij) W h_j)."""
+    """One layer, K heads averaged.
+
+    e_ij = LeakyReLU(a^T [W h_i ; W h_j]) A_ij, h'_i = tanh(mean_k sum_j softmax_j(e_ij) W h_j).
+    """
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()

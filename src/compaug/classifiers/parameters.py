@@ -42,7 +42,8 @@ class Selection(Block):
         return self
 
 
-# What the article's "Bernoulli with p = 0.05" may mean: the share that stays, or, as the literature on mixout has it, the one that is mixed.
+# What the article's "Bernoulli with p = 0.05" may mean: the share that stays, or, as the literature on mixout has it,
+# the one that is mixed.
 MIXOUT = {"slu_literal": 0.05, "slu_mixprob": 0.95}
 
 

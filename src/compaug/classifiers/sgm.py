@@ -66,7 +66,7 @@ class BertSgm(nn.Module):
         return output.float().masked_fill(state["written"], -torch.inf).log_softmax(1)  # o_t + I_t
 
     def write(self, state: dict[str, Tensor], log_p: Tensor, symbol: Tensor) -> None:
-        """Take `symbol` [B] as the last one: the next input mixes its embedding with the expected one (global embedding)."""
+        """Take `symbol` [B] as the last one: the next input mixes its embedding with the expected (global) one."""
         table = self.embedding.weight[: self.n_labels + 1]
         chosen, expected = table[symbol], log_p.exp().to(table.dtype) @ table
         gate = torch.sigmoid(self.gate_chosen(chosen) + self.gate_global(expected))
@@ -78,7 +78,7 @@ class BertSgm(nn.Module):
     # -------------------------------------------------------------- training, decoding
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:
-        """Cross-entropy of the gold sequence, mean over its symbols (EOS included); a soft target counts from 0.5 up."""
+        """Mean cross-entropy of the gold sequence's symbols, EOS included; a soft target counts from 0.5 up."""
         gold = (targets > THRESHOLD)[:, self.order]  # [B, n] in the order of the symbols
         count = gold.sum(1)
         rank = torch.where(gold, gold.cumsum(1) - 1, self.n_labels)  # when each symbol is written
@@ -96,10 +96,11 @@ class BertSgm(nn.Module):
 
     @torch.no_grad()
     def probabilities(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Beam search over label sequences as numbers: a label in the written set has (1 + p) / 2 with p its probability when it was
-        written, any other half of the highest probability that it ever had. So exactly the written set lies above 0.5.
+        """Beam search over label sequences as numbers; exactly the written set lies above 0.5.
 
-        A row leaves as soon as its best sequence has ended: scores only fall, so nothing can pass it.
+        A label in the written set has (1 + p) / 2 with p its probability when it was written, any other half of the
+        highest probability that it ever had. A row leaves as soon as its best sequence has ended: scores only fall, so
+        nothing can pass it.
         """
         n, k = self.n_labels, self.beams
         memory = self.memory(input_ids, attention_mask)

@@ -32,8 +32,8 @@ class T5Clp(nn.Module):
         self.backbone, self.n_labels, self.settings, self.phrases = backbone, n_labels, settings, facts["phrases"]
         if settings["empty_word"] in self.phrases:
             raise InputError(
-                f"classifiers.t5_clp.empty_word: {settings['empty_word']!r} is a label's phrase, so it cannot stand for no "
-                "label; set another word"
+                f"classifiers.t5_clp.empty_word: {settings['empty_word']!r} is a label's phrase, "
+                "so it cannot stand for no label; set another word"
             )
         if settings["template"].count("{label}") != 1:
             raise InputError("classifiers.t5_clp.template must contain {label} exactly once")
@@ -41,8 +41,8 @@ class T5Clp(nn.Module):
         for words in (settings["template"], settings["empty_word"], *self.phrases):
             if _plain(self.separator) in _plain(words):
                 raise InputError(
-                    f"classifiers.t5_clp.separator: {self.separator!r} is inside {words!r}, so answers could not be cut at it; "
-                    "set another one"
+                    f"classifiers.t5_clp.separator: {self.separator!r} is inside {words!r}, "
+                    "so answers could not be cut at it; set another one"
                 )
         self.labels = nn.Parameter(torch.randn(n_labels, backbone.config.d_model))  # E
         self.register_buffer("never", (torch.tensor(facts["pairs"]) == 0).fill_diagonal_(False))  # no row has both
@@ -80,7 +80,10 @@ class T5Clp(nn.Module):
         return [*(tokens or self.empty), self.tokenizer.eos_token_id]
 
     def read(self, answer: str) -> tuple[list[int], int]:
-        """(labels, pieces that are no sentence about a label) of a written answer; with `strict` one such piece empties the set."""
+        """(labels, pieces that are no sentence about a label) of a written answer.
+
+        With `strict` one such piece empties the set.
+        """
         labels, unparsed = [], 0
         for piece in _plain(answer).split(_plain(self.separator)):
             match = self.pattern.fullmatch(piece.strip())
@@ -115,8 +118,11 @@ class T5Clp(nn.Module):
 
     @torch.no_grad()
     def answers(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, np.ndarray]:
-        """Beam search as numbers: with c the geometric mean of the probabilities of the answer's tokens, a label has (1 + c) / 2 when
-        it is in the answer and (1 - c) / 2 when it is not. So exactly the answer lies above 0.5."""
+        """Beam search as numbers; exactly the labels of the answer lie above 0.5.
+
+        With c the geometric mean of the probabilities of the answer's tokens, a label has (1 + c) / 2 when it is in the
+        answer and (1 - c) / 2 when it is not.
+        """
         states, mask = self.states(input_ids, attention_mask)
         sequences = self.backbone.generate(
             encoder_outputs=BaseModelOutput(states),
@@ -142,11 +148,11 @@ class T5Clp(nn.Module):
 
 
 def contrastive_loss(labels: Tensor, present: Tensor, never: Tensor, tau: float) -> Tensor:
-    """L_con of the label embeddings E [n, H]: P(i) are the labels that stand with i in a row of the batch `present` [B, n], N(i) those
-    that `never` [n, n] do in the training data; the mean over all labels, 0 for one without positives.
+    """L_con of the label embeddings E [n, H]; the mean over all labels, 0 for one without positives.
 
-    The largest similarity of the labels that take part is subtracted first, as in the original; with 0.01 in the logarithm
-    that is more than a numerical precaution.
+    P(i) are the labels that stand with i in a row of the batch `present` [B, n], N(i) those that `never` [n, n] do in
+    the training data. The largest similarity of the labels that take part is subtracted first, as in the original; with
+    0.01 in the logarithm that is more than a numerical precaution.
     """
     together = present.to(labels.dtype)
     positive = (together.T @ together > 0).fill_diagonal_(False)  # P(i)

@@ -1,16 +1,16 @@
 """Conditional text generators P(x | y) (paper, "Conditional Text Generative Models").
 
-A generator is one file, in the folder of its paper, whose name is the generator's, and one block of `generators` in params.yaml:
+A generator is one file named after it, in the folder of its paper, and one block of `generators` in params.yaml:
 
     train(examples, task, params, backbones, out_dir, seed) -> None
         examples: D_cg, support rows have source "support"; task: one of compaug.data.task; params: its resolved block;
         backbones: folder by role, for its `ROLES`. Writes the folder `out_dir` in one piece; it must hold everything
         that generation needs except the backbones and the labels: `task.facts()` too.
     generate(model_dir, requests, task, synthesis, backbones, seed) -> Iterator[Draft]
-        requests: label sets. A draft is a text for one of them, by its number: any number of drafts a request, none where it
-        has no text, in any order that is the same at every call. Of the task the labels alone are set; `task.of_model` gives
-        the rest. The drafts of a request depend on the seed, its number and its label set only (of llm and linda also on how many
-        requests before it have the same one).
+        requests: label sets. A draft is a text for one of them, by its number: any number of drafts a request, none
+        where it has no text, in any order that is the same at every call. Of the task the labels alone are set;
+        `task.of_model` gives the rest. The drafts of a request depend on the seed, its number and its label set only
+        (of llm and linda also on how many requests before it have the same one).
 
 and, where they apply,
 
@@ -18,8 +18,8 @@ and, where they apply,
     COPIES = True: the texts are copies of real ones on purpose, so synthesis drops no duplicates
     TAKES_REQUESTS = False: it yields nothing on purpose, so synthesis counts no request as unanswered
     GUIDED = True: it can hold other labels against those of a request (`synthesis.guidance`)
-    feasible(model_dir, requests, task) -> list[bool]: which label sets it can make at all; synthesis skips and counts the
-        others and draws further requests in their place
+    feasible(model_dir, requests, task) -> list[bool]: which label sets it can make at all; synthesis skips and counts
+        the others and draws further requests in their place
     account(model_dir, requests, task, seed) -> dict: what the side-car is to say about its answers
 
 A file without `generate` is what generators share: of a paper in its folder, of several in `shared`.

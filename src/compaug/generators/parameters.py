@@ -139,7 +139,7 @@ class Linda(TrainedGenerator):
 
 
 class LindaPrefix(Linda):
-    """The bodies of ours: a network of this width between a frozen encoder and a frozen decoder, or a frozen decoder that reads by itself."""
+    """Our bodies: a network of this width between frozen encoder and decoder, or a frozen decoder that reads itself."""
 
     mid_dim: Positive
     reads: Literal["encoder", "decoder"] | None = None  # None: encoder

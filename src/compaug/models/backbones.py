@@ -1,9 +1,10 @@
 """Backbones: tiny in-domain models, or models that are given (downloads.py), all ending as a plain model folder.
 
-A tiny backbone is a tokenizer and a small encoder (masked LM), decoder (causal LM) or T5 (from prompt to text, or span corruption) trained from scratch on
-D_train texts only, so that the whole pipeline runs with no network and no text of D_test is ever seen. Encoder and decoder have the parts
-of today's small models, rotary positions above all (ModernBERT, Llama): with learned positions, as BERT and GPT-2 have, models of this size
-need several times the steps before they attend to what stands elsewhere, and most of what a text says is there.
+A tiny backbone is a tokenizer and a small encoder (masked LM), decoder (causal LM) or T5 (from prompt to text, or span
+corruption) trained from scratch on D_train texts only, so that the whole pipeline runs with no network and no text of
+D_test is ever seen. Encoder and decoder have the parts of today's small models, rotary positions above all (ModernBERT,
+Llama): with learned positions, as BERT and GPT-2 have, models of this size need several times the steps before they
+attend to what stands elsewhere, and most of what a text says is there.
 """
 
 from __future__ import annotations
@@ -53,13 +54,13 @@ def prepare(
 ) -> None:
     """Fill the empty folder `out_dir` with the backbone that `spec` (a `params.Backbone`) describes.
 
-    `role` is encoder, decoder or seq2seq; `texts` (D_train only) are what kind tiny learns from, resumable in `work_dir`, behind the `prompts`
-    P(y) where `spec.pretraining` is prompted ("": a text without labels). InputError: a missing file or variable, no network, a folder that
-    cannot be loaded in this role.
+    `role` is encoder, decoder or seq2seq; `texts` (D_train only) are what kind tiny learns from, resumable in
+    `work_dir`, behind the `prompts` P(y) where `spec.pretraining` is prompted ("": a text without labels). InputError:
+    a missing file or variable, no network, a folder that cannot be loaded in this role.
     """
     if spec.kind == "tiny":
-        known = prompts if spec.pretraining == "prompted" and prompts is not None else [""] * len(texts)
-        _train_tiny(role, spec, list(zip(known, texts, strict=True)), out_dir, seed, work_dir)
+        prompts = prompts if spec.pretraining == "prompted" and prompts is not None else [""] * len(texts)
+        _train_tiny(role, spec, list(zip(prompts, texts, strict=True)), out_dir, seed, work_dir)
     else:
         downloads.bring(role, spec, out_dir)
 
@@ -148,8 +149,9 @@ def joined(prompt: str, text: str) -> str:
 
 
 def _wordpiece(texts: Sequence[str], spec) -> BertTokenizer:
-    """A WordPiece tokenizer that lower-cases and drops accents, or with `spec.cased` leaves letters as they are; characters beyond the most
-    frequent quarter of the vocabulary become [UNK].
+    """A WordPiece tokenizer that lower-cases and drops accents, or with `spec.cased` leaves letters as they are.
+
+    Characters beyond the most frequent quarter of the vocabulary become [UNK].
 
     The trainer numbers continuation characters in the order of a hash map, which differs from run to run, and ties
     between merges follow these numbers; so the characters are given to it in a fixed order.
@@ -248,8 +250,11 @@ def _masked_language_model(tokenizer: BertTokenizer, texts: Sequence[Prompted], 
 
 
 def _causal_language_model(tokenizer: GPT2Tokenizer, texts: Sequence[Prompted], spec) -> _Objective:
-    """Prompt, text and end of text, exactly as generators write them; or, `pretraining: texts`, the text alone between two ends of text,
-    as in GPT-2's stream of documents. Positions are relative, so a prefix before the text is at no place that was never trained."""
+    """Prompt, text and end of text, exactly as generators write them.
+
+    With `pretraining: texts` the text alone between two ends of text, as in GPT-2's stream of documents. Positions are
+    relative, so a prefix before the text is at no place that was never trained.
+    """
     end, prompted = tokenizer.eos_token_id, spec.pretraining == "prompted"
     config = LlamaConfig(
         **_shape(tokenizer, spec),
@@ -284,12 +289,15 @@ def _byte_level_bpe_with_sentinels(texts: Sequence[str], spec) -> GPT2Tokenizer:
 
 
 def _written_or_restored(tokenizer: GPT2Tokenizer, texts: Sequence[Prompted], spec) -> _Objective:
-    """A text that has a prompt is written from it, as Flan-T5 has learned to; one without (all of them with `pretraining: texts`) is restored
-    as T5 or BART does. Not both for the same text: half of the steps on spans left a model of this size with neither."""
+    """A text that has a prompt is written from it, as Flan-T5 does; one without is restored as T5 or BART does.
+
+    With `pretraining: texts` none has a prompt. Not both for the same text: half of the steps on spans left a model of
+    this size with neither.
+    """
     end = tokenizer.eos_token_id
     model, restored = _SHAPES[spec.architecture or "t5"](tokenizer, spec)
     prompts, plain = zip(*texts, strict=True)
-    encoded = [tokenizer(some)["input_ids"] for some in (list(prompts), list(plain))]
+    encoded = [tokenizer(strings)["input_ids"] for strings in (list(prompts), list(plain))]
     rows, longest = [], spec.max_positions - 1
     for number, (prompt, text) in enumerate(zip(*encoded, strict=True)):
         ids = text[:longest]

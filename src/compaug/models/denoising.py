@@ -1,4 +1,4 @@
-"""What encoder-decoders are taught on texts alone: to restore them (T5, Raffel et al. 2020; BART, Lewis et al. 2020)."""
+"""What encoder-decoders learn from texts alone: to restore them (T5, Raffel et al. 2020; BART, Lewis et al. 2020)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ SPAN = 3  # mean tokens of a span
 
 
 def corrupt(ids: Sequence[int], marks: Sequence[int]) -> tuple[list[int], list[int]]:
-    """(source, target) of T5's objective for the tokens of a text, at least two: every span is one mark in the source, and
-    the target is the marks with their spans. Draws from torch's generator."""
+    """(source, target) of T5's objective for the tokens of a text, at least two.
+
+    Every span is one mark in the source, and the target is the marks with their spans. Draws from torch's generator.
+    """
     hidden = min(max(1, round(MASKED * len(ids))), len(ids) - 1)
     spans = min(max(1, round(hidden / SPAN)), hidden, len(ids) - hidden, len(marks))
     source, target, at = [], [], 0
@@ -24,7 +26,7 @@ def corrupt(ids: Sequence[int], marks: Sequence[int]) -> tuple[list[int], list[i
 
 
 def infilled(ids: Sequence[int], mask: int) -> tuple[list[int], list[int]]:
-    """(source, target) of BART's text infilling: every span is one mask in the source, however long it is, and the target is the whole text."""
+    """(source, target) of BART's text infilling: each span, however long, is one mask; the target is the whole text."""
     source, _ = corrupt(ids, [mask] * len(ids))
     return source, list(ids)
 

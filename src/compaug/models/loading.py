@@ -77,8 +77,8 @@ class Seq2SeqLoss(torch.nn.Module):
 def load_encoder(folder: Path | str):
     """(tokenizer, model) of an encoder in evaluation mode, float32, without its pooling layer.
 
-    The project reads token states only, and a pooling layer that the folder lacks would be random. InputError when a file
-    is missing, the weights are pickled or do not fit the configuration, or the folder holds a decoder.
+    The project reads token states only, and a pooling layer that the folder lacks would be random. InputError when a
+    file is missing, the weights are pickled or do not fit the configuration, or the folder holds a decoder.
     """
     tokenizer, model = _load(folder, AutoModel)
     if tokenizer.cls_token is None or tokenizer.pad_token is None:
@@ -91,11 +91,11 @@ def load_encoder(folder: Path | str):
 
 
 def load_decoder(folder: Path | str):
-    """(tokenizer, model) of a causal language model in evaluation mode, float32; it pads on the right with the end-of-text id.
+    """(tokenizer, model) of a causal language model in evaluation mode, float32.
 
-    The reference code adds a [PAD] token; that would add a row to the tied, frozen embedding matrix although padding is
-    masked everywhere. Hence: mask by `attention_mask`, never by comparing ids with the pad id, because the end of text is
-    learned. InputError as in `load_encoder`.
+    It pads on the right with the end-of-text id. The reference code adds a [PAD] token; that would add a row to the
+    tied, frozen embedding matrix although padding is masked everywhere. Hence: mask by `attention_mask`, never by
+    comparing ids with the pad id, because the end of text is learned. InputError as in `load_encoder`.
     """
     tokenizer, model = _load(folder, AutoModelForCausalLM)
     if tokenizer.eos_token is None:
@@ -113,28 +113,33 @@ def load_decoder(folder: Path | str):
 
 
 def frozen(model: PreTrainedModel, backward: bool = False) -> PreTrainedModel:
-    """The model on this machine's device, with nothing of it to be trained and its dropout off. Where a CPU computes in bfloat16 its weights
-    are turned once (autocast, which a GPU leaves them to, would do so at every call). With `backward`, where what stands before the model
-    is trained through it, attention is spelled out there: torch's kernel for it takes longer backwards than all matrix products together."""
+    """The model on `device()`, with nothing of it to be trained and its dropout off.
+
+    Where a CPU computes in bfloat16 its weights are turned once (autocast, which a GPU leaves them to, would do so at
+    every call). With `backward`, where what stands before the model is trained through it, attention is spelled out
+    there: torch's kernel for it takes longer backwards than all matrix products together.
+    """
     where = device()
     model = model.to(where).requires_grad_(False).eval()
     if where.type == "cpu" and reduced(where):
         model.set_attn_implementation("eager" if backward else one_query.implementation())
         model.to(torch.bfloat16)
-        if (
-            head := model.get_output_embeddings()
-        ) is not None:  # of a slice with gaps torch copies the vocabulary's matrix for every row
+        # of a slice with gaps torch copies the vocabulary's matrix for every row
+        if (head := model.get_output_embeddings()) is not None:
             head.register_forward_pre_hook(lambda _, states: (states[0].contiguous(),))
     return model
 
 
 def load_seq2seq(folder: Path | str):
-    """(tokenizer, model) of a T5-shaped encoder-decoder in evaluation mode, float32. InputError as in `load_encoder`."""
+    """(tokenizer, model) of a T5-shaped encoder-decoder in evaluation mode, float32.
+
+    InputError as in `load_encoder`.
+    """
     tokenizer, model = _load(folder, AutoModelForSeq2SeqLM)
     if tokenizer.eos_token is None or tokenizer.pad_token is None or model.config.decoder_start_token_id is None:
         raise InputError(
-            f"{folder}: has no end-of-text, padding or decoder start token, so this is not a sequence-to-sequence model; "
-            "give a T5-like model"
+            f"{folder}: has no end-of-text, padding or decoder start token, so this is not a sequence-to-sequence "
+            "model; give a T5-like model"
         )
     return tokenizer, model
 
@@ -155,11 +160,12 @@ def check_files(folder: Path | str) -> None:
     for name in _weight_files(folder):
         if not (folder / name).is_file():
             raise InputError(
-                f"{folder}: {name} is missing; pickled weights (pytorch_model.bin) are refused, save them with safetensors"
+                f"{folder}: {name} is missing; pickled weights (pytorch_model.bin) are refused, "
+                "save them with safetensors"
             )
     if not any(all((folder / name).is_file() for name in names) for names in TOKENIZER_FILES):
-        known = ", ".join(" + ".join(names) for names in TOKENIZER_FILES)
-        raise InputError(f"{folder}: the tokenizer files are missing; expected one of {known}")
+        expected = ", ".join(" + ".join(names) for names in TOKENIZER_FILES)
+        raise InputError(f"{folder}: the tokenizer files are missing; expected one of {expected}")
 
 
 def _weight_files(folder: Path) -> list[str]:
@@ -171,13 +177,15 @@ def _weight_files(folder: Path) -> list[str]:
 
 
 def _check_sizes(folder: Path) -> None:
-    """InputError where the configuration has more layers than the weights have tensors, since building them would not end, or a number of
-    heads below one, which a model can be built with."""
-    said = read_json(folder / "config.json", dict[str, Any])
+    """InputError where the configuration has more layers than the weights have tensors, or a number of heads below one.
+
+    Building so many layers would not end; with such heads a model can be built.
+    """
+    config = read_json(folder / "config.json", dict[str, Any])
     for name in HEADS:
-        if isinstance(heads := said.get(name), int) and heads < 1:
+        if isinstance(heads := config.get(name), int) and heads < 1:
             raise InputError(f"{folder}: config.json: {name}: {heads} is no number of heads; fetch the folder again")
-    layers = max((depth for depth in map(said.get, DEPTHS) if isinstance(depth, int)), default=0)
+    layers = max((depth for depth in map(config.get, DEPTHS) if isinstance(depth, int)), default=0)
     tensors = 0
     for name in _weight_files(folder):
         with safe_open(folder / name, "pt") as weights:
@@ -199,9 +207,7 @@ def _load(folder: Path | str, architecture):
             )
     except InputError:
         raise
-    except (
-        Exception
-    ) as error:  # a damaged folder is found out in many places of three libraries, each with errors of its own
+    except Exception as error:  # a damaged folder fails in many places of three libraries, each with its own errors
         if "Unrecognized configuration class" in str(error):
             raise InputError(
                 f"{folder}: it is another kind of model than this backbone's; mend the path or the role"
@@ -215,9 +221,10 @@ def _load(folder: Path | str, architecture):
         raise InputError(
             f"{folder}: {WEIGHTS} has no weights for {absent[0]} ({len(absent)} missing); it is another kind of model"
         )
-    if len(tokenizer) > (known := model.get_input_embeddings().num_embeddings):
+    if len(tokenizer) > (n_embeddings := model.get_input_embeddings().num_embeddings):
         raise InputError(
-            f"{folder}: the tokenizer has {len(tokenizer)} tokens but the model knows {known}; take both from the same model"
+            f"{folder}: the tokenizer has {len(tokenizer)} tokens but the model knows {n_embeddings}; "
+            "take both from the same model"
         )
     return tokenizer, model.eval()
 
@@ -265,7 +272,8 @@ def say_cut(what: str, cut: int, of: int, max_length: int) -> None:
     """A line on standard error where texts lose their ends."""
     if cut:
         print(
-            f"note: {what}: {cut} of {of} texts ({cut / of:.1%}) are longer than max_length, {max_length} tokens, and are cut",
+            f"note: {what}: {cut} of {of} texts ({cut / of:.1%}) are longer than max_length, {max_length} tokens, "
+            "and are cut",
             file=sys.stderr,
         )
 
@@ -279,11 +287,12 @@ def read_texts(
     special_tokens: bool = True,
     keep_states: bool = True,
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """(means, states) of the last layer for each text, on the CPU, from one reading in length buckets: the mask-aware mean of its token
-    states [n, H], and with `keep_states` these themselves, [T, H] each, padding removed.
+    """(means, states) of the last layer for each text, on the CPU, from one reading in length buckets.
 
-    Texts are cut at `max_length` tokens (special ones included) or at what the model can take. With `special_tokens=False` the states of
-    [CLS] and [SEP] are left out; they still take part in the attention. A text without any token then has the zero vector as its mean.
+    The mask-aware means of token states [n, H], and with `keep_states` these themselves, [T, H] each, padding removed.
+    Texts are cut at `max_length` tokens (special ones included) or at what the model can take. With
+    `special_tokens=False` the states of [CLS] and [SEP] are left out; they still take part in the attention. A text
+    without any token then has the zero vector as its mean.
     """
     means = torch.zeros(len(texts), model.config.hidden_size)
     states: list[torch.Tensor] = [torch.empty(0)] * len(texts) if keep_states else []

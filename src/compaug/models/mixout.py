@@ -1,11 +1,12 @@
 """Mixout (Lee et al. 2020; paper "Joint Text and Label Generation for Spoken Language Understanding", §2.3).
 
-In a training step each entry of a weight matrix w is, with probability 1 - mu, replaced by its value u before the training; what stays is
-scaled so that the mean over masks is w:
+In a training step each entry of a weight matrix w is, with probability 1 - mu, replaced by its value u before the
+training; what stays is scaled so that the mean over masks is w:
 
     Phi(w; u, M) = u + M (w - u) / mu        M ~ Bernoulli(mu), the printed formula in another form
 
-That is inverted dropout of the difference to the pre-trained weights: it pulls towards them, and u = 0 is ordinary dropout.
+That is inverted dropout of the difference to the pre-trained weights: it pulls towards them, and u = 0 is ordinary
+dropout.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ WEIGHT = "weight"
 
 
 class Mixout(nn.Module):
-    """Phi of one weight matrix [out, in]; its value now is u. A mask of `entry` is drawn for each of its entries; one of `column` for each
-    input and all outputs, as in the reference code. In evaluation mode, and with mu = 1, it is w itself."""
+    """Phi of one weight matrix [out, in]; its value now is u.
+
+    A mask of `entry` is drawn for each of its entries; one of `column` for each input and all outputs, as in the
+    reference code. In evaluation mode, and with mu = 1, it is w itself.
+    """
 
     def __init__(self, weight: Tensor, mu: float, mask: str) -> None:
         super().__init__()
@@ -37,8 +41,11 @@ class Mixout(nn.Module):
 
 
 def mix(model: nn.Module, mu: float, mask: str = "entry") -> None:
-    """Mixout in every linear layer of the model that is trained, in place of its dropout. Biases, norms and embeddings are as they were.
-    What is new in the model, its heads, has its initial value as u. It takes as much memory as these weights do, once more."""
+    """Mixout in every linear layer of the model that is trained, in place of its dropout.
+
+    Biases, norms and embeddings are as they were. What is new in the model, its heads, has its initial value as u. It
+    takes as much memory as these weights do, once more.
+    """
     for module in list(model.modules()):
         if isinstance(module, nn.Linear) and module.weight.requires_grad:
             parametrize.register_parametrization(module, WEIGHT, Mixout(module.weight, mu, mask), unsafe=True)

@@ -1,7 +1,8 @@
 """Attention of one new token to all before it, as two matrix products, for CPUs that compute in bfloat16 without AMX.
 
-Torch's own kernel packs keys and values anew at every call there, which for a single query takes many times as long as the arithmetic, and behind a
-long prompt longer than all the rest of a step. Where a CPU has AMX torch's kernel is kept, and so are the texts that were written with it.
+Torch's own kernel packs keys and values anew at every call there, which for a single query takes many times as long as
+the arithmetic, and behind a long prompt longer than all the rest of a step. Where a CPU has AMX torch's kernel is kept,
+and so are the texts that were written with it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ def attention(
     scaling: float | None = None,
     **more,
 ) -> tuple[Tensor, None]:
-    """softmax(scaling q k^T) v; query [B, H, 1, d], keys and values [B, H / groups, T, d], the mask False, or -inf, where nothing is to be
-    read; torch's kernel for several queries.  # [B, 1, H, d]"""
+    """softmax(scaling q k^T) v; torch's kernel for several queries.  # [B, 1, H, d]
+
+    query [B, H, 1, d], keys and values [B, H / groups, T, d], the mask False, or -inf, where nothing is to be read.
+    """
     batch, heads, queries, width = query.shape
     if queries > 1 or more.get("position_bias") is not None:
         return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **more)
@@ -36,8 +39,8 @@ def attention(
             scores = scores.masked_fill(~attention_mask, -torch.inf)
         else:
             scores = scores + attention_mask
-    found = scores.softmax(dim=-1).to(value.dtype) @ value
-    return found.reshape(batch, 1, heads, width), None
+    attended = scores.softmax(dim=-1).to(value.dtype) @ value
+    return attended.reshape(batch, 1, heads, width), None
 
 
 AttentionInterface.register(NAME, attention)

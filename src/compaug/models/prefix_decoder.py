@@ -1,8 +1,8 @@
 """A frozen causal decoder behind a prefix of keys and values (paper, Eq. 6), and an encoder-decoder's on states.
 
-GPT-2, Llama and their relatives differ in names, in how positions enter and in how many heads have keys of their own; what a prefix needs
-of them is four numbers, and keys that stand before the first token. A prefix has no position of its own: its keys are used as they are,
-and the tokens count from where the prefix ends, as in GPT-2's prefix tuning.
+GPT-2, Llama and their relatives differ in names, in how positions enter and in how many heads have keys of their own;
+what a prefix needs of them is four numbers, and keys that stand before the first token. A prefix has no position of its
+own: its keys are used as they are, and the tokens count from where the prefix ends, as in GPT-2's prefix tuning.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def prefix_cache(prefix: Tensor, model: PreTrainedModel) -> DynamicCache:
 
 
 def rows_of(cache: DynamicCache) -> Tensor:
-    """The prefix [B, P, Shape.row] whose `prefix_cache` has these keys and values: what a decoder has read, as a prefix."""
+    """The prefix [B, P, Shape.row] whose `prefix_cache` has these keys and values: what a decoder has read."""
     keys_values = torch.stack([torch.stack([layer.keys, layer.values]) for layer in cache.layers])
     return keys_values.permute(2, 4, 0, 1, 3, 5).flatten(2)  # from [layers, 2, B, heads, P, head]
 
@@ -113,7 +113,8 @@ class Step:
             past_key_values=self.read,
             use_cache=True,
         ).last_hidden_state
-        # [B, H], without gaps: of a slice [B, 1, H] with gaps torch multiplies row by row, for which it may copy the vocabulary's matrix.
+        # [B, H], without gaps: of a slice [B, 1, H] with gaps torch multiplies row by row, for which it may copy the
+        # vocabulary's matrix.
         return self.decoder.get_output_embeddings()(states[:, -1])
 
     def keep(self, rows: Tensor) -> None:

@@ -119,10 +119,10 @@ def ban_repeats(logits: Tensor, tokens: Tensor, seen: Tensor, n: int) -> None:
     """Set to -inf, in place, every token that would complete an n-gram that the row (prompt included) already has."""
     if tokens.shape[1] < n:
         return
-    known = tokens.masked_fill(seen == 0, -1).unfold(1, n, 1)  # [B, windows, n]
+    ngrams = tokens.masked_fill(seen == 0, -1).unfold(1, n, 1)  # [B, windows, n]
     last = tokens[:, None, tokens.shape[1] - n + 1 :]  # [B, 1, n - 1]
-    repeats = (known[..., :-1] == last).all(dim=-1) & (known >= 0).all(dim=-1)  # [B, windows]
-    counts = torch.zeros_like(logits).scatter_add_(1, known[..., -1].clamp(min=0), repeats.to(logits.dtype))
+    repeats = (ngrams[..., :-1] == last).all(dim=-1) & (ngrams >= 0).all(dim=-1)  # [B, windows]
+    counts = torch.zeros_like(logits).scatter_add_(1, ngrams[..., -1].clamp(min=0), repeats.to(logits.dtype))
     logits.masked_fill_(counts > 0, -torch.inf)
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from compaug.core.records import Draft, sub_seed
-from compaug.generators.shared.real_rows import known, sources, train
+from compaug.generators.shared.real_rows import feasible, sources, train
 
 MARKS = (".", ";", "?", ":", "!", ",")
 __all__ = ["feasible", "generate", "train"]
-feasible = known
 
 
 def generate(
@@ -29,7 +28,7 @@ def punctuated(text: str, rng: np.random.Generator) -> str:
     words = text.split()
     how_many = int(rng.integers(1, max(1, len(words) // 3) + 1))
     places = set(rng.permutation(len(words))[:how_many].tolist())
-    made = []
+    tokens = []
     for at, word in enumerate(words):
-        made += [MARKS[rng.integers(len(MARKS))], word] if at in places else [word]
-    return " ".join(made)
+        tokens += [MARKS[rng.integers(len(MARKS))], word] if at in places else [word]
+    return " ".join(tokens)

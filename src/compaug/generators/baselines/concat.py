@@ -13,7 +13,10 @@ EXAMPLES = "examples.jsonl"
 
 
 def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
-    """Keep the single-label texts of D_train. InputError naming the labels without any when fewer than two labels have one."""
+    """Keep the single-label texts of D_train.
+
+    InputError naming the labels without any when fewer than two labels have one.
+    """
     single = [e for e in examples if len(e.labels) == 1 and e.source != "support"]
     covered = {e.labels[0] for e in single}
     if len(covered) < 2:

@@ -1,7 +1,7 @@
 """EDA: a real text with words swapped or deleted (Wei and Zou 2019).
 
-Two of its four operations, synonym replacement and random insertion, need a thesaurus, and no package of the index brings one along: they are
-left out.
+Two of its four operations, synonym replacement and random insertion, need a thesaurus, and no package of the index
+brings one along: they are left out.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from pathlib import Path
 import numpy as np
 
 from compaug.core.records import Draft, sub_seed
-from compaug.generators.shared.real_rows import known, sources, train
+from compaug.generators.shared.real_rows import feasible, sources, train
 
 ALPHA = 0.1  # share of the words that one operation changes
 __all__ = ["feasible", "generate", "train"]
-feasible = known
 
 
 def generate(
     model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
 ) -> Iterator[Draft]:
-    """A row with exactly the requested labels, at its turns swapped and with words deleted; no draft where there is none."""
+    """A row with exactly the requested labels, swapped and with words deleted in turns; no draft without such a row."""
     for number, row, turn in sources(model_dir, requests, task, seed):
         operation = OPERATIONS[turn % len(OPERATIONS)]
         text = " ".join(operation(row.text.split(), np.random.default_rng(sub_seed(seed, "eda", number))))
@@ -33,8 +32,8 @@ def swapped(words: list[str], rng: np.random.Generator) -> list[str]:
     """Two words change places, as often as alpha of the words, at least once."""
     words = list(words)
     for _ in range(max(1, int(ALPHA * len(words))) if len(words) > 1 else 0):
-        one, other = rng.choice(len(words), size=2, replace=False)
-        words[one], words[other] = words[other], words[one]
+        first, second = rng.choice(len(words), size=2, replace=False)
+        words[first], words[second] = words[second], words[first]
     return words
 
 

@@ -1,8 +1,9 @@
 """LLM: a language model is asked for one text per request, with real texts as examples (paper, GPT3.5).
 
-Behind an OpenAI-compatible endpoint it gets an instruction, with examples of exactly the composition; what a text is, is between two
-marks. The decoder backbone (`backend: local`), which need not have learned to follow instructions, goes on with a list of texts under
-the line that describes them. An answer that holds no text (a refusal, a remark, a cut end) is dropped and counted, never guessed at.
+Behind an OpenAI-compatible endpoint it gets an instruction, with examples of exactly the composition; the text stands
+between two marks. The decoder backbone (`backend: local`), which need not follow instructions, continues a list of
+texts under the line that describes them. An answer that holds no text (a refusal, a remark, a cut end) is dropped and
+counted, never guessed at.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ Texts = Mapping[tuple[int, ...], Sequence[str]]  # the real texts of each compos
 
 
 def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
-    """Keep D_cg for the examples in the prompts, and the name of the model: params, else the variable OPENAI_MODEL; of the decoder its
-    hash."""
+    """Keep D_cg for the examples in the prompts, and the name of the model.
+
+    The name is that of params, else the variable OPENAI_MODEL; of the decoder it is its hash.
+    """
     model = model_of(params, backbones, "llm")
     words = median(len(e.text.split()) for e in examples)
     with atomic_dir(out_dir) as folder:
@@ -49,8 +52,10 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
 def generate(
     model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
 ) -> Iterator[Draft]:
-    """One text per request, none where the answer holds none. InputError when an answer is missing and the model does not give it: the
-    answers so far stay in the store."""
+    """One text per request, none where the answer holds none.
+
+    InputError when an answer is missing and the model does not give it: the answers so far stay in the store.
+    """
     answers, read = _answers(model_dir, requests, task, backbones.get("decoder"), seed)
     for number, (label_set, answer) in enumerate(zip(requests, answers, strict=True)):
         if text := read(answer)[1]:
@@ -58,8 +63,7 @@ def generate(
 
 
 def account(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int) -> dict[str, object]:
-    """For the side-car: the model, what became of its answers, the tokens they took as the model counted them, and their
-    price in USD."""
+    """For the side-car: the model, the fates of its answers, tokens as the model counted them, their price in USD."""
     params = read_json(model_dir / "config.json", shapes.GeneratorFacts)["params"]
     answers, read = _answers(model_dir, requests, task, None, seed)
     fates = Counter(read(answer)[0] for answer in answers)
@@ -82,7 +86,7 @@ def _answers(model_dir: Path, requests: Sequence[Sequence[int]], task, decoder: 
     for example in read_jsonl(model_dir / "examples.jsonl", len(task.labels)):
         texts.setdefault(example.labels, []).append(example.text)
     ask, read = FORMS[params["backend"]]
-    asked = [
+    queries = [
         {"model": params["model"], "temperature": params["temperature"], "top_p": params["top_p"]}
         | {"max_tokens": params["max_tokens"], "seed": sub_seed(seed, "llm", number) % 2**31}
         | ask(task, tuple(label_set), texts, config, sub_seed(seed, "shots", first))
@@ -90,7 +94,7 @@ def _answers(model_dir: Path, requests: Sequence[Sequence[int]], task, decoder: 
             zip(requests, _sharing(requests, params["per_prompt"]), strict=True)
         )
     ]
-    return complete(asked, params["backend"], params, Path(params["store"]), decoder), read
+    return complete(queries, params["backend"], params, Path(params["store"]), decoder), read
 
 
 def _sharing(requests: Sequence[Sequence[int]], per_prompt: int) -> list[int]:
@@ -109,12 +113,12 @@ def _sharing(requests: Sequence[Sequence[int]], per_prompt: int) -> list[int]:
 def instruction(task, label_set: tuple[int, ...], texts: Texts, config: Mapping, seed: int) -> dict:
     """Task, labels wanted and unwanted, length, examples of the same composition, and the form of the answer."""
     phrases = task.labels.phrases
-    wanted = ", ".join(f'"{phrases[label]}"' for label in label_set)
+    labels = ", ".join(f'"{phrases[label]}"' for label in label_set)
     others = ", ".join(f'"{phrase}"' for label, phrase in enumerate(phrases) if label not in set(label_set))
     lines = [
         "Write one text that could have been taken from a data set in which every text is described by a line such as:",
         task.source(label_set).rstrip(" :"),
-        f"The text must express ALL of these labels: {wanted}.",
+        f"The text must express ALL of these labels: {labels}.",
         f"It must express NONE of these labels: {others}." if others else "",
         f"Do not name the labels. Length: about {config['median_words']:.0f} words, in the style of the data set.",
     ]
@@ -130,10 +134,10 @@ def marked(answer: Mapping) -> tuple[str, str]:
         return "refused", ""
     if answer["finish_reason"] == "length":
         return "cut", ""
-    found = TEXT.findall(answer["content"] or "")
-    if len(found) != 1 or not found[0].strip():
+    texts = TEXT.findall(answer["content"] or "")
+    if len(texts) != 1 or not texts[0].strip():
         return "unparsable", ""
-    return "parsed", " ".join(found[0].split())
+    return "parsed", " ".join(texts[0].split())
 
 
 # ---------------------------------------------------------------- a list that goes on
@@ -142,22 +146,23 @@ def marked(answer: Mapping) -> tuple[str, str]:
 def listing(task, label_set: tuple[int, ...], texts: Texts, config: Mapping, seed: int) -> dict:
     """Texts under the lines that describe them, the asked composition last, and the mark of its next text.
 
-    In front of the texts of exactly this composition, which may be few or none, are those of the compositions that have most in common with
-    it (Jaccard index), as far as `few_shot_words` reaches: half of the words are kept for them where there are any.
+    In front of the texts of exactly this composition, which may be few or none, stand those of the compositions that
+    have most in common with it (Jaccard index), as far as `few_shot_words` reaches: half of the words are for the exact
+    ones where there are any.
     """
     rng, most = np.random.default_rng(seed), config["params"]["few_shot_words"]
-    own = _shuffled(texts.get(label_set, []), most // 2, rng)
+    exact = _shuffled(texts.get(label_set, []), most // 2, rng)
     others = [other for other in texts if other != label_set and set(other) & set(label_set)]
     rng.shuffle(others)
     others.sort(key=lambda other: -len(set(other) & set(label_set)) / len(set(other) | set(label_set)))
-    left, sections = most - _words(own), [(label_set, own)]
+    left, sections = most - _words(exact), [(label_set, exact)]
     for other in others:
-        if some := _shuffled(texts[other], min(left, max(1, most // NEAREST)), rng):
-            sections.append((other, some))
-            left -= _words(some)
+        if shown := _shuffled(texts[other], min(left, max(1, most // NEAREST)), rng):
+            sections.append((other, shown))
+            left -= _words(shown)
     lines = []
-    for composition, some in reversed(sections):
-        lines += [task.source(composition).strip(), *(f"- {text}" for text in some), ""]
+    for composition, shown in reversed(sections):
+        lines += [task.source(composition).strip(), *(f"- {text}" for text in shown), ""]
     lines[-1] = "-"
     return {"prompt": "\n".join(lines), "top_k": config["params"]["top_k"], "stop": END}
 

@@ -1,5 +1,7 @@
-"""Oversample: the control that repeats support texts, to tell better text from more of the right compositions. A task without support texts,
-such as one of few texts, repeats those that it has."""
+"""Oversample: the control that repeats support texts, to tell better text from more of the right compositions.
+
+A task without support texts, such as one of few texts, repeats those that it has.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,12 @@ __all__ = ["COPIES", "feasible", "generate", "train"]
 
 
 def feasible(model_dir: Path, requests: Sequence[Sequence[int]], task) -> list[bool]:
-    """Those compositions that the support set has: what is asked for beyond them is drawn again among them, so that the control adds as
-    many texts as the generators do."""
-    known = _texts(model_dir, task)
-    return [tuple(sorted(label_set)) in known for label_set in requests]
+    """Those compositions that the support set has.
+
+    Requests beyond them are drawn again among them, so that the control adds as many texts as the generators do.
+    """
+    texts = _texts(model_dir, task)
+    return [tuple(sorted(label_set)) in texts for label_set in requests]
 
 
 def _texts(model_dir: Path, task) -> dict[tuple[int, ...], list[str]]:

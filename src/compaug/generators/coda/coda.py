@@ -1,9 +1,9 @@
 """CoDa: a language model writes what keeps simple constraints, taken from real texts (Evuru et al. 2024).
 
-Nothing is trained: `train` takes the constraints out of D_cg, once for each text, and has the model name the concepts to avoid. A request then
-gets anchors, real texts with its labels, and what they say becomes a prompt: keywords for every label, which is what makes the text
-compositional, the labels with exemplars, a pattern of tags, a length, concepts to leave out. Each draft says what it was asked to keep and
-what it kept (`Draft.made_of`).
+Nothing is trained: `train` extracts the constraints from D_cg, once for each text, and has the model name the
+concepts to avoid. A request then gets anchors, real texts with its labels, from which its prompt is built: keywords for
+every label, which make the text compositional, the labels with exemplars, a pattern of tags, a length, and concepts to
+leave out. Each draft records its constraints and how well it keeps them (`Draft.made_of`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NAME_TOKENS = 24  # of the answer that names a concept
 
 
 def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
-    """Keep D_cg, in which the texts that requests may be built on have their constraints in `made_of`, and the concepts of each label.
+    """Keep D_cg and the concepts of each label; texts that may serve as anchors have their constraints in `made_of`.
 
     InputError without a labelled text, and when a concept is to be named and the model does not answer.
     """
@@ -50,7 +50,9 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
     kept = [replace(e, made_of=records.get(e.id)) for e in examples]
     concepts = _concepts(texts, speaks, task, params, backbones) if params.concepts else [[] for _ in task.labels.names]
     facts = {"generator": "coda", **task.facts(), "params": params.in_force(), "spread": lengths.spread(texts)}
-    facts["concepts"] = [[{"name": one.name, "phrases": list(one.phrases)} for one in some] for some in concepts]
+    facts["concepts"] = [
+        [{"name": concept.name, "phrases": list(concept.phrases)} for concept in of_label] for of_label in concepts
+    ]
     with atomic_dir(out_dir) as folder:
         if params.backend == "local":
             from compaug.models.loading import load_decoder, quiet
@@ -79,44 +81,48 @@ def _pool(examples: Sequence[Example], most: int, seed: int) -> list[Example]:
 
 def _records(pool: Sequence[Example], task, params, speaks, backbones: Mapping[str, Path]) -> dict[str, dict]:
     """What is taken from each text, by its id: n-grams with their scores for each label, tags of its sentences."""
-    made: dict[str, dict] = {example.id: {} for example in pool}
+    records: dict[str, dict] = {example.id: {} for example in pool}
     if params.lexical:
         ngrams = [keywords.ngrams(example.text, params.longest) for example in pool]
         if params.keywords_by == "document":
-            asked = [(some, e.text) for some, e in zip(ngrams, pool, strict=True)]
-            scores = [[of_text] for of_text in keywords.similarities(asked, backbones["encoder"])]
+            pairs = [(candidates, e.text) for candidates, e in zip(ngrams, pool, strict=True)]
+            scores = [[of_text] for of_text in keywords.similarities(pairs, backbones["encoder"])]
         else:
-            asked = [(some, task.labels.phrases[y]) for some, e in zip(ngrams, pool, strict=True) for y in e.labels]
-            of_labels = iter(keywords.similarities(asked, backbones["encoder"]))
+            pairs = [
+                (candidates, task.labels.phrases[y])
+                for candidates, e in zip(ngrams, pool, strict=True)
+                for y in e.labels
+            ]
+            of_labels = iter(keywords.similarities(pairs, backbones["encoder"]))
             scores = [[next(of_labels) for _ in e.labels] for e in pool]
-        for example, some, by_label in zip(pool, ngrams, scores, strict=True):
-            spoken = [_shares(speaks[y], some) for y in example.labels]
-            made[example.id] = {"ngrams": some, "scores": by_label, "association": spoken}
+        for example, candidates, by_label in zip(pool, ngrams, scores, strict=True):
+            spoken = [_shares(speaks[y], candidates) for y in example.labels]
+            records[example.id] = {"ngrams": candidates, "scores": by_label, "association": spoken}
     if params.syntactic:
         for example, sentences in zip(pool, tags_of([example.text for example in pool]), strict=True):
-            made[example.id]["tags"] = sentences
-    return made
+            records[example.id]["tags"] = sentences
+    return records
 
 
 def _shares(speaks: Mapping[str, float], ngrams: Sequence[str]) -> list[float]:
-    """The mutual information of n-grams with a label, over the most that any has; 0 for one that does not speak for it."""
+    """Mutual information of n-grams with a label, over the highest of any; 0 for one that does not speak for it."""
     most = max(speaks.values(), default=1.0)
     return [round(speaks.get(ngram, 0.0) / most, keywords.DECIMALS) for ngram in ngrams]
 
 
 def _concepts(texts: Sequence[str], speaks, task, params, backbones: Mapping[str, Path]) -> list[list[Concept]]:
     """Of every label; the model names each group of n-grams, or its best n-gram does."""
-    grouped = [groups(found) for found in speaks]
-    flat = [group for some in grouped for group in some]
+    grouped = [groups(scores) for scores in speaks]
+    flat = [group for members in grouped for group in members]
     if params.naming == "phrase":
         names = [name_in(group[0]) for group in flat]
     else:
         common = _decoding(params) | {"temperature": 0.0, "max_tokens": NAME_TOKENS, "seed": 0}
-        asked = [common | {"messages": [{"role": "user", "content": question(group, texts)}]} for group in flat]
-        answers = complete(asked, params.backend, params.model_dump(), Path(params.store), backbones.get("decoder"))
+        queries = [common | {"messages": [{"role": "user", "content": question(group, texts)}]} for group in flat]
+        answers = complete(queries, params.backend, params.model_dump(), Path(params.store), backbones.get("decoder"))
         names = [name_in(answer["content"]) for answer in answers]
     named = iter(names)
-    return [distinct([next(named) for _ in some], some) for some in grouped]
+    return [distinct([next(named) for _ in members], members) for members in grouped]
 
 
 # ---------------------------------------------------------------- from answers to texts
@@ -124,7 +130,7 @@ def _concepts(texts: Sequence[str], speaks, task, params, backbones: Mapping[str
 
 @dataclass(frozen=True)
 class Written:
-    """One request: its prompt, what became of each answer to it, and the texts with what they keep, in the order of the answers."""
+    """One request: its prompt, the fate of each answer, and the texts with what they keep, in the order of answers."""
 
     built: Built
     fates: list[str]
@@ -147,38 +153,43 @@ def feasible(model_dir: Path, requests: Sequence[Sequence[int]], task) -> list[b
 def generate(
     model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
 ) -> Iterator[Draft]:
-    """One text per request, the first of its answers or the one that keeps most; none where no answer holds a text. InputError when an
-    answer is missing and the model does not give it: the answers so far stay in the store."""
+    """One text per request, the first of its answers or the one that keeps most; none where no answer holds a text.
+
+    InputError when an answer is missing and the model does not give it: the answers so far stay in the store.
+    """
     model = Model(model_dir, task)
     written = _written(model, requests, backbones.get("decoder"), seed)
     _say_dropped(written)
-    for number, (label_set, one) in enumerate(zip(requests, written, strict=True)):
-        if found := one.best(model.params["rank_by"]):
-            text, kept = found
-            made_of = one.built.asked.record() | {"compliance": kept}
+    for number, (label_set, request) in enumerate(zip(requests, written, strict=True)):
+        if best := request.best(model.params["rank_by"]):
+            text, kept = best
+            made_of = request.built.constraints.record() | {"compliance": kept}
             yield Draft(number, text, tuple(label_set), made_of=made_of)
 
 
 def account(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int) -> dict[str, object]:
-    """For the side-car: the model, what became of its answers, what prompts had to leave out, how well the texts keep what was asked for, and
-    the first text of every request beside, which tells what ranking gains; tokens as the model counted them, and their price in USD."""
+    """For the side-car: the model, the fates of its answers, what prompts left out, compliance, tokens and USD.
+
+    Compliance is given for the chosen texts and for the first text of every request: the difference is what ranking
+    gains. Tokens are as the model counted them.
+    """
     model = Model(model_dir, task)
     params, written = model.params, _written(model, requests, None, seed)
-    fates = Counter(fate for one in written for fate in one.fates)
-    prompts = {one.built.prompt: one.built for one in written}.values()
+    fates = Counter(fate for request in written for fate in request.fates)
+    prompts = {request.built.prompt: request.built for request in written}.values()
     tokens = {
-        kind: sum(usage[f"{kind}_tokens"] or 0 for one in written for usage in one.usage)
+        kind: sum(usage[f"{kind}_tokens"] or 0 for request in written for usage in request.usage)
         for kind in ("prompt", "completion")
     }
     ranked = {
-        words: totals([found[1] for one in written if (found := one.best(rank_by))])
+        words: totals([best[1] for request in written if (best := request.best(rank_by))])
         for words, rank_by in (("kept", params["rank_by"]), ("first", "none"))
     }
     return {
         "model": params["model"],
         "form": params["form"],
         "answers": {fate: fates[fate] for fate in FATES},
-        "n_failed": sum(not one.texts for one in written),
+        "n_failed": sum(not request.texts for request in written),
         "prompts": {"different": len(prompts), "dropped": _dropped(prompts)},
         "compliance": ranked,
         "tokens": tokens,
@@ -188,26 +199,30 @@ def account(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int)
 
 def _written(model: Model, requests: Sequence[Sequence[int]], decoder: Path | None, seed: int) -> list[Written]:
     """All requests are asked for at once, each `overgenerate` times."""
-    params, built = model.params, build(model, requests, seed)
+    params, prompts = model.params, build(model, requests, seed)
     common, tries = _decoding(model.params), range(params["overgenerate"])
-    asked = [
-        common | _prompt(params["form"], one.prompt) | {"seed": sub_seed(seed, "coda", number, which) % 2**31}
-        for number, one in enumerate(built)
+    queries = [
+        common | _prompt(params["form"], built.prompt) | {"seed": sub_seed(seed, "coda", number, which) % 2**31}
+        for number, built in enumerate(prompts)
         for which in tries
     ]
-    answers = iter(complete(asked, params["backend"], params, Path(params["store"]), decoder))
-    some = [(one, [next(answers) for _ in tries]) for one in built]
-    read_ = [[read(answer, params["form"], model.known) for answer in own] for _, own in some]
-    texts = [text for own in read_ for fate, text in own if fate == "parsed"]
+    answers = iter(complete(queries, params["backend"], params, Path(params["store"]), decoder))
+    answered = [(built, [next(answers) for _ in tries]) for built in prompts]
+    read_ = [[read(answer, params["form"], model.seen_texts) for answer in answers_of] for _, answers_of in answered]
+    texts = [text for outcomes in read_ for fate, text in outcomes if fate == "parsed"]
     tags = dict(zip(texts, tags_of(texts), strict=True)) if params["syntactic"] else {}
     return [
         Written(
-            one,
-            [fate for fate, _ in own],
-            [(text, compliance(text, one.asked, tags.get(text, ()))) for fate, text in own if fate == "parsed"],
+            built,
+            [fate for fate, _ in outcomes],
+            [
+                (text, compliance(text, built.constraints, tags.get(text, ())))
+                for fate, text in outcomes
+                if fate == "parsed"
+            ],
             [answer["usage"] for answer in answers_of],
         )
-        for (one, answers_of), own in zip(some, read_, strict=True)
+        for (built, answers_of), outcomes in zip(answered, read_, strict=True)
     ]
 
 
@@ -225,13 +240,13 @@ def _prompt(form: str, prompt: str) -> dict:
 
 
 def _dropped(prompts) -> dict[str, int]:
-    return {part: sum(one.dropped[part] for one in prompts) for part in ("exemplars", "tags")}
+    return {part: sum(built.dropped[part] for built in prompts) for part in ("exemplars", "tags")}
 
 
 def _say_dropped(written: Sequence[Written]) -> None:
     """A line on standard error where prompts did not fit."""
-    prompts = {one.built.prompt: one.built for one in written}.values()
-    if short := sum(any(one.dropped.values()) for one in prompts):
+    prompts = {request.built.prompt: request.built for request in written}.values()
+    if short := sum(any(built.dropped.values()) for built in prompts):
         left = _dropped(prompts)
         print(
             f"note: coda: {short} of {len(prompts)} prompts exceeded the context: {left['exemplars']} exemplars and "

@@ -1,5 +1,7 @@
-"""From requests to CoDa's prompts: anchors that have a combination's labels, what they ask a text to keep, exemplars, and what fits
-(docs/spec/coda.md, 2 to 5 and 8)."""
+"""From requests to CoDa's prompts: anchors with the labels, their constraints, exemplars, and what fits.
+
+See docs/spec/coda.md, 2 to 5 and 8.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ class Built:
     """The prompt that some requests share, what is asked for in it, and what it had to leave out."""
 
     prompt: str
-    asked: Constraints
+    constraints: Constraints
     dropped: Mapping[str, int]
 
 
@@ -38,9 +40,11 @@ class Model:
         config = read_json(folder / "config.json", shapes.GeneratorFacts)
         self.folder, self.task, self.params = folder, task.of_model(config, folder), config["params"]
         self.spread, self.positions = config["spread"], config.get("positions")
-        self._concepts = [[Concept(one["name"], tuple(one["phrases"])) for one in some] for some in config["concepts"]]
+        self._concepts = [
+            [Concept(entry["name"], tuple(entry["phrases"])) for entry in of_label] for of_label in config["concepts"]
+        ]
         examples = read_jsonl(folder / "examples.jsonl", len(task.labels))
-        self.known = {text_key(example.text) for example in examples}
+        self.seen_texts = {text_key(example.text) for example in examples}
         self.compositions = Counter(example.labels for example in examples)
         self.texts = [example for example in examples if example.made_of is not None]  # anchors and exemplars
         self.exact: dict[LabelSet, list[Example]] = {}
@@ -55,117 +59,129 @@ class Model:
             self._avoid[labels] = tuple(to_avoid(self._concepts, self.compositions, labels))
         return self._avoid[labels]
 
-    def anchors(self, wanted: LabelSet, label: int, seed: int) -> list[Example]:
-        """Support texts with exactly the wanted labels; without any the texts with that label that have most of the other wanted ones and then
-        fewest foreign ones. In random order. InputError where no text has the label."""
-        best = [example for example in self.exact.get(wanted, []) if example.source == "support"]
-        name = (*wanted, "exactly") if best else (*wanted, "for", label)
+    def anchors(self, labels: LabelSet, label: int, seed: int) -> list[Example]:
+        """Support texts with exactly `labels`, in random order; without any, the nearest texts that have `label`.
+
+        The nearest have most of the other `labels`, then fewest foreign ones. InputError where no text has the label.
+        """
+        best = [example for example in self.exact.get(labels, []) if example.source == "support"]
+        name = (*labels, "exactly") if best else (*labels, "for", label)
         if name not in self._anchors:
             if not best and not (best := [example for example in self.texts if label in example.labels]):
                 what = f"no text of D_cg has the label {self.task.labels.names[label]}"
                 raise InputError(f"generators.coda: {what}, so no constraints can be taken from one")
-            shared = [_in_common(example.labels, wanted) for example in best]
-            nearest = [example for example, some in zip(best, shared, strict=True) if some == max(shared)]
+            shared = [_in_common(example.labels, labels) for example in best]
+            nearest = [example for example, overlap in zip(best, shared, strict=True) if overlap == max(shared)]
             order = np.random.default_rng(sub_seed(seed, "coda", "anchors", *name)).permutation(len(nearest))
             self._anchors[name] = [nearest[at] for at in order]
         return self._anchors[name]
 
 
-def _in_common(labels: LabelSet, wanted: LabelSet) -> tuple[int, int]:
-    shared = len(set(labels) & set(wanted))
+def _in_common(labels: LabelSet, target: LabelSet) -> tuple[int, int]:
+    shared = len(set(labels) & set(target))
     return shared, shared - len(labels)
 
 
 def build(model: Model, requests: Sequence[Sequence[int]], seed: int) -> list[Built]:
-    """The prompt of every request. `n_aug` in a row of the same composition share one: they are what is written for one source.
+    """The prompt of every request; `n_aug` in a row of the same composition share one, that of one source.
 
     InputError for a label that no text has, and for constraints that do not fit even without exemplars and pattern.
     """
     n_tokens, room = _counter(model)
-    made: dict[tuple[LabelSet, int], Built] = {}
-    found, seen = [], Counter()
-    for label_set in (tuple(sorted(some)) for some in requests):
+    built: dict[tuple[LabelSet, int], Built] = {}
+    prompts, seen = [], Counter()
+    for label_set in (tuple(sorted(request)) for request in requests):
         key = (label_set, seen[label_set] // model.params["n_aug"])
         seen[label_set] += 1
-        if key not in made:
+        if key not in built:
             whole = _constraints(model, *key, seed)
-            prompt, asked = wording.fitted(model.params["form"], model.task, whole, n_tokens, room)
+            prompt, constraints = wording.fitted(model.params["form"], model.task, whole, n_tokens, room)
             if not prompt:
                 raise InputError(
-                    f"generators.coda: the prompt for {model.task.labels.key(label_set)} exceeds {room} tokens even without "
-                    "exemplars and pattern; lower max_tokens or switch constraints off"
+                    f"generators.coda: the prompt for {model.task.labels.key(label_set)} exceeds {room} tokens "
+                    "even without exemplars and pattern; lower max_tokens or switch constraints off"
                 )
-            exemplars = len(whole.shown) - len(asked.shown)
-            made[key] = Built(prompt, asked, {"exemplars": exemplars, "tags": int(bool(whole.tags) > bool(asked.tags))})
-        found.append(made[key])
-    return found
+            exemplars = len(whole.shown) - len(constraints.shown)
+            built[key] = Built(
+                prompt, constraints, {"exemplars": exemplars, "tags": int(bool(whole.tags) > bool(constraints.tags))}
+            )
+        prompts.append(built[key])
+    return prompts
 
 
-def _constraints(model: Model, wanted: LabelSet, turn: int, seed: int) -> Constraints:
+def _constraints(model: Model, labels: LabelSet, turn: int, seed: int) -> Constraints:
     """What the source of that turn, of one composition, asks for (docs/spec/coda.md, 8; of a single label, 2)."""
     tagged, drawn = (
-        np.random.default_rng(sub_seed(seed, "coda", what, turn, *wanted)) for what in ("tags", "exemplars")
+        np.random.default_rng(sub_seed(seed, "coda", what, turn, *labels)) for what in ("tags", "exemplars")
     )
-    anchors = {label: (some := model.anchors(wanted, label, seed))[turn % len(some)] for label in wanted}
+    anchors = {label: (candidates := model.anchors(labels, label, seed))[turn % len(candidates)] for label in labels}
     sources = list({example.id: example for example in anchors.values()}.values())
-    asked = replace(_taken(model, wanted, anchors, sources, tagged), sources=[example.id for example in sources])
+    constraints = replace(_taken(model, labels, anchors, sources, tagged), sources=[example.id for example in sources])
     if not model.params["label"]:
-        return asked
+        return constraints
     # noise of its own: an ablation changes nothing but what it leaves out
-    chosen = _exemplars(model, wanted, sources, drawn)
-    shown = [_taken(model, one.labels, dict.fromkeys(one.labels, one), [one], tagged) for one in chosen]
-    shown = [Shown(one.id, " ".join(one.text.split()), keeps) for one, keeps in zip(chosen, shown, strict=True)]
-    return replace(asked, named=True, shown=tuple(shown))
+    chosen = _exemplars(model, labels, sources, drawn)
+    shown = [
+        _taken(model, exemplar.labels, dict.fromkeys(exemplar.labels, exemplar), [exemplar], tagged)
+        for exemplar in chosen
+    ]
+    shown = [
+        Shown(exemplar.id, " ".join(exemplar.text.split()), keeps)
+        for exemplar, keeps in zip(chosen, shown, strict=True)
+    ]
+    return replace(constraints, named=True, shown=tuple(shown))
 
 
 def _taken(
     model: Model, labels: LabelSet, anchors: Mapping[int, Example], sources: Sequence[Example], rng
 ) -> Constraints:
     """All but the exemplars: keywords from each label's anchor, the rest from these and from the corpus."""
-    params, made = model.params, {}
+    params, fields = model.params, {}
     if params["lexical"]:
-        made["keywords"] = _keywords(labels, anchors)
+        fields["keywords"] = _keywords(labels, anchors)
     if spans := getattr(model.task, "required_spans", None):  # of a task whose labels are places in the text
-        made["required_spans"] = tuple(dict.fromkeys(span for source in sources for span in spans(source)))
+        fields["required_spans"] = tuple(dict.fromkeys(span for source in sources for span in spans(source)))
     if params["syntactic"]:
         sentences = sources[rng.integers(len(sources))].made_of["tags"]
-        made["tags"] = tuple(sentences[rng.integers(len(sentences))]) if sentences else ()
+        fields["tags"] = tuple(sentences[rng.integers(len(sentences))]) if sentences else ()
     if params["length"] != "none":
         mean = float(np.mean([lengths.n_words(source.text) for source in sources]))
-        made["length"] = lengths.MODES[params["length"]](mean, model.spread)
+        fields["length"] = lengths.MODES[params["length"]](mean, model.spread)
     if params["concepts"]:
-        made["concepts"] = model.concepts(labels)
-    return Constraints(labels, **made)
+        fields["concepts"] = model.concepts(labels)
+    return Constraints(labels, **fields)
 
 
-def _keywords(wanted: LabelSet, anchors: Mapping[int, Example]) -> dict[int, list[str]]:
+def _keywords(labels: LabelSet, anchors: Mapping[int, Example]) -> dict[int, list[str]]:
     """The k best n-grams of one label's text; of m labels ceil(k / m) each (docs/spec/coda.md, 8)."""
     scores, how_many = {}, {}
-    for label in wanted:
+    for label in labels:
         example, record = anchors[label], anchors[label].made_of
         at = example.labels.index(label)
         scored = record["scores"][at if len(record["scores"]) > 1 else 0]
-        if len(wanted) > 1:
+        if len(labels) > 1:
             scored = [score + share for score, share in zip(scored, record["association"][at], strict=True)]
         scores[label] = dict(zip(record["ngrams"], scored, strict=True))
-        how_many[label] = math.ceil(keywords.n_keywords(example.text) / len(wanted))
+        how_many[label] = math.ceil(keywords.n_keywords(example.text) / len(labels))
     return keywords.chosen(scores, how_many)
 
 
-def _exemplars(model: Model, wanted: LabelSet, sources: Sequence[Example], rng) -> list[Example]:
-    """Up to three texts with exactly the wanted labels, support texts first, none of them a source; then one of each label alone. In random
-    order."""
+def _exemplars(model: Model, labels: LabelSet, sources: Sequence[Example], rng) -> list[Example]:
+    """Up to three texts with exactly `labels`, support texts first, then one of each label alone; in random order.
+
+    None of them is a source.
+    """
     used = {example.id for example in sources}
 
     def fresh(labels: LabelSet) -> list[Example]:
-        some = [example for example in model.exact.get(labels, []) if example.id not in used]
-        return [some[at] for at in rng.permutation(len(some))]
+        texts = [example for example in model.exact.get(labels, []) if example.id not in used]
+        return [texts[at] for at in rng.permutation(len(texts))]
 
-    own = sorted(fresh(wanted), key=lambda example: example.source != "support")
+    exact = sorted(fresh(labels), key=lambda example: example.source != "support")
     alone = [
-        some[0] for label in rng.permutation(list(wanted)).tolist() if len(wanted) > 1 and (some := fresh((label,)))
+        texts[0] for label in rng.permutation(list(labels)).tolist() if len(labels) > 1 and (texts := fresh((label,)))
     ]
-    chosen = [*own, *alone][:EXEMPLARS]
+    chosen = [*exact, *alone][:EXEMPLARS]
     return [chosen[at] for at in rng.permutation(len(chosen))]
 
 

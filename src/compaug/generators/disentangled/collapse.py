@@ -14,13 +14,13 @@ ACTIVE = 0.01  # variance from which a dimension is in use
 
 @torch.no_grad()
 def measures(model, batches: Iterable[Mapping[str, Tensor]], names: Sequence[str]) -> dict[str, dict[str, float]]:
-    """What the latents of each encoder, by its name, and of the content say of the texts in `batches`; nats of a whole vector.
+    """What the latents of each encoder, by name, and of the content say of the texts; in nats of a whole vector.
 
-    kl: mean KL(Q(z | x) || P(z)). active: dimensions whose mean moves from text to text, Var E[z | x] > 0.01 (Burda et al. 2016).
-    mutual_information: of z and x, with a Gaussian in the place of the aggregate of all posteriors (an upper bound).
+    kl: mean KL(Q(z | x) || P(z)). active: dimensions whose mean moves from text to text, Var E[z | x] > 0.01 (Burda et
+    al. 2016). mutual_information: of z and x, with a Gaussian in place of the aggregate posterior (an upper bound).
     All near 0: the posterior has collapsed onto the prior and the decoder reads nothing in that latent.
     """
-    found: dict[int, list[tuple[Tensor, Tensor, Tensor]]] = {}
+    moments: dict[int, list[tuple[Tensor, Tensor, Tensor]]] = {}
     for batch in batches:
         states = model.states(*(batch.get(name) for name in ("states", "encoder_ids", "encoder_mask")))
         slots_of = {name: batch[name] for name in SLOTS}
@@ -28,13 +28,13 @@ def measures(model, batches: Iterable[Mapping[str, Tensor]], names: Sequence[str
         encoder = slots_of["slot_encoder"].repeat_interleave(batch["slot_row"].shape[1])[batch["slot_of"]]
         kl = model.exact_kl(mean, log_variance, batch).sum(-1)
         for number in encoder.unique().tolist():
-            own = encoder == number
-            found.setdefault(number, []).append((mean[own], log_variance[own], kl[own]))
+            of_encoder = encoder == number
+            moments.setdefault(number, []).append((mean[of_encoder], log_variance[of_encoder], kl[of_encoder]))
     every = {}
     for number, name in enumerate((*names, "content")):
-        if number not in found:
+        if number not in moments:
             continue
-        mean, log_variance, kl = (torch.cat(parts) for parts in zip(*found[number], strict=True))
+        mean, log_variance, kl = (torch.cat(parts) for parts in zip(*moments[number], strict=True))
         spread = mean.var(0, correction=0)  # [latent]
         apart = (log_variance.exp().mean(0) + spread).log() - log_variance.mean(0)
         values = {"kl": kl.mean(), "active": (spread > ACTIVE).sum(), "mutual_information": 0.5 * apart.sum()}

@@ -20,9 +20,9 @@ TEXTS_PER_CLUSTER = 5  # fewer clusters when the data is tiny
 
 
 def content_clusters(means: Tensor, params) -> tuple[Tensor, list[int]]:
-    """Centroids [k, H] of the mean-pooled token states [n, H] of the texts, and the cluster of every text; k-means, seed 0.
+    """Centroids [k, H] of the texts' mean-pooled token states [n, H], and the cluster of every text.
 
-    k is at most a fifth of the number of texts. The standard prior has no clusters.
+    By k-means, seed 0. k is at most a fifth of the number of texts. The standard prior has no clusters.
     """
     from sklearn.cluster import KMeans  # generation needs none, and it takes a second to import
 
@@ -43,8 +43,10 @@ def content_clusters(means: Tensor, params) -> tuple[Tensor, list[int]]:
 def add_encoder_inputs(
     rows: list[dict], examples: Sequence[Example], params, tokenizer, encoder
 ) -> tuple[bool, Tensor]:
-    """Give every row its token states V_x if all of them fit in `cache_gib` (True), else its token ids (False); and the mean states of the
-    texts [n, H], from the same reading."""
+    """Give every row its token states V_x if all of them fit in `cache_gib` (True), else its token ids (False).
+
+    With it the mean states of the texts [n, H], from the same reading.
+    """
     texts = [e.text for e in examples]
     limit = min(params.max_length, encoder.config.max_position_embeddings)
     ids = tokenizer(texts, truncation=True, max_length=limit)["input_ids"]
@@ -59,7 +61,7 @@ def add_encoder_inputs(
 def collate(
     rows: Sequence[Mapping], n_encoders: int, prefix_length: int, pad_id: int, encoder_pad_id: int
 ) -> dict[str, Tensor]:
-    """Batch for `NegativeElbo.forward`: the decoder's part, the encoders' slots, the texts' states or encoder tokens."""
+    """Batch for `NegativeElbo.forward`: the decoder's part, the encoders' slots, texts' states or encoder tokens."""
     batch = prefix_tuning.collate(rows, prefix_length, pad_id)
     batch |= slots([row.get("encoders", row["labels"]) for row in rows], n_encoders)
     batch["clusters"] = torch.tensor([row["cluster"] for row in rows])

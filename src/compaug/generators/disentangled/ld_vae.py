@@ -78,7 +78,7 @@ class LatentPrefix(nn.Module):
         return self.content(self.centroids[clusters])
 
     def forward(self, z_label: Tensor, z_content: Tensor) -> Tensor:
-        """Prefix rows [N, L, prefix_decoder.Shape.row] from z_y [N, 1 or L, latent] and the z_c of each pair's row [N, latent]."""
+        """Prefix rows [N, L, prefix_decoder.Shape.row] from each pair's z_y [N, 1 or L, latent] and z_c [N, latent]."""
         copies = [z_label.expand(-1, self.length, -1), z_content[:, None].expand(-1, self.length, -1)]
         if self.positions is not None:
             copies.append(self.positions.expand(len(z_label), -1, -1))
@@ -89,9 +89,9 @@ class LatentPrefix(nn.Module):
         return (self.length if self.per_copy else 1, self.latent)
 
     def sample(self, label_sets: Sequence[Sequence[int]], seeds: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """z_y [N, 1 or L, latent] of all pairs in order and z_c [B, latent], from the priors; c is uniform over the clusters.
+        """z_y [N, 1 or L, latent] of all pairs in order and z_c [B, latent], from the priors.
 
-        Each request has its own seed. No encoder and no text takes part.
+        c is uniform over the clusters. Each request has its own seed. No encoder and no text takes part.
         """
         where = self.mlp[0].weight.device
         clusters, content_noise, label_noise = [], [], []
@@ -119,8 +119,11 @@ def gaussian_kl(mean: Tensor, log_variance: Tensor, prior_mean: Tensor, prior_va
 
 
 def reference_divergence(mean: Tensor, log_variance: Tensor, prior_mean: Tensor, prior_variance: float) -> Tensor:
-    """What the reference code minimises instead, per dimension: commitment terms with stopped gradients and the standard
-    deviation where the variance belongs (docs/spec/ld-vae.md, 11.5). It is not a divergence: it can be negative."""
+    """What the reference code minimises instead, per dimension (docs/spec/ld-vae.md, 11.5).
+
+    Commitment terms with stopped gradients, and the standard deviation where the variance belongs. It is not a
+    divergence: it can be negative.
+    """
     commitment = 0.2 * (prior_mean - mean.detach()).square() + (prior_mean.detach() - mean).square()
     return commitment + (0.5 * log_variance).exp() - 1 - log_variance
 
@@ -200,7 +203,7 @@ class NegativeElbo(nn.Module):
         return gaussian_kl(mean, log_variance, torch.cat(priors).float(), self.network.variance)
 
     def pair_rows(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Prefix rows [N, L, prefix_decoder.Shape.row] of the batch's pairs, at the means of the posteriors: no noise."""
+        """Prefix rows [N, L, prefix_decoder.Shape.row] of the batch's pairs at the posteriors' means: no noise."""
         states = self.states(*(batch.get(name) for name in ("states", "encoder_ids", "encoder_mask")))
         mean, _ = self.posterior(states, **{name: batch[name] for name in SLOTS})
         n_pairs = len(batch["pair_label"])
@@ -214,15 +217,17 @@ class NegativeElbo(nn.Module):
             return self.encoder(encoder_ids, attention_mask=encoder_mask).last_hidden_state
 
     def elbo(self, nll: Tensor, label_kl: Tensor, content_kl: Tensor, n_texts: int) -> dict[str, Tensor]:
-        """Token-mean CE + alpha KL_label + beta KL_content, means over everything; or, `paper_literal`, the sums over tokens,
-        labels and dimensions of a text with alpha = beta = 1 (paper, Eqs. 7, 12, 13)."""
+        """Token-mean CE + alpha KL_label + beta KL_content, means over everything.
+
+        `paper_literal`: sums over tokens, labels and dimensions of a text, alpha = beta = 1 (paper, Eqs. 7, 12, 13).
+        """
         literal = self.params.kl_reduction == "paper_literal"
 
         def reduce(values: Tensor) -> Tensor:
             return values.sum() / n_texts if literal else values.mean()
 
         def charged(values: Tensor) -> Tensor:
-            """Less than `free_bits` nats per latent vector costs as much as `free_bits`, so there is nothing to gain."""
+            """Less than `free_bits` nats per latent vector costs as much as `free_bits`: there is nothing to gain."""
             if not self.params.free_bits:
                 return reduce(values)
             vectors = values.sum(dim=-1, keepdim=True).clamp(min=self.params.free_bits)
@@ -330,9 +335,10 @@ def generate(
 ) -> Iterator[Draft]:
     """One text per request: latents from the priors, then the decoder. Neither the encoder nor any text is opened."""
     params, task, tensors = prefix_tuning.load(model_dir, task)
-    against = prefix_tuning.asked(others(requests, len(task.labels), seed), task) if synthesis.guidance else None
-    own = prefix_tuning.asked(requests, task)
-    texts = generate_texts(model_dir, params, tensors, *own, synthesis, backbones, seed, against)
+    inputs_of = prefix_tuning.parts_and_prompts
+    against = inputs_of(others(requests, len(task.labels), seed), task) if synthesis.guidance else None
+    parts, prompts = inputs_of(requests, task)
+    texts = generate_texts(model_dir, params, tensors, parts, prompts, synthesis, backbones, seed, against)
     return one_each(requests, texts)
 
 
@@ -347,7 +353,10 @@ def generate_texts(
     seed: int,
     against: tuple[Sequence[LabelSet], Sequence[str]] | None = None,
 ) -> list[str]:
-    """One text per prompt, with latents of its parts drawn from the priors in `tensors`; what guidance holds `against` it has the same z_c."""
+    """One text per prompt, with latents of its parts drawn from the priors in `tensors`.
+
+    What guidance holds `against` it has the same z_c.
+    """
     tokenizer, decoder = load_decoder(backbones["decoder"])
     nothing = torch.zeros(0, 0)
     network = LatentPrefix(

@@ -15,7 +15,7 @@ GUIDED = True
 
 
 class LabelPrefix(nn.Module):
-    """Free parameters z_y in R^{L x H} for every label y and the position-wise MLP that turns them into keys and values."""
+    """Free parameters z_y in R^{L x H} for every label y and the position-wise MLP from them to keys and values."""
 
     def __init__(self, n_labels: int, prefix_length: int, mid_dim: int, decoder) -> None:
         super().__init__()

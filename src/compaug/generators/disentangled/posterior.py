@@ -1,9 +1,9 @@
 """The label and content encoders of LD-VAE: many small biGRUs that run together (paper, Eqs. 9 to 11).
 
 A batch needs one encoder per label that occurs in it, on the rows that have the label, and the content encoder on every
-row. Their sequences are sorted into slots of equal size, each slot with the weights of its encoder, so that one loop over
-time with one batched matrix product per step serves all encoders and both directions. Padding never enters: a state
-stands still from the end of its own sequence on. What that spares is calls, at the price of places and steps that are empty; where
+row. Their sequences are sorted into slots of equal size, each slot with the weights of its encoder, so that one loop
+over time with one batched matrix product per step serves all encoders and both directions. Padding never enters: a
+state stands still from the end of its own sequence on. This saves calls at the price of empty places and steps; where
 encoders are so wide that a CPU's time goes into the products themselves, they run one after the other.
 """
 
@@ -50,8 +50,8 @@ def slots(label_sets: Sequence[Sequence[int]], n_labels: int) -> dict[str, Tenso
 class Posterior(nn.Module):
     """Q(z_y | x, y) for every label and Q(z_c | x): biGRU, pooling, one linear map to the mean and log variance.
 
-    Encoder n_labels is the content encoder, always mean-pooled. `pool` "last" gives label encoders their final forward and
-    backward states; `shared_heads` gives all labels one head (docs/spec/ld-vae.md, 11.8 and 11.9).
+    Encoder n_labels is the content encoder, always mean-pooled. `pool` "last" gives label encoders their final forward
+    and backward states; `shared_heads` gives all labels one head (docs/spec/ld-vae.md, 11.8 and 11.9).
     """
 
     def __init__(self, n_labels: int, width: int, latent: int, pool: str = "mean", shared_heads: bool = False) -> None:
@@ -83,7 +83,8 @@ class Posterior(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Means and log variances, each [N + B, latent], of all pairs, then of the content of all rows.
 
-        states: [B, T, H], right-padded; lengths: [B]. In float32 also under mixed precision: the recurrence is long and small.
+        states: [B, T, H], right-padded; lengths: [B]. In float32 also under mixed precision: the recurrence is long and
+        small.
         """
         wide = states.device.type == "cpu" and states.shape[-1] >= WIDE
         of_places = self.pooled_in_turn if wide else self.pooled
@@ -127,11 +128,11 @@ class Posterior(nn.Module):
         encoder_of = slot_encoder[:, None].expand_as(slot_row)[slot_filled]  # [N + B], of the filled places in order
         row_of = slot_row[slot_filled]
         parameters = [parameter.flatten(0, 1).unbind() for parameter in (self.w_ih, self.w_hh, self.b_ih, self.b_hh)]
-        order, found = [], []
+        order, vectors = [], []
         for encoder in slot_encoder.unique().tolist():
             places = (encoder_of == encoder).nonzero().squeeze(1)
-            own = lengths[row_of[places]]
-            packed = pack_padded_sequence(states[row_of[places]], own.cpu(), batch_first=True, enforce_sorted=False)
+            counts = lengths[row_of[places]]
+            packed = pack_padded_sequence(states[row_of[places]], counts.cpu(), batch_first=True, enforce_sorted=False)
             weights = [values[2 * encoder + direction] for direction in (0, 1) for values in parameters]
             start = states.new_zeros(2, len(places), self.hidden)
             outputs, last = torch.gru(packed.data, packed.batch_sizes, start, weights, True, 1, 0.0, False, True)
@@ -139,10 +140,10 @@ class Posterior(nn.Module):
                 pooled = last[:, packed.unsorted_indices].transpose(0, 1).flatten(1)
             else:
                 outputs, _ = pad_packed_sequence(PackedSequence(outputs, *packed[1:]), batch_first=True)
-                pooled = outputs.sum(dim=1) / own[:, None]  # [n, 2 h]
+                pooled = outputs.sum(dim=1) / counts[:, None]  # [n, 2 h]
             order.append(places)
-            found.append(pooled)
-        pooled = torch.cat(found)[torch.cat(order).argsort()]
+            vectors.append(pooled)
+        pooled = torch.cat(vectors)[torch.cat(order).argsort()]
         return pooled.new_zeros(*slot_row.shape, 2 * self.hidden).masked_scatter(slot_filled[..., None], pooled)
 
 

@@ -1,8 +1,8 @@
 """What the prefix-tuned generators share: a frozen decoder behind a computed prefix.
 
 Paper, Eqs. 5, 6. A generator gives L rows of numbers per label of a composition; they become keys and values that every
-layer of the frozen decoder attends to before the first token (`compaug.models.prefix_decoder`). Requests of a batch may have
-different compositions: shorter prefixes and prompts are padded on the left with mask 0 and positions follow the mask.
+layer of the frozen decoder attends to before the first token (`compaug.models.prefix_decoder`). Requests of a batch may
+have different compositions: shorter prefixes and prompts are padded on the left with mask 0; positions follow the mask.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def text_rows(
 ) -> list[dict]:
     """Rows for `loop.fit`: tokens of P(y), a space, the text and EOS, cut at `max_length` tokens.
 
-    `first` is the index of the first token that counts in the loss, `begins` that of the text's first. A cut text gets no EOS: it did
-    not end there.
+    `first` is the index of the first token that counts in the loss, `begins` that of the text's first. A cut text gets
+    no EOS: it did not end there.
     """
     if not examples:
         return []
@@ -178,8 +178,8 @@ def train_prefix(
 ) -> None:
     """Train a prefix network in front of the frozen decoder on D_cg and save its best epoch.
 
-    `network_of(params, labels, decoder config)` makes the network; `parts_of(label set)` are the parts that its prefix is put together
-    from. Rows without labels have no prefix and are left out.
+    `network_of(params, labels, decoder config)` builds the network; `parts_of(label set)` are the parts of its prefix.
+    Rows without labels have no prefix and are left out.
     """
     examples = training_examples(examples, params.generator_data)
     tokenizer, decoder = load_decoder(backbones["decoder"])
@@ -209,9 +209,12 @@ def dynamics_of(
     seed,
     *identity,
 ) -> list[Dynamics]:
-    """With `params.dynamics` the hook that keeps `teacher_forcing.VALUES` of all rows, those of the examples. The model has
-    `pair_rows(batch)`, the prefix rows [N, L, D] of the batch's pairs without noise; `identity` is that of its checkpoint. Of a text that was
-    cut the tokens that it kept count, and of none its prompt. InputError where BLEU is asked for under several processes."""
+    """With `params.dynamics` the hook that keeps `teacher_forcing.VALUES` of all rows, those of the examples.
+
+    The model has `pair_rows(batch)`, the prefix rows [N, L, D] of the batch's pairs without noise; `identity` is that
+    of its checkpoint. Of a text that was cut the remaining tokens count; prompts never do. InputError for BLEU under
+    several processes.
+    """
     if not params.dynamics:
         return []
     if params.dynamics_bleu and PartialState().num_processes > 1:
@@ -225,32 +228,32 @@ def dynamics_of(
         )
 
     def greedy(numbers: list[int]) -> list[tuple[str, str]]:
-        def rows_of(some: list[int], _: object, index: Mapping[str, Tensor]) -> Tensor:
-            return model.pair_rows(send_to_device(collate([rows[numbers[at]] for at in some]), device()))
+        def rows_of(batch: list[int], _: object, index: Mapping[str, Tensor]) -> Tensor:
+            return model.pair_rows(send_to_device(collate([rows[numbers[at]] for at in batch]), device()))
 
         parts, prompts = zip(*((rows[n]["labels"], task.source(examples[n].labels)) for n in numbers), strict=True)
         most_likely = {"temperature": 1.0, "top_k": 1, "top_p": 1.0, "no_repeat_ngram": 0}
         synthesis = SimpleNamespace(max_length=params.max_length, batch_size=params.batch_size, **most_likely)
-        made = generate_texts(
+        decoded = generate_texts(
             model.decoder.model, tokenizer, rows_of, parts, prompts, params.prefix_length, synthesis, seed
         )
-        own = tokenizer.batch_decode(
+        originals = tokenizer.batch_decode(
             [rows[n]["input_ids"][rows[n]["first"] :] for n in numbers], skip_special_tokens=True
         )
-        return list(zip(made, own, strict=True))
+        return list(zip(decoded, originals, strict=True))
 
-    given = (rows, collate, params.batch_size, logits_of, greedy, params.dynamics_bleu, seed)
+    arguments = (rows, collate, params.batch_size, logits_of, greedy, params.dynamics_bleu, seed)
     work_dir = work_dir_for(out_dir, identity[0], params, seed, *identity[1:])
-    return [Dynamics(work_dir, [row["id"] for row in rows], partial(teacher_forcing.values, *given))]
+    return [Dynamics(work_dir, [row["id"] for row in rows], partial(teacher_forcing.values, *arguments))]
 
 
 # ---------------------------------------------------------------- generation
 
 
-def asked(
+def parts_and_prompts(
     requests: Sequence[LabelSet], task, parts_of: Callable[[LabelSet], LabelSet] = tuple
 ) -> tuple[list[LabelSet], list[str]]:
-    """What `generate_texts` takes of every request: the parts that its prefix is put together from, and its prompt."""
+    """What `generate_texts` takes of every request: the parts of its prefix, and its prompt."""
     return [parts_of(label_set) for label_set in requests], [task.source(label_set) for label_set in requests]
 
 
@@ -265,8 +268,11 @@ def generate_texts(
     seed: int,
     against: tuple[Sequence[LabelSet], Sequence[str]] | None = None,
 ) -> list[str]:
-    """One text per prompt and label set; `rows_of(requests, label sets, pairs)` gives the prefix rows [N, L, D] of the pairs of a batch of
-    request numbers. `against`: the label sets and prompts that guidance holds against them, one for each."""
+    """One text per prompt and label set.
+
+    `rows_of(requests, label sets, pairs)` gives the prefix rows [N, L, D] of the pairs of a batch of request numbers.
+    `against`: the label sets and prompts that guidance holds against them, one for each.
+    """
     if not label_sets:
         return []
     where = device()
@@ -276,9 +282,9 @@ def generate_texts(
         return tokenizer(list(prompts), add_special_tokens=False)["input_ids"]
 
     def step_of(requests: list[int], label_sets: Sequence[LabelSet]) -> prefix_decoder.Step:
-        some = [label_sets[i] for i in requests]
-        index = {name: tensor.to(where) for name, tensor in pairs(some, prefix_length).items()}
-        rows = rows_of(requests, some, index)
+        chosen = [label_sets[i] for i in requests]
+        index = {name: tensor.to(where) for name, tensor in pairs(chosen, prefix_length).items()}
+        rows = rows_of(requests, chosen, index)
         prefix = place(rows, index["pair_row"], index["pair_slot"], index["prefix_mask"])
         return prefix_decoder.Step(decoder, prefix_decoder.prefix_cache(prefix, decoder), index["prefix_mask"])
 
@@ -287,7 +293,7 @@ def generate_texts(
     check_positions(decoder.config, label_sets, prefix_length, synthesis.max_length)
     if against:  # the same text stands there behind a prompt that may be longer
         other_ids = tokens_of(against[1])
-        longer = max(len(other) - len(own) for own, other in zip(prompt_ids, other_ids, strict=True))
+        longer = max(len(other) - len(ids) for ids, other in zip(prompt_ids, other_ids, strict=True))
         check_positions(decoder.config, against[0], prefix_length, synthesis.max_length + max(0, longer))
 
     def begin(requests: list[int]) -> tuple[sampling.Step, list[list[int]]]:
@@ -320,11 +326,11 @@ def generate_prefix(
         decoder,
         tokenizer,
         lambda numbers, label_sets, index: network(index["pair_label"]),
-        *asked(requests, task, parts_of),
+        *parts_and_prompts(requests, task, parts_of),
         params["prefix_length"],
         synthesis,
         seed,
-        asked(against, task, parts_of) if against else None,
+        parts_and_prompts(against, task, parts_of) if against else None,
     )
     return one_each(requests, texts)
 
@@ -342,8 +348,10 @@ def save(
     dynamics: Sequence[Dynamics] = (),
     **records: object,
 ) -> None:
-    """config.json, model.safetensors (what generation needs besides the frozen decoder), history.json, <record>.json; dynamics.npy and
-    dynamics.json where they were kept."""
+    """Write a model folder: all that generation needs besides the frozen decoder.
+
+    config.json, model.safetensors, history.json, <record>.json; dynamics.npy and dynamics.json where they were kept.
+    """
     if not PartialState().is_main_process:
         return
     with atomic_dir(out_dir) as folder:
@@ -365,8 +373,8 @@ def load(model_dir: Path, task) -> tuple[dict, object, dict[str, Tensor]]:
 
 def load_into(network: nn.Module, tensors: Mapping[str, Tensor], model_dir: Path) -> nn.Module:
     """Fill `network`; InputError when the sizes do not fit, that is when the decoder is not the one of the training."""
-    own = network.state_dict()
-    if {k: v.shape for k, v in own.items()} != {k: v.shape for k, v in tensors.items()}:
+    expected = network.state_dict()
+    if {k: v.shape for k, v in expected.items()} != {k: v.shape for k, v in tensors.items()}:
         raise InputError(f"{model_dir}: does not fit this decoder; give the backbones it was trained with")
     network.load_state_dict(tensors)
     return network.to(device()).eval()

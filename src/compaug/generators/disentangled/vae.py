@@ -1,4 +1,4 @@
-"""VAE: LD-VAE with standard normal priors, so that the labels reach the decoder through the prompt alone (paper, Table 8).
+"""VAE: LD-VAE with standard normal priors; the labels reach the decoder through the prompt alone (paper, Table 8).
 
 The network is LD-VAE's; the block `generators.vae` says `prior: standard`.
 """

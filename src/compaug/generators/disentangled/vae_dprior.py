@@ -43,8 +43,11 @@ LD_VAE = {  # LD-VAE's options, as VAE-DPrior has them
 
 
 def commitment_loss(mean: Tensor, log_variance: Tensor, prior_mean: Tensor, prior_variance: float) -> Tensor:
-    """What the original implementation minimises per dimension: squared distances to the prior's mean, 0.1 of them moving
-    the posterior, and a reward for variance. It is not a divergence: it can be negative."""
+    """What the original implementation minimises per dimension.
+
+    Squared distances to the prior's mean, 0.1 of them moving the posterior, and a reward for variance. It is not a
+    divergence: it can be negative.
+    """
     squared = (prior_mean - mean.detach()).square() + 0.1 * (prior_mean.detach() - mean).square()
     return squared - 0.1 * log_variance
 
@@ -83,7 +86,7 @@ def generate(
     def parts_of(label_set: Sequence[int]) -> tuple[int]:
         return (number[tuple(label_set)],)
 
-    own = prefix_tuning.asked(requests, task, parts_of)
-    more = prefix_tuning.asked(against, task, parts_of) if against else None
-    texts = ld_vae.generate_texts(model_dir, params, tensors, *own, synthesis, backbones, seed, more)
+    parts, prompts = prefix_tuning.parts_and_prompts(requests, task, parts_of)
+    other = prefix_tuning.parts_and_prompts(against, task, parts_of) if against else None
+    texts = ld_vae.generate_texts(model_dir, params, tensors, parts, prompts, synthesis, backbones, seed, other)
     return one_each(requests, texts)

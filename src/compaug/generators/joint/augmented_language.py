@@ -1,12 +1,14 @@
-"""Augmented language: a text together with its labels as one string that a language model can write (paper "Joint Text and Label Generation for
-Spoken Language Understanding", §2.2).
+"""Augmented language: a text together with its labels as one string that a language model can write.
+
+Paper "Joint Text and Label Generation for Spoken Language Understanding", §2.2.
 
     (( play music )) listen to [ westbam | artist ] on [ google music | service ]
     (( joy ; love )) what a day
 
-A marker names what the text is about, brackets name spans of words. Marks are words of their own; a word of the text that looks like one is
-written in full-width form. Writing loses nothing: `read(write(s)) == s` for every sentence. Reading is strict, because what is read was
-written by a model: a string that is not of this form is refused with one of `REASONS`, never guessed at.
+A marker names what the text is about, brackets name spans of words. Marks are words of their own; a word of the text
+that looks like one is written in full-width form. Writing loses nothing: `read(write(s)) == s` for every sentence.
+Reading is strict, because a model wrote the string: one that is not of this form is refused with one of `REASONS`,
+never guessed at.
 """
 
 from __future__ import annotations
@@ -50,8 +52,11 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True)
 class Follows:
-    """What may stand behind the beginning of a sentence: the beginning of one of `phrases`, or, where there are none, words, and `mark` as a word of
-    its own; `end`: nothing, for it is a whole sentence."""
+    """What may stand behind the beginning of a sentence.
+
+    The beginning of one of `phrases`, or, where there are none, words, and `mark` as a word of its own; `end`: nothing,
+    for it is a whole sentence.
+    """
 
     phrases: tuple[str, ...] = ()
     mark: str = ""
@@ -108,22 +113,24 @@ def in_words(name: str) -> str:
 
 
 class Language:
-    """Names and slots, each with its phrase; `one`: a sentence has exactly one name, its intent. InputError where two share a phrase, or one
-    has none."""
+    """Names and slots, each with its phrase; `single`: a sentence has exactly one name, its intent.
 
-    def __init__(self, names: Iterable[tuple[str, str]], slots: Iterable[tuple[str, str]] = (), one: bool = False):
-        self.one = one
+    InputError where two share a phrase, or one has none.
+    """
+
+    def __init__(self, names: Iterable[tuple[str, str]], slots: Iterable[tuple[str, str]] = (), single: bool = False):
+        self.single = single
         self.phrase_of, self.name_of = _both_ways("name", names)
         self.slot_phrase_of, self.slot_of = _both_ways("slot", slots)
         self.rank = {name: at for at, name in enumerate(self.phrase_of)}
-        if _key(NOTHING) in self.name_of and not one:
+        if _key(NOTHING) in self.name_of and not single:
             raise InputError(
                 f"the name {self.name_of[_key(NOTHING)]!r}: its phrase stands for no name; set another one"
             )
 
     def marker(self, names: Iterable[str]) -> str:
         """What stands before a text with these names."""
-        phrases = [_said(self.phrase_of[name]) for name in sorted(names, key=self.rank.get)]
+        phrases = [_spelled(self.phrase_of[name]) for name in sorted(names, key=self.rank.get)]
         return f"{OPEN} {f' {NEXT} '.join(phrases) or NOTHING} {CLOSE}"
 
     def write(self, sentence: Sentence) -> str:
@@ -131,7 +138,7 @@ class Language:
         words = [*map(_escaped, sentence.words)]
         for first, behind, slot in sentence.spans:
             words[first] = f"{BEGIN} {words[first]}"
-            words[behind - 1] = f"{words[behind - 1]} {BAR} {_said(self.slot_phrase_of[slot])} {END}"
+            words[behind - 1] = f"{words[behind - 1]} {BAR} {_spelled(self.slot_phrase_of[slot])} {END}"
         return " ".join([self.marker(sentence.names), *words])
 
     def read(self, text: str) -> Sentence:
@@ -167,7 +174,10 @@ class Language:
         return Sentence(names, tuple(words), tuple(spans))
 
     def follows(self, text: str) -> Follows:
-        """Behind the beginning of a sentence, whose last word may be unfinished. What is written by it alone can be read."""
+        """What may stand behind the beginning of a sentence, whose last word may be unfinished.
+
+        A string that is written by these rules alone can be read.
+        """
         _, closed, rest = text.partition(f" {CLOSE}")
         if not closed:
             return Follows(tuple(whole[len(text) :] for whole in self._markers(text) if whole.startswith(text)))
@@ -181,7 +191,7 @@ class Language:
                 words += 1
         if slot:
             typed = rest[rest.rindex(f" {BAR}") + len(BAR) + 1 :]
-            ends = (f" {_said(phrase)} {END}" for phrase in self.slot_phrase_of.values())
+            ends = (f" {_spelled(phrase)} {END}" for phrase in self.slot_phrase_of.values())
             return Follows(tuple(end[len(typed) :] for end in ends if end.startswith(typed)))
         if span:
             return Follows(mark=BAR if words else "")
@@ -189,19 +199,19 @@ class Language:
 
     def alphabet(self) -> str:
         """The letters of its phrases as they are written."""
-        return "".join(map(_said, (*self.phrase_of.values(), *self.slot_phrase_of.values())))
+        return "".join(map(_spelled, (*self.phrase_of.values(), *self.slot_phrase_of.values())))
 
     def _markers(self, text: str) -> Iterator[str]:
         """The markers that begin as `text`, as far as their next phrase."""
-        said, _, _ = text.rpartition(f" {NEXT} ")
-        before = [part.strip() for part in said.removeprefix(OPEN).split(f" {NEXT} ")] if said else []
-        for phrase in map(_said, self.phrase_of.values()):
+        head, _, _ = text.rpartition(f" {NEXT} ")
+        before = [part.strip() for part in head.removeprefix(OPEN).split(f" {NEXT} ")] if head else []
+        for phrase in map(_spelled, self.phrase_of.values()):
             if phrase not in before:
                 whole = f"{OPEN} {f' {NEXT} '.join([*before, phrase])}"
                 yield f"{whole} {CLOSE}"
-                if not self.one and len(before) + 1 < len(self.phrase_of):
+                if not self.single and len(before) + 1 < len(self.phrase_of):
                     yield f"{whole} {NEXT} "
-        if not self.one:
+        if not self.single:
             yield f"{OPEN} {NOTHING} {CLOSE}"
 
     def _names(self, tokens: Sequence[str]) -> tuple[str, ...]:
@@ -209,13 +219,13 @@ class Language:
         for token in tokens:
             phrases.append([]) if token == NEXT else phrases[-1].append(_plain(token))
         keys = [_key(" ".join(phrase)) for phrase in phrases]
-        if keys == [_key(NOTHING)] and not self.one:
+        if keys == [_key(NOTHING)] and not self.single:
             return ()
         if unknown := [key for key in keys if key not in self.name_of]:
             raise Unreadable("unknown name" if any(unknown) else "no marker")
         if len(set(keys)) < len(keys):
             raise Unreadable("repeated name")
-        if self.one and len(keys) > 1:
+        if self.single and len(keys) > 1:
             raise Unreadable("not one name")
         return tuple(sorted((self.name_of[key] for key in keys), key=self.rank.get))
 
@@ -242,7 +252,7 @@ def _both_ways(what: str, pairs: Iterable[tuple[str, str]]) -> tuple[dict[str, s
     return phrase_of, name_of
 
 
-def _said(phrase: str) -> str:
+def _spelled(phrase: str) -> str:
     return " ".join(map(_escaped, phrase.split()))
 
 

@@ -1,10 +1,10 @@
-"""Masked joint generation: a sequence-to-sequence model writes labels and text at once (paper "Joint Text and Label Generation for Spoken Language
-Understanding", §2.2).
+"""Masked joint generation: a sequence-to-sequence model writes labels and text at once.
 
-It always writes a whole sentence of the augmented language. What it reads is the marker of the labels (`mode: labels`), or the marker and a text
-with words or spans hidden. A new composition is asked for with its marker in front of a real text of the nearest one, in which the words that
-speak for other labels are hidden too. What it wrote is read strictly; where that says other labels than were asked for, it is dropped, or
-keeps them (`relabel: generated`).
+Paper "Joint Text and Label Generation for Spoken Language Understanding", §2.2. It always writes a whole sentence of
+the augmented language. What it reads is the marker of the labels (`mode: labels`), or the marker and a text with words
+or spans hidden. For a new composition its marker stands in front of a real text of the nearest one, in which the words
+that speak for other labels are hidden too. What it wrote is read strictly; where that has other labels than were
+requested, it is dropped, or keeps them (`relabel: generated`).
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def sentence_of(example: Example, task, evidence: Sequence[Sequence[str]], spans
     """The example's words under its labels; with spans `mi` each word that speaks for one of them is a span of it."""
     words, marked = tuple(example.text.split()), []
     for at, word in enumerate(words if spans == "mi" else ()):
-        said = [label for label in example.labels if not set(words_of(word)).isdisjoint(evidence[label])]
-        if said:
-            marked.append((at, at + 1, task.labels.names[said[0]]))
+        labels = [label for label in example.labels if not set(words_of(word)).isdisjoint(evidence[label])]
+        if labels:
+            marked.append((at, at + 1, task.labels.names[labels[0]]))
     return Sentence(tuple(task.labels.names[label] for label in example.labels), words, tuple(marked))
 
 
@@ -83,8 +83,8 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
 def learned_from(examples: Sequence[Example], task, params) -> tuple[list[Example], list[list[str]], list[str]]:
     """(texts with labels, the words that speak most for each label, the texts as sentences)."""
     examples = [e for e in training_examples(examples, params.generator_data) if e.text.split()]
-    found = association([e.text for e in examples], [e.labels for e in examples], len(task.labels), longest=1)
-    evidence, language = [list(words)[:EVIDENCE] for words in found], language_of(task)
+    scores = association([e.text for e in examples], [e.labels for e in examples], len(task.labels), longest=1)
+    evidence, language = [list(words)[:EVIDENCE] for words in scores], language_of(task)
     return examples, evidence, [language.write(sentence_of(e, task, evidence, params.spans)) for e in examples]
 
 
@@ -109,8 +109,7 @@ def masks_of(tokenizer, model=None) -> list[str]:
 
 
 def sentence_rows(examples: Sequence[Example], sentences: Sequence[str], tokenizer, max_length: int) -> list[dict]:
-    """Rows for `loop.fit`: the sentence as target, cut at `max_length` tokens behind its marker, and its words, of which each batch
-    hides some."""
+    """Rows for `loop.fit`: the sentence as target, cut at `max_length` tokens, and its words, for batches to mask."""
     end = tokenizer.eos_token_id
     targets = tokenizer(list(sentences), add_special_tokens=False)["input_ids"] if sentences else []
     say_cut("generator", sum(len(target) + 1 > max_length for target in targets), len(targets), max_length)
@@ -125,10 +124,10 @@ def collate_masked(rows: Sequence[Mapping], tokenizer, masks: Sequence[str], par
     draw = lambda n: torch.rand(n).tolist()
     sources = [source(row["sentence"], params.mode, params.masked, masks, draw) for row in rows]
     encoded = tokenizer(sources, add_special_tokens=False)["input_ids"]
-    given = [
+    pairs = [
         {"source": [*ids, tokenizer.eos_token_id], "target": r["target"]} for ids, r in zip(encoded, rows, strict=True)
     ]
-    return collate(given, tokenizer.pad_token_id)
+    return collate(pairs, tokenizer.pad_token_id)
 
 
 def source(
@@ -156,13 +155,13 @@ def source(
 def generate(
     model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
 ) -> Iterator[Draft]:
-    """One draft per request; without a text, and with the reason as its fate, where none of that composition was written."""
+    """One draft per request; where no text of that composition was written, without one and with the reason as fate."""
 
     def writer(params: SimpleNamespace) -> tuple[list[str], Callable[[list[str]], list[str]]]:
         tokenizer, model = load_seq2seq(model_dir)
         model, decoding = model.to(device()).eval(), decoding_of(synthesis)
-        encoded = lambda asked: tokenizer(asked, add_special_tokens=False)["input_ids"] if asked else []
-        return masks_of(tokenizer), lambda asked: written(tokenizer, model, encoded(asked), decoding, seed)
+        encoded = lambda sources: tokenizer(sources, add_special_tokens=False)["input_ids"] if sources else []
+        return masks_of(tokenizer), lambda sources: written(tokenizer, model, encoded(sources), decoding, seed)
 
     return generate_with(writer, model_dir, requests, task, seed)
 
@@ -179,13 +178,13 @@ def generate_with(
     params, task = SimpleNamespace(**facts["params"]), task.of_model(facts, model_dir)
     (masks, write), language = writer(params), language_of(task)
     templates = Templates(examples_of(model_dir, task), task, facts["evidence"])
-    asked = [
-        templates.ask(tuple(wanted), language, params, masks, sub_seed(seed, "mask", n))
-        for n, wanted in enumerate(requests)
+    inputs = [
+        templates.ask(tuple(label_set), language, params, masks, sub_seed(seed, "mask", n))
+        for n, label_set in enumerate(requests)
     ]
-    texts = write([text for text, _ in asked])
-    for number, (wanted, text, (_, made_of)) in enumerate(zip(requests, texts, asked, strict=True)):
-        yield drafted(number, tuple(wanted), text, language, task, params.relabel, made_of)
+    texts = write([text for text, _ in inputs])
+    for number, (label_set, text, (_, made_of)) in enumerate(zip(requests, texts, inputs, strict=True)):
+        yield drafted(number, tuple(label_set), text, language, task, params.relabel, made_of)
 
 
 def decoding_of(synthesis, times: int = 1) -> SimpleNamespace:
@@ -195,15 +194,17 @@ def decoding_of(synthesis, times: int = 1) -> SimpleNamespace:
     return SimpleNamespace(**chosen, max_length=times * synthesis.max_length, no_repeat_ngram=0)
 
 
-def drafted(number: int, wanted: tuple[int, ...], text: str, language: Language, task, relabel: str, made_of) -> Draft:
+def drafted(
+    number: int, label_set: tuple[int, ...], text: str, language: Language, task, relabel: str, made_of
+) -> Draft:
     """What the model wrote as a draft."""
     try:
         read = language.read(text)
     except Unreadable as refused:
-        return Draft(number, "", wanted, made_of=made_of, fate=refused.reason)
+        return Draft(number, "", label_set, made_of=made_of, fate=refused.reason)
     labels = tuple(sorted(task.labels.index(name) for name in read.names))
-    if labels != wanted and relabel == "drop":
-        return Draft(number, "", wanted, made_of=made_of, fate=OTHER)
+    if labels != label_set and relabel == "drop":
+        return Draft(number, "", label_set, made_of=made_of, fate=OTHER)
     return Draft(number, " ".join(read.words), labels, made_of=made_of)
 
 
@@ -219,25 +220,31 @@ class Templates:
             raise InputError("masked_joint: there is no text to start from; train the generator again")
 
     def ask(
-        self, wanted: tuple[int, ...], language: Language, params, masks: Sequence[str], seed: int
+        self, label_set: tuple[int, ...], language: Language, params, masks: Sequence[str], seed: int
     ) -> tuple[str, dict | None]:
-        """What the model reads for a request, and what that was made of. The composition of the template has most in common with the
-        wanted one (Jaccard index), but is another one."""
+        """What the model reads for a request, and what that was made of.
+
+        The composition of the template has most in common with `label_set` (Jaccard index), but is another one.
+        """
         if params.mode == LABELS:
-            return language.marker(self.task.labels.names[label] for label in wanted), None
+            return language.marker(self.task.labels.names[label] for label in label_set), None
         rng = np.random.default_rng(seed)
-        common = {c: len(set(c) & set(wanted)) / len(set(c) | set(wanted)) for c in self.by_composition if c != wanted}
+        common = {
+            c: len(set(c) & set(label_set)) / len(set(c) | set(label_set))
+            for c in self.by_composition
+            if c != label_set
+        }
         nearest = [c for c in common if common[c] == max(common.values())] or list(self.by_composition)
         texts = [example for composition in nearest for example in self.by_composition[composition]]
         template = texts[rng.integers(len(texts))]
-        kept = tuple(label for label in template.labels if label in wanted)
-        asked = Example(template.id, template.text, kept)
-        sentence = sentence_of(asked, self.task, self.evidence, params.spans)
+        kept = tuple(label for label in template.labels if label in label_set)
+        reduced = Example(template.id, template.text, kept)
+        sentence = sentence_of(reduced, self.task, self.evidence, params.spans)
         rewritten = language.write(
-            Sentence(tuple(self.task.labels.names[label] for label in wanted), sentence.words, sentence.spans)
+            Sentence(tuple(self.task.labels.names[label] for label in label_set), sentence.words, sentence.spans)
         )
-        others = set().union(*(self.evidence[label] for label in range(len(self.evidence)) if label not in wanted))
-        others -= set().union(*(self.evidence[label] for label in wanted))
+        others = set().union(*(self.evidence[label] for label in range(len(self.evidence)) if label not in label_set))
+        others -= set().union(*(self.evidence[label] for label in label_set))
         draw = lambda n: rng.random(n).tolist()
         return source(
             rewritten, params.mode, params.masked, masks, draw, lambda word: not others.isdisjoint(words_of(word))

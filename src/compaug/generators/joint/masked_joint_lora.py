@@ -1,5 +1,8 @@
-"""Masked joint generation by a causal decoder, of which small factors beside its linear layers learn (LoRA): `masked_joint` with the body
-that its paper's pretrained models have an equal of here (docs/spec/joint-generation.md, 3 and 7)."""
+"""Masked joint generation by a causal decoder, of which small factors beside its linear layers learn (LoRA).
+
+It is `masked_joint` with the body that comes nearest to the paper's pretrained models (docs/spec/joint-generation.md,
+3 and 7).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ TIMES = 2  # as many tokens as a text has: what is shown of it stands before it
 
 
 def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
-    """Train the factors on D_cg, with other masks in every epoch, and save the best epoch's; rows without labels are left out."""
+    """Train the factors on D_cg, with other masks in every epoch, and save the best epoch's.
+
+    Rows without labels are left out.
+    """
     examples, evidence, sentences = masked_joint.learned_from(examples, task, params)
     tokenizer, loaded = load_decoder(backbones["decoder"])
     longest = TIMES * params.max_length
@@ -55,12 +61,12 @@ def generate(
         decoding = masked_joint.decoding_of(synthesis, TIMES)
         _check_room("synthesis", synthesis.max_length, loaded)
         model, factors = lora.with_lora(loaded, params.lora), load_tensors(model_dir / FACTORS)
-        own = {name: p.shape for name, p in model.named_parameters() if p.requires_grad}
-        if own != {name: factor.shape for name, factor in factors.items()}:
+        shapes = {name: p.shape for name, p in model.named_parameters() if p.requires_grad}
+        if shapes != {name: factor.shape for name, factor in factors.items()}:
             raise InputError(f"{model_dir}: does not fit this backbone; give the one that it was trained with")
         model.load_state_dict(factors, strict=False)
         model = model.merge_and_unload().to(device()).eval()
-        return lora.MASKS, lambda asked: lora.written(tokenizer, model, asked, decoding, seed)
+        return lora.MASKS, lambda sources: lora.written(tokenizer, model, sources, decoding, seed)
 
     return masked_joint.generate_with(writer, model_dir, requests, task, seed)
 
@@ -69,5 +75,6 @@ def _check_room(block: str, max_length: int, decoder) -> None:
     """InputError where the decoder has no positions for a text and what is shown of it."""
     if TIMES * max_length > (room := prefix_decoder.shape(decoder.config).positions):
         raise InputError(
-            f"{block}.max_length: {max_length} tokens, and as many that are shown of them, exceed the {room} positions of the decoder; lower it"
+            f"{block}.max_length: {max_length} tokens, and as many that are shown of them, "
+            f"exceed the {room} positions of the decoder; lower it"
         )

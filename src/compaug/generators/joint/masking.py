@@ -1,7 +1,8 @@
 """What a text shows of itself when it is written again: words hidden in several ways (joint generation, §2.2).
 
-Every function takes the tokens of the augmented language behind the marker and `draw(n)`, n uniform numbers in [0, 1), and says which tokens
-are hidden. In `words` each hidden word has a mask of its own, and marks are never hidden; a span that is hidden is one mask, marks in it included.
+Every function takes the tokens of the augmented language behind the marker and `draw(n)`, n uniform numbers in [0, 1),
+and says which tokens are hidden. In `words` each hidden word has a mask of its own, and marks are never hidden; a
+hidden span is one mask, marks in it included.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ MODES: dict[str, Callable[[Sequence[str], float, Draw], list[bool]]] = {
 
 
 def masked(tokens: Sequence[str], hidden: Sequence[bool], masks: Sequence[str], mode: str) -> Iterator[str]:
-    """The tokens with masks, in turn, in the place of what is hidden: one for each word in the mode `words`, else one for each run."""
+    """The tokens with masks, in turn, for what is hidden: one for each word in the mode `words`, else one a run."""
     number = 0
     for is_hidden, run in groupby(zip(tokens, hidden, strict=True), key=lambda pair: pair[1]):
         run = [token for token, _ in run]

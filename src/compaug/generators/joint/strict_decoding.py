@@ -1,7 +1,8 @@
 """A decoder that can write nothing but augmented language: a step has only the tokens that some sentence has there.
 
-Few sentences teach a small model the words sooner than the form: with 34 of them two texts in three cannot be read, for slots that there are not and
-brackets that do not close. The article's parser drops such texts; here they are not written. Only what is cut for its length can still be unreadable.
+Few sentences teach a small model the words sooner than the form: with 34 of them two texts in three cannot be read, for
+slots that do not exist and brackets that do not close. The article's parser drops such texts; here they are not
+written. Only what is cut for its length can still be unreadable.
 """
 
 from __future__ import annotations
@@ -35,24 +36,24 @@ class Vocabulary:
         self.apart = self.words & torch.tensor([text[:1].isspace() for text in self.adds])
         self.no_parenthesis = self.words & ~torch.tensor([text[:1] in (OPEN[0], CLOSE[0]) for text in self.adds])
 
-    def said(self, tokens: Tensor) -> list[str]:
+    def texts_of(self, tokens: Tensor) -> list[str]:
         """Texts of the rows of tokens [B, T]."""
         return ["".join(self.adds[at] for at in row) for row in tokens.tolist()]
 
     def allowed(self, text: str, follows: Follows) -> Tensor:
         """The tokens that may come behind a text.  # [vocabulary]"""
         if follows.phrases:
-            found = torch.zeros(len(self.adds), dtype=torch.bool)
+            mask = torch.zeros(len(self.adds), dtype=torch.bool)
             for phrase in set(follows.phrases):
                 for end in range(1, len(phrase) + 1):
-                    found[self.of.get(phrase[:end], [])] = True
+                    mask[self.of.get(phrase[:end], [])] = True
         else:
-            found = self._words(text).clone()
+            mask = self._words(text).clone()
             if follows.mark:
-                found[self.of.get(follows.mark if text.endswith(" ") else f" {follows.mark}", [])] = True
-        if follows.end or not found.any():
-            found[self.eos] = True
-        return found
+                mask[self.of.get(follows.mark if text.endswith(" ") else f" {follows.mark}", [])] = True
+        if follows.end or not mask.any():
+            mask[self.eos] = True
+        return mask
 
     def _words(self, text: str) -> Tensor:
         if text.endswith((*(f" {mark}" for mark in (BEGIN, END)), f" {CLOSE}")):
@@ -60,7 +61,10 @@ class Vocabulary:
         return self.no_parenthesis if text.endswith((OPEN[0], CLOSE[0])) else self.words  # two of them would be a mark
 
     def spells(self, language: Language) -> bool:
-        """Whether each letter of its phrases has a token of its own; of a script whose letters take several, tokens are no beginnings of a phrase."""
+        """Whether each letter of its phrases has a token of its own.
+
+        Of a script whose letters take several, tokens are no beginnings of a phrase.
+        """
         return set(language.alphabet()) <= self.of.keys()
 
 
@@ -74,7 +78,7 @@ class StrictStep:
     def __call__(self, tokens: Tensor, seen: Tensor, new: int) -> Tensor:
         self.width = tokens.shape[1] if self.width is None else self.width
         logits = self.step(tokens, seen, new)  # [B, at least vocabulary]
-        texts = self.vocabulary.said(tokens[:, self.width :])
+        texts = self.vocabulary.texts_of(tokens[:, self.width :])
         allowed = torch.stack([self.vocabulary.allowed(text, self.language.follows(text)) for text in texts])
         allowed = F.pad(allowed, (0, logits.shape[1] - allowed.shape[1]))
         return logits.masked_fill(~allowed.to(logits.device), -torch.inf)

@@ -4,13 +4,14 @@ A body is a module with
 
     sources(texts, max_length) -> ids and word numbers of each text; targets(texts, max_length) -> ids of each
     encode(input_ids, mask) -> states of a text's tokens                                      # [B, L, H] from [B, L]
-    nll(mixed, mask, labels) -> -log p of the target tokens behind mixed states, 0 on padding  # [n B, T]: n targets of each row in turn
+    nll(mixed, mask, labels) -> -log p of the target tokens behind mixed states, 0 on padding  # [n B, T]
     begin(mixed, mask) -> a `sampling.Step` on mixed states and the first tokens of a text
     pad_id, mask_id; `tokenizer`, that of what it writes; `room`, how many tokens it can write
 
-`EncoderDecoder` is the article's: any encoder-decoder of transformers, BART or T5, all of whose weights are trained. The others are ours,
-around a frozen decoder of any kind, which writes behind a prefix. `PrefixBody`: a frozen encoder reads, and a small network turns mixed
-states into the prefix. `ReadingBody`: the decoder reads the mixed text itself.
+The rows of `nll` are n targets of each row in turn. `EncoderDecoder` is the article's: any encoder-decoder of
+transformers, BART or T5, all of whose weights are trained. The others are ours, around a frozen decoder of any kind,
+which writes behind a prefix. `PrefixBody`: a frozen encoder reads, and a small network turns mixed states into the
+prefix. `ReadingBody`: the decoder reads the mixed text itself.
 """
 
 from __future__ import annotations
@@ -32,22 +33,22 @@ FIRST_SENTINEL = "<extra_id_0>"  # with which T5 was trained to stand for words
 
 
 def sources(tokenizer, texts: Sequence[str], max_length: int, end: int | None = None, marks: bool = True) -> Sources:
-    """Texts as an encoder reads them, with its marks, cut at `max_length` tokens; `end` is put behind one that has none."""
+    """Texts as an encoder reads them, with its marks, cut at `max_length` tokens; `end` is appended where missing."""
     encoded = tokenizer(list(texts), truncation=True, max_length=max_length, add_special_tokens=marks)
-    made = []
+    rows = []
     for at, ids in enumerate(encoded["input_ids"]):
         words = [-1 if word is None else word for word in encoded.word_ids(at)]
         if end is not None and ids[-1:] != [end]:
             ids, words = [*ids[: max_length - 1], end], [*words[: max_length - 1], -1]
-        made.append((list(ids), words))
-    return made
+        rows.append((list(ids), words))
+    return rows
 
 
 def mask_token(tokenizer) -> int | None:
-    """What stands for a masked word: <mask>, T5's first sentinel, or what stands for an unknown one; None without any."""
+    """The token of a masked word: <mask>, T5's first sentinel, or that of an unknown word; None without any."""
     sentinel = tokenizer.get_vocab().get(FIRST_SENTINEL)
-    known = (tokenizer.mask_token_id, sentinel, tokenizer.unk_token_id)
-    return next((token for token in known if token is not None), None)
+    candidates = (tokenizer.mask_token_id, sentinel, tokenizer.unk_token_id)
+    return next((token for token in candidates if token is not None), None)
 
 
 class EncoderDecoder(nn.Module):
@@ -89,8 +90,10 @@ class EncoderDecoder(nn.Module):
 
 
 class DecoderBody(nn.Module):
-    """A frozen decoder that writes behind what `prefix(mixed, mask)` makes of mixed states, its rows [B, P, prefix_decoder.Shape.row] and their
-    mask [B, P], and the token `start`."""
+    """A frozen decoder that writes behind a prefix of mixed states and the token `start`.
+
+    `prefix(mixed, mask)` gives the prefix rows [B, P, prefix_decoder.Shape.row] and their mask [B, P].
+    """
 
     def __init__(self, tokenizer, decoder) -> None:
         super().__init__()
@@ -104,18 +107,18 @@ class DecoderBody(nn.Module):
         return [[*row, end][:max_length] for row in ids]
 
     def nll(self, mixed: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
-        times, known = len(labels) // len(mixed), labels != IGNORED
+        times, counted = len(labels) // len(mixed), labels != IGNORED
         start = labels.new_full((len(labels), 1), self.start)
         rows, mask = self.prefix(mixed, mask)
         flat = self.decoder.token_nll(
             rows.repeat(times, 1, 1),
-            input_ids=torch.cat([start, labels[:, :-1].masked_fill(~known[:, :-1], 0)], dim=1),
-            token_mask=known.long(),
+            input_ids=torch.cat([start, labels[:, :-1].masked_fill(~counted[:, :-1], 0)], dim=1),
+            token_mask=counted.long(),
             prefix_mask=mask.repeat(times, 1),
-            predicts=known.flatten().nonzero().squeeze(1),
-            targets=labels[known],
+            predicts=counted.flatten().nonzero().squeeze(1),
+            targets=labels[counted],
         )
-        return torch.zeros(labels.shape, device=labels.device).masked_scatter(known, flat)
+        return torch.zeros(labels.shape, device=labels.device).masked_scatter(counted, flat)
 
     def begin(self, mixed: Tensor, mask: Tensor) -> tuple[prefix_decoder.Step, list[int]]:
         model, (rows, mask) = self.decoder.model, self.prefix(mixed, mask)
@@ -123,11 +126,11 @@ class DecoderBody(nn.Module):
 
 
 class PrefixBody(DecoderBody):
-    """A frozen encoder, a frozen decoder, and a position-wise network between them: prefix row j = W2 tanh(W1 h~_j + p_j + b) + c.
+    """A frozen encoder, a frozen decoder, and between them prefix row j = W2 tanh(W1 h~_j + p_j + b) + c.
 
-    W1 stands before the mixing, which is the same for a mean of states and gives norm penalty and noise something that is trained:
-    the states h are W1 times those of the frozen encoder. p is the place in the mixed sequence, which a decoder cannot tell
-    from a prefix row.
+    W1 stands before the mixing, which is the same for a mean of states and gives norm penalty and noise something that
+    is trained: the states h are W1 times those of the frozen encoder. p is the place in the mixed sequence, which a
+    decoder cannot tell from a prefix row.
     """
 
     def __init__(self, encoder_tokenizer, encoder, tokenizer, decoder, mid_dim: int, longest: int) -> None:
@@ -160,11 +163,12 @@ class PrefixBody(DecoderBody):
 
 
 class ReadingBody(DecoderBody):
-    """A frozen decoder that reads the mixed text itself, where it is asked to repeat one: its tokens are h = A e of embeddings e. A, which
-    begins as the identity, and the embeddings of the words around the text are all that is trained.
+    """A frozen decoder that reads the mixed text itself, in a prompt to repeat it.
 
-    A pretrained decoder repeats a text that stands before it without having been taught: untrained, at alpha = 1, SmolLM2 begins three of
-    four tweets rightly, none between two ends of text, and a prefix made of an encoder's states has to learn it from nothing.
+    The text's tokens are h = A e of embeddings e. A, which begins as the identity, and the embeddings of the words
+    around the text are all that is trained. A pretrained decoder repeats a text that stands before it without having
+    been taught: untrained, at alpha = 1, SmolLM2 begins three of four tweets rightly, none between two ends of text;
+    a prefix made of an encoder's states has to learn it from nothing.
     """
 
     def __init__(self, tokenizer, decoder, longest: int) -> None:

@@ -43,7 +43,10 @@ BodyOf = Callable[[Mapping[str, Path], Mapping], nn.Module]  # of the folders of
 
 
 class Interpolation(nn.Module):
-    """p(y | x^a, x^b, alpha) and the risk that trains it. Masked words, norm penalty and noise are there in training alone."""
+    """p(y | x^a, x^b, alpha) and the risk that trains it.
+
+    Masked words, norm penalty and noise are there in training alone.
+    """
 
     def __init__(self, body: nn.Module, params) -> None:
         super().__init__()
@@ -56,8 +59,9 @@ class Interpolation(nn.Module):
     def forward(self, input_ids: Tensor, mask: Tensor, words: Tensor, labels: Tensor) -> dict[str, Tensor]:
         """Every text of a batch [M] as x^a, another one as its x^b; a text may meet itself.
 
-        R = 1/M sum_m alpha_m nll(x^a) + (1 - alpha_m) nll(x^b), and norm * 1/M sum of |h|^2 over the tokens of both texts. With
-        `reduction: mean` nll and |h|^2 are means over tokens, so that short texts count as much as long ones; `sum`: as printed.
+        R = 1/M sum_m alpha_m nll(x^a) + (1 - alpha_m) nll(x^b), and norm * 1/M sum of |h|^2 over the tokens of both
+        texts. With `reduction: mean` nll and |h|^2 are means over tokens, so that short texts count as much as long
+        ones; `sum`: as printed.
         """
         params, texts = self.params, len(input_ids)
         partner = torch.randperm(texts, device=input_ids.device)
@@ -101,7 +105,7 @@ def reduced(values: Tensor, counts: Tensor, reduction: str) -> Tensor:
 
 
 def mask_words(input_ids: Tensor, words: Tensor, p_mask: float, mask_id: int) -> Tensor:
-    """Every word, all tokens of the same number, becomes mask tokens with probability p_mask; marks (-1) never.  # [B, L]"""
+    """A word (tokens of one number) becomes mask tokens with probability p_mask; marks (-1) never do.  # [B, L]"""
     drawn = torch.rand(len(words), max(int(words.max()) + 1, 1), device=words.device) < p_mask  # [B, words]
     return input_ids.masked_fill(drawn.gather(1, words.clamp(min=0)) & (words >= 0), mask_id)
 
@@ -115,7 +119,10 @@ def written(examples: Sequence[Example], task) -> list[Example]:
 
 
 def text_rows(examples: Sequence[Example], body, max_length: int) -> list[dict]:
-    """Rows for `loop.fit`. All are of one length to its buckets: in a batch of like lengths no text would meet a shorter one."""
+    """Rows for `loop.fit`, all of one length to its buckets.
+
+    In a batch of like lengths no text would meet a shorter one.
+    """
     texts = [" ".join(example.text.split()) for example in examples]
     read, written = body.sources(texts, max_length), body.targets(texts, max_length)
     return [
@@ -143,8 +150,10 @@ def train(
     out_dir: Path,
     seed: int,
 ) -> None:
-    """Train on the texts of D_cg, whose labels are not looked at, and save the best epoch, these texts, and which of them were held out.
-    InputError with fewer than two texts."""
+    """Train on the texts of D_cg, without their labels, and save the best epoch.
+
+    With it these texts, and which of them were held out. InputError with fewer than two texts.
+    """
     examples = [e for e in examples if params.generator_data == "all" or e.source != "support"]
     if len(examples) < 2:
         raise InputError(f"{generator} writes texts between two texts; there are {len(examples)} to learn from")
@@ -193,8 +202,8 @@ def facts_of(model_dir: Path, task) -> tuple[dict, object]:
 def load(model_dir: Path, params, body_of: BodyOf, backbones: Mapping[str, Path]) -> Interpolation:
     """The trained model. InputError when the backbones are not those of the training."""
     model, tensors = Interpolation(body_of(backbones, vars(params)), params), load_tensors(model_dir / TENSORS)
-    own = {name: value for name, value in model.state_dict().items() if name in tensors}
-    if {name: value.shape for name, value in own.items()} != {name: value.shape for name, value in tensors.items()}:
+    state = {name: value for name, value in model.state_dict().items() if name in tensors}
+    if {name: value.shape for name, value in state.items()} != {name: value.shape for name, value in tensors.items()}:
         raise InputError(f"{model_dir}: does not fit these backbones; give those that it was trained with")
     model.load_state_dict(tensors, strict=False)
     return model.to(device()).eval()
@@ -203,7 +212,10 @@ def load(model_dir: Path, params, body_of: BodyOf, backbones: Mapping[str, Path]
 def write_between(
     model: Interpolation, a: Sequence[str], b: Sequence[str], alpha: Sequence[float], synthesis, seed: int
 ) -> list[str]:
-    """A text between a[i] and b[i] for every i, with weight alpha[i] of a[i]. InputError where the decoder has no room for it."""
+    """A text between a[i] and b[i] for every i, with weight alpha[i] of a[i].
+
+    InputError where the decoder has no room for it.
+    """
     if not a:
         return []
     body = model.body

@@ -11,7 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-SIGMA = 0.5  # to begin with: with L~ = L a position attends to itself nearly alone, so that a fresh model is close to its backbone
+SIGMA = (
+    0.5  # at first: with L~ = L a position attends nearly to itself alone, so a fresh model is close to its backbone
+)
 LEAST_SIGMA = 1e-3  # a width below it is no other than this one in float32
 ROUNDING = 1e-3  # positions: a mixed length that is a whole number but for rounding is that number
 
@@ -52,7 +54,7 @@ class LengthConverter(nn.Module):
             return scores.masked_fill(k > lengths[:, None, None], -torch.inf).softmax(-1)
 
     def forward(self, states: Tensor, lengths: Tensor, to: Tensor, to_width: int) -> Tensor:
-        """States [B, L, H], of which the first `lengths` [B] of a row count, as `to` [B] positions of `to_width`; the others are 0.
+        """The first `lengths` [B] of the states [B, L, H] as `to` [B] positions of `to_width`; the others are 0.
         # [B, to_width, H]"""
         converted = self.weights(lengths, states.shape[1], to, to_width).to(states.dtype) @ states
         return converted * mask_of(to, to_width)[..., None]

@@ -1,10 +1,10 @@
 """LINDA: a text between two texts, by an encoder-decoder trained without labels (docs/spec/linda.md).
 
-For a requested composition it takes two real texts that make it up and writes one between them; its labels are the composition (selection
-may give it those of the two texts instead, in the proportion in which they were mixed). With three or more labels and no such pair it goes
-over three texts. Which texts these are depends also on how many requests before want the same composition, for no choice is made twice
-before all were made. With pairs of `random` texts the request counts for nothing: plain augmentation, one more text for every request, with
-the labels of both.
+For a requested composition it takes two real texts that make it up and writes one between them; its labels are the
+composition (selection may give it those of the two texts instead, in the proportion in which they were mixed). With
+three or more labels and no such pair it goes over three texts. Which texts these are depends also on how many earlier
+requests have the same composition, for no choice is used twice before all were. With pairs of `random` texts the
+request counts for nothing: plain augmentation, one more text for every request, with the labels of both.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ train = partial(interpolation.train, "linda", body_of, interpolation.save_model)
 def generate(
     model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
 ) -> Iterator[Draft]:
-    """One text per request, none where no texts make it up; the fine-tuned model is in `model_dir`, no backbone is opened."""
+    """One text per request, none where no texts make it up; the model is in `model_dir`, no backbone is opened."""
     return generate_with(opened, model_dir, requests, task, synthesis, backbones, seed)
 
 
@@ -65,12 +65,12 @@ def generate_with(
     model = open_model(model_dir, params, backbones)
     text_of = {number: examples[chosen[number].rows[0]].text for number in numbers}
     for step in range(max((len(values) for values in alphas.values()), default=0)):
-        asked = [number for number in numbers if len(alphas[number]) > step]
-        second = [examples[chosen[number].rows[step + 1]].text for number in asked]
-        weights = [alphas[number][step] for number in asked]
-        first = [text_of[number] or examples[chosen[number].rows[0]].text for number in asked]
-        made = interpolation.write_between(model, first, second, weights, synthesis, sub_seed(seed, "step", step))
-        text_of |= dict(zip(asked, made, strict=True))
+        active = [number for number in numbers if len(alphas[number]) > step]
+        second = [examples[chosen[number].rows[step + 1]].text for number in active]
+        weights = [alphas[number][step] for number in active]
+        first = [text_of[number] or examples[chosen[number].rows[0]].text for number in active]
+        texts = interpolation.write_between(model, first, second, weights, synthesis, sub_seed(seed, "step", step))
+        text_of |= dict(zip(active, texts, strict=True))
     return _drafts(examples, chosen, alphas, text_of, requests, len(task.labels))
 
 
@@ -120,5 +120,5 @@ def account(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int)
     _, _, chosen = _chosen(model_dir, requests, task, seed)
     kinds = Counter(sources.kind for sources in chosen if sources)
     uses = Counter(sources.rows for sources in chosen if sources)
-    known = (RANDOM,) if kinds[RANDOM] else KINDS
-    return {"pairs": {kind: kinds[kind] for kind in known}, "again": uses.total() - len(uses)}
+    names = (RANDOM,) if kinds[RANDOM] else KINDS
+    return {"pairs": {kind: kinds[kind] for kind in names}, "again": uses.total() - len(uses)}

@@ -1,5 +1,8 @@
-"""LINDA before a frozen decoder: a frozen encoder reads both texts and their mixed states become the decoder's prefix, or the decoder reads the
-mixed text itself (docs/spec/linda.md, 2; both bodies are ours)."""
+"""LINDA before a frozen decoder (docs/spec/linda.md, 2; both bodies are ours).
+
+A frozen encoder reads both texts and their mixed states become the decoder's prefix, or the decoder reads the mixed
+text itself.
+"""
 
 from __future__ import annotations
 

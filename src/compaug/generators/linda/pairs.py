@@ -1,7 +1,7 @@
 """Which texts to write between, so that what lies between them has a requested composition (docs/spec/linda.md, 7).
 
-Compositions are few where texts are many: pairs are sought among compositions and counted, and a pair of texts is found from its number, so
-that neither time nor memory grows with the square of the corpus.
+Compositions are few where texts are many: pairs are sought among compositions and counted, and a pair of texts is
+found from its number, so that neither time nor memory grows with the square of the corpus.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ class Sources:
 
 
 def random_pairs(n: int, times: int, seed: int) -> list[Sources]:
-    """So many pairs of two different of n rows: every row is the first of a pair before any is again, and its partner is drawn."""
+    """So many pairs of two different of n rows.
+
+    Every row is the first of a pair before any is again; its partner is drawn.
+    """
     rng = np.random.default_rng(sub_seed(seed, "random pairs"))
     first = np.array([row for _ in range(-(-times // n)) for row in rng.permutation(n)], dtype=int)[:times]
     second = (first + rng.integers(1, n, size=times)) % n
@@ -53,15 +56,17 @@ class Pairs:
                 self.rows.setdefault(tuple(sorted(composition)), []).append(row)
         self.bits = {composition: _bits(composition) for composition in self.rows}
         self.order = KINDS if prefer == "union" else (prefer, *(kind for kind in KINDS if kind != prefer))
-        self._found: dict[Composition, tuple[str, list[list[Group]]]] = {}
+        self._groups: dict[Composition, tuple[str, list[list[Group]]]] = {}
 
-    def groups(self, wanted: Composition) -> tuple[str, list[list[Group]]]:
-        """The kind of pairs that a composition has, "" where it has none, and the groups of compositions that make it up in tiers, best
-        tier first. Sought once for each composition."""
-        if wanted not in self._found:
-            found = ((kind, FINDERS[kind](self, wanted)) for kind in self.order)
-            self._found[wanted] = next(((kind, tiers) for kind, tiers in found if tiers), ("", []))
-        return self._found[wanted]
+    def groups(self, composition: Composition) -> tuple[str, list[list[Group]]]:
+        """The kind of pairs that a composition has, "" where it has none, and the groups that make it up, in tiers.
+
+        The best tier is first. Sought once for each composition.
+        """
+        if composition not in self._groups:
+            tiers_by_kind = ((kind, FINDERS[kind](self, composition)) for kind in self.order)
+            self._groups[composition] = next(((kind, tiers) for kind, tiers in tiers_by_kind if tiers), ("", []))
+        return self._groups[composition]
 
     def sizes(self, tier: Sequence[Group]) -> list[int]:
         """How many choices of texts each group has."""
@@ -77,17 +82,19 @@ class Pairs:
         if len(set(group)) == 1:
             second = (1 + math.isqrt(1 + 8 * number)) // 2  # the pairs (i, j), i < j, in the order of j
             return tuple(self.rows[group[0]][at] for at in (number - math.comb(second, 2), second))
-        made = []
+        rows = []
         for composition in group:
             number, at = divmod(number, len(self.rows[composition]))
-            made.append(self.rows[composition][at])
-        return tuple(made)
+            rows.append(self.rows[composition][at])
+        return tuple(rows)
 
-    def draw(self, wanted: Composition, times: int, seed: int) -> list[Sources]:
-        """So many choices for a composition, in a seeded order: every one once, those of a better tier before the others, then any again.
-        None where it has no pair."""
-        kind, tiers = self.groups(wanted)
-        rng = np.random.default_rng(sub_seed(seed, "pairs", *wanted))
+    def draw(self, composition: Composition, times: int, seed: int) -> list[Sources]:
+        """So many choices for a composition, in a seeded order; none where it has no pair.
+
+        Every one once, those of a better tier before the others, then any again.
+        """
+        kind, tiers = self.groups(composition)
+        rng = np.random.default_rng(sub_seed(seed, "pairs", *composition))
         drawn: list[tuple[Group, int]] = []
         for tier in tiers:
             total = sum(self.sizes(tier))
@@ -106,10 +113,13 @@ class Pairs:
             yield groups[at], number - (int(ends[at - 1]) if at else 0)
 
     def for_requests(self, requests: Sequence[Sequence[int]], seed: int) -> list[Sources | None]:
-        """One choice for every request, None where there is none; how many requests before it want the same composition counts."""
-        wanted = [tuple(sorted(request)) for request in requests]
-        drawn = {composition: iter(self.draw(composition, n, seed)) for composition, n in Counter(wanted).items()}
-        return [next(drawn[composition], None) for composition in wanted]
+        """One choice for every request, None without any.
+
+        It depends on how many requests before have the same composition.
+        """
+        compositions = [tuple(sorted(request)) for request in requests]
+        drawn = {composition: iter(self.draw(composition, n, seed)) for composition, n in Counter(compositions).items()}
+        return [next(drawn[composition], None) for composition in compositions]
 
 
 def _bits(composition: Composition) -> int:
@@ -119,48 +129,56 @@ def _bits(composition: Composition) -> int:
 # ---------------------------------------------------------------- kinds
 
 
-def _union(pairs: Pairs, wanted: Composition) -> list[list[Group]]:
-    """Two strict parts of the composition that make it up, those with the fewest common labels first: single labels, or {1,2} and {2,3} for
-    {1,2,3}; without any, the composition itself and a part of it."""
-    goal, parts = _bits(wanted), _parts(pairs, wanted)
-    strict = [part for part in parts if part != wanted]
-    found = [(a, b) for a, b in combinations(strict, 2) if pairs.bits[a] | pairs.bits[b] == goal]
-    if not found and wanted in parts:
-        found = [(wanted, part) for part in strict]
-    return _tiers(found, lambda pair: sum(map(len, pair)))
+def _union(pairs: Pairs, target: Composition) -> list[list[Group]]:
+    """Two strict parts of the composition that make it up, those with the fewest common labels first.
+
+    Single labels, or {1,2} and {2,3} for {1,2,3}; without any, the composition itself and a part of it.
+    """
+    goal, parts = _bits(target), _parts(pairs, target)
+    strict = [part for part in parts if part != target]
+    groups = [(a, b) for a, b in combinations(strict, 2) if pairs.bits[a] | pairs.bits[b] == goal]
+    if not groups and target in parts:
+        groups = [(target, part) for part in strict]
+    return _tiers(groups, lambda pair: sum(map(len, pair)))
 
 
-def _same(pairs: Pairs, wanted: Composition) -> list[list[Group]]:
+def _same(pairs: Pairs, target: Composition) -> list[list[Group]]:
     """Two texts that have exactly this composition."""
-    return [[(wanted, wanted)]] if len(pairs.rows.get(wanted, [])) > 1 else []
+    return [[(target, target)]] if len(pairs.rows.get(target, [])) > 1 else []
 
 
-def _chain(pairs: Pairs, wanted: Composition) -> list[list[Group]]:
-    """Three parts that make it up: a text between two of them, then one between that and the third. Only those with the fewest common labels."""
-    if len(wanted) < LEAST_CHAINED:
+def _chain(pairs: Pairs, target: Composition) -> list[list[Group]]:
+    """Three parts that make it up: a text between two of them, then one between that and the third.
+
+    Only those with the fewest common labels.
+    """
+    if len(target) < LEAST_CHAINED:
         return []
-    goal, parts = _bits(wanted), _parts(pairs, wanted)
-    least, found = math.inf, []
+    goal, parts = _bits(target), _parts(pairs, target)
+    least, groups = math.inf, []
     for a, b in combinations(parts, 2):
         missing = goal & ~(pairs.bits[a] | pairs.bits[b])
         for c in parts:
             size = len(a) + len(b) + len(c)
             if size <= least and not missing & ~pairs.bits[c]:
-                least, found = size, [*(found if size == least else []), (a, b, c)]
-    return [found] if found else []
+                least, groups = size, [*(groups if size == least else []), (a, b, c)]
+    return [groups] if groups else []
 
 
-def _superset(pairs: Pairs, wanted: Composition) -> list[list[Group]]:
-    """A text with as many of the labels as any that has a partner with all those missing; of such pairs the ones with the fewest other labels."""
-    goal = _bits(wanted)
+def _superset(pairs: Pairs, target: Composition) -> list[list[Group]]:
+    """A text with as many of the labels as any that has a partner with all those missing.
+
+    Of such pairs the ones with the fewest other labels.
+    """
+    goal = _bits(target)
     by_overlap: dict[int, list[Composition]] = {}
     for composition, bits in pairs.bits.items():
         if bits & goal:
             by_overlap.setdefault(bits & goal, []).append(composition)
     others = {composition: (bits & ~goal).bit_count() for composition, bits in pairs.bits.items()}
     cost = lambda group: sum(others[composition] for composition in group)
-    for most in range(len(wanted), 0, -1):
-        found: set[Group] = set()
+    for most in range(len(target), 0, -1):
+        groups: set[Group] = set()
         for overlap in (overlap for overlap in by_overlap if overlap.bit_count() == most):
             least = min(others[a] for a in by_overlap[overlap])
             first = [a for a in by_overlap[overlap] if others[a] == least]
@@ -169,15 +187,15 @@ def _superset(pairs: Pairs, wanted: Composition) -> list[list[Group]]:
             for a in first:
                 if (b := next((b for b in second if pairs.sizes([(a, b)]) != [0]), None)) is not None:
                     equal = (c for c in second if others[c] == others[b] and pairs.sizes([(a, c)]) != [0])
-                    found |= {tuple(sorted((a, c))) for c in equal}
-        if found:
-            return _tiers(sorted(found), cost)[:1]
+                    groups |= {tuple(sorted((a, c))) for c in equal}
+        if groups:
+            return _tiers(sorted(groups), cost)[:1]
     return []
 
 
-def _parts(pairs: Pairs, wanted: Composition) -> list[Composition]:
-    """The compositions of texts all of whose labels are wanted."""
-    goal = _bits(wanted)
+def _parts(pairs: Pairs, target: Composition) -> list[Composition]:
+    """The compositions of texts all of whose labels are in `target`."""
+    goal = _bits(target)
     return sorted(c for c, bits in pairs.bits.items() if not bits & ~goal)
 
 

@@ -25,16 +25,18 @@ def words_of(text: str) -> list[str]:
 
 
 def ngrams(text: str, longest: int = LONGEST) -> list[str]:
-    """The different 1- to n-grams of words, shorter ones first, in the order of the text; without those that are stop words alone or
-    shorter than two characters."""
+    """The different 1- to n-grams of words, shorter ones first, in the order of the text.
+
+    Without those that are stop words alone or shorter than two characters.
+    """
     words = words_of(text)
-    found: dict[str, None] = {}
+    unique: dict[str, None] = {}
     for size in range(1, longest + 1):
         for at in range(len(words) - size + 1):
-            some = words[at : at + size]
-            if not STOP_WORDS.issuperset(some) and len(ngram := " ".join(some)) > 1:
-                found[ngram] = None
-    return list(found)
+            window = words[at : at + size]
+            if not STOP_WORDS.issuperset(window) and len(ngram := " ".join(window)) > 1:
+                unique[ngram] = None
+    return list(unique)
 
 
 def n_keywords(text: str) -> int:
@@ -46,31 +48,33 @@ def n_keywords(text: str) -> int:
 def similarities(
     groups: Sequence[tuple[Sequence[str], str]], encoder: Path, batch_size: int = 256
 ) -> list[list[float]]:
-    """For each (n-grams, text) the cosine of every n-gram and the text, by the mean token states of the encoder in that folder.
+    """For each (n-grams, text) the cosine of every n-gram and the text, by mean token states of the encoder.
 
-    An n-gram that many texts have is read once."""
+    An n-gram that many texts have is read once.
+    """
     from compaug.models.loading import load_encoder, mean_states  # torch is slow to import
     from compaug.training.loop import device
 
-    strings = list(dict.fromkeys(string for some, text in groups for string in (*some, text)))
+    strings = list(dict.fromkeys(string for phrases, text in groups for string in (*phrases, text)))
     tokenizer, model = load_encoder(encoder)
     states = mean_states(model.to(device()), tokenizer, strings, model.config.max_position_embeddings, batch_size)
     vectors = states.double().numpy()  # [n, H]
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     row = {string: at for at, string in enumerate(strings)}
-    found = []
-    for some, text in groups:
-        cosines = vectors[[row[ngram] for ngram in some]] @ vectors[row[text]] if some else np.zeros(0)
-        found.append([round(float(cosine), DECIMALS) for cosine in cosines])
-    return found
+    rows = []
+    for phrases, text in groups:
+        cosines = vectors[[row[ngram] for ngram in phrases]] @ vectors[row[text]] if phrases else np.zeros(0)
+        rows.append([round(float(cosine), DECIMALS) for cosine in cosines])
+    return rows
 
 
 def association(
     texts: Sequence[str], label_sets: Sequence[Sequence[int]], n_labels: int, longest: int = LONGEST
 ) -> list[dict[str, float]]:
-    """For each label the n-grams that speak for it, P(y | f) > P(y), and their mutual information with it in nats, best first.
+    """For each label the n-grams that speak for it, P(y | f) > P(y), and their mutual information with it, best first.
 
-    I(f; y) = sum over f and y in {0, 1} of p(f, y) log(p(f, y) / (p(f) p(y))), presence against the label's own indicator, no smoothing.
+    I(f; y) = sum over f and y in {0, 1} of p(f, y) log(p(f, y) / (p(f) p(y))) in nats, presence against the label's own
+    indicator, no smoothing.
     """
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -87,14 +91,14 @@ def association(
     for row, labels in enumerate(label_sets):
         has[row, list(labels)] = 1
     both = present.T @ has  # [F, n_labels], how often n-gram and label
-    found = []
+    associations = []
     for label in range(n_labels):
         of_label, joint = has[:, label].sum(), both[:, label]
         information = mutual_information(joint, df - joint, of_label - joint, n - df - of_label + joint)
         speaks = np.flatnonzero(joint * n > df * of_label)
         order = sorted(speaks, key=lambda at: (-round(information[at], 12), names[at]))
-        found.append({str(names[at]): float(information[at]) for at in order})
-    return found
+        associations.append({str(names[at]): float(information[at]) for at in order})
+    return associations
 
 
 def mutual_information(both, only_f, only_y, neither) -> np.ndarray:
@@ -111,21 +115,21 @@ def mutual_information(both, only_f, only_y, neither) -> np.ndarray:
 def chosen(scores: Mapping[int, Mapping[str, float]], how_many: Mapping[int, int]) -> dict[int, list[str]]:
     """So many keywords of each label, best first, none in two labels and none that a better-ranked one contains.
 
-    `scores`: {label: {n-gram: score}}. The labels take turns, so that none is left with what the others do not want; among equal scores the
-    n-gram that stands first wins.
+    `scores`: {label: {n-gram: score}}. The labels take turns, so that none is left with what the others do not want;
+    among equal scores the n-gram that stands first wins.
     """
-    ranked = {label: sorted(some, key=lambda ngram: -some[ngram]) for label, some in scores.items()}
+    ranked = {label: sorted(of_label, key=lambda ngram: -of_label[ngram]) for label, of_label in scores.items()}
     taken: list[str] = []
-    made: dict[int, list[str]] = {label: [] for label in scores}
-    while open_ := [label for label in scores if ranked[label] and len(made[label]) < how_many[label]]:
+    kept: dict[int, list[str]] = {label: [] for label in scores}
+    while open_ := [label for label in scores if ranked[label] and len(kept[label]) < how_many[label]]:
         for label in open_:
             while ranked[label]:
                 ngram = ranked[label].pop(0)
                 if not any(contains(better, ngram) for better in taken):
-                    made[label].append(ngram)
+                    kept[label].append(ngram)
                     taken.append(ngram)
                     break
-    return made
+    return kept
 
 
 def contains(longer: str, shorter: str) -> bool:

@@ -1,7 +1,7 @@
 """What the controls share: their "model" is the folder of the real rows that they draw from.
 
-`none`, `oversample` and `shuffled` tell the quality of generated text from its mere volume. `aeda` and `eda`, which edit real rows, keep them
-the same way.
+`none`, `oversample` and `shuffled` tell the quality of generated text from its mere volume. `aeda` and `eda`, which
+edit real rows, keep them the same way.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ def examples_of(model_dir: Path, task) -> list[Example]:
     return read_jsonl(model_dir / EXAMPLES, len(task.labels))
 
 
-def known(model_dir: Path, requests: Sequence[Sequence[int]], task) -> list[bool]:
+def feasible(model_dir: Path, requests: Sequence[Sequence[int]], task) -> list[bool]:
     """Which label sets some row has exactly: `feasible` of generators that edit real texts."""
     compositions = {example.labels for example in examples_of(model_dir, task)}
     return [tuple(sorted(label_set)) in compositions for label_set in requests]
 
 
 def sources(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int) -> Iterator[tuple[int, Example, int]]:
-    """(number of the request, a row with exactly its labels, how often that row had its turn before); nothing for a request without one.
+    """(number of the request, a row with exactly its labels, how often that row had its turn before).
 
-    The rows of a composition take turns, in a random order, so that all are used alike.
+    Nothing for a request without a row. The rows of a composition take turns, in a random order, so that all are used
+    alike.
     """
     rows: dict[tuple[int, ...], list[Example]] = {}
     for example in examples_of(model_dir, task):
         rows.setdefault(example.labels, []).append(example)
     orders: dict[tuple[int, ...], np.ndarray] = {}
     seen: Counter = Counter()
-    for number, label_set in enumerate(tuple(sorted(some)) for some in requests):
+    for number, label_set in enumerate(tuple(sorted(request)) for request in requests):
         if not (choices := rows.get(label_set)):
             continue
         if label_set not in orders:

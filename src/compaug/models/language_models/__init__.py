@@ -4,8 +4,9 @@ A request is everything that its answer depends on:
 
     {"model", "temperature", "top_p", "top_k", "max_tokens", "seed", "prompt" or "messages", "stop"}
 
-`prompt` is text to go on with, `messages` a conversation (by the model's own template). `stop` is a string that ends the answer, and is
-not in it. An endpoint takes messages, and no `top_k` and `stop`. Whoever answers, the answers are kept (`answers.py`).
+`prompt` is text to go on with, `messages` a conversation (by the model's own template). `stop` is a string that ends
+the answer, and is not in it. An endpoint takes messages, and no `top_k` and `stop`. Whoever answers, the answers are
+kept (`answers.py`).
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ SPENT: Counter = Counter()  # by this process, on answers that were not kept
 def complete(
     requests: Sequence[Mapping], backend: str, params: Mapping, store: Path, decoder: Path | None = None
 ) -> list[dict]:
-    """The answer to each request, from the store where it is kept, else from the back end: "endpoint", or "local", the folder `decoder`.
+    """The answer to each request, from the store where it is kept, else from the back end.
 
-    Without a missing answer neither is opened. InputError when the back end does not give all of them; what it gave is kept.
+    That is "endpoint", or "local", the folder `decoder`. Without a missing answer neither is opened. InputError when
+    the back end does not give all of them; what it gave is kept.
     """
     if missing := [request for request in requests if not is_kept(store, request)]:
         start = time.perf_counter()
@@ -53,8 +55,10 @@ def model_of(params, backbones: Mapping[str, Path], generator: str) -> str:
 
 
 def spent() -> dict[str, float]:
-    """How many answers this process has asked for, how many of them at a time, their tokens and how fast they came, for the costs of a
-    stage; {} where nothing was asked."""
+    """For the costs of a stage: the answers that this process requested, how many at a time, their tokens and speed.
+
+    {} where nothing was requested.
+    """
     if not SPENT["answers"]:
         return {}
     rate = {"tokens_per_second": round(SPENT["completion_tokens"] / max(SPENT["seconds"], 1e-9), 1)}

@@ -1,8 +1,8 @@
 """Answers of language models, kept by what was asked.
 
-A request is a mapping of everything that its answer depends on: model, prompt or messages, decoding, seed. The answer goes to a
-content-addressed store the moment it is there, so a run can be interrupted, resumed, and replayed byte for byte without any model.
-`endpoint` and `local_model` are the two who answer.
+A request is a mapping of everything that its answer depends on: model, prompt or messages, decoding, seed. The answer
+goes to a content-addressed store the moment it is there, so a run can be interrupted, resumed, and replayed byte for
+byte without any model. `endpoint` and `local` are the two that answer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ def is_kept(store: Path, request: Mapping) -> bool:
 
 
 def kept(store: Path, request: Mapping) -> dict:
-    """The answer that is kept of a request. InputError where the file holds something else, or the answer to another request."""
+    """The answer that is kept of a request.
+
+    InputError where the file holds something else, or the answer to another request.
+    """
     path = store / file_of(request)
     answer = read_json(path, shapes.Answer, "delete it: it is asked for again")
     if answer["request"] != request:

@@ -18,9 +18,12 @@ NO_COMPLETION = (IndexError, TypeError, AttributeError, ValueError)  # no choice
 
 
 def answer(requests: Sequence[Mapping], params: Mapping, store: Path) -> None:
-    """Ask for the answers that are missing, `concurrency` at a time, and keep each as it comes. The client repeats a request after
-    rate limits, server errors, time-outs and broken connections, as the server's Retry-After says or ever later; replies that are no
-    completion are asked for again here. What still fails then stops the run with one line, after the answers under way have been kept."""
+    """Ask for the answers that are missing, `concurrency` at a time, and keep each as it comes.
+
+    The client repeats a request after rate limits, server errors, time-outs and broken connections, as the server's
+    Retry-After says or ever later; replies that are no completion are asked for again here. What still fails then stops
+    the run with one line, after the answers under way have been kept.
+    """
     missing = [request for request in requests if not is_kept(store, request)]
     if not missing:
         return
@@ -46,19 +49,19 @@ def answer(requests: Sequence[Mapping], params: Mapping, store: Path) -> None:
         sleep=retry.sleep_using_event(stop),
     )
 
-    def one(request: Mapping) -> None:
+    def fetch(request: Mapping) -> None:
         """Whoever fails stops the others before their next request."""
         if stop.is_set():
             return
         try:
-            found = until_completed(_ask, client, request)
+            reply = until_completed(_ask, client, request)
         except BaseException:
             stop.set()
             raise
-        keep(store, request, found)
+        keep(store, request, reply)
 
     with ThreadPoolExecutor(params["concurrency"]) as pool:
-        futures = [pool.submit(one, request) for request in missing]
+        futures = [pool.submit(fetch, request) for request in missing]
         done, shown = as_completed(futures), sys.stderr.isatty()
         try:
             for future in tqdm(done, "answers", len(missing), leave=False, unit="answer", disable=not shown):
@@ -86,5 +89,5 @@ def _ask(client, request: Mapping) -> dict:
     choice = reply.choices[0]
     usage = {name: getattr(reply.usage, name, None) for name in ("prompt_tokens", "completion_tokens")}
     refusal = getattr(choice.message, "refusal", None)
-    found = {"content": choice.message.content, "refusal": refusal, "finish_reason": choice.finish_reason}
-    return found | {"usage": usage}
+    message = {"content": choice.message.content, "refusal": refusal, "finish_reason": choice.finish_reason}
+    return message | {"usage": usage}

@@ -25,31 +25,32 @@ Rows = Sequence[tuple[Mapping, list[int]]]  # requests with the tokens of their 
 def answer(requests: Sequence[Mapping], decoder: Path, store: Path, batch_size: int) -> None:
     """Answer what is missing, in batches of at most `batch_size`, and keep the answers of each batch.
 
-    Batches are those of all requests, answered or not, so an interrupted run goes on with the same numbers. InputError for requests that
-    name another model, for prompts that do not fit, and for messages where the model has no template for them.
+    Batches are those of all requests, answered or not, so an interrupted run goes on with the same numbers. InputError
+    for requests that name another model, for prompts that do not fit, and for messages where the model has no template
+    for them.
     """
-    own = name_of(decoder)
-    if others := {request["model"] for request in requests} - {own}:
-        raise InputError(f"{decoder}: is {own}, but {min(others)} was to be asked; train the generator again")
+    name = name_of(decoder)
+    if others := {request["model"] for request in requests} - {name}:
+        raise InputError(f"{decoder}: is {name}, but {min(others)} was to be asked; train the generator again")
     tokenizer, model = load_decoder(decoder)
     frozen(model)
     rows = [(request, _prompt(tokenizer, request)) for request in requests]
     for request, ids in rows:
         if len(ids) + request["max_tokens"] > (room := prefix_decoder.shape(model.config).positions):
             raise InputError(
-                f"{decoder}: a prompt of {len(ids)} tokens and an answer of {request['max_tokens']} exceed its {room} positions; "
-                "lower few_shot_words or max_tokens"
+                f"{decoder}: a prompt of {len(ids)} tokens and an answer of {request['max_tokens']} exceed its {room} "
+                "positions; lower few_shot_words or max_tokens"
             )
     # equal prompts together, others of their length beside
     rows.sort(key=lambda row: (_decoding(row), len(row[1]), row[1]))
     ends = {stop: sampling.tokens_with(tokenizer, stop) for stop in {request.get("stop") for request in requests}}
-    alike = [list(some) for _, some in groupby(rows, _decoding)]
-    batches = [some[at : at + batch_size] for some in alike for at in range(0, len(some), batch_size)]
+    alike = [list(group) for _, group in groupby(rows, _decoding)]
+    batches = [group[at : at + batch_size] for group in alike for at in range(0, len(group), batch_size)]
     missing = [batch for batch in batches if not all(is_kept(store, request) for request, _ in batch)]
     shown = sys.stderr.isatty()
     for batch in tqdm(missing, "answers", unit="batch", leave=False, disable=not shown):
-        for (request, _), found in zip(batch, _answers(tokenizer, model, batch, ends), strict=True):
-            keep(store, request, found)
+        for (request, _), reply in zip(batch, _answers(tokenizer, model, batch, ends), strict=True):
+            keep(store, request, reply)
 
 
 def name_of(decoder: Path) -> str:
@@ -83,21 +84,21 @@ def _answers(tokenizer, model, batch: Rows, ends: Mapping[str | None, Tensor]) -
         top_p=request["top_p"],
         no_repeat_ngram=0,
     )
-    noise = [np.random.default_rng(sub_seed(asked["seed"], "tokens")).random(options.max_length) for asked, _ in batch]
+    noise = [np.random.default_rng(sub_seed(query["seed"], "tokens")).random(options.max_length) for query, _ in batch]
     uniforms = torch.tensor(np.stack(noise), dtype=torch.float32, device=where)
     stop = request.get("stop")
     with sampling.inference(where):
         step = prefix_decoder.Step(model, *_read(model, [ids[:-1] for _, ids in batch]))
         last = [ids[-1:] for _, ids in batch]
         written = sampling.sample_tokens(step, last, uniforms, tokenizer.eos_token_id, options, ends[stop].to(where))
-    found = []
+    replies = []
     for (_, ids), tokens in zip(batch, written, strict=True):
         text, stopped, _ = tokenizer.decode(tokens, skip_special_tokens=True).partition(stop or "\0")
         cut = len(tokens) == request["max_tokens"] and not stopped
         usage = {"prompt_tokens": len(ids), "completion_tokens": len(tokens)}
         facts = {"refusal": None, "finish_reason": "length" if cut else "stop", "usage": usage}
-        found.append({"content": text.strip(), **facts})
-    return found
+        replies.append({"content": text.strip(), **facts})
+    return replies
 
 
 def _read(model, prompts: Sequence[list[int]]) -> tuple[DynamicCache, Tensor]:

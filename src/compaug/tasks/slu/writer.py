@@ -30,7 +30,7 @@ from compaug.training import checkpoint, loop
 def language_of(names: Inventory, slots: bool = True) -> Language:
     """Intents and slots in natural words."""
     kinds = ("intents", "slots") if slots else ("intents",)
-    return Language(*([(name, in_words(name)) for name in names[kind]] for kind in kinds), one=True)
+    return Language(*([(name, in_words(name)) for name in names[kind]] for kind in kinds), single=True)
 
 
 def sentence_of(utterance: Utterance, mode: str) -> Sentence:

@@ -7,7 +7,8 @@
     wording.py      all of them in words: as an instruction, or as a list to go on with
     compliance.py   which of them a text keeps
 
-Each is small functions from texts to plain values; `Constraints` has what one text is asked to keep. Nothing here knows a model that writes.
+Each is small functions from texts to plain values; `Constraints` holds what one text is to keep. Nothing here depends
+on the model that writes.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Shown:
 class Constraints:
     """What a text is asked to keep; what is empty or None is not asked for.
 
-    `required_spans` must appear word for word: mentions of entities or answers, for tasks whose labels are places in the text.
+    `required_spans` must appear word for word: entities or answers, for tasks whose labels are places in the text.
     """
 
     labels: LabelSet
@@ -49,12 +50,12 @@ class Constraints:
     @property
     def words(self) -> list[str]:
         """All keywords."""
-        return [word for some in (self.keywords or {}).values() for word in some]
+        return [word for keywords in (self.keywords or {}).values() for word in keywords]
 
     def record(self) -> dict:
         """As JSON, without texts: what is kept beside a text that was asked for so."""
-        made = {"sources": list(self.sources), "length": list(self.length or ()), "tags": list(self.tags)}
-        made["keywords"] = {str(label): list(some) for label, some in (self.keywords or {}).items()}
-        made |= {"required_spans": list(self.required_spans), "exemplars": [one.id for one in self.shown]}
-        made["concepts"] = [concept.name for concept in self.concepts]
-        return {name: value for name, value in made.items() if value}
+        fields = {"sources": list(self.sources), "length": list(self.length or ()), "tags": list(self.tags)}
+        fields["keywords"] = {str(label): list(keywords) for label, keywords in (self.keywords or {}).items()}
+        fields |= {"required_spans": list(self.required_spans), "exemplars": [exemplar.id for exemplar in self.shown]}
+        fields["concepts"] = [concept.name for concept in self.concepts]
+        return {name: value for name, value in fields.items() if value}

@@ -29,11 +29,11 @@ def _lemma(word: str) -> str:
 
 
 def has(phrase: str, text_lemmas: str) -> bool:
-    """Whether the lemmas of an n-gram stand in those of a text, in a row; `text_lemmas`: joined by blanks, one at each end."""
+    """Whether the lemmas of an n-gram stand in a row in `text_lemmas`, joined by blanks, one at each end."""
     return f" {' '.join(lemmas(phrase.split()))} " in text_lemmas
 
 
-def compliance(text: str, asked: Constraints, tags: Sequence[Sequence[str]] = ()) -> dict[str, float]:
+def compliance(text: str, constraints: Constraints, tags: Sequence[Sequence[str]] = ()) -> dict[str, float]:
     """Shares from 0 to 1 of what was asked for, and of nothing else:
 
     coverage    of the keywords that the text has; spans: of the required spans, word for word
@@ -43,47 +43,47 @@ def compliance(text: str, asked: Constraints, tags: Sequence[Sequence[str]] = ()
     score       mean of all these, violations turned round; 1 where nothing was asked for
     """
     joined = f" {' '.join(lemmas(words_of(text)))} "
-    found: dict[str, float] = {}
-    if words := asked.words:
-        found["coverage"] = sum(has(word, joined) for word in words) / len(words)
-    if asked.required_spans:
-        found["spans"] = sum(span in text for span in asked.required_spans) / len(asked.required_spans)
-    if asked.tags:
-        found["tags"] = max((similarity(asked.tags, sentence) for sentence in tags), default=0.0)
-    if asked.length:
-        low, high = asked.length
-        found["length"] = float(low <= n_words(text) <= high)
-    if asked.concepts:
-        expressed = [any(has(phrase, joined) for phrase in concept.phrases) for concept in asked.concepts]
-        found["violations"] = sum(expressed) / len(expressed)
-    kept = [1 - value if part == "violations" else value for part, value in found.items()]
-    found["score"] = sum(kept) / len(kept) if kept else 1.0
-    return {part: round(value, DECIMALS) for part, value in found.items()}
+    shares: dict[str, float] = {}
+    if words := constraints.words:
+        shares["coverage"] = sum(has(word, joined) for word in words) / len(words)
+    if constraints.required_spans:
+        shares["spans"] = sum(span in text for span in constraints.required_spans) / len(constraints.required_spans)
+    if constraints.tags:
+        shares["tags"] = max((similarity(constraints.tags, sentence) for sentence in tags), default=0.0)
+    if constraints.length:
+        low, high = constraints.length
+        shares["length"] = float(low <= n_words(text) <= high)
+    if constraints.concepts:
+        expressed = [any(has(phrase, joined) for phrase in concept.phrases) for concept in constraints.concepts]
+        shares["violations"] = sum(expressed) / len(expressed)
+    kept = [1 - value if part == "violations" else value for part, value in shares.items()]
+    shares["score"] = sum(kept) / len(kept) if kept else 1.0
+    return {part: round(value, DECIMALS) for part, value in shares.items()}
 
 
-def similarity(one: Sequence[str], other: Sequence[str]) -> float:
+def similarity(first: Sequence[str], second: Sequence[str]) -> float:
     """1 - edit distance over the longer length; 1 for two empty sequences."""
-    longer = max(len(one), len(other))
-    return 1 - distance(one, other) / longer if longer else 1.0
+    longer = max(len(first), len(second))
+    return 1 - distance(first, second) / longer if longer else 1.0
 
 
-def distance(one: Sequence[str], other: Sequence[str]) -> int:
+def distance(first: Sequence[str], second: Sequence[str]) -> int:
     """Insertions, deletions and substitutions from one sequence to the other (Levenshtein)."""
-    row = list(range(len(other) + 1))
-    for at, left in enumerate(one, start=1):
+    row = list(range(len(second) + 1))
+    for at, left in enumerate(first, start=1):
         diagonal, row[0] = row[0], at
-        for to, right in enumerate(other, start=1):
+        for to, right in enumerate(second, start=1):
             diagonal, row[to] = row[to], min(row[to] + 1, row[to - 1] + 1, diagonal + (left != right))
     return row[-1]
 
 
-def totals(found: Sequence[Mapping[str, float]]) -> dict[str, float | int | None]:
+def totals(records: Sequence[Mapping[str, float]]) -> dict[str, float | int | None]:
     """Means over texts, each part over those that it was asked of; `n` texts."""
-    made: dict[str, float | int | None] = {"n": len(found)}
+    means: dict[str, float | int | None] = {"n": len(records)}
     for part in (*PARTS, "score"):
-        if values := [one[part] for one in found if part in one]:
-            made[part] = round(sum(values) / len(values), DECIMALS)
-    return made
+        if values := [record[part] for record in records if part in record]:
+            means[part] = round(sum(values) / len(values), DECIMALS)
+    return means
 
 
 def of_rows(rows: Iterable[Example]) -> dict[str, float | int | None]:

@@ -26,26 +26,26 @@ class Concept:
     phrases: tuple[str, ...]
 
 
-def groups(found: Mapping[str, float], most: int = 2 * CONCEPTS) -> list[list[str]]:
+def groups(scores: Mapping[str, float], most: int = 2 * CONCEPTS) -> list[list[str]]:
     """N-grams that share a content word's lemma with the best of their group, groups by their best."""
-    made: list[tuple[set[str], list[str]]] = []
-    for ngram in found:
-        own = set(lemmas(word for word in ngram.split() if word not in STOP_WORDS))
-        for content, group in made:
-            if content & own:
+    grouped: list[tuple[set[str], list[str]]] = []
+    for ngram in scores:
+        content = set(lemmas(word for word in ngram.split() if word not in STOP_WORDS))
+        for seen, group in grouped:
+            if seen & content:
                 group.append(ngram)
                 break
         else:
-            if len(made) < most:
-                made.append((own, [ngram]))
-    return [group for _, group in made]
+            if len(grouped) < most:
+                grouped.append((content, [ngram]))
+    return [group for _, group in grouped]
 
 
 # ---------------------------------------------------------------- names
 
 
 def question(group: Sequence[str], texts: Sequence[str]) -> str:
-    """Ask for the concept that the phrases of a group have in common, with up to three pairs of a sentence and a phrase in it."""
+    """Ask for the concept that the phrases of a group share, with up to three pairs of a sentence and its phrase."""
     lines = ["Each line has a sentence and a phrase from it."]
     for sentence, phrase in pairs(group, texts):
         lines.append(f'Sentence: "{sentence}" Phrase: "{phrase}"')
@@ -58,15 +58,15 @@ def question(group: Sequence[str], texts: Sequence[str]) -> str:
 
 def pairs(group: Sequence[str], texts: Sequence[str], most: int = PAIRS) -> list[tuple[str, str]]:
     """(sentence, phrase): another text each time, the phrases of the group in turn."""
-    found: list[tuple[str, str]] = []
+    chosen: list[tuple[str, str]] = []
     used: set[int] = set()
     for phrase in (*group, *group, *group):
         for at, text in enumerate(texts):
-            if len(found) < most and at not in used and (sentence := _sentence_with(phrase, text)):
-                found.append((sentence, phrase))
+            if len(chosen) < most and at not in used and (sentence := _sentence_with(phrase, text)):
+                chosen.append((sentence, phrase))
                 used.add(at)
                 break
-    return found
+    return chosen
 
 
 def _sentence_with(phrase: str, text: str) -> str | None:
@@ -77,48 +77,54 @@ def _sentence_with(phrase: str, text: str) -> str | None:
 
 
 def name_in(answer: str | None) -> str:
-    """The concept in an answer: what is between two #, else its first two words; lower-cased, without punctuation, at most two words; ""
-    where there is none."""
+    """The concept in an answer: what is between two #, else its first two words; "" where there is none.
+
+    It is lower-cased, without punctuation, and has at most two words.
+    """
     marked = MARKED.search(answer or "")
     return " ".join(words_of(marked[1] if marked else answer or "")[:LONGEST_NAME])
 
 
 def distinct(names: Sequence[str], of_groups: Sequence[Sequence[str]], most: int = CONCEPTS) -> list[Concept]:
     """The first concepts that have a name, groups of the same name together."""
-    found: dict[str, list[str]] = {}
+    groups_by_name: dict[str, list[str]] = {}
     for name, group in zip(names, of_groups, strict=True):
         if name:
-            found.setdefault(name, []).extend(group)
-    return [Concept(name, tuple(phrases)) for name, phrases in list(found.items())[:most]]
+            groups_by_name.setdefault(name, []).extend(group)
+    return [Concept(name, tuple(phrases)) for name, phrases in list(groups_by_name.items())[:most]]
 
 
 # ---------------------------------------------------------------- which of them a request is to avoid
 
 
-def tied(compositions: Mapping[Sequence[int], int], wanted: Sequence[int], n_labels: int) -> list[int]:
-    """The labels that training ties to the wanted ones, strongest first: those that are not wanted, by the sum of P(label | wanted one) over
-    the wanted ones. `compositions`: how often each occurs."""
+def tied(compositions: Mapping[Sequence[int], int], labels: Sequence[int], n_labels: int) -> list[int]:
+    """Other labels that training ties to `labels`, strongest first: by the sum of P(other | label) over `labels`.
+
+    `compositions`: how often each occurs.
+    """
     ties = np.zeros(n_labels)
-    for label in wanted:
-        having = {some: n for some, n in compositions.items() if label in some}
-        for some, n in having.items():
-            ties[list(some)] += n / sum(having.values())
-    return sorted((y for y in range(n_labels) if ties[y] and y not in wanted), key=lambda y: (-ties[y], y))
+    for label in labels:
+        having = {composition: n for composition, n in compositions.items() if label in composition}
+        for composition, n in having.items():
+            ties[list(composition)] += n / sum(having.values())
+    return sorted((y for y in range(n_labels) if ties[y] and y not in labels), key=lambda y: (-ties[y], y))
 
 
 def to_avoid(
-    concepts: Sequence[Sequence[Concept]], compositions: Mapping[Sequence[int], int], wanted: Sequence[int]
+    concepts: Sequence[Sequence[Concept]], compositions: Mapping[Sequence[int], int], labels: Sequence[int]
 ) -> list[Concept]:
-    """At most three concepts. Where texts have several labels, those of the labels tied to the wanted ones, which take turns, without what the
-    wanted ones have too; where every text has one label there are no ties, and they are the wanted label's own: what gives it away without
-    meaning it (docs/spec/coda.md, 2 and 8)."""
-    several = any(len(some) > 1 for some in compositions)
-    order = tied(compositions, wanted, len(concepts)) if several else list(wanted)
-    own = {concept.name for label in wanted for concept in concepts[label]} if several else set()
-    made: dict[str, Concept] = {}
+    """At most three concepts that a text with `labels` is to avoid (docs/spec/coda.md, 2 and 8).
+
+    Where texts have several labels: those of the labels tied to `labels`, in turns, without those that `labels` have
+    too. Where every text has one label there are no ties: the label's concepts, which give it away without meaning it.
+    """
+    several = any(len(composition) > 1 for composition in compositions)
+    order = tied(compositions, labels, len(concepts)) if several else list(labels)
+    excluded = {concept.name for label in labels for concept in concepts[label]} if several else set()
+    chosen: dict[str, Concept] = {}
     for rank in range(CONCEPTS):
         for label in order:
             for concept in concepts[label][rank : rank + 1]:
-                if concept.name not in own:
-                    made.setdefault(concept.name, concept)
-    return list(made.values())[:CONCEPTS]
+                if concept.name not in excluded:
+                    chosen.setdefault(concept.name, concept)
+    return list(chosen.values())[:CONCEPTS]
