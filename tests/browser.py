@@ -14,8 +14,8 @@ needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs the browser c
 
 
 def text_of(page: Path, element: str, width: int = 1280) -> str:
-    """What the scripts of a local page wrote into the element with this id, in a frame of exactly `width` pixels: Chromium's own window is
-    never narrower than 500."""
+    """What the scripts of a local page wrote into the element with this id, in a frame of exactly `width` pixels:
+    Chromium's own window is never narrower than 500."""
     framed = page.with_name(f"framed-{page.name}")
     framed.write_text(
         f"""<!doctype html><pre id="read"></pre><iframe src="{page.name}" style="width: {width}px; height: 900px; border: 0"></iframe>

@@ -58,6 +58,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests first, whole: several workers take a file each, and none should begin the longest one at the end."""
+    """Files with slow tests first, whole: several workers take a file each, and none should begin the longest one at
+    the end."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)

@@ -1,4 +1,5 @@
-"""What the graph must say, read from the code: the modules a stage imports and the parameters it declares; and what it says."""
+"""What the graph must say, read from the code: the modules a stage imports and the parameters it declares; and what it
+says."""
 
 from __future__ import annotations
 

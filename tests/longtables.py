@@ -53,7 +53,8 @@ def write(path: Path, columns: Sequence[str], rows: Sequence[dict]) -> None:
 
 
 def paper_rows() -> list[dict]:
-    """Of two benchmarks, one of the project's own and one of the paper's: no augmentation, a control, a generator, the iid split."""
+    """Of two benchmarks, one of the project's own and one of the paper's: no augmentation, a control, a generator, the
+    iid split."""
     made = []
     for benchmark in ("diagnostic", "semeval"):
         for metric in METRICS:

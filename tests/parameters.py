@@ -12,9 +12,9 @@ ROOT = Path(__file__).parents[1]
 
 
 def written(folder: Path, changes: Mapping[str, object] | None = None) -> Path:
-    """params.yaml in the folder, configs/ beside it. Keys of `changes` are dotted; before a colon stands the file's name, of configs/scales.yaml
-    or of a corpus: "sizes.k", "scales:tiny.generators.shared.epochs", "own:split.seed". A mapping is added to the
-    block, an empty one empties it, `...` takes a key away."""
+    """params.yaml in the folder, configs/ beside it. Keys of `changes` are dotted; before a colon stands the file's
+    name, of configs/scales.yaml or of a corpus: "sizes.k", "scales:tiny.generators.shared.epochs", "own:split.seed". A
+    mapping is added to the block, an empty one empties it, `...` takes a key away."""
     shutil.copy(ROOT / "params.yaml", folder)
     shutil.copytree(ROOT / "configs", folder / "configs", dirs_exist_ok=True)
     for key, value in (changes or {}).items():

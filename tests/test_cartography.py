@@ -20,7 +20,8 @@ from compaug.stages import subset as subset_stage
 from compaug.stages import train_filter
 from compaug.training import curricula
 
-# P(label | text) of two texts and two labels after three epochs; the first text has the first label, the second has none.
+# P(label | text) of two texts and two labels after three epochs; the first text has the first label, the second has
+# none.
 DYNAMICS = np.array(
     [
         [[0.5, 0.5], [0.6, 0.2]],
@@ -234,7 +235,8 @@ def test_the_repair_removes_from_the_least_informative_end():
 
 
 def test_the_repair_adds_the_row_that_has_the_word():
-    """The reference's notebooks look the added rows up by the wrong numbers, that of the place in the ranking in place of the row."""
+    """The reference's notebooks look the added rows up by the wrong numbers, that of the place in the ranking in place
+    of the row."""
     words = [{"x"}, {"a"}, {"a"}, {"b"}, {"a"}]
     made = choose([4, 2, 1, 0, 3], 2, words, needs(words, 1))  # ranks 3 and 4 are rows 0 and 3
     assert set(made.rows) >= {0, 3} and 1 not in made.rows

@@ -225,8 +225,9 @@ def test_training_bert_p_changes_no_weight_of_the_backbone(encoder, model_of):
 
 
 def test_bert_p_learns_what_its_frozen_encoder_holds(encoder, model_of, tmp_path):
-    """In front of an encoder that BERT has tuned on the task a few epochs are enough; in front of one that knows nothing of it they are not:
-    what keeps BERT+P low on the tiny encoder of `diagnostic` is that encoder, which has only restored words."""
+    """In front of an encoder that BERT has tuned on the task a few epochs are enough; in front of one that knows
+    nothing of it they are not: what keeps BERT+P low on the tiny encoder of `diagnostic` is that encoder, which has
+    only restored words."""
     few = OWN["bert_p"].model_copy(update={"epochs": 10})
     tuned, right = model_of("bert")[0], {}
     for name, frozen in (("as given", encoder), ("tuned", tuned)):
@@ -236,7 +237,8 @@ def test_bert_p_learns_what_its_frozen_encoder_holds(encoder, model_of, tmp_path
 
 
 def test_keys_and_values_of_real_tokens_as_prefix_change_what_the_text_attends_to(encoder):
-    """With a prefix of no weight on any value and equal keys the states differ from the encoder's; without prefix they are its own."""
+    """With a prefix of no weight on any value and equal keys the states differ from the encoder's; without prefix they
+    are its own."""
     model, tokenizer, _ = network("bert_p", encoder)
     batch = batch_of(tokenizer, examples(3))
     model.eval()
@@ -551,8 +553,8 @@ def test_the_answer_lies_above_one_half_as_far_as_the_model_is_sure_of_it(encode
 
 
 def test_t5_clp_is_as_good_as_bert_when_it_is_given_the_passes(encoder, model_of, tmp_path):
-    """Stopped after a sixth of them it is far below: what keeps T5+CLP below BERT on the iid split of `diagnostic` is its four epochs, not what
-    it is."""
+    """Stopped after a sixth of them it is far below: what keeps T5+CLP below BERT on the iid split of `diagnostic` is
+    its four epochs, not what it is."""
     few = OWN["t5_clp"].model_copy(update={"epochs": 10})
     t5_clp.train(examples(), LABELS, few, backbone_of("t5_clp", encoder), tmp_path / "few", 13, "toy", [])
     folders = {"bert": model_of("bert")[0], "t5_clp": model_of("t5_clp")[0], "few": tmp_path / "few"}

@@ -51,7 +51,8 @@ def params(**changes) -> Coda:
 
 @pytest.fixture
 def endpoint(monkeypatch):
-    """A client in place of openai's. `endpoint.script(prompt, number)` is the answer, or a mapping of what differs from a plain one."""
+    """A client in place of openai's. `endpoint.script(prompt, number)` is the answer, or a mapping of what differs from
+    a plain one."""
 
     def create(**request):
         made.asked.append(request)

@@ -89,8 +89,9 @@ def test_without_strength_it_is_the_uncorrected_joint_argmax_and_the_threshold_w
 
 
 def test_two_compositions_have_the_closed_form_posterior():
-    # {0} against {1}: 9 to 1 in training, 1 to 1 in the target. p({0} | x) : p({1} | x) = 0.8 * 0.7 : 0.2 * 0.3 = 28 : 3.
-    # Corrected in full the odds are 28 / 3 * (0.5 / 0.9) / (0.5 / 0.1) = 28 / 27: still {0}; at 0.7 : 0.3 they are below 1.
+    # {0} against {1}: 9 to 1 in training, 1 to 1 in the target. p({0} | x) : p({1} | x) = 0.8 * 0.7 : 0.2 * 0.3 = 28 :
+    # 3. Corrected in full the odds are 28 / 3 * (0.5 / 0.9) / (0.5 / 0.1) = 28 / 27: still {0}; at 0.7 : 0.3 they are
+    # below 1.
     prior = Prior(np.array([[1, 0], [0, 1]], bool), np.array([0.9, 0.1]), np.array([0.5, 0.5]), np.array([True, False]))
     odds = np.exp(np.diff(log_joint(np.array([[0.8, 0.3]]), prior.candidates)[0]))
     assert odds == pytest.approx([3 / 28])

@@ -183,7 +183,8 @@ GLUES = [(1,), (1, 2), (5, 1)]  # the last begins with a token that phrases use 
 
 @st.composite
 def inventories(draw) -> list[tuple[int, ...]]:
-    """Distinct phrases over a small alphabet, so that many begin others; none holds the glue (as check_separator demands)."""
+    """Distinct phrases over a small alphabet, so that many begin others; none holds the glue (as check_separator
+    demands)."""
     phrase = st.lists(st.integers(3, 6), min_size=1, max_size=4).map(tuple)
     phrases = draw(st.lists(phrase, min_size=1, max_size=8, unique=True))
     prefixes = [phrase[:1] for phrase in phrases if len(phrase) > 1]

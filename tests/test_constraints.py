@@ -1,4 +1,5 @@
-"""Constraints that are taken from real texts, in words, and how well a text keeps them: against values worked by hand."""
+"""Constraints that are taken from real texts, in words, and how well a text keeps them: against values worked by
+hand."""
 
 from __future__ import annotations
 

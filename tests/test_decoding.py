@@ -117,7 +117,8 @@ def test_the_area_under_the_curve_is_that_of_the_decodings_own_scores(case):
 
 
 def test_a_reader_who_is_told_the_side_is_at_least_as_good_as_any_constant_between_the_sides(case):
-    """Its accuracies are those of the best candidate of each side, so neither can be more than the harmonic mean lets on."""
+    """Its accuracies are those of the best candidate of each side, so neither can be more than the harmonic mean lets
+    on."""
     for decoding in ("joint", "stacking", "composition_prior"):
         bound = curve_of(case(), decoding)[1]
         seen, unseen = accuracy(case(), "joint").values()

@@ -1,4 +1,5 @@
-"""Many stages at once give the bytes of `dvc repro`, whatever happens to the workers. Toy pipelines of shell commands, no torch."""
+"""Many stages at once give the bytes of `dvc repro`, whatever happens to the workers. Toy pipelines of shell commands,
+no torch."""
 
 from __future__ import annotations
 

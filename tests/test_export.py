@@ -1,5 +1,5 @@
-"""What leaves the project: a classifier that plain transformers opens with the same probabilities, texts that datasets loads, labels for new
-texts."""
+"""What leaves the project: a classifier that plain transformers opens with the same probabilities, texts that datasets
+loads, labels for new texts."""
 
 from __future__ import annotations
 
@@ -299,7 +299,8 @@ def test_requests_are_for_what_is_rare_or_listed_and_come_in_turns(run, capsys):
 
 
 def test_what_was_repaired_goes_home_with_all_rows_and_what_the_audit_measured(run):
-    """The card of a classifier that learned from every row says what an audit of the same recipe found, and that it is not measured itself."""
+    """The card of a classifier that learned from every row says what an audit of the same recipe found, and that it is
+    not measured itself."""
     arm = {"acc": 12.5, "jacc": 40.0, "n": 80}
     write_json(
         run / "reports/measures.json", {"baseline": arm, "augmented": arm | {"acc": 37.25}, "gap": {"ratio": 2.0}}

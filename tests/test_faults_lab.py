@@ -1,4 +1,5 @@
-"""The lab for faults: a few faults and kills of every kind of stage at every run of the tests, hundreds by `make faults`."""
+"""The lab for faults: a few faults and kills of every kind of stage at every run of the tests, hundreds by `make
+faults`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""An encoder with frozen lower layers is the encoder: same states, same gradients above, and a whole model in the folder."""
+"""An encoder with frozen lower layers is the encoder: same states, same gradients above, and a whole model in the
+folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The generalised protocol on a toy world: folds, halves of the test set, and results on seen and unseen compositions."""
+"""The generalised protocol on a toy world: folds, halves of the test set, and results on seen and unseen
+compositions."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ def cell(generator: str, seed: int, **more) -> Cell:
 
 @pytest.fixture
 def world(tmp_path):
-    """Every cell of a toy experiment leans to what co-occurs in training; texts with joy or love alone cure half of it."""
+    """Every cell of a toy experiment leans to what co-occurs in training; texts with joy or love alone cure half of
+    it."""
     (tmp_path / "toy.yaml").write_text(TOY)
     worlds.write_gold(tmp_path, "diagnostic+seen_test=400")
     both = [*PARTS["test"], *PARTS["seen_test"]]

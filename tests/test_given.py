@@ -157,7 +157,8 @@ def llama(folders, tmp_path) -> Path:
 
 
 def write_gguf(folder: Path, file: Path) -> None:
-    """The model of that folder as llama.cpp's tools write a model of its kind: rotary rows of queries and keys in another order."""
+    """The model of that folder as llama.cpp's tools write a model of its kind: rotary rows of queries and keys in
+    another order."""
     tokenizer, model = load_decoder(folder)
     config, state = model.config, model.state_dict()
     writer = gguf.GGUFWriter(file, "llama")

@@ -1,4 +1,5 @@
-"""Golden files: what a heavy stage computes is what is committed, or a version is raised with it; and what that puts out of date."""
+"""Golden files: what a heavy stage computes is what is committed, or a version is raised with it; and what that puts
+out of date."""
 
 from __future__ import annotations
 

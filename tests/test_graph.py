@@ -226,7 +226,8 @@ def test_what_git_keeps_is_numbers_and_figures():
 
 
 def test_nothing_is_trained_before_the_audit_has_passed():
-    """Of parsing corpora, few utterances and tasks with few texts the stage that makes them is the audit: it writes none with a test text in its training set."""
+    """Of parsing corpora, few utterances and tasks with few texts the stage that makes them is the audit: it writes
+    none with a test text in its training set."""
     written = {out: stage.name for stage in stages() for out in stage.outs}
 
     def before(stage: Stage) -> set[str]:

@@ -1,4 +1,5 @@
-"""`make grid` on a copy of the graph whose stages do nothing but write files: experiments are planned for a run and put away."""
+"""`make grid` on a copy of the graph whose stages do nothing but write files: experiments are planned for a run and put
+away."""
 
 from __future__ import annotations
 

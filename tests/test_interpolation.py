@@ -34,7 +34,8 @@ N, HELD_OUT = 700, 0.14
 
 
 def sentences() -> list[Example]:
-    """Three to six different words in any order: nothing of a text can be guessed, all of it must come from what was mixed."""
+    """Three to six different words in any order: nothing of a text can be guessed, all of it must come from what was
+    mixed."""
     rng = np.random.default_rng(0)
     texts = (" ".join(rng.choice(WORDS, rng.integers(3, 7), replace=False)) for _ in range(N))
     return [Example(f"t{at}", text, (at % 4,)) for at, text in enumerate(texts)]
@@ -101,7 +102,8 @@ def read(decoder: LlamaForCausalLM, texts: list[str]) -> None:
 
 
 def repeat(decoder: LlamaForCausalLM, steps: int = 1400) -> None:
-    """Any words, once more behind the question: what a pretrained decoder can do and one that has read a few hundred texts cannot."""
+    """Any words, once more behind the question: what a pretrained decoder can do and one that has read a few hundred
+    texts cannot."""
     optimizer, rng = torch.optim.AdamW(decoder.parameters(), lr=0.003, betas=(0.9, 0.98)), np.random.default_rng(0)
     decay = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1, (step + 1) / 100) * (1 - step / steps))
     asked, again = (

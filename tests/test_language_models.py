@@ -1,4 +1,5 @@
-"""A decoder that lies here as a language model: against plain decoding, in any batch, interrupted, replayed; and `llm` on it."""
+"""A decoder that lies here as a language model: against plain decoding, in any batch, interrupted, replayed; and `llm`
+on it."""
 
 from __future__ import annotations
 

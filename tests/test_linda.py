@@ -48,7 +48,8 @@ def folders(tmp_path_factory):
 
 
 def repeating(folder, decoder):
-    """The toys' decoder after it has read texts that stand there twice, as larger ones have in what they were trained on."""
+    """The toys' decoder after it has read texts that stand there twice, as larger ones have in what they were trained
+    on."""
     tokenizer, model = load_decoder(decoder)
     optimizer = torch.optim.AdamW(model.train().parameters(), lr=0.003)
     before, behind = (tokenizer(words)["input_ids"] for words in (bodies.ASKED, bodies.AGAIN))

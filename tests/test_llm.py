@@ -23,7 +23,8 @@ SECRET = "sk-never-in-a-file"
 
 
 class Endpoint:
-    """Chat completions at `url`; `script(body, number)` gives what happens to the n-th try of a request: None is a good answer."""
+    """Chat completions at `url`; `script(body, number)` gives what happens to the n-th try of a request: None is a good
+    answer."""
 
     def __init__(self, script) -> None:
         self.script, self.tries, self.bodies, self.headers = script, Counter(), [], []

@@ -91,7 +91,8 @@ def test_label_sets_in_and_the_same_number_of_texts_out_new_compositions_include
 
 @every_trained
 def test_a_text_depends_on_its_request_and_the_seed_and_not_on_its_batch(name, model_of, folders):
-    # Hot, because a model that knows its texts by heart writes 29 of 30 alike for both seeds at 1.3, and nearly none at 2.
+    # Hot, because a model that knows its texts by heart writes 29 of 30 alike for both seeds at 1.3, and nearly none at
+    # 2.
     sampled = {"top_k": 50, "top_p": 0.95, "temperature": 2.0, "no_repeat_ngram": 2}
     one, all_ = (texts_of(name, model_of(name), folders, REQUESTS, batch_size=size, **sampled) for size in (1, 30))
     assert one == all_

@@ -60,7 +60,8 @@ def refusal(script: str, words: list[str], capsys) -> str:
 
 
 def test_every_stage_that_replaces_a_folder_says_so():
-    """What follows is tested on these; a stage that is not among them is refused by `atomic_dir` alone, after its work."""
+    """What follows is tested on these; a stage that is not among them is refused by `atomic_dir` alone, after its
+    work."""
     assert {"raw", "split", "prepare_backbone", "train_filter", "train_generator", "train_classifier"} <= set(FOLDERS)
     assert {"sample_label_sets", "synthesize", "select"} <= set(FILES)
     for script in WITH_OUT:

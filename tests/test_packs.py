@@ -1,4 +1,5 @@
-"""Packs: what cells left comes back to four digits, in the same bytes whatever came first; and what is wrong is named."""
+"""Packs: what cells left comes back to four digits, in the same bytes whatever came first; and what is wrong is
+named."""
 
 from __future__ import annotations
 

@@ -87,7 +87,8 @@ def test_a_stage_that_no_scale_concerns_reads_any_corpus():
 
 
 def test_no_block_has_a_value_of_its_own():
-    """Why schemas may change without making a result stale: what a stage gets is in a file of parameters, or nothing."""
+    """Why schemas may change without making a result stale: what a stage gets is in a file of parameters, or
+    nothing."""
     blocks, seen = [Block], 0
     while blocks:
         block = blocks.pop()

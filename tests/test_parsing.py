@@ -1,4 +1,5 @@
-"""The second task, parsing: readers, vocabulary, the Transformer, its data maps and subsets, what the experiment runs, real corpora."""
+"""The second task, parsing: readers, vocabulary, the Transformer, its data maps and subsets, what the experiment runs,
+real corpora."""
 
 from __future__ import annotations
 

@@ -39,7 +39,8 @@ def stages_run(output: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory) -> Path:
-    """A copy of what the graph reads of the working tree with a 300-line CSV, one edited block and toy budgets, after `dvc repro`."""
+    """A copy of what the graph reads of the working tree with a 300-line CSV, one edited block and toy budgets, after
+    `dvc repro`."""
     folder = tmp_path_factory.mktemp("project")
     tracked = shell(ROOT, "git", "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
     for name in tracked:

@@ -144,7 +144,8 @@ def test_a_wrong_gold_row_is_named(tmp_path, row, message):
 
 @pytest.fixture
 def trained(tmp_path, monkeypatch):
-    """Runs the stage with a classifier that says of every text how long it is, and returns what it was given and the predictions."""
+    """Runs the stage with a classifier that says of every text how long it is, and returns what it was given and the
+    predictions."""
     LABELS.write(tmp_path / "labels.json")
     parts = {"train": [(0,)] * 40, "support": [(0, 2), (1,)], "inputs": [(), (), ()]}
     for name, label_sets in parts.items():

@@ -1,4 +1,5 @@
-"""The frozen decoder behind a computed prefix: against the plain model, without cache, one by one and in batches; GPT-2 and Llama."""
+"""The frozen decoder behind a computed prefix: against the plain model, without cache, one by one and in batches; GPT-2
+and Llama."""
 
 from __future__ import annotations
 

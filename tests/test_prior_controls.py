@@ -24,7 +24,8 @@ BIAS = np.array([1.5, -0.5, 0.7])  # what a training in which label 0 is frequen
 
 
 def world(compositions, n: int, seed: int):
-    """Texts of three independent cues a label, P(cue | label has it) = 0.8, else 0.2; beliefs of a classifier of independent labels whose
+    """Texts of three independent cues a label, P(cue | label has it) = 0.8, else 0.2; beliefs of a classifier of
+    independent labels whose
     logits are off by BIAS.  # probabilities [n, 3], gold [n, 3]"""
     rng = np.random.default_rng(seed)
     gold = np.zeros((n, 3), dtype=bool)

@@ -1,4 +1,5 @@
-"""Human evaluation: blind sheets out, filled sheets in, Krippendorff's alpha against published values, the form in a browser."""
+"""Human evaluation: blind sheets out, filled sheets in, Krippendorff's alpha against published values, the form in a
+browser."""
 
 from __future__ import annotations
 
@@ -179,7 +180,8 @@ def test_rows_of_another_export_and_repeated_rows_are_refused(exported):
 
 
 def test_alpha_is_that_of_krippendorffs_examples():
-    """Krippendorff, Computing Krippendorff's Alpha-Reliability (2011): two coders of ten binary units; four coders with gaps."""
+    """Krippendorff, Computing Krippendorff's Alpha-Reliability (2011): two coders of ten binary units; four coders with
+    gaps."""
     binary = np.array([[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]], dtype=float)
     assert ratings.alpha(binary) == pytest.approx(0.095, abs=5e-4)
     x = np.nan

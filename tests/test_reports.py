@@ -293,7 +293,8 @@ def test_a_markdown_table_keeps_one_row_per_line():
 
 
 def write_run(folder, **unparsed: int) -> None:
-    """What the heavy stages of a cell leave: its arms' predictions, gold label sets whose test rows are GOLD, measures of the texts."""
+    """What the heavy stages of a cell leave: its arms' predictions, gold label sets whose test rows are GOLD, measures
+    of the texts."""
     parts = {
         "train": [(0,), (1,), (2,), (0, 2)],
         "support": [(1, 2)],

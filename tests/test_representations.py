@@ -20,8 +20,9 @@ def test_labels_that_look_the_same_everywhere_are_all_found_and_scrambled_ones_a
 
 
 def test_the_probe_of_a_hand_worked_case():
-    """Label 0 of composition 0 looks like label 1: its own mean, from composition 1, is (1, 0, 0); that of label 1, from composition 2, is
-    (0, 1, 0), which is nearer. All others are right: the mean of label 0 that they see leans to (1, 1, 0), never past theirs."""
+    """Label 0 of composition 0 looks like label 1: its own mean, from composition 1, is (1, 0, 0); that of label 1,
+    from composition 2, is (0, 1, 0), which is nearer. All others are right: the mean of label 0 that they see leans to
+    (1, 1, 0), never past theirs."""
     vectors = AXES[PAIRS].copy()
     vectors[0] = [0.1, 1.0, 0.0]
     assert probe(vectors, PAIRS, WITHIN) == pytest.approx(5 / 6, abs=1e-4)

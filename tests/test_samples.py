@@ -1,4 +1,5 @@
-"""The page that Git ignores: some texts with their scores, what was cut, and nothing that markup could make of a text."""
+"""The page that Git ignores: some texts with their scores, what was cut, and nothing that markup could make of a
+text."""
 
 from __future__ import annotations
 

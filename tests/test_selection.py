@@ -150,7 +150,8 @@ def test_the_report_of_nothing_kept_has_no_means():
 
 @pytest.fixture
 def kept(tmp_path, monkeypatch, own_costs):
-    """The one row that the stage keeps, given requests, the filter's probabilities and the files that it learned from."""
+    """The one row that the stage keeps, given requests, the filter's probabilities and the files that it learned
+    from."""
     LABELS.write(tmp_path / "labels.json")
     written(tmp_path, {"sizes.k": 1})
     write_jsonl(tmp_path / "train.jsonl", [Example(f"t{i}", f"word {i}", (0, 1, 2), "train") for i in range(9)])
@@ -180,7 +181,8 @@ JACCARD, POSTERIOR = (
 
 
 def test_the_stage_ranks_by_the_requested_sets_probability_the_jaccard_index_or_the_posterior(tmp_path, kept):
-    """A filter that knows one composition reads it everywhere; where it doubts that most, the requested one is most probable."""
+    """A filter that knows one composition reads it everywhere; where it doubts that most, the requested one is most
+    probable."""
     case = (B, B, B), [[0.9, 0.9, 0.9], [0.9, 0.9, 0.6], [0.1, 0.1, 0.9]]
     assert {kept(*case, seed, *JACCARD).id for seed in range(6)} == {"s0", "s1"}  # a tie
     for ranked in ((), POSTERIOR):  # 0.9 0.9 0.4 is the most probable reading of B = joy, love
@@ -225,8 +227,8 @@ def test_the_joint_probabilities_of_all_label_sets_of_a_text_add_up_to_one(rows)
 
 
 def test_the_posterior_counts_the_support_rows_that_the_filter_learned_from(kept):
-    """A and B are as frequent in the support set, so the text that says its request a little more clearly is kept; to D_train alone
-    both are impossible, A the more so, and the size of the correction would decide."""
+    """A and B are as frequent in the support set, so the text that says its request a little more clearly is kept; to
+    D_train alone both are impossible, A the more so, and the size of the correction would decide."""
     case = (A, B), [[0.9, 0.45, 0.1], [0.9, 0.7, 0.1]]
     both = ("train.jsonl", "support.jsonl")
     assert {kept(*case, seed, *POSTERIOR, learned=both).id for seed in range(3)} == {"s1"}

@@ -1,4 +1,5 @@
-"""No JSON file is read without its type: what is cut, empty, of another kind or of other types is one line that names the place."""
+"""No JSON file is read without its type: what is cut, empty, of another kind or of other types is one line that names
+the place."""
 
 from __future__ import annotations
 

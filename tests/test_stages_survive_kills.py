@@ -115,7 +115,8 @@ def test_what_the_user_can_mend_is_one_line_and_exit_code_2(tmp_path):
     assert not (folder / "models").exists()
 
 
-# ---------------------------------------------------------------- between the end of the training and the written output
+# ---------------------------------------------------------------- between the end of the training and the written
+# output
 
 SPLIT, BENCHMARK = ("--split", "split"), ("--benchmark", "diagnostic")
 FILES = [f"--{name.replace('_', '-')}=split/{name}.jsonl" for name in ("train", "support", "test_inputs")]

@@ -1,4 +1,5 @@
-"""A decoder that can write nothing but augmented language: all that it writes to an end is read, and all that can be read it can write."""
+"""A decoder that can write nothing but augmented language: all that it writes to an end is read, and all that can be
+read it can write."""
 
 from __future__ import annotations
 

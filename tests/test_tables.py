@@ -331,7 +331,8 @@ def test_the_composition_prior_has_scores_gains_choices_and_ceilings(tmp_path):
 
 
 def test_the_composition_prior_of_somebodys_own_experiment_is_chosen_and_shown_likewise(tmp_path):
-    """With halves of the support set an experiment has a weight and a strength: the numbers that the root cell wants."""
+    """With halves of the support set an experiment has a weight and a strength: the numbers that the root cell
+    wants."""
     at = {"experiment": "calls_prior", "benchmark": "calls+seen_test=300", "seed": 42}
     rows = [
         row

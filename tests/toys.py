@@ -1,4 +1,5 @@
-"""A toy language and toy backbones for the generator tests: a text is one phrase per label, the decoder knows the phrases."""
+"""A toy language and toy backbones for the generator tests: a text is one phrase per label, the decoder knows the
+phrases."""
 
 from __future__ import annotations
 
@@ -144,8 +145,8 @@ def texts(drafts: Iterable[Draft], requests: Sequence[Sequence[int]]) -> list[st
 
 
 def backbones(folder: Path, honest: bool = False) -> dict[str, Path]:
-    """A random BERT, a random T5 and a GPT-2 that was shortly trained on the toy texts, as model folders; `honest`: behind
-    prompts that name their labels."""
+    """A random BERT, a random T5 and a GPT-2 that was shortly trained on the toy texts, as model folders; `honest`:
+    behind prompts that name their labels."""
     torch.manual_seed(0)
     texts = [e.text for e in examples()]
     words = sorted({word for text in [*texts, *LABELS.phrases] for word in text.split()})
@@ -194,7 +195,8 @@ def backbones(folder: Path, honest: bool = False) -> dict[str, Path]:
 
 
 def bart(folder: Path, seq2seq: Path) -> Path:
-    """A random BART as a model folder, in place of the random T5: learned positions, a mask token, a text begins and ends with marks."""
+    """A random BART as a model folder, in place of the random T5: learned positions, a mask token, a text begins and
+    ends with marks."""
     tokenizer = GPT2Tokenizer.from_pretrained(seq2seq)
     tokenizer.add_special_tokens({"bos_token": "<s>", "mask_token": "<mask>"})
     first, last = (tokenizer.bos_token, tokenizer.bos_token_id), (tokenizer.eos_token, tokenizer.eos_token_id)
@@ -214,8 +216,8 @@ def bart(folder: Path, seq2seq: Path) -> Path:
 
 
 def llama(folder: Path, decoder: Path) -> Path:
-    """A random Llama as a model folder: fewer heads for keys than for queries, heads wider than their share, rotary positions; the tokenizer
-    of that decoder with a beginning-of-text token, which it puts in front of what it reads."""
+    """A random Llama as a model folder: fewer heads for keys than for queries, heads wider than their share, rotary
+    positions; the tokenizer of that decoder with a beginning-of-text token, which it puts in front of what it reads."""
     tokenizer = GPT2Tokenizer.from_pretrained(decoder)
     tokenizer.add_special_tokens({"bos_token": "<s>"})
     marked = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", tokenizer.bos_token_id)])
@@ -233,8 +235,8 @@ def llama(folder: Path, decoder: Path) -> Path:
 
 
 def pretrain(model: GPT2LMHeadModel, tokenizer: GPT2Tokenizer, rows_of: list[Example], honest: bool) -> None:
-    """A language model of texts behind a prompt: with random labels, so that only a prefix can tell which text follows, or
-    with the text's own."""
+    """A language model of texts behind a prompt: with random labels, so that only a prefix can tell which text follows,
+    or with the text's own."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     rng = torch.Generator().manual_seed(0)
     for _ in range(150):

@@ -1,4 +1,5 @@
-"""Every number that torch computes in one step of each part of the default cell, as a file of checksums: `python -m tests.traces OUT`."""
+"""Every number that torch computes in one step of each part of the default cell, as a file of checksums: `python -m
+tests.traces OUT`."""
 
 from __future__ import annotations
 

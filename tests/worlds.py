@@ -1,4 +1,5 @@
-"""A toy benchmark with its cells' predictions and measures: what the heavy stages leave, and the packs, for tests of everything after them."""
+"""A toy benchmark with its cells' predictions and measures: what the heavy stages leave, and the packs, for tests of
+everything after them."""
 
 from __future__ import annotations
 
@@ -55,8 +56,10 @@ def write_cell(
     synthetic: Sequence[Example] = (),
     **more,
 ) -> Path:
-    """Predictions {id: probabilities} of a cell that learned from D_train, `support` and `synthetic`; `validation` with their sources.
-    `more`: fields of the header, or `unparsed` {id: pieces}.  # the cell's own file; of a Cell, it is in the pack as well"""
+    """Predictions {id: probabilities} of a cell that learned from D_train, `support` and `synthetic`; `validation` with
+    their sources.
+    `more`: fields of the header, or `unparsed` {id: pieces}.  # the cell's own file; of a Cell, it is in the pack as
+        well"""
     unparsed, rng = more.pop("unparsed", {}), np.random.default_rng(0)
     learned = [*PARTS["train"], *support, *synthetic]
     header = {

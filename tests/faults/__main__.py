@@ -2,8 +2,9 @@
 
 python -m tests.faults --out reports/reliability.md [--faults 30] [--kills 3] [--seed 0]
 
-Every step is one of the stages' own scripts, or a command of `compaug`, on a toy corpus (tests/faults/fault_worlds.py). Ends with exit 1 where a
-fault made a traceback, a hang or half an output, or a killed stage did not end with the bytes of an undisturbed run.
+Every step is one of the stages' own scripts, or a command of `compaug`, on a toy corpus (tests/faults/fault_worlds.py).
+Ends with exit 1 where a fault made a traceback, a hang or half an output, or a killed stage did not end with the bytes
+of an undisturbed run.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Where the lab works: on the toys of the fingerprints, which every heavy stage takes, and on a small corpus beside predictions of the
-repository, for the stages from a corpus to the page."""
+"""Where the lab works: on the toys of the fingerprints, which every heavy stage takes, and on a small corpus beside
+predictions of the repository, for the stages from a corpus to the page."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def of_toys(toys: runs.Toys) -> list[Group]:
 
 @contextlib.contextmanager
 def reporting(root: Path) -> Iterator[list[Group]]:
-    """A temporary folder as the current one, with the repository's parameters, one experiment's predictions and the root cell's; the stages
-    that a grid has before its models and after them."""
+    """A temporary folder as the current one, with the repository's parameters, one experiment's predictions and the
+    root cell's; the stages that a grid has before its models and after them."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         _write(root)
         of = "--benchmark diagnostic"
@@ -203,7 +203,8 @@ def _write_table() -> None:
 
 
 def _write_utterances() -> None:
-    """A mirror with a corpus of intents and slots and one of sentences and logical forms, and configurations of both tasks."""
+    """A mirror with a corpus of intents and slots and one of sentences and logical forms, and configurations of both
+    tasks."""
     folder = Path(UTTERANCES)
     for number, part in enumerate(PARTS):
         rows = (

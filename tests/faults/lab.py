@@ -1,8 +1,9 @@
-"""A lab for faults: the stages' own scripts, and the commands, on tiny inputs, which are damaged one after the other, and killed while they work.
+"""A lab for faults: the stages' own scripts, and the commands, on tiny inputs, which are damaged one after the other,
+and killed while they work.
 
-Every step runs in a fork of this process, so that the libraries are loaded once. What must hold of it: whatever an input file holds, the
-stage ends well or with one line that says what is wrong; it never leaves half an output; killed at any moment and started again, it
-writes the bytes of an undisturbed run. `worlds` has the steps and their inputs.
+Every step runs in a fork of this process, so that the libraries are loaded once. What must hold of it: whatever an
+input file holds, the stage ends well or with one line that says what is wrong; it never leaves half an output; killed
+at any moment and started again, it writes the bytes of an undisturbed run. `worlds` has the steps and their inputs.
 """
 
 from __future__ import annotations
@@ -184,7 +185,8 @@ def _child(step: Step, out: Path, log: Path) -> None:
 
 
 def _command(words: list[str], out: Path) -> None:
-    """A command of `compaug`, whose last argument is what it writes; `inspect` writes to standard output, which goes there."""
+    """A command of `compaug`, whose last argument is what it writes; `inspect` writes to standard output, which goes
+    there."""
     from compaug import cli
 
     if words[0] != "inspect":
@@ -210,8 +212,8 @@ def _wait(child: int, limit: float) -> int | None:
 
 
 def inputs_of(step: Step, opened: set[Path]) -> list[Path]:
-    """The files that the arguments name, or that the folders hold which they name, as far as the step opens them; of a model's folder all,
-    because its libraries open them out of sight."""
+    """The files that the arguments name, or that the folders hold which they name, as far as the step opens them; of a
+    model's folder all, because its libraries open them out of sight."""
     found = []
     for word in (*step.argv, "params.yaml", "configs", os.environ.get("COMPAUG_MIRROR", "")):
         path = Path(word)
