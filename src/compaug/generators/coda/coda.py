@@ -48,7 +48,7 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
     pool = _pool(examples, params.anchors, seed)
     records = _records(pool, task, params, speaks, backbones)
     kept = [replace(e, made_of=records.get(e.id)) for e in examples]
-    concepts = _concepts(texts, speaks, task, params, backbones) if params.concepts else [[] for _ in task.labels.names]
+    concepts = _concepts(texts, speaks, params, backbones) if params.concepts else [[] for _ in task.labels.names]
     facts = {"generator": "coda", **task.facts(), "params": params.in_force(), "spread": lengths.spread(texts)}
     facts["concepts"] = [
         [{"name": concept.name, "phrases": list(concept.phrases)} for concept in of_label] for of_label in concepts
@@ -110,7 +110,7 @@ def _shares(speaks: Mapping[str, float], ngrams: Sequence[str]) -> list[float]:
     return [round(speaks.get(ngram, 0.0) / most, keywords.DECIMALS) for ngram in ngrams]
 
 
-def _concepts(texts: Sequence[str], speaks, task, params, backbones: Mapping[str, Path]) -> list[list[Concept]]:
+def _concepts(texts: Sequence[str], speaks, params, backbones: Mapping[str, Path]) -> list[list[Concept]]:
     """Of every label; the model names each group of n-grams, or its best n-gram does."""
     grouped = [groups(scores) for scores in speaks]
     flat = [group for members in grouped for group in members]
