@@ -160,8 +160,8 @@ def test_a_stage_that_cannot_write_what_it_trained_does_not_train_again(script, 
     stage, (arguments, writer) = importlib.import_module(f"compaug.stages.{script}"), TRAINING_STAGES[script]
     out = "out/made.jsonl" if script == "sample_label_sets" else "out/made"
     epochs = []
-    epoch = loop._epoch
-    monkeypatch.setattr(loop, "_epoch", lambda *args: epochs.append(1) or epoch(*args))
+    epoch = loop.Trainer._epoch
+    monkeypatch.setattr(loop.Trainer, "_epoch", lambda *args: epochs.append(1) or epoch(*args))
 
     def attempt(folder: Path) -> int:
         """Run the stage there; how many epochs it trained."""

@@ -11,9 +11,9 @@ import math
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -142,126 +142,160 @@ def fit(
     valid_rows: Sequence[Mapping],
     collate: Callable[[list], dict],
     options: FitOptions,
-    *,
-    seed: int,
-    work_dir: Path,
-    description: str,
-    lr_of: Callable[[str], float] | None = None,
-    batches: Callable[[int, int], list[list[int]]] | None = None,
-    on_epoch_end: Sequence[Callable[[EpochEnd], None]] = (),
-    on_batch: Callable[[Sequence[int], Mapping[str, torch.Tensor]], None] | None = None,
+    **settings: Any,
 ) -> list[dict]:
-    """Train `model` in place and return one dict of mean losses per epoch.
+    """Train `model` in place and return one dict of mean losses per epoch; `settings` are those of `Trainer`."""
+    return Trainer(model, collate, options, **settings).fit(train_rows, valid_rows)
+
+
+@dataclass
+class Trainer:
+    """One training of a model, which goes on where an earlier one with the same `work_dir` was interrupted.
 
     Rows are dicts with "id" and "length" (for the buckets) and optionally "group"; `collate` turns a list of them into
-    the keyword arguments of `forward`. `lr_of(parameter name)` overrides `options.lr`. With a validation set and
-    `patience`, the best epoch's parameters are restored.
+    the keyword arguments of `forward`. `lr_of(parameter name)` overrides `options.lr`.
 
     `batches(epoch, seed)` is the order of training, a curriculum for example: lists of row numbers for an epoch, from
     0; not every row need be there. It must depend on its arguments alone, `seed` being the epoch's own. None takes all
     rows, in batches of similar length. Every hook of `on_epoch_end` is called once an epoch, on the main process,
     before the epoch's checkpoint is written; so only an epoch that was interrupted there is seen again. `on_batch` is
     called with the row numbers of every batch and what `forward` returned for them.
-
-    Interrupted, a second call with the same `work_dir` goes on after the last finished epoch and ends with the same
-    bytes. Raises TrainingError when the loss is not finite.
     """
-    if not train_rows:
-        raise TrainingError(f"{description}: there is nothing to train on")
-    accelerator = Accelerator(
-        # Otherwise full precision, unless `accelerate launch` or ACCELERATE_MIXED_PRECISION says something else.
-        mixed_precision="bf16" if reduced(device()) else None,
-        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],  # label encoders not in a batch
-    )
-    seed_everything(seed)
-    model.to(accelerator.device)
-    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    n_trained = sum(p.numel() for p in trained.values())
-    by_lr: dict[float, list] = {}
-    for name, parameter in trained.items():
-        by_lr.setdefault(lr_of(name) if lr_of else options.lr, []).append(parameter)
-    optimizer = torch.optim.AdamW(
-        [{"params": parameters, "lr": lr} for lr, parameters in by_lr.items()],
-        eps=options.eps,
-        weight_decay=options.weight_decay,
-        fused=True,  # one pass over the weights: a third of a step for 22M parameters on a CPU otherwise
-    )
-    world, rank = accelerator.num_processes, accelerator.process_index
-    seeds = [sub_seed(seed, "epoch", epoch) for epoch in range(options.epochs)]
-    if batches is None:
-        lengths = [row["length"] for row in train_rows]
-        groups = [row["group"] for row in train_rows] if "group" in train_rows[0] else None
-        batches = lambda epoch, seed: batches_by_length(lengths, options.batch_size, seed, groups)
-        sizes = [math.ceil(len(train_rows) / options.batch_size)] * options.epochs  # with groups there are a few more
-    else:
-        sizes = [len(batches(epoch, seeds[epoch])) for epoch in range(options.epochs)]
-    total = max(1, sum(math.ceil(size / world) for size in sizes))
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: options.rate(step, total))
-    wrapped, optimizer = accelerator.prepare(model, optimizer)
 
-    state = Checkpoint(work_dir, trained, optimizer, schedule, accelerator.is_main_process)
-    history, best, bad_epochs = state.resume()
-    for epoch in range(len(history), options.epochs):
-        if options.patience is not None and bad_epochs >= options.patience:
-            break
-        torch.manual_seed(sub_seed(seed, "noise", epoch))  # an epoch's dropout and latents do not depend on a resume
-        order = batches(epoch, seeds[epoch])
-        if not order or not all(order):
-            raise TrainingError(
-                f"{description}: epoch {epoch + 1} has no batch, or an empty one; mend the order of batches"
-            )
-        order = order + order[: -len(order) % world]  # every process takes as many steps
-        title, share = f"{description}, epoch {epoch + 1}/{options.epochs}", order[rank::world]
-        steps = _epoch(wrapped, share, train_rows, collate, accelerator, optimizer, schedule, options, title, on_batch)
-        entry = {"epoch": epoch + 1, "trained_parameters": n_trained, "train": _means(steps)}
+    model: torch.nn.Module
+    collate: Callable[[list], dict]
+    options: FitOptions
+    _: KW_ONLY
+    seed: int
+    work_dir: Path
+    description: str
+    lr_of: Callable[[str], float] | None = None
+    batches: Callable[[int, int], list[list[int]]] | None = None
+    on_epoch_end: Sequence[Callable[[EpochEnd], None]] = ()
+    on_batch: Callable[[Sequence[int], Mapping[str, torch.Tensor]], None] | None = None
+
+    def __post_init__(self) -> None:
+        self.accelerator = Accelerator(
+            # Otherwise full precision, unless `accelerate launch` or ACCELERATE_MIXED_PRECISION says something else.
+            mixed_precision="bf16" if reduced(device()) else None,
+            # label encoders not in a batch
+            kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
+        )
+        seed_everything(self.seed)
+        self.model.to(self.accelerator.device)
+        self.trained = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
+
+    def fit(self, train_rows: Sequence[Mapping], valid_rows: Sequence[Mapping]) -> list[dict]:
+        """Train to the end, and return one dict of mean losses per epoch. With validation rows and `options.patience`
+        the best epoch's parameters are restored. The bytes do not depend on interruptions.
+
+        Raises TrainingError when the loss is not finite.
+        """
+        if not train_rows:
+            raise TrainingError(f"{self.description}: there is nothing to train on")
+        seeds = [sub_seed(self.seed, "epoch", epoch) for epoch in range(self.options.epochs)]
+        batches, sizes = self._order(train_rows, seeds)
+        world, rank = self.accelerator.num_processes, self.accelerator.process_index
+        total = max(1, sum(math.ceil(size / world) for size in sizes))
+        optimizer = self._adamw()
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: self.options.rate(step, total))
+        self.wrapped, self.optimizer = self.accelerator.prepare(self.model, optimizer)
+        is_main = self.accelerator.is_main_process
+        checkpoint = Checkpoint(self.work_dir, self.trained, self.optimizer, self.schedule, is_main)
+        history, best, bad_epochs = checkpoint.resume()
+        patience = self.options.patience
+        for epoch in range(len(history), self.options.epochs):
+            if patience is not None and bad_epochs >= patience:
+                break
+            torch.manual_seed(sub_seed(self.seed, "noise", epoch))  # dropout and latents do not depend on a resume
+            order = batches(epoch, seeds[epoch])
+            if not order or not all(order):
+                raise TrainingError(
+                    f"{self.description}: epoch {epoch + 1} has no batch, or an empty one; mend the order of batches"
+                )
+            order = order + order[: -len(order) % world]  # every process takes as many steps
+            losses = self._validated(epoch, _means(self._epoch(epoch, order[rank::world], train_rows)), valid_rows)
+            history.append(losses)
+            if patience is not None and valid_rows:
+                loss = losses["valid"]["loss"]
+                better = best is None or loss < best["loss"]
+                bad_epochs = 0 if better else bad_epochs + 1
+                if better:
+                    best = {"loss": loss, "weights": {n: p.detach().clone() for n, p in self.trained.items()}}
+            if is_main:
+                self.model.eval()
+                for hook in self.on_epoch_end:
+                    hook(EpochEnd(len(history), self.model, losses, self.work_dir))
+            checkpoint.save(history, best, bad_epochs)
+        if best is not None:
+            self._restore(best["weights"])
+        self.accelerator.wait_for_everyone()
+        if is_main:
+            finished(self.work_dir)
+        self.accelerator.unwrap_model(self.wrapped, keep_fp32_wrapper=False)
+        self.model.eval()
+        return history
+
+    def _adamw(self) -> torch.optim.Optimizer:
+        by_lr: dict[float, list] = {}
+        for name, parameter in self.trained.items():
+            by_lr.setdefault(self.lr_of(name) if self.lr_of else self.options.lr, []).append(parameter)
+        return torch.optim.AdamW(
+            [{"params": parameters, "lr": lr} for lr, parameters in by_lr.items()],
+            eps=self.options.eps,
+            weight_decay=self.options.weight_decay,
+            fused=True,  # one pass over the weights: a third of a step for 22M parameters on a CPU otherwise
+        )
+
+    def _order(
+        self, rows: Sequence[Mapping], seeds: Sequence[int]
+    ) -> tuple[Callable[[int, int], list[list[int]]], list[int]]:
+        """The order of batches, and how many each epoch has."""
+        if self.batches is not None:
+            return self.batches, [len(self.batches(epoch, seed)) for epoch, seed in enumerate(seeds)]
+        size, lengths = self.options.batch_size, [row["length"] for row in rows]
+        groups = [row["group"] for row in rows] if "group" in rows[0] else None
+        # with groups there are a few more
+        sizes = [math.ceil(len(rows) / size)] * len(seeds)
+        return lambda epoch, seed: batches_by_length(lengths, size, seed, groups), sizes
+
+    def _epoch(self, epoch: int, batches: Sequence[list[int]], rows: Sequence[Mapping]) -> Iterator[tuple[dict, int]]:
+        """One pass: the logged parts and the size of every batch."""
+        title = f"{self.description}, epoch {epoch + 1}/{self.options.epochs}"
+        where = self.accelerator.device
+        self.wrapped.train()
+        check_every = FINITE_CHECK_EVERY if where.type == "cuda" else 1
+        unchecked: list[tuple[int, list[int], torch.Tensor]] = []
+        bar = tqdm(batches, desc=title, unit="batch", leave=False, disable=not sys.stderr.isatty())
+        for step, batch_rows in enumerate(bar, start=1):
+            batch = self.collate([rows[i] for i in batch_rows])
+            parts = self.wrapped(**send_to_device(batch, where, non_blocking=True))
+            unchecked.append((step, batch_rows, parts["loss"].detach()))
+            if self.on_batch:
+                self.on_batch(batch_rows, parts)
+            if step % check_every == 0 or step == len(batches):
+                _raise_if_not_finite(unchecked, rows, title)
+                unchecked.clear()
+            self.accelerator.backward(parts["loss"])
+            if self.options.clip:
+                self.accelerator.clip_grad_norm_(self.wrapped.parameters(), self.options.clip)
+            self.optimizer.step()
+            self.schedule.step()
+            self.optimizer.zero_grad(set_to_none=True)
+            yield parts, len(batch_rows)
+
+    def _validated(self, epoch: int, train_losses: dict[str, float], valid_rows: Sequence[Mapping]) -> dict:
+        """The entry of an epoch in the history."""
+        trained_parameters = sum(p.numel() for p in self.trained.values())
+        losses = {"epoch": epoch + 1, "trained_parameters": trained_parameters, "train": train_losses}
         if valid_rows:
-            entry["valid"] = validate(wrapped, valid_rows, collate, options.batch_size, seed)
-        history.append(entry)
-        if options.patience is not None and valid_rows:
-            better = best is None or entry["valid"]["loss"] < best["loss"]
-            bad_epochs = 0 if better else bad_epochs + 1
-            if better:
-                best = {"loss": entry["valid"]["loss"], "weights": {n: p.detach().clone() for n, p in trained.items()}}
-        if accelerator.is_main_process:
-            model.eval()
-            for hook in on_epoch_end:
-                hook(EpochEnd(len(history), model, entry, work_dir))
-        state.save(history, best, bad_epochs)
-    if best is not None:
+            losses["valid"] = validate(self.wrapped, valid_rows, self.collate, self.options.batch_size, self.seed)
+        return losses
+
+    def _restore(self, weights: Mapping[str, torch.Tensor]) -> None:
         with torch.no_grad():
-            for name, parameter in trained.items():
-                parameter.copy_(best["weights"][name])
-    accelerator.wait_for_everyone()
-    if accelerator.is_main_process:
-        finished(work_dir)
-    accelerator.unwrap_model(wrapped, keep_fp32_wrapper=False)
-    model.eval()
-    return history
-
-
-def _epoch(
-    model, batches, rows, collate, accelerator, optimizer, schedule, options, title, on_batch
-) -> Iterator[tuple[dict, int]]:
-    """One pass: the logged parts and the size of every batch."""
-    model.train()
-    check_every = FINITE_CHECK_EVERY if accelerator.device.type == "cuda" else 1
-    unchecked: list[tuple[int, list[int], torch.Tensor]] = []
-    bar = tqdm(batches, desc=title, unit="batch", leave=False, disable=not sys.stderr.isatty())
-    for step, batch_rows in enumerate(bar, start=1):
-        parts = model(**send_to_device(collate([rows[i] for i in batch_rows]), accelerator.device, non_blocking=True))
-        unchecked.append((step, batch_rows, parts["loss"].detach()))
-        if on_batch:
-            on_batch(batch_rows, parts)
-        if step % check_every == 0 or step == len(batches):
-            _raise_if_not_finite(unchecked, rows, title)
-            unchecked.clear()
-        accelerator.backward(parts["loss"])
-        if options.clip:
-            accelerator.clip_grad_norm_(model.parameters(), options.clip)
-        optimizer.step()
-        schedule.step()
-        optimizer.zero_grad(set_to_none=True)
-        yield parts, len(batch_rows)
+            for name, parameter in self.trained.items():
+                parameter.copy_(weights[name])
 
 
 def _means(batches: Iterable[tuple[Mapping[str, torch.Tensor], int]]) -> dict[str, float]:
