@@ -102,39 +102,13 @@ def train(
     if validation is None:
         examples, validation = batching.holdout(examples, settings.validation, seed, lambda e: text_key(e.text))
     facts = facts_of(name, examples, labels, settings)
-    frozen = getattr(settings, "freeze_layers", None)
-    model = build(FrozenBelow(loaded, frozen) if frozen else loaded, facts)
-    if hasattr(model, "take_tokenizer"):
-        model.take_tokenizer(tokenizer)
-    if hasattr(model, "read_labels"):
-        model.read_labels(tokenizer, labels)
-    if mixed := getattr(settings, "mixout", None):
-        mixout.mix(model, MIXOUT.get(mixed, mixed), settings.mixout_mask or "entry")
-    epochs = settings.epochs_over(len(examples))
-    options = loop.FitOptions(
-        epochs,
-        settings.batch_size,
-        settings.lr,
-        warmup=getattr(settings, "warmup", 0.0),
-        patience=None if settings.pacing else settings.patience,
-        schedule=getattr(settings, "lr_schedule", "decay"),
-    )
-    distinct = list({example.id: example for example in examples}.values())  # repeated support rows count once
+    model = _network(build, loaded, facts, settings, tokenizer, labels)
     identity = (name, settings, seed, file_digest(backbone), digest([e.as_row() for e in examples]), len(validation))
     work_dir = checkpoint.work_dir_for(description.replace(" ", "-"), *identity)  # out_dir may be a temporary folder
-    texts = [example.text for example in distinct]
-    if settings.dynamics == "during":
-        place_of = {example.id: place for place, example in enumerate(distinct)}
-        dynamics = InPassing(work_dir, list(place_of), [place_of[e.id] for e in examples], len(labels))
-    else:
-        dynamics = Dynamics(work_dir, [e.id for e in distinct], lambda: _answers(model, tokenizer, texts, facts)[0])
+    dynamics = _dynamics(examples, model, tokenizer, facts, settings, work_dir)
     rows = rows_of(examples, tokenizer, settings.max_length, len(labels), description)
     held = rows_of(validation, tokenizer, settings.max_length, len(labels), f"{description}, validation")
-    order = None
-    if settings.pacing:
-        lengths = [row["length"] for row in rows]
-        order = curricula.batches(settings.pacing, lengths, settings.batch_size, epochs)
-    if frozen:
+    if isinstance(getattr(model, "backbone", None), FrozenBelow):
         model.to(loop.device()).backbone.keep([row["input_ids"] for row in rows + held], tokenizer.pad_token_id)
     with checkpoint.checkpoints_kept():
         history = loop.fit(
@@ -142,12 +116,12 @@ def train(
             rows,
             held,
             lambda rows: collate(rows, tokenizer.pad_token_id),
-            options,
+            _options(settings, len(examples)),
             seed=sub_seed(seed, "classifier"),
             work_dir=work_dir,
             description=description,
             lr_of=lambda parameter: settings.lr if parameter.startswith("backbone.") else settings.lr_head,
-            batches=order,
+            batches=_order(settings, rows),
             on_epoch_end=[dynamics] if settings.dynamics else [],
             on_batch=getattr(dynamics, "batch", None),
         )
@@ -156,6 +130,51 @@ def train(
         mixout.unmix(model)
         save(model, tokenizer, facts, out_dir)
     return history
+
+
+def _network(build: Build, backbone: nn.Module, facts: Mapping, settings, tokenizer, labels: Labels) -> nn.Module:
+    """The module that is trained: on frozen layers, with what it reads of the labels, with mixout, where asked for."""
+    layers = getattr(settings, "freeze_layers", None)
+    model = build(FrozenBelow(backbone, layers) if layers else backbone, facts)
+    if hasattr(model, "take_tokenizer"):
+        model.take_tokenizer(tokenizer)
+    if hasattr(model, "read_labels"):
+        model.read_labels(tokenizer, labels)
+    if mixed := getattr(settings, "mixout", None):
+        mixout.mix(model, MIXOUT.get(mixed, mixed), settings.mixout_mask or "entry")
+    return model
+
+
+def _options(settings, n_examples: int) -> loop.FitOptions:
+    """The rules of the training; with pacing no early stop, for what is locked is not known to be of no use."""
+    return loop.FitOptions(
+        settings.epochs_over(n_examples),
+        settings.batch_size,
+        settings.lr,
+        warmup=getattr(settings, "warmup", 0.0),
+        patience=None if settings.pacing else settings.patience,
+        schedule=getattr(settings, "lr_schedule", "decay"),
+    )
+
+
+def _order(settings, rows: Sequence[Mapping]) -> Callable | None:
+    """The order of batches of a curriculum; None without one."""
+    if not settings.pacing:
+        return None
+    lengths, epochs = [row["length"] for row in rows], settings.epochs_over(len(rows))
+    return curricula.batches(settings.pacing, lengths, settings.batch_size, epochs)
+
+
+def _dynamics(
+    examples: Sequence[Example], model: nn.Module, tokenizer, facts: Mapping, settings, work_dir: Path
+) -> Dynamics:
+    """The hook that keeps the probabilities of every text; repeated support rows count once."""
+    distinct = list({example.id: example for example in examples}.values())
+    if settings.dynamics == "during":
+        place_of = {example.id: place for place, example in enumerate(distinct)}
+        return InPassing(work_dir, list(place_of), [place_of[e.id] for e in examples], facts["n_labels"])
+    texts = [example.text for example in distinct]
+    return Dynamics(work_dir, [e.id for e in distinct], lambda: _answers(model, tokenizer, texts, facts)[0])
 
 
 def rows_of(
