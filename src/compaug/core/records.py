@@ -407,11 +407,12 @@ def read_json(path: Path | str, shape: Any = Any, remedy: str = "delete it and r
         raise InputError(f"{path}: no such file; run the stage that makes it (`dvc repro`)") from None
     except ValueError as error:
         raise InputError(f"{path}: not valid JSON ({error}); {remedy}") from None
-    _check(value, shape, path, remedy)
+    check(value, shape, path, remedy)
     return value
 
 
-def _check(value: Any, shape: Any, path: Path | str, remedy: str) -> None:
+def check(value: Any, shape: Any, where: Path | str, remedy: str, whole: str = "the file") -> None:
+    """InputError with the place, the first that differs from the type `shape`, and the remedy."""
     if shape is Any:
         return
     from pydantic import ValidationError  # most stages have loaded it for their parameters
@@ -420,8 +421,8 @@ def _check(value: Any, shape: Any, path: Path | str, remedy: str) -> None:
         _checker(shape).validate_python(value, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
-        raise InputError(f"{path}: {place}: {first['msg']}; {remedy}") from None
+        place = ".".join(map(str, first["loc"])) or whole
+        raise InputError(f"{where}: {place}: {first['msg']}; {remedy}") from None
 
 
 @cache
@@ -451,7 +452,7 @@ def read_yaml(path: Path | str, shape: Any = Any) -> dict:
         raise InputError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
     if not isinstance(blocks, dict):
         raise InputError(f"{path}: expected a mapping of blocks; restore it with `git checkout {path}`")
-    _check(blocks, shape, path, f"restore it with `git checkout {path}`")
+    check(blocks, shape, path, f"restore it with `git checkout {path}`")
     return blocks
 
 

@@ -6,12 +6,11 @@ A stage leaves a file of its own, data/<kind>/<name>.json, an output that DVC ke
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from compaug.core import shapes
-from compaug.core.records import InputError, read_json
+from compaug.core.records import InputError, check, read_json
 from compaug.evaluation.predictions import read_lines, write_lines
 
 KINDS: dict[str, Any] = {  # and the type of what is in their files
@@ -42,7 +41,7 @@ def read(reports: Path, kind: str) -> dict[str, dict]:
         name = row.pop("name", None)
         if not isinstance(name, str) or name in values:
             raise InputError(f"{path}:{number}: its name is missing or that of a line before it; {REMEDY}")
-        _check(row, kind, f"{path}:{number}")
+        check(row, KINDS[kind], f"{path}:{number}", REMEDY, whole="the line")
         values[name] = row
     return values
 
@@ -57,21 +56,3 @@ def changed(reports: Path, kind: str, files: Mapping[str, Path]) -> dict[str, di
     kept = read(reports, kind)
     values = {name: read_json(path, KINDS[kind]) for name, path in sorted(files.items())}
     return {name: value for name, value in values.items() if kept.get(name) != value}
-
-
-def _check(value: dict, kind: str, where: str) -> None:
-    from pydantic import ValidationError
-
-    try:
-        _adapter(kind).validate_python(value, strict=True)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the line"
-        raise InputError(f"{where}: {place}: {first['msg']}; {REMEDY}") from None
-
-
-@cache
-def _adapter(kind: str):
-    from pydantic import TypeAdapter  # slow to load
-
-    return TypeAdapter(KINDS[kind])
