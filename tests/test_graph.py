@@ -350,7 +350,10 @@ def test_selection_for_the_generator_none_does_not_wait_for_torch(tmp_path):
     write_rows(tmp_path / "synthetic.jsonl", [])
     write_json(tmp_path / "synthetic.json", {"requested": 0})
     code = "import sys; from compaug.stages import select; select.main(); sys.exit('torch' in sys.modules)"
-    options = "--benchmark diagnostic --classifier bert --synthetic synthetic.jsonl --filter none --labels labels.json --train none --seed 13"
+    options = (
+        "--benchmark diagnostic --classifier bert --synthetic synthetic.jsonl --filter none --labels labels.json "
+        "--train none --seed 13"
+    )
     command = [
         sys.executable,
         "-c",

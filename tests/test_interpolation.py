@@ -179,7 +179,10 @@ def test_a_text_without_a_word_has_no_perplexity_and_stops_nothing(model_of, fol
 def test_the_stage_writes_numbers_for_every_alpha_and_no_text(model_of, folders, tmp_path):
     (tmp_path / "split").mkdir()
     LABELS.write(tmp_path / "split" / "labels.json")
-    argv = f"--benchmark diagnostic --generator linda --model {model_of('linda')[1]} --split split --backbones {folders['encoder'].parent}"
+    argv = (
+        f"--benchmark diagnostic --generator linda --model {model_of('linda')[1]} --split split "
+        f"--backbones {folders['encoder'].parent}"
+    )
     more = ["--params", "params.yaml", "--seed", "3", "--set", "synthesis.max_length=16", "--out", "made.json"]
     written(tmp_path, {})
     stage.main([*argv.split(), *more])

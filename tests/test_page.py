@@ -214,12 +214,15 @@ def test_a_browser_loads_sorts_and_searches_it(reports, width):
     check = """<script>
     const errors = []; window.addEventListener("error", event => errors.push(event.message));
     addEventListener("load", () => {
-      const table = [...document.querySelectorAll("#table_2 table.sortable")].find(t => t.tHead.textContent.includes("Jacc"));
-      const heads = [...table.querySelectorAll("th button")], at = heads.findIndex(button => button.textContent.startsWith("Acc"));
+      const table = [...document.querySelectorAll("#table_2 table.sortable")]
+        .find(t => t.tHead.textContent.includes("Jacc"));
+      const heads = [...table.querySelectorAll("th button")];
+      const at = heads.findIndex(button => button.textContent.startsWith("Acc"));
       const shown = cell => cell.dataset.sort ?? cell.firstChild.textContent.replace("–", "");
       const column = () => [...table.tBodies[0].rows].map(row => shown(row.cells[at])).filter(Boolean).map(Number);
       const sorted = () => heads[at].closest("th").getAttribute("aria-sort");
-      heads[at].click(); const down = column(), ways = [sorted()]; heads[at].click(); const up = column(); ways.push(sorted());
+      heads[at].click(); const down = column(), ways = [sorted()];
+      heads[at].click(); const up = column(); ways.push(sorted());
       const texts = () => [...table.tBodies[0].rows].map(row => shown(row.cells[1]));
       heads[1].click(); const last = [texts()]; heads[1].click(); last.push(texts());
       heads[0].click();
@@ -227,12 +230,14 @@ def test_a_browser_loads_sorts_and_searches_it(reports, width):
       const query = document.getElementById("query"), hits = {};
       for (const words of ["joy lo", "love, j", "joy joy", "jo f"]) {
         query.value = words; query.dispatchEvent(new Event("input"));
-        hits[words] = [...document.querySelectorAll("#found tbody tr")].map(row => [row.cells[0].textContent, row.cells[3].textContent]);
+        hits[words] = [...document.querySelectorAll("#found tbody tr")]
+          .map(row => [row.cells[0].textContent, row.cells[3].textContent]);
       }
       const images = [...document.images].every(image => image.complete && image.naturalWidth > 0);
       const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
       document.body.innerHTML = "<pre id=seen></pre>";
-      document.getElementById("seen").textContent = JSON.stringify({errors, down, up, ways, last, names, hits, images, wide});
+      document.getElementById("seen").textContent =
+        JSON.stringify({errors, down, up, ways, last, names, hits, images, wide});
     });
     </script>"""
     at = {"experiment": "knowledge", "benchmark": "diagnostic+seen_test=400"}  # has a figure

@@ -149,7 +149,8 @@ def test_a_value_that_nothing_gives_is_refused(tmp_path):
     path = written(tmp_path, {"scales:tiny.classifiers.shared.batch_size": ...})
     message = refusal(params.load, path, CLASSIFIER, **TINY, classifier="bert")
     assert message == (
-        f"{path}: classifiers.bert.batch_size: no value; give it one in params.yaml, the corpus's file or configs/scales.yaml"
+        f"{path}: classifiers.bert.batch_size: no value; "
+        "give it one in params.yaml, the corpus's file or configs/scales.yaml"
     )
 
 
@@ -174,7 +175,8 @@ def test_a_value_that_may_be_of_several_kinds_is_named_by_its_key_and_all_of_the
     path = written(tmp_path, {"classifiers.bert.mixout": value})
     message = refusal(params.load, path, CLASSIFIER, **TINY, classifier="bert")
     assert message == (
-        f"{path}: classifiers.bert.mixout: Input should be {said}, or: Input should be 'slu_literal' or 'slu_mixprob' (got {value!r})"
+        f"{path}: classifiers.bert.mixout: Input should be {said}, or: "
+        f"Input should be 'slu_literal' or 'slu_mixprob' (got {value!r})"
     )
 
 

@@ -237,7 +237,8 @@ def test_the_form_makes_a_sheet_that_can_be_read_back(exported):
     const shown = document.querySelectorAll("ol > li"), boxes = shown[0].querySelectorAll("input");
     boxes[3].click(); boxes[0].click(); boxes[1].click();
     shown[1].querySelectorAll("input")[3].click();
-    document.body.innerHTML = "<pre id=made></pre>"; document.getElementById("made").textContent = JSON.stringify(sheet());
+    document.body.innerHTML = "<pre id=made></pre>";
+    document.getElementById("made").textContent = JSON.stringify(sheet());
     """
     (exported / "clicked.html").write_text(page.replace("show();\n</script>", f"show();{clicks}</script>"))
     made = text_of(exported / "clicked.html", "made")

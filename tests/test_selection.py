@@ -104,7 +104,8 @@ def test_random_selection_has_the_same_size_and_ignores_the_scores():
 def test_asking_for_more_rows_than_there_are_is_refused(mode, scope):
     with pytest.raises(
         InputError,
-        match="sizes.k, or selection.k of a cell, is 3 but only 2 synthetic texts are left .* lower it or raise sizes.requested",
+        match="sizes.k, or selection.k of a cell, is 3 but only 2 synthetic texts are left .* "
+        "lower it or raise sizes.requested",
     ):
         select(synthetic(A, B), np.ones(2), 3, mode, scope, 13)
 

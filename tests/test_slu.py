@@ -275,7 +275,11 @@ def test_the_stage_balances_or_does_not(desk, folders, monkeypatch):
     corpus.write(Path("few"), {"train": utterances()[:4], "test": utterances()[:3]}, NAMES)
     corpus.write(Path(), {"more": utterances()[4:16]}, NAMES)
     write_json(Path("few/corpus.json"), {"corpus": "toy", "share": 0.5, "seed": 1})
-    write_json(Path("more.json"), {"mode": "span", "validity": 100.0, "fresh": 100.0, "loss": 1.0, "requested": 12, "written": 12, "copied": 0, "duplicate": 0, "refused": {}})  # fmt: skip
+    write_json(
+        Path("more.json"),
+        {"mode": "span", "validity": 100.0, "fresh": 100.0, "loss": 1.0}
+        | {"requested": 12, "written": 12, "copied": 0, "duplicate": 0, "refused": {}},
+    )
     words = "--params slu.yaml --seed 1 --corpus few --scale small --synthetic more.jsonl --out both.json"
     for value in ("true", "false"):
         train_slu.main([*words.split(), "--encoder", str(folders["encoder"]), "--set", f"joint.balanced={value}"])
@@ -285,7 +289,8 @@ def test_the_stage_balances_or_does_not(desk, folders, monkeypatch):
 # ---------------------------------------------------------------- the writer
 
 WRITER = parameters.Writer(
-    mode="span", strict=False, masked=0.3, lora=8, epochs=1, batch_size=8, lr=0.01, warmup=0.0, max_length=100, each=2, temperature=1.0, top_p=0.9
+    mode="span", strict=False, masked=0.3, lora=8, epochs=1, batch_size=8, lr=0.01, warmup=0.0,
+    max_length=100, each=2, temperature=1.0, top_p=0.9
 )  # fmt: skip
 
 

@@ -109,8 +109,8 @@ def test_the_claim_says_no_more_than_the_tests_allow(reports):
     own = longtable.pick(frame, benchmark="diagnostic", over="none")
     said = table_2.claim(own, "none", ["oversample", "ld_vae"])
     assert (
-        said
-        == "Against `none`, Acc is higher by both tests for `oversample`; higher by the test over rows alone for `ld_vae`."
+        said == "Against `none`, Acc is higher by both tests for `oversample`; "
+        "higher by the test over rows alone for `ld_vae`."
     )
     assert "One seed has no interval" in table_2.claim(own.assign(p_seeds=float("nan")), "none", ["ld_vae"])
 

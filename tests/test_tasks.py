@@ -144,7 +144,10 @@ def toy_run(tmp_path, folders, monkeypatch):
         generators, "load", lambda name: generators.Generator(None, drafts_of, (), False, True, False, None, None)
     )
     common = ["--params", "params.yaml", "--benchmark", "diagnostic", "--seed", "13"]
-    more = f"--generator toy --split split --model model --compositions wanted.jsonl --backbones {folders['encoder'].parent}"
+    more = (
+        "--generator toy --split split --model model --compositions wanted.jsonl "
+        f"--backbones {folders['encoder'].parent}"
+    )
     synthesize.main([*common, *more.split(), "--out", "made.jsonl"])
     return common
 
@@ -167,7 +170,10 @@ def test_soft_labels_and_records_reach_the_classifier(toy_run, folders, monkeypa
     load = classifiers.load
     with monkeypatch.context() as patch:
         patch.setattr(classifiers, "load", lambda name: agreeing)
-        more = "--classifier bert --synthetic made.jsonl --filter none --labels split/labels.json --train split/train.jsonl"
+        more = (
+            "--classifier bert --synthetic made.jsonl --filter none --labels split/labels.json "
+            "--train split/train.jsonl"
+        )
         paper = ["--set", "selection.score=jaccard,scope=global"]
         select.main([*toy_run, *more.split(), *paper, "--out", "kept.jsonl"])
     kept = {e.id: e for e in read_jsonl("kept.jsonl", len(LABELS))}
@@ -182,7 +188,8 @@ def test_soft_labels_and_records_reach_the_classifier(toy_run, folders, monkeypa
     monkeypatch.setattr(classifiers, "load", load)
     write_rows("test.jsonl", [Example("x", "so dark", ()).as_row()])
     more = "--classifier bert --labels split/labels.json --train split/train.jsonl --synthetic kept.jsonl"
-    more += f" --test-inputs test.jsonl --backbones {folders['encoder'].parent} --out classifier --predictions predictions.jsonl.gz"
+    more += f" --test-inputs test.jsonl --backbones {folders['encoder'].parent}"
+    more += " --out classifier --predictions predictions.jsonl.gz"
     train_classifier.main([*toy_run, *more.split()])
     trained = {row["id"]: row["targets"].tolist() for rows in batches for row in rows if "targets" in row}
     assert trained["toy-000003"] == list(SOFT)
