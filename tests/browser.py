@@ -18,10 +18,12 @@ def text_of(page: Path, element: str, width: int = 1280) -> str:
     Chromium's own window is never narrower than 500."""
     framed = page.with_name(f"framed-{page.name}")
     framed.write_text(
-        f"""<!doctype html><pre id="read"></pre><iframe src="{page.name}" style="width: {width}px; height: 900px; border: 0"></iframe>
+        f"""<!doctype html><pre id="read"></pre><iframe src="{page.name}" \
+style="width: {width}px; height: 900px; border: 0"></iframe>
         <script>addEventListener("load", () => {{
           const framed = document.querySelector("iframe").contentWindow;
-          document.getElementById("read").textContent = framed.innerWidth + "\\n" + framed.document.getElementById("{element}").textContent;
+          document.getElementById("read").textContent = framed.innerWidth + "\\n" + \
+framed.document.getElementById("{element}").textContent;
         }});</script>""",
         encoding="utf-8",
     )

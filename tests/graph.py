@@ -42,10 +42,10 @@ def _has_code(file: Path) -> bool:
 @cache
 def imports_of(file: Path) -> frozenset[Path]:
     """Files of this repository that `file` imports anywhere, functions included, and templates that it renders."""
-    found: set[Path] = set()
+    imports: set[Path] = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8") if file.suffix == ".py" else "")):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "render":
-            found.add(SRC / "compaug/core/templates" / ast.literal_eval(node.args[0]))
+            imports.add(SRC / "compaug/core/templates" / ast.literal_eval(node.args[0]))
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -56,8 +56,8 @@ def imports_of(file: Path) -> frozenset[Path]:
             words = name.split(".")
             if "parameters" in words:
                 continue  # PLUMBING
-            found |= {f for i in range(1, len(words) + 1) if (f := module_file(".".join(words[:i])))}
-    return frozenset(found - {file})
+            imports |= {f for i in range(1, len(words) + 1) if (f := module_file(".".join(words[:i])))}
+    return frozenset(imports - {file})
 
 
 # stages/__init__.py reads argv, writes costs and turns errors into one line; params.py, the schemas that it collects
@@ -176,7 +176,7 @@ def _stage(stage, folder: Path) -> Stage:
             if path(dep) != fingerprints.VERSIONS
             for key in dep.params
         ]
-        + [".".join(filter(None, (KINDS.get(found[1], found[1]), found[2]))) for found in joined if found],
+        + [".".join(filter(None, (KINDS.get(match[1], match[1]), match[2]))) for match in joined if match],
         versions=[key for dep in params if path(dep) == fingerprints.VERSIONS for key in dep.params],
         outs=[path(out) for out in stage.outs],
         cached=[path(out) for out in stage.outs if out.use_cache],

@@ -55,25 +55,25 @@ def write(path: Path, columns: Sequence[str], rows: Sequence[dict]) -> None:
 def paper_rows() -> list[dict]:
     """Of two benchmarks, one of the project's own and one of the paper's: no augmentation, a control, a generator, the
     iid split."""
-    made = []
+    rows = []
     for benchmark in ("diagnostic", "semeval"):
         for metric in METRICS:
-            made += lines(metric, (2.0, 3.0, 4.0), benchmark=benchmark)
-            made += lines(metric, (7.0, 8.0, 9.0), "ld_vae", benchmark=benchmark)
-            made += lines(metric, (6.0, 7.0, 8.0), "oversample", benchmark=benchmark)
-            made += lines(metric, (26.0, 27.0, 28.0), split="iid", benchmark=benchmark)
-        made += lines("acc", (5.0, 8.0, 8.0), "ld_vae", selection="mode=random", benchmark=benchmark)
-        made += lines("n_aug", (600, 600, 600), "ld_vae", decoding="any", benchmark=benchmark)
-    made += lines("fidelity_kept", (50.0, 51.0, 52.0), "ld_vae", decoding="any")
-    return made
+            rows += lines(metric, (2.0, 3.0, 4.0), benchmark=benchmark)
+            rows += lines(metric, (7.0, 8.0, 9.0), "ld_vae", benchmark=benchmark)
+            rows += lines(metric, (6.0, 7.0, 8.0), "oversample", benchmark=benchmark)
+            rows += lines(metric, (26.0, 27.0, 28.0), split="iid", benchmark=benchmark)
+        rows += lines("acc", (5.0, 8.0, 8.0), "ld_vae", selection="mode=random", benchmark=benchmark)
+        rows += lines("n_aug", (600, 600, 600), "ld_vae", decoding="any", benchmark=benchmark)
+    rows += lines("fidelity_kept", (50.0, 51.0, 52.0), "ld_vae", decoding="any")
+    return rows
 
 
 def paper_gains() -> list[dict]:
-    made = []
+    rows = []
     for benchmark in ("diagnostic", "semeval"):
-        made += [gain(5.0, "ld_vae", benchmark=benchmark), gain(4.0, "oversample", p_seeds=0.01, benchmark=benchmark)]
-        made += [gain(1.0, "ld_vae", p_rows=0.5, p_seeds=0.5, over="oversample", benchmark=benchmark)]
-    return made
+        rows += [gain(5.0, "ld_vae", benchmark=benchmark), gain(4.0, "oversample", p_seeds=0.01, benchmark=benchmark)]
+        rows += [gain(1.0, "ld_vae", p_rows=0.5, p_seeds=0.5, over="oversample", benchmark=benchmark)]
+    return rows
 
 
 KNOWLEDGE = "diagnostic+seen_test=400"
@@ -97,22 +97,22 @@ COLUMNS = (
 
 def knowledge_rows(seeds: int = 3) -> list[dict]:
     """Of one corpus every arm, its values a point apart from seed to seed; all at 60 % on known combinations."""
-    made, at = [], {"experiment": "knowledge", "benchmark": KNOWLEDGE}
+    rows, at = [], {"experiment": "knowledge", "benchmark": KNOWLEDGE}
     for arm, values in ARMS.items():
         for value, (decoding, split, metric) in zip(values, COLUMNS, strict=True):
             by_seed = [value - 1, value, value + 1] if seeds == 3 else [value]
-            made += lines(metric, by_seed, arm, decoding=decoding, split=split, **at)
+            rows += lines(metric, by_seed, arm, decoding=decoding, split=split, **at)
         by_seed = [59.0, 60.0, 61.0] if seeds == 3 else [60.0]
         for split in ("unseen", "seen"):
-            made += lines("acc", by_seed, arm, decoding="stacking", split=split, **at)
-        made += lines("acc", by_seed, arm, decoding="best_constant", split="seen", **at)
-        made += lines("n_train", [300] * len(by_seed), arm, decoding="any", **at)
-    return [row | {"seed": 42} for row in made] if seeds == 1 else made
+            rows += lines("acc", by_seed, arm, decoding="stacking", split=split, **at)
+        rows += lines("acc", by_seed, arm, decoding="best_constant", split="seen", **at)
+        rows += lines("n_train", [300] * len(by_seed), arm, decoding="any", **at)
+    return [row | {"seed": 42} for row in rows] if seeds == 1 else rows
 
 
 def knowledge_gains(seeds: int = 3, p_seeds: float = 0.01) -> list[dict]:
     """What stands between these arms; of one seed without interval and test over seeds."""
-    made, at = [], {"experiment": "knowledge", "benchmark": KNOWLEDGE}
+    rows, at = [], {"experiment": "knowledge", "benchmark": KNOWLEDGE}
     single = {} if seeds == 3 else {"seeds": 1, "std": "", "ci95": "", "p_seeds": ""}
     pairs = [(arm, over) for arm in ARMS for over in ("none", "oversample", "real_texts") if arm != over]
     pairs = [pair for pair in pairs if pair[0] != "none" and pair != ("oversample", "real_texts")]
@@ -122,22 +122,22 @@ def knowledge_gains(seeds: int = 3, p_seeds: float = 0.01) -> list[dict]:
         more = {"decoding": decoding, "metric": metric, "p_seeds": p_seeds, **at}
         curve = {"low_rows": "", "high_rows": "", "p_rows": ""} if metric in ("ausuc", "acc_at_seen") else {}
         for arm, over in pairs:
-            made.append(gain(ARMS[arm][value] - ARMS[over][value], arm, **(more | {"over": over})) | curve | single)
+            rows.append(gain(ARMS[arm][value] - ARMS[over][value], arm, **(more | {"over": over})) | curve | single)
         if decoding != "threshold":
             for arm, values in ARMS.items():
-                made.append(gain(values[value] - values[2], arm, **(more | {"over": "threshold"})) | single)
-    return made
+                rows.append(gain(values[value] - values[2], arm, **(more | {"over": "threshold"})) | single)
+    return rows
 
 
 def reports(folder: Path, rows: Sequence[dict], gained: Sequence[dict] = (), first: str = "") -> Path:
     """A folder of results, or of those of the first grids, made by the commit `first`, with the paper's numbers."""
     folder.mkdir(exist_ok=True)
     (folder / "paper_values.yaml").write_bytes((ROOT / "reports/paper_values.yaml").read_bytes())
-    for name, columns, some in (("results.csv.gz", results.COLUMNS, rows), ("gains.csv", gains.COLUMNS, gained)):
+    for name, columns, table_rows in (("results.csv.gz", results.COLUMNS, rows), ("gains.csv", gains.COLUMNS, gained)):
         if first:
-            write(folder / longtable.FIRST[name], [*columns, "commit"], [row | {"commit": first} for row in some])
+            write(folder / longtable.FIRST[name], [*columns, "commit"], [row | {"commit": first} for row in table_rows])
         else:
-            write(folder / name, columns, some)
+            write(folder / name, columns, table_rows)
     return folder
 
 

@@ -38,13 +38,13 @@ def run_supports(folder: Path, sizes: list[int]) -> Path:
 
 def test_smaller_support_sets_are_heads_of_larger_ones_and_no_test_text_is_in_any(tmp_path):
     split(tmp_path / "own", 2), split(tmp_path / "large", 6)
-    made = run_supports(tmp_path, [0, 3, 6])
-    held = {size: [e.id for e in read_jsonl(made / str(size) / "support.jsonl")] for size in (0, 3, 6)}
+    folder = run_supports(tmp_path, [0, 3, 6])
+    held = {size: [e.id for e in read_jsonl(folder / str(size) / "support.jsonl")] for size in (0, 3, 6)}
     assert held[0] == [] and held[3] == held[6][:3] and len(held[6]) == 6
-    assert [e.id for e in read_jsonl(made / "test_inputs.jsonl")] == [f"s{i}" for i in range(6, 12)]
-    assert [e.id for e in read_jsonl(made / "test.jsonl")] == [f"s{i}" for i in range(2, 12)]
-    assert not list(made.glob("*/test*"))  # nothing that a method reads has test labels
-    assert (made / "0" / "train.jsonl").read_bytes() == (tmp_path / "own" / "train.jsonl").read_bytes()
+    assert [e.id for e in read_jsonl(folder / "test_inputs.jsonl")] == [f"s{i}" for i in range(6, 12)]
+    assert [e.id for e in read_jsonl(folder / "test.jsonl")] == [f"s{i}" for i in range(2, 12)]
+    assert not list(folder.glob("*/test*"))  # nothing that a method reads has test labels
+    assert (folder / "0" / "train.jsonl").read_bytes() == (tmp_path / "own" / "train.jsonl").read_bytes()
 
 
 def test_support_sets_that_do_not_nest_or_reach_are_refused(tmp_path):
@@ -70,8 +70,8 @@ def test_the_printed_values_of_the_ablations_are_the_papers():
 
 
 def test_every_stage_takes_values_beside_the_file():
-    made = parser("a stage").parse_args(["--set", "selection.k=3", "--params", "p.yaml"])
-    assert str(made.params) == "p.yaml with --set selection.k=3"
+    args = parser("a stage").parse_args(["--set", "selection.k=3", "--params", "p.yaml"])
+    assert str(args.params) == "p.yaml with --set selection.k=3"
     assert parser("a stage").parse_args(["--params", "p.yaml"]).params == Path("p.yaml")
 
 

@@ -66,8 +66,8 @@ def test_a_sound_split_passes_and_every_check_is_counted(folder):
 
 def test_the_split_folder_holds_every_file_in_the_documented_form(folder):
     assert sorted(path.name for path in folder.iterdir()) == [
-        ".written", "iid_support.jsonl", "iid_test.jsonl", "iid_test_inputs.jsonl", "iid_train.jsonl", "labels.json", "no_texts.jsonl", "split.json", "support.jsonl",
-        "test.jsonl", "test_inputs.jsonl", "train.jsonl",
+        ".written", "iid_support.jsonl", "iid_test.jsonl", "iid_test_inputs.jsonl", "iid_train.jsonl", "labels.json",
+        "no_texts.jsonl", "split.json", "support.jsonl", "test.jsonl", "test_inputs.jsonl", "train.jsonl",
     ]  # fmt: skip
     gold, inputs = rows_of(folder / "test.jsonl"), rows_of(folder / "test_inputs.jsonl")
     assert inputs == [row | {"labels": []} for row in gold]

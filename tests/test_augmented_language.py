@@ -126,8 +126,8 @@ def test_tags_that_could_not_be_given_back_are_refused(tags):
 
 
 def test_names_in_words():
-    said = {"AddToPlaylist": "add to playlist", "object_name": "object name", "cs.AI": "cs ai", "TVShow": "tv show"}
-    assert {name: in_words(name) for name in said} == said
+    phrases = {"AddToPlaylist": "add to playlist", "object_name": "object name", "cs.AI": "cs ai", "TVShow": "tv show"}
+    assert {name: in_words(name) for name in phrases} == phrases
 
 
 def test_names_that_words_do_not_tell_apart_are_refused():

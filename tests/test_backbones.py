@@ -234,11 +234,11 @@ def _tokens(folder: Path) -> None:
         (lambda folder: (folder / "model.safetensors").write_bytes(b""), "cannot be loaded as a model"),
     ],
 )
-def test_a_damaged_model_folder_is_one_line_whatever_library_finds_out(folders, tmp_path, edit, said):
+def test_a_damaged_model_folder_is_one_line_whatever_library_finds_out(folders, tmp_path, edit, message):
     folder = tmp_path / "model"
     shutil.copytree(folders["encoder"], folder)
     edit(folder)
-    with pytest.raises(InputError, match=said) as refused:
+    with pytest.raises(InputError, match=message) as refused:
         load_encoder(folder)
     assert str(folder) in str(refused.value) and "\n" not in str(refused.value)
 

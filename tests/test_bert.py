@@ -257,9 +257,9 @@ def test_a_resumed_training_is_found_again_whatever_the_temporary_folder_is_call
 def test_given_validation_rows_are_not_trained_on(encoder, tmp_path):
     rows = examples()
     short = SETTINGS.model_copy(update={"epochs": 1})
-    given = trained(encoder, tmp_path / "given", rows[:24], short, validation=rows[24:])
+    history = trained(encoder, tmp_path / "given", rows[:24], short, validation=rows[24:])
     longer = trained(encoder, tmp_path / "longer", rows[:24], short, validation=rows[16:])
-    assert given[0]["train"] == longer[0]["train"] and given[0]["valid"] != longer[0]["valid"]
+    assert history[0]["train"] == longer[0]["train"] and history[0]["valid"] != longer[0]["valid"]
 
 
 def test_training_on_nothing_is_refused(encoder, tmp_path):

@@ -60,11 +60,11 @@ def a_map(confidence, variability=None) -> DataMap:
 
 @pytest.mark.parametrize("measure", BY_HAND)
 def test_a_map_of_three_epochs_has_the_values_worked_by_hand(measure):
-    made = cartography.classifier_maps(DYNAMICS, ["a", "b"], GOLD, slice(0, 3))[measure]
+    data_map = cartography.classifier_maps(DYNAMICS, ["a", "b"], GOLD, slice(0, 3))[measure]
     expected = [mean_and_deviation(values) for values in BY_HAND[measure]]
-    assert made.confidence == pytest.approx([mean for mean, _ in expected])
-    assert made.variability == pytest.approx([deviation for _, deviation in expected])  # not its square
-    assert made.correctness == pytest.approx([2 / 3, 2 / 3])
+    assert data_map.confidence == pytest.approx([mean for mean, _ in expected])
+    assert data_map.variability == pytest.approx([deviation for _, deviation in expected])  # not its square
+    assert data_map.correctness == pytest.approx([2 / 3, 2 / 3])
 
 
 def test_every_measure_of_classifiers_is_worked_by_hand():
@@ -72,9 +72,9 @@ def test_every_measure_of_classifiers_is_worked_by_hand():
 
 
 def test_the_measures_of_a_generator_have_the_values_worked_by_hand():
-    own = np.array([0.5, 0.25, 1.0])
-    assert cartography.chia(own) == pytest.approx(1.75 / 3)
-    assert cartography.inverse_perplexity(own) == pytest.approx((0.5 * 0.25) ** (1 / 3))
+    probabilities = np.array([0.5, 0.25, 1.0])
+    assert cartography.chia(probabilities) == pytest.approx(1.75 / 3)
+    assert cartography.inverse_perplexity(probabilities) == pytest.approx((0.5 * 0.25) ** (1 / 3))
     # 5 of 5 words, 3 of 4 pairs, 2 of 3 triples, 1 of 2 quadruples: another order of two words at the end
     assert cartography.bleu("a b c d f", "a b c d e") == pytest.approx((4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25)
     # no quadruple fits: half a count in its place; 5 words against 6: brevity exp(1 - 6/5)
@@ -108,8 +108,8 @@ def test_a_map_of_a_generator_has_the_values_worked_by_hand_and_bleu_of_the_deco
 
 
 def test_only_the_epochs_of_the_window_count():
-    made = cartography.classifier_maps(DYNAMICS, ["a", "b"], GOLD, cartography.window(3, min_epoch=1))["mean_label"]
-    assert made.confidence == pytest.approx([0.75, 0.7]) and made.correctness.tolist() == [1.0, 1.0]
+    data_map = cartography.classifier_maps(DYNAMICS, ["a", "b"], GOLD, cartography.window(3, min_epoch=1))["mean_label"]
+    assert data_map.confidence == pytest.approx([0.75, 0.7]) and data_map.correctness.tolist() == [1.0, 1.0]
     assert cartography.window(20, 3, 10) == slice(3, 9)  # epochs 4 to 9, counted from 1
     assert cartography.window(6, 3, 10) == slice(3, 6)
 
@@ -142,9 +142,9 @@ def test_a_map_does_not_depend_on_how_many_rows_are_read_at_a_time(n, at_a_time,
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cartography, "ROWS", at_a_time)
         parts = cartography.classifier_maps(dynamics, ids, gold, slice(0, 3))
-    for name, made in whole.items():
-        assert np.array_equal(made.confidence, parts[name].confidence)
-        assert np.array_equal(made.variability, parts[name].variability)
+    for name, data_map in whole.items():
+        assert np.array_equal(data_map.confidence, parts[name].confidence)
+        assert np.array_equal(data_map.variability, parts[name].variability)
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), 1.5, -0.1])
@@ -164,8 +164,8 @@ def test_labels_of_another_inventory_are_refused():
 
 
 def test_a_map_file_holds_ids_and_numbers_and_is_read_back(tmp_path):
-    made = DataMap(["a,1", "b"], np.array([0.25, 1 / 3]), np.array([0.0, 0.125]), np.array([1.0, 0.5]))
-    cartography.write_map(tmp_path / "map.csv", made)
+    data_map = DataMap(["a,1", "b"], np.array([0.25, 1 / 3]), np.array([0.0, 0.125]), np.array([1.0, 0.5]))
+    cartography.write_map(tmp_path / "map.csv", data_map)
     lines = (tmp_path / "map.csv").read_text().splitlines()
     assert lines == ["id,confidence,variability,correctness", '"a,1",0.25,0.0,1.0', "b,0.333333,0.125,0.5"]
     read = cartography.read_map(tmp_path / "map.csv")
@@ -188,10 +188,10 @@ HEAD = "id,confidence,variability,correctness\n"
         (HEAD.encode() + b"\xff,0.1,0.2,0.3\n", "not a CSV file in UTF-8"),
     ],
 )
-def test_a_malformed_map_names_file_and_line(tmp_path, text, said):
+def test_a_malformed_map_names_file_and_line(tmp_path, text, message):
     path = tmp_path / "map.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(InputError, match=said) as raised:
+    with pytest.raises(InputError, match=message) as raised:
         cartography.read_map(path)
     assert str(path) in str(raised.value)
 
@@ -211,10 +211,10 @@ def test_a_map_of_other_rows_is_refused():
 
 
 def test_regions_are_ranks_of_confidence_and_variability():
-    made = a_map([0.2, 0.9, 0.5], [0.1, 0.0, 0.3])
-    assert ranked(made, "hard", 1) == [0, 2, 1]
-    assert ranked(made, "easy", 1) == [1, 2, 0]
-    assert ranked(made, "ambiguous", 1) == [2, 0, 1]
+    data_map = a_map([0.2, 0.9, 0.5], [0.1, 0.0, 0.3])
+    assert ranked(data_map, "hard", 1) == [0, 2, 1]
+    assert ranked(data_map, "easy", 1) == [1, 2, 0]
+    assert ranked(data_map, "ambiguous", 1) == [2, 0, 1]
 
 
 @pytest.mark.parametrize("region", [*cartography.REGIONS, "random"])
@@ -230,23 +230,23 @@ def test_ties_are_in_an_order_of_the_seed(region):
 def test_the_repair_removes_from_the_least_informative_end():
     """One notebook of the reference removes from the most informative end: here it would take row 0 and keep row 3."""
     words = [{"a"}, {"a", "b"}, {"b"}, {"a"}, {"c"}]
-    made = choose([0, 1, 2, 3, 4], 4, words, needs(words, 1))
-    assert made.rows == [0, 1, 2, 4] and (made.added, made.removed) == (1, 1)
+    choice = choose([0, 1, 2, 3, 4], 4, words, needs(words, 1))
+    assert choice.rows == [0, 1, 2, 4] and (choice.added, choice.removed) == (1, 1)
 
 
 def test_the_repair_adds_the_row_that_has_the_word():
     """The reference's notebooks look the added rows up by the wrong numbers, that of the place in the ranking in place
     of the row."""
     words = [{"x"}, {"a"}, {"a"}, {"b"}, {"a"}]
-    made = choose([4, 2, 1, 0, 3], 2, words, needs(words, 1))  # ranks 3 and 4 are rows 0 and 3
-    assert set(made.rows) >= {0, 3} and 1 not in made.rows
-    assert made.rows == [4, 0, 3]  # of two rows that only have "a" one can go
+    choice = choose([4, 2, 1, 0, 3], 2, words, needs(words, 1))  # ranks 3 and 4 are rows 0 and 3
+    assert set(choice.rows) >= {0, 3} and 1 not in choice.rows
+    assert choice.rows == [4, 0, 3]  # of two rows that only have "a" one can go
 
 
 def test_a_row_goes_only_if_all_its_words_stand_in_another_row_too():
     words = [["a", "a"], ["b"], ["c"]]  # twice in one row is not in two rows
-    made = choose([0, 1, 2], 2, words, needs(words, 1))
-    assert made.rows == [0, 1, 2] and (made.added, made.removed) == (1, 0)  # the larger subset stays
+    choice = choose([0, 1, 2], 2, words, needs(words, 1))
+    assert choice.rows == [0, 1, 2] and (choice.added, choice.removed) == (1, 0)  # the larger subset stays
 
 
 rows_of_words = st.lists(st.sets(st.sampled_from("abcdefgh"), max_size=4), min_size=1, max_size=40)
@@ -254,53 +254,53 @@ rows_of_words = st.lists(st.sets(st.sampled_from("abcdefgh"), max_size=4), min_s
 
 @given(rows_of_words, st.floats(0.05, 1), st.integers(1, 20), st.integers(0, 9), st.sampled_from(["hard", "random"]))
 def test_no_item_falls_short_and_no_row_is_there_twice(words, ratio, keep, seed, region):
-    made = a_map(np.random.default_rng(seed).random(len(words)))
+    data_map = a_map(np.random.default_rng(seed).random(len(words)))
     if int(ratio * len(words)) < 1:
         return
-    found = subset(made, region, ratio, words, keep, seed)
-    assert len(set(found.rows)) == len(found.rows) >= int(ratio * len(words))
-    have, there = Counter(w for row in found.rows for w in words[row]), Counter(w for own in words for w in own)
+    choice = subset(data_map, region, ratio, words, keep, seed)
+    assert len(set(choice.rows)) == len(choice.rows) >= int(ratio * len(words))
+    have, there = Counter(w for row in choice.rows for w in words[row]), Counter(w for items in words for w in items)
     assert all(have[word] >= min(keep, there[word]) for word in there)
-    assert len(found.rows) == int(ratio * len(words)) + found.added - found.removed
+    assert len(choice.rows) == int(ratio * len(words)) + choice.added - choice.removed
 
 
 @given(st.integers(40, 200), st.sampled_from([0.33, 0.5]), st.integers(0, 9))
 def test_without_rare_words_sizes_are_exact_and_those_of_random_subsets_too(n, ratio, seed):
-    made, words = a_map(np.random.default_rng(seed).random(n)), [{"a"}] * n
-    assert len(subset(made, "hard", ratio, words, 1, seed).rows) == int(ratio * n)
-    assert len(subset(made, "random", ratio, words, 1, seed).rows) == int(ratio * n)
-    assert subset(made, "hard", ratio, words, 1, seed).rows == ranked(made, "hard", seed)[: int(ratio * n)]
+    data_map, words = a_map(np.random.default_rng(seed).random(n)), [{"a"}] * n
+    assert len(subset(data_map, "hard", ratio, words, 1, seed).rows) == int(ratio * n)
+    assert len(subset(data_map, "random", ratio, words, 1, seed).rows) == int(ratio * n)
+    assert subset(data_map, "hard", ratio, words, 1, seed).rows == ranked(data_map, "hard", seed)[: int(ratio * n)]
 
 
 def test_every_label_keeps_twenty_texts_or_all_that_there_are():
     labels = [{0}] * 100 + [{1}] * 30 + [{2}] * 5
-    made = a_map([0.1] * 100 + [0.9] * 35)
-    kept = Counter(next(iter(labels[row])) for row in subset(made, "hard", 0.5, labels, 20, 1).rows)
+    data_map = a_map([0.1] * 100 + [0.9] * 35)
+    kept = Counter(next(iter(labels[row])) for row in subset(data_map, "hard", 0.5, labels, 20, 1).rows)
     assert kept[1] == 20 and kept[2] == 5 and kept.total() == int(0.5 * 135)
 
 
 def test_a_combination_is_a_third_of_one_region_and_the_rest_of_the_other():
     n = 200
-    made = a_map(np.linspace(0, 1, n), np.linspace(1, 0, n))  # hard and easy are the two ends
-    found = subset(made, "hard_easy", 0.5, [()] * n, 0, 1).rows
-    assert found == [*range(66), *range(199, 165, -1)] and len(found) == 100  # 33 % and 17 %
+    data_map = a_map(np.linspace(0, 1, n), np.linspace(1, 0, n))  # hard and easy are the two ends
+    rows = subset(data_map, "hard_easy", 0.5, [()] * n, 0, 1).rows
+    assert rows == [*range(66), *range(199, 165, -1)] and len(rows) == 100  # 33 % and 17 %
 
 
 @given(rows_of_words, st.integers(1, 5), st.integers(0, 9), st.sampled_from([*cartography.COMBINED]))
 def test_a_combination_loses_no_item_either(words, keep, seed, region):
     rng = np.random.default_rng(seed)
-    made, n = a_map(rng.random(len(words)), rng.random(len(words))), len(words)
-    found = subset(made, region, 0.5, words, keep, seed).rows if n > 1 else [0]
-    have, there = Counter(w for row in found for w in words[row]), Counter(w for own in words for w in own)
-    assert all(have[word] >= min(keep, there[word]) for word in there) and len(set(found)) == len(found) >= int(0.5 * n)
+    data_map, n = a_map(rng.random(len(words)), rng.random(len(words))), len(words)
+    rows = subset(data_map, region, 0.5, words, keep, seed).rows if n > 1 else [0]
+    have, there = Counter(w for row in rows for w in words[row]), Counter(w for items in words for w in items)
+    assert all(have[word] >= min(keep, there[word]) for word in there) and len(set(rows)) == len(rows) >= int(0.5 * n)
 
 
 def test_a_combination_of_the_same_rows_is_filled_at_random_to_its_size():
     n = 200
-    made = a_map(np.linspace(0, 1, n), np.linspace(1, 0, n))  # the hard rows are the ambiguous ones
-    found = subset(made, "hard_ambiguous", 0.5, [()] * n, 0, 1).rows
-    assert found[:66] == list(range(66)) and len(set(found)) == len(found) == 100
-    assert set(found[66:]) - set(range(66, 100)) and found != subset(made, "hard_ambiguous", 0.5, [()] * n, 0, 2).rows
+    data_map = a_map(np.linspace(0, 1, n), np.linspace(1, 0, n))  # the hard rows are the ambiguous ones
+    rows = subset(data_map, "hard_ambiguous", 0.5, [()] * n, 0, 1).rows
+    assert rows[:66] == list(range(66)) and len(set(rows)) == len(rows) == 100
+    assert set(rows[66:]) - set(range(66, 100)) and rows != subset(data_map, "hard_ambiguous", 0.5, [()] * n, 0, 2).rows
 
 
 def test_a_subset_without_rows_and_a_combination_without_a_second_part_are_refused():
@@ -312,9 +312,9 @@ def test_a_subset_without_rows_and_a_combination_without_a_second_part_are_refus
 
 def test_statistics_of_regions_are_worked_by_hand():
     rows = [Example("r0", "a a", (0,)), Example("r1", "a b", (0, 1), requested_labels=(0, 1)), Example("r2", "a", (0,))]
-    found = cartography.statistics(rows, a_map([0.1, 0.9, 0.5]), seed=1, share=0.4)
+    regions = cartography.statistics(rows, a_map([0.1, 0.9, 0.5]), seed=1, share=0.4)
     rarity = {"a": -math.log(4 / 5), "b": -math.log(1 / 5)}
-    hard, easy, every = found["hard"], found["easy"], found["all"]
+    hard, easy, every = regions["hard"], regions["easy"], regions["all"]
     assert (hard["rows"], hard["length"], hard["labels"], hard["composition_frequency"]) == (1, 2, 1, 2)
     assert hard["rarity"] == pytest.approx(rarity["a"], abs=1e-4) and hard["synthetic"] == 0
     assert easy["rarity"] == pytest.approx((rarity["a"] + rarity["b"]) / 2, abs=1e-4) and easy["synthetic"] == 1
@@ -346,9 +346,9 @@ def test_a_curriculum_takes_as_many_steps_and_sees_unlocked_rows_alone(lengths, 
     order = curricula.batches(pacing, lengths, batch_size, epochs)
     per_epoch = math.ceil(len(lengths) / batch_size)
     for epoch in range(epochs):
-        made = order(epoch, seed)
-        assert made == order(epoch, seed) and len(made) == per_epoch  # a pure function
-        for step, batch in enumerate(made, start=epoch * per_epoch):
+        batches = order(epoch, seed)
+        assert batches == order(epoch, seed) and len(batches) == per_epoch  # a pure function
+        for step, batch in enumerate(batches, start=epoch * per_epoch):
             unlocked = max(1, round(curricula.PACINGS[pacing](step, epochs * per_epoch) * len(lengths)))
             assert batch and len(batch) <= batch_size and len(set(batch)) == len(batch) and max(batch) < unlocked
 
@@ -384,9 +384,9 @@ def split(tmp_path, own_costs):
     ids = [example.id for example in train + support]
     numbers = np.linspace(0.1, 0.9, 12)
     for measure, confidence in (("mean_label", numbers), ("jaccard", numbers[::-1])):
-        made = DataMap(ids, confidence, numbers, numbers)
+        data_map = DataMap(ids, confidence, numbers, numbers)
         (tmp_path / "map").mkdir(exist_ok=True)
-        cartography.write_map(tmp_path / "map" / f"{measure}.csv", made)
+        cartography.write_map(tmp_path / "map" / f"{measure}.csv", data_map)
     written(tmp_path)
     return tmp_path
 

@@ -58,16 +58,16 @@ def backbone_of(name, encoder):
 @pytest.fixture(scope="module")
 def model_of(encoder, tmp_path_factory):
     """The folder of a classifier trained on 32 rows, and its history, made once."""
-    made = {}
+    models = {}
 
     def train(name):
-        if name not in made:
+        if name not in models:
             folder = tmp_path_factory.mktemp(name) / "model"
             history = classifiers.load(name).train(
                 examples(), LABELS, OWN[name], backbone_of(name, encoder), folder, 13, "toy", []
             )
-            made[name] = folder, history
-        return made[name]
+            models[name] = folder, history
+        return models[name]
 
     return train
 
@@ -103,8 +103,11 @@ def test_texts_that_a_classifier_cuts_are_counted(encoder, capsys):
     assert capsys.readouterr().err == ""
     rows = body.rows_of(examples(), tokenizer, longest - 1, 3, "filter")
     cut = sum(len(ids) == longest for ids in tokenizer(TEXTS)["input_ids"])
-    said = f"note: filter: {cut} of {len(TEXTS)} texts ({cut / len(TEXTS):.1%}) are longer than max_length, {longest - 1} tokens, and are cut\n"
-    assert capsys.readouterr().err == said and max(row["length"] for row in rows) == longest - 1
+    note = (
+        f"note: filter: {cut} of {len(TEXTS)} texts ({cut / len(TEXTS):.1%}) are longer than "
+        f"max_length, {longest - 1} tokens, and are cut\n"
+    )
+    assert capsys.readouterr().err == note and max(row["length"] for row in rows) == longest - 1
 
 
 # ---------------------------------------------------------------- what holds for every classifier
@@ -160,14 +163,14 @@ def without_dropout(tmp_path_factory):
 @pytest.mark.parametrize("name", ANSWERING)
 def test_dynamics_in_passing_are_what_the_training_computes_anyway(name, without_dropout, tmp_path):
     still = OWN[name].model_copy(update={"epochs": 2, "lr": 0.0, "lr_head": 0.0, "dropout": 0.0, "batch_size": 7})
-    found = {}
+    scores = {}
     for kept in (True, "during"):
         settings, folder = still.model_copy(update={"dynamics": kept}), tmp_path / str(kept)
         repeated = [*examples(), *examples(5)]
         classifiers.load(name).train(repeated, LABELS, settings, without_dropout, folder, 13, "toy", examples(8))
-        found[kept], ids = dynamics.read(folder)
+        scores[kept], ids = dynamics.read(folder)
         assert ids == [e.id for e in examples()]
-    assert np.allclose(found[True], found["during"], atol=1e-5)  # of a model that does not move
+    assert np.allclose(scores[True], scores["during"], atol=1e-5)  # of a model that does not move
 
 
 def test_dynamics_in_passing_are_seen_batch_by_batch_before_its_step(without_dropout, tmp_path):
@@ -199,7 +202,7 @@ def test_empty_and_soft_label_sets_pass_through(name, encoder):
         Example("b", "again", ()),
         Example("c", "shiver", (2,), soft_labels=(0.2, 0.0, 0.9)),
     ]
-    losses = [model.eval()(**batch_of(tokenizer, some))["loss"] for some in (rows, rows[1:2], rows[2:])]
+    losses = [model.eval()(**batch_of(tokenizer, part))["loss"] for part in (rows, rows[1:2], rows[2:])]
     assert all(torch.isfinite(loss) for loss in losses)
     losses[0].backward()
     assert any(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
@@ -320,8 +323,8 @@ def by_hand(z, y, n, total):
 def test_the_distribution_balanced_loss_equals_the_formulas(columns):
     z, y, n = zip(*columns, strict=True)
     loss = dbloss.BalancedLoss([float(count) for count in n], 60, DBLOSS)
-    made = loss(torch.tensor([z]), torch.tensor([y]).float())
-    assert made.item() == pytest.approx(by_hand(z, y, n, 60), rel=1e-3, abs=1e-6)
+    balanced = loss(torch.tensor([z]), torch.tensor([y]).float())
+    assert balanced.item() == pytest.approx(by_hand(z, y, n, 60), rel=1e-3, abs=1e-6)
 
 
 def test_the_distribution_balanced_loss_by_hand():
@@ -341,7 +344,7 @@ def test_the_distribution_balanced_loss_by_hand():
 def test_a_graph_attention_layer_equals_its_formula_label_by_label():
     torch.manual_seed(0)
     layer, nodes, adjacency = magnet.GraphAttention(4, 2), torch.randn(3, 4), torch.randn(3, 3)
-    made = layer(nodes, adjacency, None)
+    states = layer(nodes, adjacency, None)
     for i in range(3):
         heads = []
         for k in range(2):
@@ -353,7 +356,7 @@ def test_a_graph_attention_layer_equals_its_formula_label_by_label():
             ]
             alpha = torch.stack(e).softmax(0)
             heads.append(sum(alpha[j] * projected[j] for j in range(3)))
-        torch.testing.assert_close(made[i], torch.tanh(sum(heads) / 2))
+        torch.testing.assert_close(states[i], torch.tanh(sum(heads) / 2))
 
 
 def test_masked_pairs_do_not_speak_to_each_other():
@@ -624,10 +627,10 @@ def test_settings_that_cannot_be_read_back_are_refused(encoder):
 @pytest.mark.parametrize(("rows", "epochs"), [(32, 3), (16, 5), (8, 10)])
 def test_it_takes_as_many_steps_whatever_it_learns_from(rows, epochs, encoder, tmp_path):
     settings = OWN["bert"].model_copy(update={"epochs": 1, "steps": 10, "batch_size": 8})
-    made = classifiers.load("bert").train(
+    history = classifiers.load("bert").train(
         examples(rows), LABELS, settings, backbone_of("bert", encoder), tmp_path / "a", 13, "toy", examples(4)
     )
-    assert len(made) == epochs  # whole ones, of 4, 2 and 1 steps
+    assert len(history) == epochs  # whole ones, of 4, 2 and 1 steps
     assert "steps" not in OWN["bert"].in_force() and settings.in_force()["steps"] == 10
 
 
@@ -644,9 +647,9 @@ def test_a_curriculum_unlocks_the_rows_in_the_order_in_which_they_stand_and_does
 
     monkeypatch.setattr(loop, "fit", spied)
     settings = OWN["bert"].model_copy(update={"epochs": 10, "patience": 1, "pacing": pacing, "first": "hard"})
-    made = classifiers.load("bert").train(
+    history = classifiers.load("bert").train(
         examples(), LABELS, settings, backbone_of("bert", encoder), tmp_path / "a", 13, "toy", examples(8)
     )
-    assert len(made) == 10  # patience 1 would end it
+    assert len(history) == 10  # patience 1 would end it
     last = [max(rows) for rows in seen]
     assert last[0] < 32 / 4 and last[-1] == 31 and sorted(last) == last and seen[-1] == list(range(32))

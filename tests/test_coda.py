@@ -55,18 +55,18 @@ def endpoint(monkeypatch):
     a plain one."""
 
     def create(**request):
-        made.asked.append(request)
-        said = made.script(request["messages"][0]["content"], len(made.asked) - 1)
-        facts = {"content": said} if isinstance(said, str) else said
+        server.requests.append(request)
+        answer = server.script(request["messages"][0]["content"], len(server.requests) - 1)
+        facts = {"content": answer} if isinstance(answer, str) else answer
         message = SimpleNamespace(content=facts.get("content"), refusal=facts.get("refusal"))
         choice = SimpleNamespace(message=message, finish_reason=facts.get("finish_reason", "stop"))
         return SimpleNamespace(choices=[choice], usage=SimpleNamespace(prompt_tokens=20, completion_tokens=5))
 
-    made = SimpleNamespace(asked=[], script=lambda prompt, number: f"answer number {number}")
+    server = SimpleNamespace(requests=[], script=lambda prompt, number: f"answer number {number}")
     client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)), base_url="http://toy")
     monkeypatch.setitem(sys.modules, "openai", SimpleNamespace(OpenAI=lambda **_: client, OpenAIError=OSError))
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    return made
+    return server
 
 
 def train(folders, rows=None, task=TASK, **changes) -> Path:
@@ -90,37 +90,37 @@ def drafts(model, requests=REQUESTS, seed=3, backbones=None, task=TASK):
 
 
 def test_keywords_length_and_pattern_are_those_of_the_source(folders):
-    for request, one in zip(REQUESTS, built(folders), strict=True):
-        sources = [BY_ID[source] for source in one.constraints.sources]
-        assert one.constraints.labels == request
-        for label, keywords in one.constraints.keywords.items():
-            source = next(some for some in sources if label in some.labels)
+    for request, prompt in zip(REQUESTS, built(folders), strict=True):
+        sources = [BY_ID[source] for source in prompt.constraints.sources]
+        assert prompt.constraints.labels == request
+        for label, keywords in prompt.constraints.keywords.items():
+            source = next(anchor for anchor in sources if label in anchor.labels)
             most = -(-lexical.n_keywords(source.text) // len(request))
             assert keywords and len(keywords) <= most and set(keywords) <= set(lexical.ngrams(source.text))
         mean = sum(lengths.n_words(source.text) for source in sources) / len(sources)
         spread = lengths.spread([example.text for example in examples() if example.labels])
-        assert one.constraints.length == lengths.paper(mean, spread)
-        assert list(one.constraints.tags) in [
-            some for source in sources for some in syntactic.tags_of([source.text])[0]
+        assert prompt.constraints.length == lengths.paper(mean, spread)
+        assert list(prompt.constraints.tags) in [
+            pattern for source in sources for pattern in syntactic.tags_of([source.text])[0]
         ]
 
 
 def test_the_keywords_of_one_label_are_the_k_closest_to_the_document(folders):
-    (one, *_) = built(folders, [(2,)])
-    (source,) = (BY_ID[source] for source in one.constraints.sources)
+    (prompt, *_) = built(folders, [(2,)])
+    (source,) = (BY_ID[source] for source in prompt.constraints.sources)
     ngrams = lexical.ngrams(source.text)
     scores = dict(zip(ngrams, lexical.similarities([(ngrams, source.text)], folders["encoder"])[0], strict=True))
-    assert one.constraints.keywords == lexical.chosen({2: scores}, {2: lexical.n_keywords(source.text)})
+    assert prompt.constraints.keywords == lexical.chosen({2: scores}, {2: lexical.n_keywords(source.text)})
 
 
 def test_exemplars_share_the_labels_exclude_the_document_and_are_three(folders):
     rows = [Example(f"r{at}", f"text number {at} it is", (at % 2,)) for at in range(12)]
     task = Task(replace(TASK.labels, names=("joy", "fear"), phrases=("joy", "fear")), TASK.template, TASK.separator)
     orders = set()
-    for one in built(folders, [(0,)] * 8 + [(1,)] * 8, task=task, rows=rows):
-        shown = [int(some.id[1:]) for some in one.constraints.shown]
-        assert len(set(shown)) == 3 and {at % 2 for at in shown} == set(one.constraints.labels)
-        assert not {f"r{at}" for at in shown} & set(one.constraints.sources)
+    for prompt in built(folders, [(0,)] * 8 + [(1,)] * 8, task=task, rows=rows):
+        shown = [int(exemplar.id[1:]) for exemplar in prompt.constraints.shown]
+        assert len(set(shown)) == 3 and {at % 2 for at in shown} == set(prompt.constraints.labels)
+        assert not {f"r{at}" for at in shown} & set(prompt.constraints.sources)
         orders.add(tuple(shown))
     assert len(orders) > 4  # drawn anew for every source
 
@@ -135,10 +135,10 @@ def test_a_label_with_one_document_has_no_exemplar_and_a_document_of_one_word_on
 
 
 def test_exemplars_of_a_composition_are_its_support_texts_filled_up_with_single_labels(folders):
-    for one in built(folders, [(0, 1)] * 8):
-        own = [some for some in one.constraints.shown if some.keeps.labels == (0, 1)]
-        assert len(own) == 1 and BY_ID[own[0].id].source == "support"  # two support texts, one is the source
-        assert {some.keeps.labels for some in one.constraints.shown} == {(0, 1), (0,), (1,)}
+    for prompt in built(folders, [(0, 1)] * 8):
+        support = [exemplar for exemplar in prompt.constraints.shown if exemplar.keeps.labels == (0, 1)]
+        assert len(support) == 1 and BY_ID[support[0].id].source == "support"  # two support texts, one is the source
+        assert {exemplar.keeps.labels for exemplar in prompt.constraints.shown} == {(0, 1), (0,), (1,)}
 
 
 # ---------------------------------------------------------------- requests of several labels (docs/spec/coda.md, 8)
@@ -146,53 +146,55 @@ def test_exemplars_of_a_composition_are_its_support_texts_filled_up_with_single_
 
 def test_anchors_are_support_texts_of_the_composition_in_turn_and_every_source_gets_n_aug_texts(folders):
     support = {example.id for example in examples() if example.labels == (0, 1)}
-    sources = Counter(one.constraints.sources[0] for one in built(folders, [(0, 1)] * 10, n_aug=5))
+    sources = Counter(prompt.constraints.sources[0] for prompt in built(folders, [(0, 1)] * 10, n_aug=5))
     assert sources == dict.fromkeys(support, 5)
     again = built(folders, [(0, 1)] * 10, n_aug=5)
-    assert len({one.prompt for one in again}) == 2  # a prompt for each source
-    assert Counter(one.constraints.sources[0] for one in built(folders, [(0, 1)] * 20, n_aug=5)) == dict.fromkeys(
+    assert len({prompt.prompt for prompt in again}) == 2  # a prompt for each source
+    assert Counter(prompt.constraints.sources[0] for prompt in built(folders, [(0, 1)] * 20, n_aug=5)) == dict.fromkeys(
         support, 10
     )
 
 
 def test_without_a_support_text_every_label_has_an_anchor_with_most_of_the_wanted_labels_and_fewest_others(folders):
     rows = [example for example in examples() if not {1, 3} <= set(example.labels)]
-    for one in built(folders, [(1, 3)] * 6, rows=rows):
-        anchors = [BY_ID[source].labels for source in one.constraints.sources]
+    for prompt in built(folders, [(1, 3)] * 6, rows=rows):
+        anchors = [BY_ID[source].labels for source in prompt.constraints.sources]
         assert sorted(anchors) == [(1,), (3,)]
-    for one in built(folders, [(1, 3)] * 6):  # D_train has it
-        assert {BY_ID[source].labels for source in one.constraints.sources} == {(1, 3)}
+    for prompt in built(folders, [(1, 3)] * 6):  # D_train has it
+        assert {BY_ID[source].labels for source in prompt.constraints.sources} == {(1, 3)}
 
 
 def test_a_request_names_all_its_labels_and_has_keywords_for_each(folders):
-    for request, one in zip(REQUESTS, built(folders), strict=True):
+    for request, prompt in zip(REQUESTS, built(folders), strict=True):
         names = [TASK.labels.phrases[label] for label in request]
-        assert set(one.constraints.keywords) == set(request) and all(one.constraints.keywords.values())
-        wanted = ", ".join(f'"{name}"' for name in names)
-        assert f"and no other label: {wanted}." in one.prompt and f"A message with {', '.join(names)}." in one.prompt
+        assert set(prompt.constraints.keywords) == set(request) and all(prompt.constraints.keywords.values())
+        listed = ", ".join(f'"{name}"' for name in names)
+        assert (
+            f"and no other label: {listed}." in prompt.prompt and f"A message with {', '.join(names)}." in prompt.prompt
+        )
         if len(request) > 1:
-            assert all(f'for "{name}" "' in one.prompt for name in names)
+            assert all(f'for "{name}" "' in prompt.prompt for name in names)
 
 
 def test_the_keywords_of_a_label_are_words_that_speak_for_it(folders):
     """A text of the toy language is one phrase for each label."""
     from toys import PHRASES
 
-    for one in built(folders, [(0, 1), (2, 3)] * 4):
-        for label, keywords in one.constraints.keywords.items():
+    for prompt in built(folders, [(0, 1), (2, 3)] * 4):
+        for label, keywords in prompt.constraints.keywords.items():
             words = {word for phrase in PHRASES[label] for word in phrase.split()} | {"and"}
             assert all(set(keyword.split()) <= words for keyword in keywords), (label, keywords)
 
 
 def test_concepts_to_avoid_belong_to_labels_that_are_not_wanted(folders):
     model = Model(train(folders, **AT_AN_ENDPOINT), TASK)
-    of = [{concept.name for concept in some} for some in model._concepts]
-    for wanted in ((0, 1), (2,)):
-        found = {concept.name for concept in model.concepts(wanted)}
+    of = [{concept.name for concept in group} for group in model._concepts]
+    for request in ((0, 1), (2,)):
+        avoided = {concept.name for concept in model.concepts(request)}
         assert (
-            found
-            and len(found) <= 3
-            and found <= set().union(*(of[label] for label in range(4) if label not in wanted))
+            avoided
+            and len(avoided) <= 3
+            and avoided <= set().union(*(of[label] for label in range(4) if label not in request))
         )
 
 
@@ -227,17 +229,17 @@ def test_an_ablation_draws_the_same_exemplars_and_sentences(folders):
     rows += [replace(row, id=f"{row.id}-b", text=f"well {row.text}") for row in rows]
     whole = built(folders, rows=rows, concepts=False)
     less = built(folders, rows=rows, concepts=False, syntactic=False)
-    assert [[some.id for some in one.constraints.shown] for one in whole] == [
-        [some.id for some in one.constraints.shown] for one in less
+    assert [[exemplar.id for exemplar in prompt.constraints.shown] for prompt in whole] == [
+        [exemplar.id for exemplar in prompt.constraints.shown] for prompt in less
     ]
     unlabelled = built(folders, rows=rows, concepts=False, label=False)
-    assert [one.constraints.tags for one in whole] == [one.constraints.tags for one in unlabelled]
+    assert [prompt.constraints.tags for prompt in whole] == [prompt.constraints.tags for prompt in unlabelled]
 
 
 def test_with_every_switch_off_it_is_the_plain_prompt(folders):
     off = {name: value for name, (value, _) in SWITCHES.items()}
-    for one in built(folders, **off):
-        assert len(one.prompt.splitlines()) == 2 and one.constraints.record().keys() == {"sources"}
+    for prompt in built(folders, **off):
+        assert len(prompt.prompt.splitlines()) == 2 and prompt.constraints.record().keys() == {"sources"}
 
 
 def test_the_presets_are_the_papers_five_constraints_and_what_the_released_code_does():
@@ -257,12 +259,14 @@ def test_the_presets_are_the_papers_five_constraints_and_what_the_released_code_
 
 
 def test_the_released_preset_ranks_single_words_by_the_labels_name(folders):
-    (one, *_) = built(folders, [(2,)], constraints="released")
-    (source,) = (BY_ID[source] for source in one.constraints.sources)
+    (prompt, *_) = built(folders, [(2,)], constraints="released")
+    (source,) = (BY_ID[source] for source in prompt.constraints.sources)
     ngrams = lexical.ngrams(source.text, 1)
     scores = dict(zip(ngrams, lexical.similarities([(ngrams, "anger")], folders["encoder"])[0], strict=True))
-    assert one.constraints.keywords == lexical.chosen({2: scores}, {2: lexical.n_keywords(source.text)})
-    assert one.constraints.length == lengths.reference(lengths.n_words(source.text), 0) and not one.constraints.tags
+    assert prompt.constraints.keywords == lexical.chosen({2: scores}, {2: lexical.n_keywords(source.text)})
+    assert (
+        prompt.constraints.length == lengths.reference(lengths.n_words(source.text), 0) and not prompt.constraints.tags
+    )
 
 
 @dataclass(frozen=True)
@@ -275,9 +279,11 @@ class Spans(Task):
 
 def test_a_task_may_require_spans_which_are_asked_for_word_for_word_and_counted(folders, endpoint):
     task = Spans(TASK.labels, TASK.template, TASK.separator)
-    (one,) = built(folders, [(0, 1)], task=task)
-    span = BY_ID[one.constraints.sources[0]].text.split()[1]
-    assert one.constraints.required_spans == (span,) and f'\n2. It contains, word for word: "{span}".' in one.prompt
+    (prompt,) = built(folders, [(0, 1)], task=task)
+    span = BY_ID[prompt.constraints.sources[0]].text.split()[1]
+    assert (
+        prompt.constraints.required_spans == (span,) and f'\n2. It contains, word for word: "{span}".' in prompt.prompt
+    )
     endpoint.script = lambda prompt, number: f"here {span} stands"
     (draft,) = drafts(Path("m"), [(0, 1)], task=task)
     assert draft.made_of["required_spans"] == [span] and draft.made_of["compliance"]["spans"] == 1
@@ -327,14 +333,14 @@ def test_what_goes_on_with_a_list_is_the_text_as_it_stands():
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_every_answer_has_one_fate_and_is_counted(folders, endpoint, name):
-    said, fate, text = ANSWERS[name]
-    endpoint.script = lambda prompt, number: said if number == 0 else f"other {number}"
+    answer, fate, text = ANSWERS[name]
+    endpoint.script = lambda prompt, number: answer if number == 0 else f"other {number}"
     model = train(folders, **AT_AN_ENDPOINT, concurrency=1, syntactic=False)
-    made = texts(drafts(model), REQUESTS)
-    assert made[0] == text and all(made[1:])
-    found = coda.account(model, REQUESTS, TASK, 3)
-    assert found["answers"] == dict.fromkeys(FATES, 0) | {"parsed": 8} | {fate: 9 if fate == "parsed" else 1}
-    assert found["n_failed"] == (fate != "parsed") and found["tokens"] == {"prompt": 180, "completion": 45}
+    synthetic = texts(drafts(model), REQUESTS)
+    assert synthetic[0] == text and all(synthetic[1:])
+    account = coda.account(model, REQUESTS, TASK, 3)
+    assert account["answers"] == dict.fromkeys(FATES, 0) | {"parsed": 8} | {fate: 9 if fate == "parsed" else 1}
+    assert account["n_failed"] == (fate != "parsed") and account["tokens"] == {"prompt": 180, "completion": 45}
 
 
 def test_a_draft_says_what_it_was_asked_and_what_it_kept(folders, endpoint):
@@ -361,14 +367,14 @@ def test_of_several_answers_the_one_that_keeps_most_is_taken_and_the_report_says
     model = train(folders, **settings)
     ranked = texts(drafts(model), REQUESTS)
     assert all(text.startswith("well ") for text in ranked)  # never the copy, which would keep more
-    made = coda.account(model, REQUESTS, TASK, 3)
-    assert made["answers"] == {"parsed": 18, "copied": 9, "empty": 0, "refused": 0, "cut": 0}
-    assert made["compliance"]["kept"]["coverage"] == 1 and made["compliance"]["first"]["coverage"] == 0
-    assert made["compliance"]["kept"]["n"] == made["compliance"]["first"]["n"] == 9
-    asked = len(endpoint.asked)
+    account = coda.account(model, REQUESTS, TASK, 3)
+    assert account["answers"] == {"parsed": 18, "copied": 9, "empty": 0, "refused": 0, "cut": 0}
+    assert account["compliance"]["kept"]["coverage"] == 1 and account["compliance"]["first"]["coverage"] == 0
+    assert account["compliance"]["kept"]["n"] == account["compliance"]["first"]["n"] == 9
+    n_requests = len(endpoint.requests)
     model = train(folders, **settings, rank_by="none")
-    assert texts(drafts(model), REQUESTS) == ["no"] * 9 and len(endpoint.asked) == asked  # the same answers
-    assert coda.account(model, REQUESTS, TASK, 3)["compliance"]["kept"] == made["compliance"]["first"]
+    assert texts(drafts(model), REQUESTS) == ["no"] * 9 and len(endpoint.requests) == n_requests  # the same answers
+    assert coda.account(model, REQUESTS, TASK, 3)["compliance"]["kept"] == account["compliance"]["first"]
 
 
 def test_the_model_names_the_concepts_once_and_a_second_training_asks_nothing(folders, endpoint):
@@ -376,13 +382,13 @@ def test_the_model_names_the_concepts_once_and_a_second_training_asks_nothing(fo
     settings = {name: value for name, value in AT_AN_ENDPOINT.items() if name != "naming"} | {"concurrency": 1}
     model = train(folders, **settings)
     config = read_json(model / "config.json")
-    names = [concept["name"] for some in config["concepts"] for concept in some]
+    names = [concept["name"] for group in config["concepts"] for concept in group]
     assert len(set(names)) == len(names) == 12 and all(name.startswith("concept ") for name in names)
-    assert all(concept["phrases"] for some in config["concepts"] for concept in some)
-    assert {request["temperature"] for request in endpoint.asked} == {0.0}
-    asked = len(endpoint.asked)
+    assert all(concept["phrases"] for group in config["concepts"] for concept in group)
+    assert {request["temperature"] for request in endpoint.requests} == {0.0}
+    n_requests = len(endpoint.requests)
     train(folders, **settings)
-    assert len(endpoint.asked) == asked
+    assert len(endpoint.requests) == n_requests
 
 
 # ---------------------------------------------------------------- a decoder that lies here
@@ -395,11 +401,11 @@ def copies(folders) -> dict[str, Path]:
 def test_a_replay_makes_the_same_bytes_without_any_model(folders):
     backbones = copies(folders)
     model = train(backbones)
-    made = drafts(model, backbones=backbones)
+    synthetic = drafts(model, backbones=backbones)
     account = coda.account(model, REQUESTS, TASK, 3)
     for folder in backbones.values():
         shutil.rmtree(folder)
-    assert drafts(model, backbones=backbones) == made and made
+    assert drafts(model, backbones=backbones) == synthetic and synthetic
     assert coda.account(model, REQUESTS, TASK, 3) == account
     assert account["model"] == local.name_of(folders["decoder"]) and account["form"] == "list"
 
@@ -407,12 +413,12 @@ def test_a_replay_makes_the_same_bytes_without_any_model(folders):
 def test_the_same_seed_has_the_same_folder_and_texts_and_another_seed_others(folders):
     first, copy = train(folders), Path("copy")
     shutil.copytree(first, copy)
-    made = drafts(first, backbones=folders)
+    synthetic = drafts(first, backbones=folders)
     train(folders)
     assert {path.name: path.read_bytes() for path in first.rglob("*") if path.is_file()} == {
         path.name: path.read_bytes() for path in copy.rglob("*") if path.is_file()
     }
-    assert drafts(first, backbones=folders) == made != drafts(first, seed=4, backbones=folders)
+    assert drafts(first, backbones=folders) == synthetic != drafts(first, seed=4, backbones=folders)
 
 
 def test_an_interrupted_run_asks_nothing_twice(folders, endpoint):
@@ -426,33 +432,36 @@ def test_an_interrupted_run_asks_nothing_twice(folders, endpoint):
     endpoint.script = script
     with pytest.raises(KeyboardInterrupt):
         drafts(model)
-    made = drafts(model)
-    assert len(endpoint.asked) == len(REQUESTS) + 1 and len(made) == len(REQUESTS)  # the one that was interrupted
+    synthetic = drafts(model)
+    # and the one that was interrupted
+    assert len(endpoint.requests) == len(REQUESTS) + 1 and len(synthetic) == len(REQUESTS)
 
 
 def test_a_prompt_that_exceeds_the_context_drops_exemplars_first_and_says_so(folders, capsys):
     def run(context):
         model = train(folders, context=context, concepts=False)
-        made = Model(model, TASK)
-        found = build(made, REQUESTS, 3)
+        opened = Model(model, TASK)
+        shortened = build(opened, REQUESTS, 3)
         drafts(model, backbones=folders)
-        return found, coda.account(model, REQUESTS, TASK, 3)["prompts"], capsys.readouterr().err
+        return shortened, coda.account(model, REQUESTS, TASK, 3)["prompts"], capsys.readouterr().err
 
     tokenizer, _ = load_decoder(folders["decoder"])
     whole = built(folders, concepts=False, context=2000)
     for context in (128, 110, 90):  # the decoder has 128 positions
-        found, prompts, said = run(context)
+        shortened, prompts, note = run(context)
         dropped = {"exemplars": 0, "tags": 0}
-        for prompt, (one, full) in {one.prompt: (one, full) for one, full in zip(found, whole, strict=True)}.items():
+        for prompt, (short, full) in {
+            short.prompt: (short, full) for short, full in zip(shortened, whole, strict=True)
+        }.items():
             assert len(tokenizer(prompt)["input_ids"]) + 20 <= context
-            assert [some.id for some in one.constraints.shown] == [some.id for some in full.constraints.shown][
-                : len(one.constraints.shown)
-            ]
-            assert one.constraints.tags == full.constraints.tags or not one.constraints.shown  # exemplars first
-            dropped["exemplars"] += len(full.constraints.shown) - len(one.constraints.shown)
-            dropped["tags"] += one.constraints.tags != full.constraints.tags
+            assert [exemplar.id for exemplar in short.constraints.shown] == [
+                exemplar.id for exemplar in full.constraints.shown
+            ][: len(short.constraints.shown)]
+            assert short.constraints.tags == full.constraints.tags or not short.constraints.shown  # exemplars first
+            dropped["exemplars"] += len(full.constraints.shown) - len(short.constraints.shown)
+            dropped["tags"] += short.constraints.tags != full.constraints.tags
         assert prompts == {"different": 5, "dropped": dropped} and dropped["exemplars"]
-        assert f"{dropped['exemplars']} exemplars and {dropped['tags']} patterns were left out" in said
+        assert f"{dropped['exemplars']} exemplars and {dropped['tags']} patterns were left out" in note
     assert dropped["tags"]  # the smallest context
     with pytest.raises(
         InputError, match="the prompt for joy\\+fear exceeds 10 tokens even without exemplars and pattern"
@@ -481,8 +490,8 @@ def test_messages_go_to_a_decoder_that_has_a_chat_template_and_to_no_other(folde
     backbones = {"encoder": folders["encoder"], "decoder": Path("chat")}
     chat = train(backbones, **few)
     drafts(chat, backbones=backbones)
-    found = coda.account(chat, REQUESTS, TASK, 3)
-    assert sum(found["answers"].values()) == len(REQUESTS) and found["form"] == "instruction"
+    account = coda.account(chat, REQUESTS, TASK, 3)
+    assert sum(account["answers"].values()) == len(REQUESTS) and account["form"] == "instruction"
 
 
 # ---------------------------------------------------------------- what is refused

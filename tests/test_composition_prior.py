@@ -112,8 +112,8 @@ def test_the_posterior_of_what_was_asked_is_a_softmax_over_the_candidates_by_bru
             np.prod([values[label] if label in c else 1 - values[label] for label in range(3)]) * (m / t) ** strength
             for c, m, t in zip(sets(prior.candidates), mixed, prior.train, strict=True)
         ]
-        found = [posteriors(p, prior, [c] * 4, weight, strength)[row] for c in sets(prior.candidates)]
-        assert found == pytest.approx([score / sum(scores) for score in scores])
+        posterior = [posteriors(p, prior, [c] * 4, weight, strength)[row] for c in sets(prior.candidates)]
+        assert posterior == pytest.approx([score / sum(scores) for score in scores])
 
 
 @given(st.integers(0, 50), weights, strengths, st.permutations(range(3)))
@@ -202,10 +202,10 @@ def test_calibration_finds_the_temperature_and_the_biases_that_made_the_probabil
     true = Calibration(1.0, np.zeros(3))
     gold = rng.random(logits.shape) < 1 / (1 + np.exp(-logits))
     spoilt = 1 / (1 + np.exp(-(2.5 * logits + np.array([0.5, 0.0, -1.0]))))  # too sure and biased
-    found = calibrate(spoilt, gold)
-    assert found.temperature == pytest.approx(2.5, rel=0.05)
-    assert found.bias == pytest.approx([-0.2, 0.0, 0.4], abs=0.06)
-    assert np.abs(found(spoilt) - true(1 / (1 + np.exp(-logits)))).max() < 0.05
+    calibration = calibrate(spoilt, gold)
+    assert calibration.temperature == pytest.approx(2.5, rel=0.05)
+    assert calibration.bias == pytest.approx([-0.2, 0.0, 0.4], abs=0.06)
+    assert np.abs(calibration(spoilt) - true(1 / (1 + np.exp(-logits)))).max() < 0.05
     nothing = calibrate(np.zeros((0, 3)), np.zeros((0, 3)))
     assert nothing.temperature == 1 and not nothing.bias.any()
     one_sided = calibrate(np.full((5, 1), 0.3), np.zeros((5, 1)))
@@ -217,7 +217,7 @@ def test_the_weights_are_those_of_the_best_harmonic_mean_and_the_weakest_of_equa
     seen, unseen = probabilities(40, seed=5), probabilities(30, seed=6)
     seen_gold, unseen_gold = prior.candidates[[0, 1] * 20], prior.candidates[[2] * 30]
     fold = Fold(prior, seen, seen_gold, unseen, unseen_gold)
-    found = choose([fold])
+    choice = choose([fold])
     grid = {
         (w, s): harmonic_mean(
             (best_label_sets(seen, prior, w, s) == seen_gold).all(1).mean(),
@@ -226,9 +226,9 @@ def test_the_weights_are_those_of_the_best_harmonic_mean_and_the_weakest_of_equa
         for w in (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
         for s in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0)
     }
-    assert found.harmonic == pytest.approx(max(grid.values())) == pytest.approx(grid[found.weight, found.strength])
+    assert choice.harmonic == pytest.approx(max(grid.values())) == pytest.approx(grid[choice.weight, choice.strength])
     equals = [pair for pair, value in grid.items() if value == pytest.approx(max(grid.values()))]
-    assert found.strength == min(s for _, s in equals)
+    assert choice.strength == min(s for _, s in equals)
     with pytest.raises(InputError, match="no held-out rows"):
         choose([Fold(prior, seen, seen_gold, unseen[:0], unseen_gold[:0])])
 
@@ -239,8 +239,8 @@ def test_em_finds_the_target_of_well_separated_texts():
     true = np.array([0.1, 0.2, 0.6, 0.1])
     gold = prior.candidates[rng.choice(4, 3000, p=true)]
     p = np.where(gold, 0.99, 0.01)
-    found = em_target(p, prior)
-    assert found.sum() == pytest.approx(1) and found == pytest.approx(true, abs=0.03)
+    target = em_target(p, prior)
+    assert target.sum() == pytest.approx(1) and target == pytest.approx(true, abs=0.03)
 
 
 @settings(deadline=None, max_examples=30)
@@ -254,7 +254,7 @@ def test_weights_are_chosen_by_what_decoding_gets_right(seed, back_off):
         p = [np.clip(truth * 0.5 + rng.random(truth.shape) * 0.5, 0.01, 0.99) for truth in gold]
         folds.append(Fold(prior_of(TRAIN, SUPPORT, 3), p[0], gold[0], p[1], gold[1]))
     for weight, strength in ((0.1, 0.3), (0.9, 1.0), (0.5, 0.0)):
-        found = choose(folds, (weight,), (strength,), back_off)
+        choice = choose(folds, (weight,), (strength,), back_off)
         for name in ("seen", "unseen"):
             right = [
                 (
@@ -263,4 +263,4 @@ def test_weights_are_chosen_by_what_decoding_gets_right(seed, back_off):
                 ).all(1)
                 for fold in folds
             ]
-            assert getattr(found, name) == pytest.approx(np.concatenate(right).mean())
+            assert getattr(choice, name) == pytest.approx(np.concatenate(right).mean())

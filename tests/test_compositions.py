@@ -213,9 +213,9 @@ def test_every_constrained_list_is_distinct_phrases_within_the_limits(phrases, g
         choices = allowed(tokens)
         assert choices, "a constrained list must never be stuck"
         tokens.append(rng.choice(choices))
-    found = split_list(tokens[:-1], glue)
-    assert set(found) <= set(phrases) and len(set(found)) == len(found)
-    assert least <= len(found) <= least + more
+    parts = split_list(tokens[:-1], glue)
+    assert set(parts) <= set(phrases) and len(set(parts)) == len(parts)
+    assert least <= len(parts) <= least + more
     assert allowed(tokens) == [END]
 
 
@@ -266,8 +266,8 @@ def test_on_the_semeval_support_set_lists_parse_and_follow_its_frequencies(mirro
         )[1]
         for seed in (1, 2, 3)
     ]
-    assert max(one["rejection_rate"] for one in of_seeds) <= 0.05
-    assert sorted(one["spearman"] for one in of_seeds)[1] > 0.5  # with 50 support texts one seed in five is below
+    assert max(row["rejection_rate"] for row in of_seeds) <= 0.05
+    assert sorted(row["spearman"] for row in of_seeds)[1] > 0.5  # with 50 support texts one seed in five is below
 
 
 # ---------------------------------------------------------------- the stage

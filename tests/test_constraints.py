@@ -43,10 +43,10 @@ def test_ngrams_are_lower_cased_words_without_punctuation_stop_words_alone_or_si
 
 @given(st.lists(st.sampled_from(["sun", "the", "rain", "of", "Dark!"]), max_size=12), st.integers(1, 3))
 def test_every_ngram_stands_in_its_text_and_none_is_there_twice(words, longest):
-    found = keywords.ngrams(" ".join(words), longest)
-    assert len(set(found)) == len(found)
-    assert all(keywords.contains(" ".join(keywords.words_of(" ".join(words))), one) for one in found)
-    assert all(1 <= len(one.split()) <= longest for one in found)
+    ngrams = keywords.ngrams(" ".join(words), longest)
+    assert len(set(ngrams)) == len(ngrams)
+    assert all(keywords.contains(" ".join(keywords.words_of(" ".join(words))), ngram) for ngram in ngrams)
+    assert all(1 <= len(ngram.split()) <= longest for ngram in ngrams)
 
 
 def test_a_keyword_that_a_better_one_contains_is_left_out_and_one_that_contains_a_better_one_is_kept():
@@ -69,11 +69,11 @@ def test_a_keyword_that_holds_the_labels_name_is_kept():
 def test_scores_are_cosines_to_the_text_whatever_else_is_read(folders):
     text, other = "the sun is out and it was so dark", "he broke my cup"
     ngrams = keywords.ngrams(text)
-    alone = [keywords.similarities([([one], text)], folders["encoder"])[0][0] for one in ngrams[:6]]
+    alone = [keywords.similarities([([ngram], text)], folders["encoder"])[0][0] for ngram in ngrams[:6]]
     together = keywords.similarities([(ngrams, text), (keywords.ngrams(other), other)], folders["encoder"], 4)
     assert together[0][:6] == pytest.approx(alone, abs=2e-4)
     assert keywords.similarities([([text], text), ([], text)], folders["encoder"]) == [[1.0], []]
-    assert all(-1 <= score <= 1 for some in together for score in some)
+    assert all(-1 <= score <= 1 for scores in together for score in scores)
 
 
 # ---------------------------------------------------------------- length
@@ -98,9 +98,9 @@ def test_a_range_is_never_empty_and_begins_at_a_word(n, sd, mode):
 
 
 def test_tags_are_those_of_each_sentence():
-    found = syntactic.tags_of(["The cup broke. He was sad!", "", "rain"])
-    assert found[0] == [["DET", "NOUN", "VERB", "PUNCT"], ["PRON", "AUX", "ADJ", "PUNCT"]]
-    assert found[1] == [] and len(found[2]) == 1 and len(found[2][0]) == 1
+    tags = syntactic.tags_of(["The cup broke. He was sad!", "", "rain"])
+    assert tags[0] == [["DET", "NOUN", "VERB", "PUNCT"], ["PRON", "AUX", "ADJ", "PUNCT"]]
+    assert tags[1] == [] and len(tags[2]) == 1 and len(tags[2][0]) == 1
     assert syntactic.tags_of([]) == []
 
 
@@ -132,12 +132,12 @@ def test_mutual_information_of_four_counts_by_hand():
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
 def test_mutual_information_is_what_scikit_learn_has(pairs):
-    f, y = ([one[at] for one in pairs] for at in (0, 1))
+    f, y = ([pair[at] for pair in pairs] for at in (0, 1))
     cells = Counter(pairs)
-    found = keywords.mutual_information(
+    information = keywords.mutual_information(
         *(cells[key] for key in ((True, True), (True, False), (False, True), (False, False)))
     )
-    assert found == pytest.approx(mutual_info_score(f, y), abs=1e-9)
+    assert information == pytest.approx(mutual_info_score(f, y), abs=1e-9)
 
 
 def _corpus():
@@ -151,24 +151,26 @@ def _corpus():
 
 
 def test_a_planted_shortcut_word_is_found_for_its_label_and_for_no_other():
-    found = keywords.association(*_corpus(), 3)
-    assert next(iter(found[0])) in ("a zebra", "zebra") and "zebra" in found[0] and "zebra" not in found[1]
-    assert "lion" in found[1] and found[2] == {}
-    assert found[0]["zebra"] == pytest.approx(float(keywords.mutual_information(19, 1, 1, 19)))
-    assert list(found[0].values()) == sorted(found[0].values(), reverse=True)
-    assert any("zebra" in phrase for phrase in concepts.groups(found[0])[0])
+    shortcuts = keywords.association(*_corpus(), 3)
+    assert next(iter(shortcuts[0])) in ("a zebra", "zebra") and "zebra" in shortcuts[0] and "zebra" not in shortcuts[1]
+    assert "lion" in shortcuts[1] and shortcuts[2] == {}
+    assert shortcuts[0]["zebra"] == pytest.approx(float(keywords.mutual_information(19, 1, 1, 19)))
+    assert list(shortcuts[0].values()) == sorted(shortcuts[0].values(), reverse=True)
+    assert any("zebra" in phrase for phrase in concepts.groups(shortcuts[0])[0])
 
 
 def test_what_is_rare_or_speaks_against_a_label_is_no_shortcut():
-    found = keywords.association(["rare word here"] * 2 + ["plain text"] * 8, [(0,)] * 5 + [(1,)] * 5, 2)
-    assert "rare" not in found[0] and "plain" in found[1] and "plain" not in found[0]  # in two texts; below P(y)
+    shortcuts = keywords.association(["rare word here"] * 2 + ["plain text"] * 8, [(0,)] * 5 + [(1,)] * 5, 2)
+    assert (
+        "rare" not in shortcuts[0] and "plain" in shortcuts[1] and "plain" not in shortcuts[0]
+    )  # in two texts; below P(y)
     assert keywords.association([], [], 2) == [{}, {}] == keywords.association(["of the"] * 5, [(0,)] * 5, 2)
 
 
 def test_ngrams_with_a_common_lemma_are_a_group_and_there_are_six_at_most():
-    found = dict.fromkeys(["broken cup", "cups", "the cup", "tears", "crying", *"abcdefgh"], 1.0)
-    made = concepts.groups(found)
-    assert made[0] == ["broken cup", "cups", "the cup"] and made[1] == ["tears"] and len(made) == 6
+    scores = dict.fromkeys(["broken cup", "cups", "the cup", "tears", "crying", *"abcdefgh"], 1.0)
+    groups = concepts.groups(scores)
+    assert groups[0] == ["broken cup", "cups", "the cup"] and groups[1] == ["tears"] and len(groups) == 6
 
 
 @pytest.mark.parametrize(
@@ -188,16 +190,16 @@ def test_the_name_of_a_concept_stands_between_marks(answer, name):
 
 
 def test_concepts_of_one_name_are_one_and_empty_ones_are_none():
-    made = concepts.distinct(["rain", "", "rain", "sun", "moon", "sea"], [["a"], ["b"], ["c"], ["d"], ["e"], ["f"]])
-    assert made == [Concept("rain", ("a", "c")), Concept("sun", ("d",)), Concept("moon", ("e",))]
+    distinct = concepts.distinct(["rain", "", "rain", "sun", "moon", "sea"], [["a"], ["b"], ["c"], ["d"], ["e"], ["f"]])
+    assert distinct == [Concept("rain", ("a", "c")), Concept("sun", ("d",)), Concept("moon", ("e",))]
 
 
 def test_the_question_shows_three_pairs_in_which_the_sentence_holds_the_phrase():
     texts = ["It rained. The cup fell down.", "no match", "My cups! Broken.", "cups and more cups", "a cup, the cup"]
-    found = concepts.pairs(["the cup", "cups"], texts)
-    assert found == [("The cup fell down.", "the cup"), ("My cups!", "cups"), ("a cup, the cup", "the cup")]
-    asked = concepts.question(["the cup", "cups"], texts)
-    assert 'Sentence: "My cups!" Phrase: "cups"' in asked and "two words between two # characters" in asked
+    pairs = concepts.pairs(["the cup", "cups"], texts)
+    assert pairs == [("The cup fell down.", "the cup"), ("My cups!", "cups"), ("a cup, the cup", "the cup")]
+    question = concepts.question(["the cup", "cups"], texts)
+    assert 'Sentence: "My cups!" Phrase: "cups"' in question and "two words between two # characters" in question
     assert concepts.pairs(["absent"], texts) == []
 
 
@@ -212,12 +214,12 @@ def test_labels_are_tied_by_how_often_they_occur_with_the_wanted_ones():
 def test_concepts_to_avoid_are_those_of_tied_labels_in_turn_and_three_at_most():
     of = [[Concept(f"c{label}{rank}", ()) for rank in range(3)] for label in range(4)]
     several = {(0, 1, 2): 6, (0, 3): 2}
-    assert [one.name for one in concepts.to_avoid(of, several, (0, 1))] == ["c20", "c30", "c21"]
+    assert [concept.name for concept in concepts.to_avoid(of, several, (0, 1))] == ["c20", "c30", "c21"]
     of[2][0] = Concept("c00", ())  # what a wanted label has too is no sign of the other one
-    assert [one.name for one in concepts.to_avoid(of, several, (0, 1))] == ["c30", "c21", "c31"]
-    assert [one.name for one in concepts.to_avoid(of, several, (2, 3, 0, 1))] == []
+    assert [concept.name for concept in concepts.to_avoid(of, several, (0, 1))] == ["c30", "c21", "c31"]
+    assert [concept.name for concept in concepts.to_avoid(of, several, (2, 3, 0, 1))] == []
     # no ties: its own
-    assert [one.name for one in concepts.to_avoid(of, {(0,): 3, (1,): 4}, (1,))] == ["c10", "c11", "c12"]
+    assert [concept.name for concept in concepts.to_avoid(of, {(0,): 3, (1,): 4}, (1,))] == ["c10", "c11", "c12"]
 
 
 # ---------------------------------------------------------------- in words
@@ -230,7 +232,7 @@ def whole(**changes) -> Constraints:
         ),
         Shown("t2", "the sun is out", Constraints((0,), {0: ["sun"]}, length=(2, 6))),
     )
-    asked = Constraints(
+    constraints = Constraints(
         (0, 1),
         {0: ["the sun"], 1: ["so dark", "hands"]},
         named=True,
@@ -240,7 +242,7 @@ def whole(**changes) -> Constraints:
         concepts=(Concept("cups", ("cup",)), Concept("noise", ("noise",))),
         sources=("t0",),
     )
-    return replace(asked, **changes)
+    return replace(constraints, **changes)
 
 
 INSTRUCTION = """\
@@ -268,15 +270,15 @@ OFF = {
 def _conditions(prompt: str) -> list[str]:
     """The numbered conditions without their numbers, each with the lines that belong to it."""
     _, _, listed = prompt.partition("conditions:\n")
-    found: list[str] = []
+    conditions: list[str] = []
     for at, line in enumerate(listed.splitlines()[:-1]):
         if line.startswith("   "):
-            found[-1] += f"\n{line}"
+            conditions[-1] += f"\n{line}"
         else:
             number, _, words = line.partition(". ")
-            assert int(number) == len(found) + 1, (at, line)
-            found.append(words)
-    return found
+            assert int(number) == len(conditions) + 1, (at, line)
+            conditions.append(words)
+    return conditions
 
 
 def test_the_instruction_is_a_numbered_list_in_the_order_of_the_paper():
@@ -289,21 +291,21 @@ def test_a_constraint_that_is_absent_takes_its_numbered_line_along_and_nothing_e
     every = _conditions(INSTRUCTION)
     gone = {int(number[:-1]) - 1 for number in ([numbers] if isinstance(numbers, str) else numbers)}
     assert _conditions(wording.instruction(TASK, whole(**change))) == [
-        one for at, one in enumerate(every) if at not in gone
+        condition for at, condition in enumerate(every) if at not in gone
     ]
 
 
 def test_without_any_constraint_it_is_the_plain_prompt():
-    asked = wording.instruction(TASK, Constraints((0, 1)))
-    assert asked.splitlines() == [INSTRUCTION.splitlines()[0], INSTRUCTION.splitlines()[-1]]
+    prompt = wording.instruction(TASK, Constraints((0, 1)))
+    assert prompt.splitlines() == [INSTRUCTION.splitlines()[0], INSTRUCTION.splitlines()[-1]]
     assert wording.listing(TASK, Constraints((0, 1))) == "A message with joy, fear :"
 
 
 def test_spans_are_asked_for_word_for_word_and_of_one_label_it_says_so():
-    asked = wording.instruction(
+    prompt = wording.instruction(
         TASK, Constraints((1,), {1: ["dark"]}, required_spans=("New York", "Tom"), named=True, length=(3, 3))
     )
-    assert _conditions(asked) == [
+    assert _conditions(prompt) == [
         'It contains all of these keywords: "dark".',
         'It contains, word for word: "New York", "Tom".',
         'It expresses this label, and no other label: "fear".',
@@ -328,11 +330,11 @@ def test_a_prompt_that_is_too_long_loses_exemplars_first_and_then_the_pattern(fo
         return len(prompt)
 
     of = wording.FORMS[form]
-    bare = tuple(replace(one, keeps=Constraints(one.keeps.labels)) for one in whole().shown)
+    bare = tuple(replace(exemplar, keeps=Constraints(exemplar.keeps.labels)) for exemplar in whole().shown)
     steps = [whole(), whole(shown=whole().shown[:1]), whole(shown=()), whole(shown=(), tags=())]
     if form == "list":
         steps[1:2] = [whole(shown=bare), whole(shown=bare[:1])]
-    sizes = [n(of(TASK, one)) for one in steps]
+    sizes = [n(of(TASK, step)) for step in steps]
     assert sizes == sorted(sizes, reverse=True) and len(set(sizes)) == len(steps)
     for size, expected in zip(sizes, steps, strict=True):
         assert wording.fitted(form, TASK, whole(), n, size) == (of(TASK, expected), expected)
@@ -343,12 +345,14 @@ def test_a_prompt_that_is_too_long_loses_exemplars_first_and_then_the_pattern(fo
 
 
 def test_compliance_by_hand():
-    asked = whole(shown=(), required_spans=("Sun",))
-    found = compliance.compliance("The Suns rose and it was so dark, cups", asked, [["DET", "NOUN", "VERB"], ["X"]])
+    constraints = whole(shown=(), required_spans=("Sun",))
+    scores = compliance.compliance(
+        "The Suns rose and it was so dark, cups", constraints, [["DET", "NOUN", "VERB"], ["X"]]
+    )
     # "the sun" and "so dark" of three keywords; 9 words; DET NOUN of DET NOUN VERB; "Sun" stands in it; cups, not noise
-    assert found["coverage"] == pytest.approx(2 / 3, abs=1e-4) and found["length"] == 1 and found["spans"] == 1
-    assert found["tags"] == pytest.approx(2 / 3, abs=1e-4) and found["violations"] == 0.5
-    assert found["score"] == pytest.approx((2 / 3 + 1 + 1 + 2 / 3 + 0.5) / 5, abs=1e-4)
+    assert scores["coverage"] == pytest.approx(2 / 3, abs=1e-4) and scores["length"] == 1 and scores["spans"] == 1
+    assert scores["tags"] == pytest.approx(2 / 3, abs=1e-4) and scores["violations"] == 0.5
+    assert scores["score"] == pytest.approx((2 / 3 + 1 + 1 + 2 / 3 + 0.5) / 5, abs=1e-4)
     assert compliance.compliance("anything", Constraints((0,))) == {"score": 1.0}
 
 
@@ -359,26 +363,26 @@ def test_words_are_compared_by_their_lemmas_in_a_row():
 
 
 def test_a_text_of_the_wrong_length_misses():
-    asked = Constraints((0,), length=(3, 4))
-    assert [compliance.compliance(" ".join("a" * n), asked)["length"] for n in (2, 3, 4, 5)] == [0, 1, 1, 0]
+    constraints = Constraints((0,), length=(3, 4))
+    assert [compliance.compliance(" ".join("a" * n), constraints)["length"] for n in (2, 3, 4, 5)] == [0, 1, 1, 0]
 
 
 tag_lists = st.lists(st.sampled_from(["NOUN", "VERB", "DET"]), max_size=8)
 
 
 @given(tag_lists, tag_lists, tag_lists)
-def test_the_edit_distance_is_a_distance(one, other, third):
-    assert compliance.distance(one, other) == compliance.distance(other, one) <= max(len(one), len(other))
-    assert (compliance.distance(one, other) == 0) == (one == other)
-    assert compliance.distance(one, third) <= compliance.distance(one, other) + compliance.distance(other, third)
-    assert 0 <= compliance.similarity(one, other) <= 1 == compliance.similarity(one, one)
+def test_the_edit_distance_is_a_distance(first, other, third):
+    assert compliance.distance(first, other) == compliance.distance(other, first) <= max(len(first), len(other))
+    assert (compliance.distance(first, other) == 0) == (first == other)
+    assert compliance.distance(first, third) <= compliance.distance(first, other) + compliance.distance(other, third)
+    assert 0 <= compliance.similarity(first, other) <= 1 == compliance.similarity(first, first)
 
 
 def test_totals_are_means_over_the_texts_that_were_asked():
-    made = compliance.totals([{"coverage": 1.0, "score": 1.0}, {"coverage": 0.0, "length": 1.0, "score": 0.5}])
+    totals = compliance.totals([{"coverage": 1.0, "score": 1.0}, {"coverage": 0.0, "length": 1.0, "score": 0.5}])
     rows = [
         Example("a", "x", (0,), made_of={"compliance": {"score": 0.5}}),
         Example("b", "y", (0,), made_of={"sources": []}),
     ]
     assert compliance.of_rows([*rows, Example("c", "z", (0,))]) == {"n": 1, "score": 0.5}
-    assert made == {"n": 2, "coverage": 0.5, "length": 1.0, "score": 0.75} and compliance.totals([]) == {"n": 0}
+    assert totals == {"n": 2, "coverage": 0.5, "length": 1.0, "score": 0.75} and compliance.totals([]) == {"n": 0}

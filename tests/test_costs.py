@@ -26,10 +26,10 @@ def test_a_stage_records_seconds_device_and_what_it_trained(tmp_path, monkeypatc
         write_json("models/generator/history.json", {"epochs": epochs})
         facts["n_train"] = 7
     (file,) = (tmp_path / ".costs").iterdir()
-    made = read_json(file)
-    assert (made["trained_parameters"], made["epochs"], made["n_train"]) == (1234, 2, 7)
-    assert made["seconds"] >= 0 and made["device"] and made["cores"] >= 1
-    assert 0 <= made["cpu_seconds"] and 20 < made["peak_mib"] < 50_000
+    record = read_json(file)
+    assert (record["trained_parameters"], record["epochs"], record["n_train"]) == (1234, 2, 7)
+    assert record["seconds"] >= 0 and record["device"] and record["cores"] >= 1
+    assert 0 <= record["cpu_seconds"] and 20 < record["peak_mib"] < 50_000
 
 
 def test_the_dearest_output_comes_first_and_the_sum_last(tmp_path, capsys):
@@ -80,29 +80,29 @@ def test_provenance_adds_up_an_experiments_stages_and_names_the_commit_of_its_nu
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
     for command in (["init", "-q"], ["add", "reports"], ["commit", "-qm", "numbers"]):
         subprocess.run([*git, *command], check=True)
-    made = provenance_of(tmp_path)["small"]
+    summary = provenance_of(tmp_path)["small"]
     # eight classifiers as the one that was timed, the decoder as the encoder; of the other kinds none was ever timed
-    assert (made["stages"], made["timed"], made["seconds"]) == (10, 3, 8 * 10 + 2 * 6)
+    assert (summary["stages"], summary["timed"], summary["seconds"]) == (10, 3, 8 * 10 + 2 * 6)
     head, _, small, everything = (tmp_path / "costs.md").read_text().splitlines()
     assert "core-hours" in head
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in (small, everything)]
     assert cells == [[name, "10", "3", "0.0"] for name in ("small", "all of them")]
-    assert made["hardware"] == ["2 cores (x86_64), cpu, torch 2"] and len(made["commit"]) >= 7
+    assert summary["hardware"] == ["2 cores (x86_64), cpu, torch 2"] and len(summary["commit"]) >= 7
 
     mine = longtables.lines("acc", (1.0, 2.0, 3.0), experiment="mine")  # not committed yet, and in no experiment's file
     longtables.reports(tmp_path / "reports", [*rows, *mine])
     (tmp_path / "costs").rename(tmp_path / "elsewhere")  # nothing has run here: the seconds stay
     later = provenance_of(tmp_path)
-    assert later["small"] == made and later["mine"]["commit"] == "" and "seconds" not in later["mine"]
+    assert later["small"] == summary and later["mine"]["commit"] == "" and "seconds" not in later["mine"]
     longtables.reports(tmp_path / "reports", [row | {"value": 9.0} for row in rows])
     changed = provenance_of(tmp_path)["small"]
     for command in (["add", "reports"], ["commit", "-qm", "other numbers"]):
         subprocess.run([*git, *command], check=True)
-    assert provenance_of(tmp_path)["small"]["commit"] not in ("", made["commit"])
-    asked = longtables.lines("acc", (1.0, 2.0, 3.0), experiment="paper")  # some of its cells are those of small
-    longtables.reports(tmp_path / "reports", [*rows, *asked])
+    assert provenance_of(tmp_path)["small"]["commit"] not in ("", summary["commit"])
+    more = longtables.lines("acc", (1.0, 2.0, 3.0), experiment="paper")  # some of its cells are those of small
+    longtables.reports(tmp_path / "reports", [*rows, *more])
     assert set(provenance_of(tmp_path)) == {"small"}
-    assert changed["commit"] == "" and changed["digest"] != made["digest"]
+    assert changed["commit"] == "" and changed["digest"] != summary["digest"]
 
 
 def test_a_sort_of_stage_is_timed_over_its_seeds_and_stands_in_for_the_sort_most_like_it():
@@ -123,11 +123,11 @@ def test_times_of_other_sessions_are_kept_and_replaced_by_those_of_here(tmp_path
     outputs = {f"train_filter@diagnostic-{seed}": (f"models/{seed}",) for seed in (42, 43, 44)}
     for seed, seconds in {42: 30.0, 43: 50.0}.items():
         write_json(tmp_path / cost_file(f"models/{seed}"), common | {"seconds": seconds})
-    (sort,) = (made := provenance.timed(outputs, tmp_path)).values()
+    (sort,) = (timings := provenance.timed(outputs, tmp_path)).values()
     assert (sort["timed"], sort["seconds"]) == (2, 40.0)
-    cost = provenance.cost_of_stages([*outputs, "split@diagnostic"], made)
+    cost = provenance.cost_of_stages([*outputs, "split@diagnostic"], timings)
     assert (cost["stages"], cost["timed"], cost["seconds"]) == (3, 3, 120)
-    assert provenance.cost_of_stages(["split@diagnostic"], made) == {}
+    assert provenance.cost_of_stages(["split@diagnostic"], timings) == {}
 
 
 def test_core_hours_are_of_the_cpu_where_it_was_measured():
@@ -165,13 +165,13 @@ def test_a_cost_file_that_no_stage_wrote_is_named(tmp_path, cost):
 
 def test_outputs_whose_names_have_dots_keep_their_own_costs():
     names = ["models/option/a-free_bits=0.5-13", "models/option/a-free_bits=0.25-13", "data/a.json", "data/a.jsonl"]
-    found = [
+    files = [
         "models-option-a-free_bits=0.5-13.json",
         "models-option-a-free_bits=0.25-13.json",
         "data-a.json",
         "data-a.json",
     ]
-    assert list(map(cost_file, names)) == found
+    assert list(map(cost_file, names)) == files
 
 
 def test_an_output_elsewhere_on_the_disk_has_its_cost_among_the_others(tmp_path, monkeypatch):

@@ -31,8 +31,8 @@ HALVES = {name: [e for i, e in enumerate(PARTS["support"]) if (i // 2) % 2 == at
 
 
 def f1(scores, truth, threshold):
-    said = scores > threshold
-    return 2 * (said & truth).sum() / (said.sum() + truth.sum())
+    predicted = scores > threshold
+    return 2 * (predicted & truth).sum() / (predicted.sum() + truth.sum())
 
 
 @given(
@@ -102,11 +102,11 @@ def curve_of(case: Case, decoding: str) -> tuple[float, float]:
 
 
 def test_the_correction_helps_where_only_the_prior_was_wrong(case):
-    found = {decoding: accuracy(case(), decoding) for decoding in DECODINGS}
-    assert found["threshold"]["seen"] > 0.8 and found["threshold"]["unseen"] < 0.2
-    assert found["joint"]["unseen"] < 0.2
+    accuracies = {decoding: accuracy(case(), decoding) for decoding in DECODINGS}
+    assert accuracies["threshold"]["seen"] > 0.8 and accuracies["threshold"]["unseen"] < 0.2
+    assert accuracies["joint"]["unseen"] < 0.2
     for decoding in ("composition_prior", "uncalibrated"):
-        assert found[decoding]["unseen"] > 0.5 and found[decoding]["seen"] > 0.5
+        assert accuracies[decoding]["unseen"] > 0.5 and accuracies[decoding]["seen"] > 0.5
     assert case().weights.harmonic > 0.5
 
 
@@ -145,10 +145,10 @@ def test_support_and_synthetic_rows_among_the_validation_rows_are_no_held_out_se
 def test_a_fold_knows_its_own_half_of_the_support_set_alone(case, tmp_path):
     joy, love = PARTS["support"][::2], PARTS["support"][1::2]
     path = worlds.write_cell(tmp_path, "half", worlds.beliefs(joy), [(PARTS["train"][0], "train")], love)
-    made = fold_of(predictions.read(path, 3), case().gold, False)
-    assert made.unseen_gold.tolist() == [[True, False, False]] * 10
-    known = {tuple(np.flatnonzero(row)) for row in made.prior.candidates[made.prior.target > 0]}
-    assert known == {(1,)}
+    fold = fold_of(predictions.read(path, 3), case().gold, False)
+    assert fold.unseen_gold.tolist() == [[True, False, False]] * 10
+    candidates = {tuple(np.flatnonzero(row)) for row in fold.prior.candidates[fold.prior.target > 0]}
+    assert candidates == {(1,)}
 
 
 def test_a_classifier_that_predicts_other_rows_is_no_fold(case, tmp_path):
@@ -158,13 +158,13 @@ def test_a_classifier_that_predicts_other_rows_is_no_fold(case, tmp_path):
 
 
 def test_weights_that_params_set_are_not_searched(case):
-    found = case(weight=0.8, strength=0.65).weights
-    assert (found.weight, found.strength) == (0.8, 0.65) and found.harmonic > 0
+    weights = case(weight=0.8, strength=0.65).weights
+    assert (weights.weight, weights.strength) == (0.8, 0.65) and weights.harmonic > 0
 
 
 def test_without_folds_weight_and_strength_come_from_the_parameters(case):
-    found = DECODINGS["composition_prior"](case(folds=[], weight=0.5, strength=1.0))
-    assert (found.chosen.weight, found.chosen.strength, found.chosen.harmonic) == (0.5, 1.0, None)
+    decoded = DECODINGS["composition_prior"](case(folds=[], weight=0.5, strength=1.0))
+    assert (decoded.chosen.weight, decoded.chosen.strength, decoded.chosen.harmonic) == (0.5, 1.0, None)
     with pytest.raises(InputError, match="final.jsonl.gz: no folds to choose the composition prior's weights on"):
         DECODINGS["composition_prior"](case(folds=[], weight=0.5))
 
@@ -231,10 +231,10 @@ def test_no_decoding_looks_at_a_label_of_the_test_set(case, decoding, matched):
     folds = [whole.final] if matched else whole.folds
     closed = Closed(whole.final, ClosedGold(whole.gold), whole.test, folds, whole.options, 0.5, matched)
     opened = Case(whole.final, whole.gold, whole.test, folds, whole.options, 0.5, matched)
-    found, expected = DECODINGS[decoding](closed), DECODINGS[decoding](opened)
-    assert all((found.sets[split] == expected.sets[split]).all() for split in ("seen", "unseen"))
+    decoded, expected = DECODINGS[decoding](closed), DECODINGS[decoding](opened)
+    assert all((decoded.sets[split] == expected.sets[split]).all() for split in ("seen", "unseen"))
     with pytest.raises(AssertionError, match="looked at labels"):
-        found.ranking(closed)  # a measure does
+        decoded.ranking(closed)  # a measure does
 
 
 def test_the_matched_arm_chooses_on_the_rows_that_it_held_out(case):

@@ -51,7 +51,7 @@ def test_no_phrase_contains_another():
     phrases = [*itertools.chain(*grammar.CUES.values()), *itertools.chain(*grammar.TOPICS.values())]
     padded = [f" {' '.join(grammar.words(phrase))} " for phrase in phrases]
     assert len(set(padded)) == len(padded)
-    assert not [(one, other) for one, other in itertools.permutations(padded, 2) if one in other]
+    assert not [(inner, other) for inner, other in itertools.permutations(padded, 2) if inner in other]
 
 
 def test_joiners_never_start_a_phrase_so_that_no_phrase_is_read_across_a_seam():
@@ -149,8 +149,8 @@ def test_unknown_words_void_a_text_unless_the_oracle_is_lenient():
 
 
 def test_a_cut_off_phrase_counts_as_unknown_words():
-    found = grammar.cues("I laughed until my sides hurt and I could not stop")
-    assert found.explicit == {JOY} and found.unknown == ("i", "could", "not", "stop")
+    cues = grammar.cues("I laughed until my sides hurt and I could not stop")
+    assert cues.explicit == {JOY} and cues.unknown == ("i", "could", "not", "stop")
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "...", "It rained without a break.", "é 12 ☃"])

@@ -35,23 +35,23 @@ def gaussian(n, mean, scale, seed=0):
 
 def test_fd_is_the_closed_form_of_two_gaussians():
     """Diagonal covariances commute: |m - m'|^2 + sum (s - s')^2."""
-    real, made = gaussian(40, [0.0, 1.0, 2.0], [1.0, 2.0, 0.5]), gaussian(60, [1.0, 1.0, 0.0], [3.0, 2.0, 1.0], 1)
-    assert distances.frechet(real, made) == pytest.approx((1 + 0 + 4) + (4 + 0 + 0.25))
+    real, synthetic = gaussian(40, [0.0, 1.0, 2.0], [1.0, 2.0, 0.5]), gaussian(60, [1.0, 1.0, 0.0], [3.0, 2.0, 1.0], 1)
+    assert distances.frechet(real, synthetic) == pytest.approx((1 + 0 + 4) + (4 + 0 + 0.25))
 
 
 @given(st.integers(0, 1000), st.integers(2, 12), st.integers(2, 12), st.integers(1, 6))
 @settings(deadline=None, max_examples=30)
 def test_fd_is_the_printed_formula_whatever_the_rank(seed, n, m, width):
     rng = np.random.default_rng(seed)
-    real, made = rng.normal(size=(n, width)), rng.normal(1, 2, size=(m, width))
-    covariances = [np.atleast_2d(np.cov(rows.T)) for rows in (real, made)]
+    real, synthetic = rng.normal(size=(n, width)), rng.normal(1, 2, size=(m, width))
+    covariances = [np.atleast_2d(np.cov(rows.T)) for rows in (real, synthetic)]
     added = 1e-9 * np.eye(width)  # scipy's root of a singular matrix is not exact
     root = np.real(sqrtm((covariances[0] + added) @ (covariances[1] + added)))
-    shift = real.mean(0) - made.mean(0)
+    shift = real.mean(0) - synthetic.mean(0)
     printed = shift @ shift + np.trace(covariances[0] + covariances[1] - 2 * root)
-    found = distances.frechet(real, made)
-    assert found == pytest.approx(printed, abs=2e-3)
-    assert found == pytest.approx(distances.frechet(made, real)) and found >= 0
+    distance = distances.frechet(real, synthetic)
+    assert distance == pytest.approx(printed, abs=2e-3)
+    assert distance == pytest.approx(distances.frechet(synthetic, real)) and distance >= 0
 
 
 def test_fd_of_a_set_and_itself_is_zero():
@@ -130,11 +130,11 @@ def test_as_many_texts_of_both_count_and_too_few_give_none():
         seen.append(len(texts))
         return np.random.default_rng(0).normal(size=(len(texts), 3))
 
-    found = distances.measure(rows(10, "x", 0), rows(40, "y", 1), LABELS, read)
-    assert found["n"] == 10 and all(math.isfinite(value) for value in found.values())
-    assert found == distances.measure(rows(10, "x", 0), rows(40, "y", 1), LABELS, read)
+    scores = distances.measure(rows(10, "x", 0), rows(40, "y", 1), LABELS, read)
+    assert scores["n"] == 10 and all(math.isfinite(value) for value in scores.values())
+    assert scores == distances.measure(rows(10, "x", 0), rows(40, "y", 1), LABELS, read)
     few = distances.measure(rows(3, "x", 0), rows(40, "y", 1), LABELS, read)
-    assert few["n"] == 3 and set(few.values()) == {3, None} and sorted(few) == sorted(found)
+    assert few["n"] == 3 and set(few.values()) == {3, None} and sorted(few) == sorted(scores)
 
 
 # ---------------------------------------------------------------- the stage
@@ -160,8 +160,8 @@ def test_several_files_side_by_side_have_the_numbers_of_each_alone(desk, capsys)
     assert not capsys.readouterr().out
     stage.main([*desk, "--selected", *(f"selected/{name}.jsonl" for name in names), "--out", "together"])
     for name in names:
-        found = read_json(f"together/{name}.json")
-        assert found == read_json(f"alone-{name}.json") and found["support"]["n"] == 8 < found["train"]["n"]
+        scores = read_json(f"together/{name}.json")
+        assert scores == read_json(f"alone-{name}.json") and scores["support"]["n"] == 8 < scores["train"]["n"]
 
 
 @pytest.mark.parametrize(
@@ -203,21 +203,21 @@ def test_a_stop_ends_every_process_and_a_killed_one_is_told(what, code, words, d
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         workers = wait_for(lambda: children_of(process.pid, "spawn_main"), 2)
         os.kill(*{"stop": (process.pid, signal.SIGTERM), "kill": (workers[0], signal.SIGKILL)}[what])
-        said = process.communicate(timeout=60)[1]
-    assert process.returncode == code and words in said and len(said.splitlines()) == 1, said
+        message = process.communicate(timeout=60)[1]
+    assert process.returncode == code and words in message and len(message.splitlines()) == 1, message
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
 
 
 def children_of(pid: int, word: str) -> list[int]:
     """Those that were started with this word."""
-    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(child) for child in found if word in Path(f"/proc/{child}/cmdline").read_text()]
+    pids = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in pids if word in Path(f"/proc/{child}/cmdline").read_text()]
 
 
 def wait_for(look, n: int) -> list[int]:
     end = time.monotonic() + 60
-    while len(found := look()) < n:
+    while len(pids := look()) < n:
         assert time.monotonic() < end, "the processes did not start"
         time.sleep(0.1)
     time.sleep(1)
-    return found
+    return pids

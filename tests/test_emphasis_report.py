@@ -79,9 +79,9 @@ def test_the_figure_sets_both_accuracies_against_the_part_of_an_epoch(results, t
     (figure,) = emphasis.figures_of(longtables.load(longtables.reports(tmp_path / "seen", rows)))
     assert figure.name == "emphasis-diagnostic"
     _, curves, without, words = figure.draw.args
-    assert [some.mean for some in without] == [11.0, 51.0] and words[1] == "known combinations"
+    assert [estimate.mean for estimate in without] == [11.0, 51.0] and words[1] == "known combinations"
     (curve,) = curves["ls_pt"].values()
-    assert {round(share): [some.mean for some in both] for share, both in curve.items()} == {
+    assert {round(share): [estimate.mean for estimate in both] for share, both in curve.items()} == {
         25: [21.0, 61.0],
         57: [31.0, 71.0],
     }

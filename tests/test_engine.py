@@ -366,17 +366,17 @@ def test_a_lock_that_another_process_holds_is_waited_for(tmp_path, monkeypatch, 
     (toy.folder / ".dvc/tmp/rwlock").write_text(json.dumps({"write": held}))
     for name, value in toy.environment.items():
         monkeypatch.setenv(name, value)
-    said = []
+    notes = []
 
     def waited(seconds):
         """The first wait is long enough for the other process."""
-        said.append(locked(toy))
+        notes.append(locked(toy))
         holder.kill()
         holder.wait()  # or it would stay in the table of processes, where DVC looks
 
     monkeypatch.setattr(engine.time, "sleep", waited)
     assert engine.make("corpus", clones.Place(toy.folder), (), False)[1], "its command did not run"
-    assert said and all("is busy, it is being blocked by" in text for text in said)
+    assert notes and all("is busy, it is being blocked by" in text for text in notes)
     assert toy.notes() == ["begin corpus", "end corpus"]
 
 
@@ -466,20 +466,20 @@ def test_the_paths_that_workers_get_hold_in_any_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COMPAUG_MIRROR", "corpora")
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    given = dict(clusters.environment(clusters.Config(environment=["HOME"])))
-    assert given["COMPAUG_MIRROR"] == str(tmp_path / "corpora")
-    assert "HOME" in given and "OPENAI_API_KEY" not in given
+    variables = dict(clusters.environment(clusters.Config(environment=["HOME"])))
+    assert variables["COMPAUG_MIRROR"] == str(tmp_path / "corpora")
+    assert "HOME" in variables and "OPENAI_API_KEY" not in variables
 
 
 def test_hosts_by_ssh_get_the_workers_that_the_file_asks_for(tmp_path, monkeypatch):
-    asked = {}
-    monkeypatch.setattr("distributed.SSHCluster", lambda **options: asked.update(options))
+    ssh_options = {}
+    monkeypatch.setattr("distributed.SSHCluster", lambda **options: ssh_options.update(options))
     text = "ssh: {hosts: [one, two], workers_per_host: 3, python: /venv/bin/python, connect: {username: me}}"
     clusters.ssh(clusters.read(cluster_file(tmp_path, text)), workers=2)
-    assert asked["hosts"] == ["one", "one", "two"]  # the first one is the scheduler's
-    assert (asked["worker_options"]["nthreads"], asked["worker_options"]["n_workers"]) == (1, 3)
-    assert (asked["remote_python"], asked["connect_options"]) == ("/venv/bin/python", {"username": "me"})
-    assert asked["scheduler_options"]["dashboard"] is False
+    assert ssh_options["hosts"] == ["one", "one", "two"]  # the first one is the scheduler's
+    assert (ssh_options["worker_options"]["nthreads"], ssh_options["worker_options"]["n_workers"]) == (1, 3)
+    assert (ssh_options["remote_python"], ssh_options["connect_options"]) == ("/venv/bin/python", {"username": "me"})
+    assert ssh_options["scheduler_options"]["dashboard"] is False
 
 
 def test_slurm_jobs_are_what_the_file_asks_for(tmp_path, monkeypatch):

@@ -48,8 +48,8 @@ def test_confusions_sizes_and_support():
     assert errors.confusions(gold, gold, LABELS) == {}
     supported = errors.among(gold, {(0, 1), (2,)})
     assert supported.tolist() == [True, True, False, False, False]
-    made = errors.analyse(gold, predicted, supported)
-    assert {name: value for name, value in made.items() if not name.startswith("kind_")} == {
+    analysis = errors.analyse(gold, predicted, supported)
+    assert {name: value for name, value in analysis.items() if not name.startswith("kind_")} == {
         "acc_size_1": 0.0,
         "acc_size_2": 33.3333,
         "acc_size_3": 100.0,

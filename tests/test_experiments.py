@@ -29,29 +29,29 @@ def written(tmp_path: Path, **blocks: dict) -> Path:
     return path
 
 
-def one(tmp_path: Path, **block: object) -> experiments.Experiment:
+def experiment_of(tmp_path: Path, **block: object) -> experiments.Experiment:
     block = {"title": "One", "axes": TWO, "cells": [{}]} | block
     return experiments.read(written(tmp_path, one=block))["one"]
 
 
 def test_a_product_has_every_combination_of_its_axes(tmp_path):
-    made = one(tmp_path, cells=[{"generator": ["none", "ls_pt"], "classifier": ["bert", "sgm"]}])
-    assert len(made.cells) == 8
-    assert {(c.generator, c.classifier, c.seed) for c in made.cells} == {
+    experiment = experiment_of(tmp_path, cells=[{"generator": ["none", "ls_pt"], "classifier": ["bert", "sgm"]}])
+    assert len(experiment.cells) == 8
+    assert {(c.generator, c.classifier, c.seed) for c in experiment.cells} == {
         (g, c, s) for g in ("none", "ls_pt") for c in ("bert", "sgm") for s in (13, 21)
     }
 
 
 def test_a_product_adds_axes_to_the_experiments_or_sets_others(tmp_path):
-    made = one(tmp_path, cells=[{"seed": 5}, {"split": "iid"}])
-    assert [(c.seed, c.split) for c in made.cells] == [(5, "cg"), (13, "iid"), (21, "iid")]
+    experiment = experiment_of(tmp_path, cells=[{"seed": 5}, {"split": "iid"}])
+    assert [(c.seed, c.split) for c in experiment.cells] == [(5, "cg"), (13, "iid"), (21, "iid")]
 
 
 def test_a_cell_of_two_products_or_experiments_exists_once(tmp_path):
     again = {"title": "Again", "axes": TWO, "cells": [{"generator": ["none", "ls_pt"]}]}
-    found = experiments.read(written(tmp_path, first=again | {"cells": [{}, {}]}, second=again))
-    assert len(found["first"].cells) == 2
-    planned = steps.plan(found.values())
+    by_name = experiments.read(written(tmp_path, first=again | {"cells": [{}, {}]}, second=again))
+    assert len(by_name["first"].cells) == 2
+    planned = steps.plan(by_name.values())
     assert (
         len(planned["train_classifier"]) == 4 and len(planned["train_filter"]) == len(planned["train_generator"]) == 2
     )
@@ -59,10 +59,10 @@ def test_a_cell_of_two_products_or_experiments_exists_once(tmp_path):
 
 
 def test_only_the_backbones_that_something_opens_are_made(tmp_path):
-    planned = steps.plan([one(tmp_path, cells=[{"generator": "ls_pt"}])])
+    planned = steps.plan([experiment_of(tmp_path, cells=[{"generator": "ls_pt"}])])
     # the filter's, the label generator's
     assert set(planned["backbones"]) == {"diagnostic-encoder", "diagnostic-decoder"}
-    planned = steps.plan([one(tmp_path, cells=[{"generator": "flan_t5"}])])
+    planned = steps.plan([experiment_of(tmp_path, cells=[{"generator": "flan_t5"}])])
     assert "diagnostic-seq2seq" in planned["backbones"]
 
 
@@ -124,10 +124,10 @@ def test_two_cells_never_share_a_name(cells):
 
 def test_more_texts_are_written_by_the_same_generator_for_more_label_sets(tmp_path):
     cells = [{"generator": "ls_pt"}, {"generator": "ls_pt", "requested": 40, "selection": "k=20"}]
-    planned = steps.plan([one(tmp_path, axes={"benchmark": "diagnostic", "seed": 13}, cells=cells)])
+    planned = steps.plan([experiment_of(tmp_path, axes={"benchmark": "diagnostic", "seed": 13}, cells=cells)])
     assert list(planned["train_generator"]) == ["diagnostic-ls_pt-13"]
-    asked = {name: entry["more"] for name, entry in planned["label_generator"].items()}
-    assert asked == {"diagnostic-13": "", "diagnostic+requested=40-13": " --set sizes.requested=40"}
+    more = {name: entry["more"] for name, entry in planned["label_generator"].items()}
+    assert more == {"diagnostic-13": "", "diagnostic+requested=40-13": " --set sizes.requested=40"}
     written = planned["synthesize"]["diagnostic-ls_pt+requested=40-13"]
     assert written["requests"] == "data/compositions/diagnostic+requested=40-13.jsonl"
     assert planned["select"]["diagnostic-ls_pt+requested=40-k=20-13"]["set"] == "--set selection.k=20"
@@ -151,9 +151,11 @@ def test_the_long_tables_words_tell_variants_apart():
 
 def test_scale_and_split_are_axes_that_names_and_stages_tell_apart(tmp_path):
     axes = {"scale": "paper", "split_options": "seen_test=9", "generator": "ls_pt", "seed": 13}
-    made = one(tmp_path, axes={"benchmark": "semeval"}, cells=[axes])
-    planned = steps.plan([made])
-    assert set(planned["raw"]) == {"semeval"} and made.cells[0].columns()["benchmark"] == "semeval+seen_test=9+paper"
+    experiment = experiment_of(tmp_path, axes={"benchmark": "semeval"}, cells=[axes])
+    planned = steps.plan([experiment])
+    assert (
+        set(planned["raw"]) == {"semeval"} and experiment.cells[0].columns()["benchmark"] == "semeval+seen_test=9+paper"
+    )
     assert planned["split"]["semeval+seen_test=9"]["set"] == "--set split.seen_test=9"
     assert planned["train_filter"]["semeval+seen_test=9+paper-13"]["scale"] == "paper"
     assert (
@@ -164,19 +166,19 @@ def test_scale_and_split_are_axes_that_names_and_stages_tell_apart(tmp_path):
 
 def test_the_random_split_is_tested_on_its_test_rows_beside_a_seen_test_set(tmp_path):
     axes = {"benchmark": "semeval", "split_options": "seen_test=9", "split": "iid", "generator": "none", "seed": 13}
-    planned = steps.plan([one(tmp_path, axes=axes, cells=[{}])])
+    planned = steps.plan([experiment_of(tmp_path, axes=axes, cells=[{}])])
     (classifier,) = planned["train_classifier"].values()
     assert classifier["inputs"] == "data/splits/semeval+seen_test=9/iid_test_inputs.jsonl"
 
 
 def test_an_axis_may_have_a_value_for_each_benchmark(tmp_path):
     axes = {"benchmark": ["diagnostic", "semeval"], "seed": {"diagnostic": [1, 2], "semeval": 3}}
-    found = one(tmp_path, axes=axes).cells
-    assert [(cell.benchmark, cell.seed) for cell in found] == [("diagnostic", 1), ("diagnostic", 2), ("semeval", 3)]
+    cells = experiment_of(tmp_path, axes=axes).cells
+    assert [(cell.benchmark, cell.seed) for cell in cells] == [("diagnostic", 1), ("diagnostic", 2), ("semeval", 3)]
 
 
 def test_the_largest_support_set_holds_the_others(tmp_path):
-    planned = steps.plan([one(tmp_path, cells=[{"support": [0, 250]}, {"support": 100}])])
+    planned = steps.plan([experiment_of(tmp_path, cells=[{"support": [0, 250]}, {"support": 100}])])
     assert planned["supports"]["diagnostic"] == {
         "benchmark": "diagnostic",
         "corpus": "diagnostic",
@@ -188,7 +190,7 @@ def test_the_largest_support_set_holds_the_others(tmp_path):
 
 def test_texts_for_the_iid_split_are_written_by_a_generator_of_its_own_and_all_are_learned_from(tmp_path):
     cells = [{"split": ["iid", "cg"], "generator": "ls_pt"}]
-    planned = steps.plan([one(tmp_path, axes={"benchmark": "diagnostic", "seed": 5}, cells=cells)])
+    planned = steps.plan([experiment_of(tmp_path, axes={"benchmark": "diagnostic", "seed": 5}, cells=cells)])
     assert set(planned["train_generator"]) == {"diagnostic-iid-ls_pt-5", "diagnostic-ls_pt-5"}
     assert planned["train_generator"]["diagnostic-iid-ls_pt-5"]["split"] == "data/iid/diagnostic"
     written = planned["synthesize"]["diagnostic-iid-ls_pt-5"]
@@ -200,24 +202,26 @@ def test_texts_for_the_iid_split_are_written_by_a_generator_of_its_own_and_all_a
 
 
 def test_what_is_sampled_otherwise_comes_from_the_same_generator(tmp_path):
-    made = one(tmp_path, cells=[{"seed": 13, "generator": "ls_pt", "sampling": ["", "guidance=2"]}])
-    planned = steps.plan([made])
+    experiment = experiment_of(tmp_path, cells=[{"seed": 13, "generator": "ls_pt", "sampling": ["", "guidance=2"]}])
+    planned = steps.plan([experiment])
     assert list(planned["train_generator"]) == ["diagnostic-ls_pt-13"]
     plain, guided = (planned["synthesize"][f"diagnostic-ls_pt{words}-13"] for words in ("", "+guidance=2"))
     assert plain["model"] == guided["model"]
     assert (plain["more"], guided["more"]) == ("", " --set synthesis.guidance=2")  # and no space is left without
-    assert made.cells[1].columns()["generator"] == "ls_pt+guidance=2"
+    assert experiment.cells[1].columns()["generator"] == "ls_pt+guidance=2"
 
 
 def test_guidance_is_refused_where_no_labels_can_be_held_against_others(tmp_path):
     for generator in ("flan_t5", "coda"):
-        made = one(tmp_path, cells=[{"generator": generator, "sampling": "guidance=2"}])
+        experiment = experiment_of(tmp_path, cells=[{"generator": generator, "sampling": "guidance=2"}])
         with pytest.raises(InputError, match=f"sampling: {generator} cannot hold other labels against a request's"):
-            experiments.check([made], SETTINGS)
+            experiments.check([experiment], SETTINGS)
     with pytest.raises(InputError, match=r"synthesis.guidance"):
-        experiments.check([one(tmp_path, cells=[{"generator": "ls_pt", "sampling": "guidance=-1"}])], SETTINGS)
+        experiments.check(
+            [experiment_of(tmp_path, cells=[{"generator": "ls_pt", "sampling": "guidance=-1"}])], SETTINGS
+        )
     with pytest.raises(InputError, match="writes no texts, so nothing of them can vary"):
-        one(tmp_path, cells=[{"generator": "none", "sampling": "guidance=2"}])
+        experiment_of(tmp_path, cells=[{"generator": "none", "sampling": "guidance=2"}])
 
 
 def test_a_new_experiment_is_a_few_lines_of_one_file(tmp_path, capsys):
@@ -261,15 +265,15 @@ def test_an_experiment_is_planned_with_its_locks_and_put_away_with_what_was_buil
     built.write(planning.EXPERIMENTS, {of_one: ENTRY})
     kept = (planning.EXPERIMENTS / built.FILE).read_bytes()
 
-    def known() -> set[str]:
+    def addresses() -> set[str]:
         return {address for address in planning.addresses(planning.planned()) if "train_classifier" in address}
 
     planning.put_away()
-    assert known() == set() and not [*planning.EXPERIMENTS.glob("*/dvc.lock")]
+    assert addresses() == set() and not [*planning.EXPERIMENTS.glob("*/dvc.lock")]
     planning.bring([of_one])  # a stage brings in the experiment that has it
-    assert known() == {of_one} and built.locks(planning.EXPERIMENTS) == {of_one: ENTRY}
+    assert addresses() == {of_one} and built.locks(planning.EXPERIMENTS) == {of_one: ENTRY}
     planning.bring(["two", "parsing"])
-    assert known() == {of_one, of_two} and planning.planned()["parsing"]["train_parser"]
+    assert addresses() == {of_one, of_two} and planning.planned()["parsing"]["train_parser"]
 
     lock = planning.EXPERIMENTS / "classifier/dvc.lock"
     dep, other = ({"path": path, "md5": "1" * 32} for path in "ab")
@@ -278,7 +282,7 @@ def test_an_experiment_is_planned_with_its_locks_and_put_away_with_what_was_buil
     write_json(lock, {"schema": "2.0", "stages": stages | {name: again}})  # JSON is YAML; DVC has built it
     planning.put_away()
     kept_of_two = again | {"deps": [dep, other]}  # each once, in order, however DVC wrote them
-    assert built.read(planning.EXPERIMENTS) == {of_one: ENTRY, of_two: kept_of_two} and known() == set()
+    assert built.read(planning.EXPERIMENTS) == {of_one: ENTRY, of_two: kept_of_two} and addresses() == set()
     assert not [*planning.EXPERIMENTS.glob("*/dvc.lock")]
     built.write(planning.EXPERIMENTS, {of_one: ENTRY})
     assert (planning.EXPERIMENTS / built.FILE).read_bytes() == kept  # the same entries, the same bytes
@@ -287,7 +291,7 @@ def test_an_experiment_is_planned_with_its_locks_and_put_away_with_what_was_buil
         planning.bring(["tow"])
     with pytest.raises(InputError, match="bert-3: no experiment of .* has such a stage"):
         planning.bring([CLASSIFIER.format(3)])
-    assert known() == set()
+    assert addresses() == set()
 
 
 @pytest.mark.parametrize(
@@ -316,9 +320,9 @@ def test_targets_are_stages_of_the_graph():
 
 def test_a_measure_is_of_one_product_or_of_several(tmp_path):
     several = {"quality": [{"generator": "ls_pt"}, {"generator": "concat", "seed": 13}]}
-    found = one(tmp_path, measures=several).measures["quality"]
-    assert [(cell.generator, cell.seed) for cell in found] == [("ls_pt", 13), ("ls_pt", 21), ("concat", 13)]
-    assert one(tmp_path, measures={"quality": {"generator": "ls_pt"}}).measures["quality"] == found[:2]
+    cells = experiment_of(tmp_path, measures=several).measures["quality"]
+    assert [(cell.generator, cell.seed) for cell in cells] == [("ls_pt", 13), ("ls_pt", 21), ("concat", 13)]
+    assert experiment_of(tmp_path, measures={"quality": {"generator": "ls_pt"}}).measures["quality"] == cells[:2]
 
 
 def test_a_data_map_comes_before_what_it_orders_and_is_of_the_rows_that_it_orders(tmp_path):
@@ -330,14 +334,14 @@ def test_a_data_map_comes_before_what_it_orders_and_is_of_the_rows_that_it_order
         {"generator": "ls_pt", "selection": "score=hard"},
         {"generator": "ls_pt", "subset": "region=hard", "text_subset": "region=easy", "options": [hard, "mid_dim=8"]},
     ]
-    planned = steps.plan([one(tmp_path, axes={"benchmark": "diagnostic", "seed": 13}, cells=cells)])
+    planned = steps.plan([experiment_of(tmp_path, axes={"benchmark": "diagnostic", "seed": 13}, cells=cells)])
     split = "data/splits/diagnostic"
-    assert {name: made["synthetic"] for name, made in planned["map_classifier"].items()} == {
+    assert {name: entry["synthetic"] for name, entry in planned["map_classifier"].items()} == {
         "diagnostic-none-bert-13": f"{split}/no_texts.jsonl",
         "diagnostic-ls_pt-bert-13": "data/synthetic/diagnostic-ls_pt-13.jsonl",
     }
     assert set(planned["map_generator"]) == {"diagnostic-ls_pt-13"}  # trained as always, whatever is done with it
-    subsets = {name: (made["map"], made["set"]) for name, made in planned["subset"].items()}
+    subsets = {name: (entry["map"], entry["set"]) for name, entry in planned["subset"].items()}
     easy = ("data/maps/diagnostic-ls_pt-13", "--set subset.region=easy")
     assert subsets == {
         "diagnostic-bert+region=hard-13": ("data/maps/diagnostic-none-bert-13", "--set subset.region=hard"),
@@ -356,22 +360,22 @@ def test_a_data_map_comes_before_what_it_orders_and_is_of_the_rows_that_it_order
     assert planned["select"]["diagnostic-ls_pt-score=hard-13"]["set"] == (
         "--set selection.score=hard --map data/maps/diagnostic-ls_pt-bert-13"
     )
-    own = learned[f"diagnostic-ls_pt+{hard}+region=easy-13"]
-    assert own["split"] == f"data/subsets/diagnostic-ls_pt+{hard}+region=easy-13"
-    assert own["set"] == f"--set generators.ls_pt.{hard} --map data/maps/diagnostic-ls_pt-13"
+    subset = learned[f"diagnostic-ls_pt+{hard}+region=easy-13"]
+    assert subset["split"] == f"data/subsets/diagnostic-ls_pt+{hard}+region=easy-13"
+    assert subset["set"] == f"--set generators.ls_pt.{hard} --map data/maps/diagnostic-ls_pt-13"
     written_by = planned["synthesize"][f"diagnostic-ls_pt+{hard}+region=easy-13"]
     assert written_by["split"] == split  # copies of any real text are dropped
 
 
 def test_the_oracles_texts_stand_in_the_place_of_a_generators(tmp_path):
     cells = [{"generator": "oracle", "options": ["", "right=0.6"]}, {"generator": "oracle", "texts": 600}]
-    made = one(tmp_path, axes={"benchmark": "diagnostic", "seed": 42}, cells=cells)
-    experiments.check([made], SETTINGS)
-    planned = steps.plan([made])
-    whole, some = "diagnostic-oracle-42", "diagnostic-oracle+right=0.6-42"
-    assert {name: entry["right"] for name, entry in planned["mixture"].items()} == {whole: "1", some: "0.6"}
-    given = {name: entry["synthetic"] for name, entry in planned["train_classifier"].items()}
-    assert set(given.values()) == {f"data/mixtures/{name}.jsonl" for name in (whole, some)} and len(given) == 3
+    experiment = experiment_of(tmp_path, axes={"benchmark": "diagnostic", "seed": 42}, cells=cells)
+    experiments.check([experiment], SETTINGS)
+    planned = steps.plan([experiment])
+    whole, partial = "diagnostic-oracle-42", "diagnostic-oracle+right=0.6-42"
+    assert {name: entry["right"] for name, entry in planned["mixture"].items()} == {whole: "1", partial: "0.6"}
+    texts = {name: entry["synthetic"] for name, entry in planned["train_classifier"].items()}
+    assert set(texts.values()) == {f"data/mixtures/{name}.jsonl" for name in (whole, partial)} and len(texts) == 3
     assert not planned["train_generator"] and not planned["select"] and not planned["train_filter"]
 
 
@@ -419,10 +423,10 @@ WRONG = {
 
 @pytest.mark.parametrize("case", WRONG)
 def test_a_mistake_is_one_line_that_names_the_experiment(tmp_path, case):
-    block, said = WRONG[case]
+    block, message = WRONG[case]
     with pytest.raises(InputError) as refused:
-        one(tmp_path, **block)
-    assert said in str(refused.value) and "\n" not in str(refused.value)
+        experiment_of(tmp_path, **block)
+    assert message in str(refused.value) and "\n" not in str(refused.value)
 
 
 LATE = {
@@ -449,11 +453,11 @@ LATE = {
 
 @pytest.mark.parametrize("case", LATE)
 def test_what_would_fail_in_the_middle_of_a_grid_is_said_before(tmp_path, case):
-    cells, said = LATE[case]
-    made = one(tmp_path, cells=[cells])
+    cells, message = LATE[case]
+    experiment = experiment_of(tmp_path, cells=[cells])
     with pytest.raises(InputError, match="one") as refused:
-        experiments.check([made], SETTINGS)
-    assert said in str(refused.value)
+        experiments.check([experiment], SETTINGS)
+    assert message in str(refused.value)
 
 
 def test_the_shipped_experiments_pass_the_check():

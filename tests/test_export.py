@@ -70,11 +70,11 @@ def trained(folder: Path, encoder: Path, name: str = "bert", **changes) -> Path:
         schema = Dbloss.model_fields
         settings |= {"gamma": 2.0, "negative_scale": 2.0, "bias_scale": 0.05}
         settings |= {"weight_offset": 0.1, "weight_slope": 10.0, "weight_centre": 0.9}
-        made = Dbloss(**{k: v for k, v in dict(SETTINGS).items() if k in schema} | settings)
+        params = Dbloss(**{k: v for k, v in dict(SETTINGS).items() if k in schema} | settings)
     else:
-        made = Bert(**dict(SETTINGS) | settings)
+        params = Bert(**dict(SETTINGS) | settings)
     labels = Labels(NAMES.names, LABELS.phrases)
-    classifiers.load(name).train(examples(), labels, made, encoder, folder, seed=1)
+    classifiers.load(name).train(examples(), labels, params, encoder, folder, seed=1)
     return folder
 
 
@@ -109,8 +109,8 @@ def test_plain_transformers_opens_the_classifier_and_finds_the_same_probabilitie
     plain = opened_plainly(tmp_path)
     assert (plain["type"], plain["problem"]) == (architecture, "multi_label_classification")
     np.testing.assert_allclose(plain["found"], ours, atol=1e-6)
-    for row, found in zip(plain["piped"], ours, strict=True):
-        np.testing.assert_allclose([row[name] for name in NAMES.names], found, atol=1e-6)
+    for row, expected in zip(plain["piped"], ours, strict=True):
+        np.testing.assert_allclose([row[name] for name in NAMES.names], expected, atol=1e-6)
     assert read_json(tmp_path / "thresholds.json") == {"default": 0.5, "tuned": dict.fromkeys(NAMES.names, 0.4)}
     card = (tmp_path / "README.md").read_text()
     assert "Joy & co" in card and architecture in card and "after 32 tokens" in card
@@ -132,13 +132,13 @@ def test_many_labels_are_exact_up_to_half_the_width(tmp_path):
     weight, bias = torch.randn(8, 16) * 5, torch.randn(8) * 5
     wrapped = torch.nn.Module()
     wrapped.backbone = encoder
-    made = export._as_electra(tmp_path, wrapped, {"pool": "cls"}, weight, bias).eval()
+    electra = export._as_electra(tmp_path, wrapped, {"pool": "cls"}, weight, bias).eval()
     ids, mask = torch.randint(64, (6, 8)), torch.ones(6, 8, dtype=torch.long)
     with torch.no_grad():
         logits = encoder(ids, mask).last_hidden_state[:, 0] @ weight.T + bias
         assert logits.abs().max() > 20
-        torch.testing.assert_close(made(ids, mask).logits, logits, atol=1e-4, rtol=1e-6)
-        torch.testing.assert_close(made(ids, mask).logits.sigmoid(), logits.sigmoid(), atol=1e-6, rtol=0)
+        torch.testing.assert_close(electra(ids, mask).logits, logits, atol=1e-4, rtol=1e-6)
+        torch.testing.assert_close(electra(ids, mask).logits.sigmoid(), logits.sigmoid(), atol=1e-6, rtol=0)
     with pytest.raises(InputError, match="9 labels need an encoder of width 18, and this one has 16"):
         export._as_electra(tmp_path, wrapped, {"pool": "cls"}, torch.zeros(9, 16), torch.zeros(9))
 
@@ -150,9 +150,9 @@ def test_what_would_give_other_numbers_is_refused_in_one_line(tmp_path, in_a_tem
         "it reads the mean of a BERT's states": trained(tmp_path / "b", encoder, pool="mean"),
         "its heads have a hidden layer": trained(tmp_path / "c", encoder, head_hidden=4),
     }
-    for said, model in refused.items():
+    for message, model in refused.items():
         (tmp_path / "out").mkdir(exist_ok=True)
-        with pytest.raises(InputError, match=said) as caught:
+        with pytest.raises(InputError, match=message) as caught:
             export.classifier(model, NAMES.names, {}, 0.5, tmp_path / "out")
         assert "\n" not in str(caught.value) and not any((tmp_path / "out").iterdir())
     with pytest.raises(InputError, match="prediction_head: the encoder is a bert, which needs none"):
@@ -178,9 +178,9 @@ def run(tmp_path, in_a_temporary_folder) -> Path:
     ]
     write_jsonl(tmp_path / "data/selected/run/augmented.jsonl", kept)
     model = trained(tmp_path / "models/run/augmented", write_encoder(tmp_path / "encoder"))
-    found = classifiers.load("bert").predict(model, [e.text for e in rows[20:]]).tolist()
+    probabilities = classifiers.load("bert").predict(model, [e.text for e in rows[20:]]).tolist()
     held = [{"id": e.id, "split": "validation", "probabilities": p, "labels": list(e.labels), "source": "train"}
-            for e, p in zip(rows[20:], found, strict=True)]  # fmt: skip
+            for e, p in zip(rows[20:], probabilities, strict=True)]  # fmt: skip
     header = {"learned": {}, "train": {}, "support": {}, "n_train": 21, "n_synthetic": 2, "losses": []}
     predictions.write(tmp_path / "reports/run/augmented.jsonl.gz", header, held)
     return tmp_path
@@ -247,8 +247,8 @@ def test_new_texts_get_names_and_probabilities(run, capsys):
         compaug("predict", "models/run/augmented", "new.csv", "--out", out)
     assert "3 texts of the column body, " in capsys.readouterr().out
     rows = [json.loads(line) for line in (run / "out.jsonl").read_text(encoding="utf-8").splitlines()]
-    for row, found in zip(rows, expected, strict=True):
-        np.testing.assert_allclose([row["probabilities"][name] for name in NAMES.names], found, atol=1e-6)
+    for row, probabilities in zip(rows, expected, strict=True):
+        np.testing.assert_allclose([row["probabilities"][name] for name in NAMES.names], probabilities, atol=1e-6)
         assert row["labels"] == [name for name in NAMES.names if row["probabilities"][name] > 0.5]
     with (run / "out.csv").open(encoding="utf-8", newline="") as stream:
         table = list(csv.DictReader(stream))
@@ -265,13 +265,18 @@ def test_the_command_says_what_was_cut_and_ends_with_one_line_where_it_cannot(ru
     (run / "long.csv").write_text("text\nsunny\n" + "darling " * 60 + "\n")
     compaug("predict", "models/run/augmented", "long.csv", "--out", "o.csv")
     assert (
-        "o.csv: 2 texts of the column text, " in (said := capsys.readouterr().out) and "1 cut after 32 tokens" in said
+        "o.csv: 2 texts of the column text, " in (message := capsys.readouterr().out)
+        and "1 cut after 32 tokens" in message
     )
     monkeypatch.setattr(sys, "argv", ["compaug", "predict", "models/none", "long.csv", "--out", "p.csv"])
     with pytest.raises(SystemExit) as end:
         cli.main()
-    said = capsys.readouterr().err
-    assert end.value.code == 2 and said.startswith("error: models/none: no classifier.json") and said.count("\n") == 1
+    message = capsys.readouterr().err
+    assert (
+        end.value.code == 2
+        and message.startswith("error: models/none: no classifier.json")
+        and message.count("\n") == 1
+    )
 
 
 def test_requests_are_for_what_is_rare_or_listed_and_come_in_turns(run, capsys):
@@ -280,21 +285,21 @@ def test_requests_are_for_what_is_rare_or_listed_and_come_in_turns(run, capsys):
     sets = [(0, 1)] * 3 + [(1, 2)] + [(0,)] + [()]
     write_jsonl(corpus / "examples.jsonl", [Example(f"x{at}", "text", y) for at, y in enumerate(sets)])
 
-    def asked(out: str, **repair) -> None:
+    def write(out: str, **repair) -> None:
         edits = [word for key, value in repair.items() for word in ("--set", f"repair.{key}={value}")]
         write_requests.main(["--params", str(ROOT / "params.yaml"), "--raw", str(corpus), "--out", out, *edits])
 
-    asked("r.jsonl", rare=3, each=2, combinations="[Joy & co+fear]")
+    write("r.jsonl", rare=3, each=2, combinations="[Joy & co+fear]")
     assert read_label_sets(run / "r.jsonl", 3) == [(0, 2), (1, 2)] * 2
     assert "4 texts for 2 combinations, 2 each" in capsys.readouterr().out
-    for repair, said in (
+    for repair, message in (
         ({"combinations": "[love+hate]"}, "repair.combinations: 'love[+]hate': unknown label 'hate'"),
         ({"rare": 1}, "fewer than 1 rows; love[+]fear has 1, the fewest: `dvc .*-S repair.rare=2`, or list some"),
         ({"rare": 0, "combinations": "['<none>']"}, "repair.combinations: '<none>' names no label"),
         ({"each": 0}, "repair.each"),
     ):
-        with pytest.raises(InputError, match=said):
-            asked("s.jsonl", **repair)
+        with pytest.raises(InputError, match=message):
+            write("s.jsonl", **repair)
     assert not (run / "s.jsonl").exists()
 
 
@@ -350,12 +355,12 @@ def test_what_was_repaired_goes_home_with_all_rows_and_what_the_audit_measured(r
         ),
     ],
 )
-def test_what_predict_cannot_do_is_one_line_and_writes_nothing(run, words, said):
+def test_what_predict_cannot_do_is_one_line_and_writes_nothing(run, words, message):
     (run / "new.csv").write_text("body\nsunny\n")
     (run / "bad.jsonl").write_text('{"text": "x"}\n{"text": " "}\n{"text": 3}\n')
     Labels(("a",), ("a",)).write(run / "other.json")
     before = (run / "new.csv").read_bytes()
-    with pytest.raises(InputError, match=said) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         compaug("predict", *words)
     assert "\n" not in str(caught.value)
     assert (run / "new.csv").read_bytes() == before and not list(run.glob("o.*"))

@@ -74,7 +74,10 @@ def test_an_output_that_a_killed_process_had_set_aside_comes_back(tmp_path):
 
 
 def test_a_process_killed_while_it_writes_leaves_nothing_that_stays(tmp_path):
-    code = "import os, signal\nfrom compaug.core.records import atomic_path\nwith atomic_path('out/a.txt') as p: os.kill(os.getpid(), signal.SIGKILL)"
+    code = (
+        "import os, signal\nfrom compaug.core.records import atomic_path\n"
+        "with atomic_path('out/a.txt') as p: os.kill(os.getpid(), signal.SIGKILL)"
+    )
     subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, check=False
     )
@@ -173,9 +176,9 @@ def test_a_damaged_checkpoint_is_set_aside_and_the_training_is_the_same(tmp_path
     file.write_bytes(DAMAGE[damage](file.read_bytes()))
     capsys.readouterr()
     assert fitted(tmp_path / "b") == undisturbed
-    said = capsys.readouterr().err
-    assert f"note: {file} is damaged; it is now damaged.pt beside it, and the training starts afresh" in said
-    assert "resuming" not in said
+    message = capsys.readouterr().err
+    assert f"note: {file} is damaged; it is now damaged.pt beside it, and the training starts afresh" in message
+    assert "resuming" not in message
 
 
 # ---------------------------------------------------------------- DVC's locks and cache
@@ -190,7 +193,8 @@ def pipeline(tmp_path, monkeypatch):
     run("dvc", "init", "-q")
     write_text(
         "dvc.yaml",
-        "stages:\n  one:\n    cmd: mkdir out && cp word out/a && echo you > out/b\n    deps:\n    - word\n    outs:\n    - out\n",
+        "stages:\n  one:\n    cmd: mkdir out && cp word out/a && echo you > out/b\n"
+        "    deps:\n    - word\n    outs:\n    - out\n",
     )
     write_text("word", "hello\n")
     run("dvc", "repro", "-q")
@@ -205,11 +209,11 @@ def test_a_lock_that_a_kill_left_half_written_is_put_back_and_nothing_is_built_a
     Path("dvc.lock").write_text(rest)
     locks.mend(pipeline)
     assert Path("dvc.lock").read_bytes() == before
-    said = capsys.readouterr().err
+    message = capsys.readouterr().err
     assert (
-        said.startswith("note: dvc.lock could not be read (")
-        and "as in the last commit" in said
-        and said.count("\n") == 1
+        message.startswith("note: dvc.lock could not be read (")
+        and "as in the last commit" in message
+        and message.count("\n") == 1
     )
     locks.mend(pipeline)
     assert capsys.readouterr().err == ""
@@ -233,8 +237,8 @@ def test_a_flipped_byte_in_the_cache_is_found_and_its_stage_is_named(pipeline, c
     victim.chmod(0o644)
     victim.write_bytes(b"yov\n")
     assert verify.damaged(pipeline) == 1
-    said = capsys.readouterr().out
-    assert "damaged  out; make it again: dvc repro --force --single-item one" in said and not victim.exists()
+    message = capsys.readouterr().out
+    assert "damaged  out; make it again: dvc repro --force --single-item one" in message and not victim.exists()
     subprocess.run(["dvc", "repro", "-q", "--force", "--single-item", "one"], check=True)
     assert verify.damaged(pipeline) == 0 and victim.read_bytes() == b"you\n"
 
@@ -270,14 +274,14 @@ def test_a_full_cache_fails_its_stage_which_is_built_again_when_there_is_room(tm
 
 def test_parameters_that_are_not_there_are_named_by_their_file(pipeline, capsys):
     write_text("dvc.yaml", "stages:\n  one:\n    cmd: echo ${run.generator} > out\n    outs:\n    - out\n")
-    for content, said in (
+    for content, message in (
         (None, "params.yaml: no such file"),
         ("", "params.yaml: expected a mapping"),
         ("sizes: {}", "params.yaml: run: "),
     ):
         if content is not None:
             Path("params.yaml").write_text(content)
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             grid.main(["dvc.yaml"])
 
 
@@ -290,7 +294,8 @@ IMPOSSIBLE = {
     "generators.ld_vae.prefix_length and the longest text: 230 positions, but backbones.decoder.max_positions is 192": {
         "generators.ld_vae.prefix_length": 150
     },
-    "generators.linda_prefix.max_length, of the texts it reads, and the longest text: 240 positions, but backbones.decoder.max_positions is 192": {
+    "generators.linda_prefix.max_length, of the texts it reads, and the longest text: 240 positions, "
+    "but backbones.decoder.max_positions is 192": {
         "run.generator": "linda_prefix",
         "generators.linda_prefix.max_length": 120,
     },
@@ -301,10 +306,10 @@ IMPOSSIBLE = {
 }
 
 
-@pytest.mark.parametrize("said", IMPOSSIBLE)
-def test_what_cannot_be_is_said_before_anything_is_trained(tmp_path, said):
-    with pytest.raises(InputError, match=said):
-        params.parse(written(tmp_path, IMPOSSIBLE[said]))
+@pytest.mark.parametrize("message", IMPOSSIBLE)
+def test_what_cannot_be_is_said_before_anything_is_trained(tmp_path, message):
+    with pytest.raises(InputError, match=message):
+        params.parse(written(tmp_path, IMPOSSIBLE[message]))
 
 
 def test_half_written_files_are_no_input_of_a_stage(tmp_path):
@@ -333,7 +338,7 @@ BAD_JSON = {
 @pytest.mark.parametrize("way", ["document", "rows", "own corpus", "authors' file"])
 @pytest.mark.parametrize("case", BAD_JSON)
 def test_bad_json_is_one_line_by_every_way_in(tmp_path, case, way):
-    text, said = BAD_JSON[case]
+    text, expected = BAD_JSON[case]
     value = text if way == "document" else f'{{"a": {text}}}' if case != "two values" else text
     path = tmp_path / ("a.json" if way == "document" else "a.jsonl")
     path.write_text(value)
@@ -350,7 +355,7 @@ def test_bad_json_is_one_line_by_every_way_in(tmp_path, case, way):
     message = str(refused.value)
     assert message.startswith(str(path)) and "\n" not in message and len(message) < 500
     if case not in ("cut", "nothing"):  # around them the message is another one
-        assert said in message
+        assert expected in message
 
 
 def test_a_whole_pair_of_surrogates_is_a_character(tmp_path):
@@ -383,12 +388,12 @@ BAD_ROWS = {
 
 @pytest.mark.parametrize("case", BAD_ROWS)
 def test_a_bad_row_of_an_own_corpus_is_one_line(tmp_path, case):
-    change, said = BAD_ROWS[case]
+    change, message = BAD_ROWS[case]
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"id": "r1", "text": "some words", "labels": ["a"]} | change) + "\n")
     with pytest.raises(InputError) as refused:
         tabular.read({}, {"path": str(path), "label_column": "labels", "id_column": "id"})
-    assert said in str(refused.value) and "\n" not in str(refused.value)
+    assert message in str(refused.value) and "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("word", ["-1", "1.5", "x", "", str(2**31)])

@@ -21,7 +21,7 @@ from tqdm import tqdm
 
 def test_a_fault_is_judged_by_its_status_by_what_was_said_and_by_what_was_left():
     whole = {"run.json": b"1"}
-    for status, said, made, kind in (
+    for status, message, files, kind in (
         (0, "", whole, "no difference"),
         (0, "", {"run.json": b"2"}, "read all the same"),
         (2, "error: a.json: empty; mend it\n", {}, "refused in one line"),
@@ -33,15 +33,15 @@ def test_a_fault_is_judged_by_its_status_by_what_was_said_and_by_what_was_left()
         (-11, "", {}, "traceback"),
         (None, "", {}, "hang"),
     ):
-        assert lab.kind_of(Ended(status, said, 1.0), made, whole) == kind
+        assert lab.kind_of(Ended(status, message, 1.0), files, whole) == kind
 
 
 @pytest.mark.parametrize("name", lab.MUTATIONS)
 def test_every_fault_changes_the_file_or_does_not_apply(tmp_path, name):
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"a": [1, {"b": 2.5}], "c": "x"}, indent=2))
-    made = {lab.mutated(path, name, random.Random(seed)) for seed in range(20)}
-    assert path.read_bytes() not in made
+    contents = {lab.mutated(path, name, random.Random(seed)) for seed in range(20)}
+    assert path.read_bytes() not in contents
     path.write_bytes(b"")
     if name != "gone":
         with pytest.raises(ValueError):
@@ -60,7 +60,7 @@ def test_a_step_killed_at_its_progress_bar_does_not_stop_the_next(tmp_path, monk
     killed, next_one = Step("bar", "out/it", ("holds it",)), Step("bar", "out/it", ("and lets it go",))
     assert lab.run_fork(killed, tmp_path / "out", tmp_path / "log", kill_after=3.0).status == -signal.SIGKILL
     ended = lab.run_fork(next_one, tmp_path / "out", tmp_path / "log")
-    assert ended.status == 0, ended.said
+    assert ended.status == 0, ended.log
 
 
 @pytest.mark.slow

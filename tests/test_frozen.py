@@ -49,10 +49,10 @@ def test_the_states_are_those_of_the_whole_model(kind, layers, kept):
         expected = whole(input_ids=ids, attention_mask=mask).last_hidden_state
         frozen = FrozenBelow(whole, layers).eval()
         frozen.keep({"all": TEXTS, "none": [], "some": TEXTS[:2]}[kept], 0)
-        found = frozen(input_ids=ids, attention_mask=mask).last_hidden_state
+        states = frozen(input_ids=ids, attention_mask=mask).last_hidden_state
         again = whole(input_ids=ids, attention_mask=mask).last_hidden_state  # as it was
     real = mask.bool()
-    torch.testing.assert_close(found[real], expected[real], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(states[real], expected[real], atol=1e-5, rtol=1e-4)
     assert torch.equal(again, expected)
 
 
@@ -65,12 +65,12 @@ def test_what_is_above_gets_the_gradients_of_the_whole_model_and_what_is_below_n
     frozen.keep(TEXTS, 0)
     frozen(input_ids=ids, attention_mask=mask).last_hidden_state[mask.bool()].square().sum().backward()
     expected = {name: p.grad for name, p in whole.named_parameters() if p.grad is not None}
-    found = {name: p.grad for name, p in other.named_parameters() if p.grad is not None}
+    gradients = {name: p.grad for name, p in other.named_parameters() if p.grad is not None}
     below = ("embeddings.", "encoder.layer.0.", "encoder.layer.1.", "layers.0.", "layers.1.")
-    assert found.keys() == {name for name in expected if not name.startswith(below)} and found
-    for name, gradient in found.items():
+    assert gradients.keys() == {name for name in expected if not name.startswith(below)} and gradients
+    for name, gradient in gradients.items():
         torch.testing.assert_close(gradient, expected[name], atol=1e-4, rtol=1e-3, msg=name)
-    assert sum(p.requires_grad for p in frozen.parameters()) == len(found)  # each once
+    assert sum(p.requires_grad for p in frozen.parameters()) == len(gradients)  # each once
 
 
 def test_frozen_layers_have_no_dropout_and_the_others_have_theirs():

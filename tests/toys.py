@@ -81,13 +81,13 @@ def ld_vae_params(**changes) -> LdVae:
 
 
 def vae_dprior_params(**changes) -> VaeDprior:
-    given = SETTINGS | LATENTS | changes
-    return VaeDprior(**{name: given[name] for name in VaeDprior.model_fields if name in given})
+    settings = SETTINGS | LATENTS | changes
+    return VaeDprior(**{name: settings[name] for name in VaeDprior.model_fields if name in settings})
 
 
 def flan_t5_params(**changes) -> FlanT5:
-    given = SETTINGS | changes
-    return FlanT5(**{name: given[name] for name in FlanT5.model_fields if name in given})
+    settings = SETTINGS | changes
+    return FlanT5(**{name: settings[name] for name in FlanT5.model_fields if name in settings})
 
 
 INTERPOLATION = {
@@ -137,11 +137,11 @@ def examples() -> list[Example]:
 
 def texts(drafts: Iterable[Draft], requests: Sequence[Sequence[int]]) -> list[str]:
     """The text of every request, "" where there is none; no request may have two, and each has the labels asked for."""
-    made = [""] * len(requests)
+    by_request = [""] * len(requests)
     for draft in drafts:
-        assert not made[draft.request] and draft.labels == tuple(requests[draft.request])
-        made[draft.request] = draft.text
-    return made
+        assert not by_request[draft.request] and draft.labels == tuple(requests[draft.request])
+        by_request[draft.request] = draft.text
+    return by_request
 
 
 def backbones(folder: Path, honest: bool = False) -> dict[str, Path]:

@@ -64,23 +64,23 @@ def write_cell(
     learned = [*PARTS["train"], *support, *synthetic]
     header = {
         **{
-            name: predictions.counts(e.labels for e in some)
-            for name, some in (("learned", learned), ("train", PARTS["train"]), ("support", support))
+            name: predictions.counts(e.labels for e in part)
+            for name, part in (("learned", learned), ("train", PARTS["train"]), ("support", support))
         },
         "n_train": len(PARTS["train"]) + len(support),
         "n_synthetic": len(synthetic),
         "losses": [0.5],
     }
-    made = [
+    records = [
         {"id": e.id, "split": "validation", "probabilities": belief(e, rng), "labels": list(e.labels), "source": source}
         for e, source in validation
     ]
-    made += [
+    records += [
         {"id": name, "split": "test", "probabilities": list(p)} | ({"unparsed": unparsed[name]} if unparsed else {})
         for name, p in test.items()
     ]
     path = file_of(folder, cell)
-    predictions.write(path, header | more, made)
+    predictions.write(path, header | more, records)
     if isinstance(cell, Cell):
         packs.merge(folder / "predictions", {cell.name: path})
     return path

@@ -66,7 +66,10 @@ def of_toys(toys: runs.Toys) -> list[Group]:
     parser = f"{parsed} --scale small --data {pairs.out} --seed 1"
     map_of_pairs = _step("map_parser", "lab/map", parser)
     hard = f"{parser} --map {map_of_pairs.out} --set choice.region=hard"
-    taken = f"""--model {judge.out} --split {runs.SPLIT} --selected {runs.SPLIT}/synthetic.jsonl --predictions {judge.out}.jsonl.gz"""
+    taken = (
+        f"--model {judge.out} --split {runs.SPLIT} --selected {runs.SPLIT}/synthetic.jsonl "
+        f"--predictions {judge.out}.jsonl.gz"
+    )
     return [
         [
             judge,
@@ -123,9 +126,12 @@ def reporting(root: Path) -> Iterator[list[Group]]:
         arms = " ".join(f"reports/run/{arm}.jsonl.gz" for arm in ("augmented", "oversample", "baseline", "iid"))
         cell = f"{of} --scale tiny --generator ld_vae --classifier bert --seed 42"
         results = "--reports reports --gains {0}gains.csv --confusions {0}confusions.csv"
-        made = _step("write_results", "reports/results.csv.gz", results.format("reports/"))
+        results_table = _step("write_results", "reports/results.csv.gz", results.format("reports/"))
         tables = _step("tables", "reports/tables", "--reports reports")
-        evaluate = f"--gold reports/run/gold.jsonl.gz --quality reports/run/quality.json --predictions {arms} --plots out/plots"
+        evaluate = (
+            "--gold reports/run/gold.jsonl.gz --quality reports/run/quality.json "
+            f"--predictions {arms} --plots out/plots"
+        )
         report = (
             f"{cell} --measures reports/measures.json --details reports/details.json --quality reports/run/quality.json"
         )
@@ -156,8 +162,8 @@ def reporting(root: Path) -> Iterator[list[Group]]:
             [_step("report", "out/summary.md", f"{report} --plots reports/plots --figures out/figures")],
             [_step("pack", "out/packs", f"--data {LEFT}")],
             [_step("write_results", "out/results.csv.gz", results.format("out/"))],
-            [made, _last(tables)],
-            [made, tables, _step("write_page", "out/index.html", "--reports reports")],
+            [results_table, _last(tables)],
+            [results_table, tables, _step("write_page", "out/index.html", "--reports reports")],
         ]
 
 
@@ -234,18 +240,18 @@ def _write_utterances() -> None:
     size = small | {"sample": 1.0, "width": 16, "inner": 16, "heads": 2, "layers": 1, "dropout": 0.0, "steps": 8}
     size |= {"schedule": "decay", "map_epochs": 2, "min_epoch": 0, "convergence_epoch": None, "bleu": 1.0}
     choice = {"region": "all", "ratio": 0.5, "keep": 1, "measure": "inverse_perplexity"}
-    asked = {"corpus": "toy", "scale": "small", "seeds": [1]}
-    slu = {"joint": joint, "writer": writer, "experiment": asked | {"shares": [0.5], "modes": ["none"]}}
+    common = {"corpus": "toy", "scale": "small", "seeds": [1]}
+    slu = {"joint": joint, "writer": writer, "experiment": common | {"shares": [0.5], "modes": ["none"]}}
     write_json(folder / "slu.yaml", {"corpora": {"toy": utterances}} | slu)
     parsing = {"corpora": {"toy": pairs}, "scales": {"small": {"toy": size}}, "choice": choice}
-    parsing |= {"runs": [asked | {"choices": [""]}]}
+    parsing |= {"runs": [common | {"choices": [""]}]}
     write_json(folder / "parsing.yaml", parsing)
     os.environ["COMPAUG_MIRROR"] = UTTERANCES
 
 
-def _group(*made: Step) -> list[Group]:
+def _group(*steps: Step) -> list[Group]:
     """Every step after those before it."""
-    return [[*made[:at], _last(step)] for at, step in enumerate(made)]
+    return [[*steps[:at], _last(step)] for at, step in enumerate(steps)]
 
 
 def _last(step: Step) -> Step:

@@ -110,12 +110,12 @@ def mutated(path: Path, name: str, rng: random.Random) -> bytes | None:
     if not content and name != "gone":
         raise ValueError
     if path.suffix == ".gz" and name not in OF_BYTES:
-        made = gzip.compress(MUTATIONS[name](gzip.decompress(content), rng), mtime=0)
+        mutant = gzip.compress(MUTATIONS[name](gzip.decompress(content), rng), mtime=0)
     else:
-        made = MUTATIONS[name](content, rng)
-    if made == content:
+        mutant = MUTATIONS[name](content, rng)
+    if mutant == content:
         raise ValueError
-    return made
+    return mutant
 
 
 # ---------------------------------------------------------------- one step
@@ -126,7 +126,7 @@ class Ended:
     """How a step ended: its exit status, None for a hang, a negative number for a signal; what it said; its seconds."""
 
     status: int | None
-    said: str
+    log: str
     seconds: float
 
 
@@ -191,21 +191,21 @@ def _command(words: list[str], out: Path) -> None:
 
     if words[0] != "inspect":
         return cli.main([*words, str(out)])
-    said = io.StringIO()
+    stdout = io.StringIO()
     try:
-        with contextlib.redirect_stdout(said):
+        with contextlib.redirect_stdout(stdout):
             cli.main(words)
     except SystemExit as ended:
         if ended.code:
             raise
-    write_text(out, said.getvalue())
+    write_text(out, stdout.getvalue())
 
 
 def _wait(child: int, limit: float) -> int | None:
     end = time.perf_counter() + limit
     while (left := end - time.perf_counter()) > 0:
-        found, status = os.waitpid(child, os.WNOHANG)
-        if found:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
             return os.waitstatus_to_exitcode(status)
         time.sleep(min(0.01, left))
     return None
@@ -214,15 +214,15 @@ def _wait(child: int, limit: float) -> int | None:
 def inputs_of(step: Step, opened: set[Path]) -> list[Path]:
     """The files that the arguments name, or that the folders hold which they name, as far as the step opens them; of a
     model's folder all, because its libraries open them out of sight."""
-    found = []
+    files = []
     for word in (*step.argv, "params.yaml", "configs", os.environ.get("COMPAUG_MIRROR", "")):
         path = Path(word)
         if word and path.is_dir() and not word.startswith("out/"):
-            found += [file for file in sorted(path.rglob("*")) if file.is_file() and file.name != ".written"]
+            files += [file for file in sorted(path.rglob("*")) if file.is_file() and file.name != ".written"]
         elif path.is_file():
-            found += [path, *(side for side in [path.with_suffix(".json")] if side != path and side.is_file())]
+            files += [path, *(side for side in [path.with_suffix(".json")] if side != path and side.is_file())]
     seen = lambda file: file.resolve() in opened or (file.parent / "config.json").resolve() in opened
-    return [file for file in dict.fromkeys(found) if seen(file)]
+    return [file for file in dict.fromkeys(files) if seen(file)]
 
 
 def contents(out: Path) -> dict[str, bytes]:
@@ -242,7 +242,7 @@ class Found:
     file: str
     fault: str
     kind: str  # one of KINDS
-    said: str
+    log: str
 
 
 def faults(
@@ -273,22 +273,22 @@ def faults(
             if content is not None:
                 file.write_bytes(content)
             ended = run_fork(step, out, desk / "log")
-            made = contents(out) if out.parent.exists() else {}
-            yield Found(step.stage, file.as_posix(), name, kind_of(ended, made, undisturbed), ended.said[-2000:])
+            outputs = contents(out) if out.parent.exists() else {}
+            yield Found(step.stage, file.as_posix(), name, kind_of(ended, outputs, undisturbed), ended.log[-2000:])
         finally:
             file.write_bytes(before)
             shutil.rmtree(out.parent, ignore_errors=True)
             shutil.rmtree(".checkpoints", ignore_errors=True)
 
 
-def kind_of(ended: Ended, made: dict[str, bytes], undisturbed: dict[str, bytes]) -> str:
+def kind_of(ended: Ended, outputs: dict[str, bytes], undisturbed: dict[str, bytes]) -> str:
     if ended.status is None:
         return "hang"
     if ended.status == 0:
-        return "no difference" if made == undisturbed else "read all the same"
-    if ended.status != 2 or not ONE_LINE.fullmatch(ended.said):
+        return "no difference" if outputs == undisturbed else "read all the same"
+    if ended.status != 2 or not ONE_LINE.fullmatch(ended.log):
         return "traceback"
-    return "half an output" if made else "refused in one line"
+    return "half an output" if outputs else "refused in one line"
 
 
 @dataclass(frozen=True)
@@ -308,9 +308,9 @@ def kills(
         out = desk / "out" / Path(step.out).name
         run_fork(step, out, desk / "log", kill_after=share * seconds)
         again = run_fork(step, out, desk / "log")
-        made = contents(out)
-        clean = not [name for name in made if ".partial" in name or name.endswith(".old")]
-        yield Killed(step.stage, share, again.status == 0 and made == undisturbed, clean)
+        outputs = contents(out)
+        clean = not [name for name in outputs if ".partial" in name or name.endswith(".old")]
+        yield Killed(step.stage, share, again.status == 0 and outputs == undisturbed, clean)
         shutil.rmtree(out.parent, ignore_errors=True)
         shutil.rmtree(".checkpoints", ignore_errors=True)
 
@@ -321,10 +321,10 @@ def undisturbed(step: Step, desk: Path) -> tuple[dict[str, bytes], float, set[Pa
     ended = run_fork(step, out, desk / "log")
     if ended.status != 0:
         how = f"no end after {PATIENCE:.0f} s" if ended.status is None else f"status {ended.status}"
-        raise RuntimeError(f"{step.stage}: {how}: {ended.said}")
-    made, opened = contents(out), (desk / OPENED).read_text(encoding="utf-8").split("\0")
+        raise RuntimeError(f"{step.stage}: {how}: {ended.log}")
+    outputs, opened = contents(out), (desk / OPENED).read_text(encoding="utf-8").split("\0")
     shutil.rmtree(out.parent, ignore_errors=True)
-    return made, ended.seconds, {Path(name).resolve() for name in opened}
+    return outputs, ended.seconds, {Path(name).resolve() for name in opened}
 
 
 def tried(groups: Sequence[Sequence[Step]], seed: int, n: int, n_kills: int, desk: Path) -> Iterator[Found | Killed]:
