@@ -212,7 +212,7 @@ def _tokens(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("edit", "said"),
+    ("edit", "message"),
     [
         (_config(vocab_size="many"), "cannot be loaded as a model"),
         (_config(vocab_size=10), "has other sizes than config.json says"),

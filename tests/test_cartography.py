@@ -176,7 +176,7 @@ HEAD = "id,confidence,variability,correctness\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("id,confidence\na,1\n", ":1: the columns"),
         ("", ":1: the columns"),

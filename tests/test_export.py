@@ -335,7 +335,7 @@ def test_what_was_repaired_goes_home_with_all_rows_and_what_the_audit_measured(r
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("models/run", "new.csv", "--out", "o.csv"), "models/run: no classifier.json"),
         (("models/run/augmented", "new.csv", "--out", "o.txt"), "the name must end in .csv or .jsonl"),
