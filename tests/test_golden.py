@@ -74,7 +74,7 @@ def test_docstrings_and_pure_refactorings_compute_the_same(tmp_path):
         "training/loop.py",
         (r'"""Mean losses over `rows` in evaluation mode', '"""What validation finds'),
         (r"\bsums\b", "totals"),
-        (r"math\.ceil\(len\(train_rows\) / options\.batch_size\)", "_ceiling(len(train_rows), options.batch_size)"),
+        (r"math\.ceil\(len\(rows\) / size\)", "_ceiling(len(rows), size)"),
         (r"\n\ndef fit\(", "\n\ndef _ceiling(rows: int, size: int) -> int:\n    return -(-rows // size)\n\n\ndef fit("),
     )
     source = edited(
