@@ -157,9 +157,8 @@ def test_a_stage_is_a_target_and_so_is_what_is_planned(repository, capsys):
     capsys.readouterr()
     grid.main(["experiments/corpus/dvc.yaml"])
     printed = capsys.readouterr()
-    assert (
-        "gold@diagnostic: done" in printed.out and "still planned, as it was" in printed.err
-    )  # no classifier reads it
+    # No classifier reads it.
+    assert "gold@diagnostic: done" in printed.out and "still planned, as it was" in printed.err
     assert len(names_run()) == times + 1
     assert LAST in planning.addresses(planning.planned())
     run(sys.executable, "-m", "tools.plan")

@@ -141,9 +141,8 @@ def test_the_norm_penalty_is_over_the_tokens_of_both_texts_and_not_over_padding(
     norms = [(states**2).sum().item() for states in single]
     torch.manual_seed(0)
     losses = model(**batch)
-    assert losses["norm"].item() == pytest.approx(
-        sum(norms), rel=1e-4
-    )  # (n_1 + n_2 + n_1 + n_2) / 2, whoever meets whom
+    # (n_1 + n_2 + n_1 + n_2) / 2, whoever meets whom
+    assert losses["norm"].item() == pytest.approx(sum(norms), rel=1e-4)
     assert losses["loss"] == losses["nll"]
 
 

@@ -62,10 +62,8 @@ def test_means_intervals_and_paired_differences_by_hand(reports):
     acc = longtable.pick(frame, benchmark="diagnostic", metric="acc", decoding="threshold", split="unseen")
     summaries = longtable.summaries(longtable.pick(acc, selection="top_k"), "generator")
     assert summaries["ld_vae"] == summarise([7.0, 8.0, 9.0])
-    assert (summaries["none"].mean, round(summaries["none"].ci95, 4)) == (
-        3.0,
-        2.4841,
-    )  # t(2) = 4.3027, over the root of 3
+    # t(2) = 4.3027, over the root of 3
+    assert (summaries["none"].mean, round(summaries["none"].ci95, 4)) == (3.0, 2.4841)
     top, drawn = (longtable.pick(acc, generator="ld_vae", selection=rule) for rule in ("top_k", "mode=random"))
     assert longtable.difference(top, drawn) == summarise([2.0, 0.0, 1.0])
     assert longtable.difference(top.iloc[1:], drawn.iloc[:2]).n == 1  # the one seed that both have
