@@ -85,8 +85,8 @@ REMEDIES = {
 
 @pytest.mark.parametrize("case", REMEDIES)
 def test_the_remedy_follows_from_what_is_shown(case):
-    found, expected = REMEDIES[case]
-    assert remedy(found) == expected
+    evidence, expected = REMEDIES[case]
+    assert remedy(evidence) == expected
 
 
 def test_the_sentence_has_both_parts_with_their_intervals():

@@ -62,17 +62,17 @@ def world(tmp_path):
     both = [*PARTS["test"], *PARTS["seen_test"]]
     for seed in (13, 21):
         for generator in ("none", "ld_vae"):
-            given = {"validation": VALIDATION, "synthetic": SYNTHETIC if generator == "ld_vae" else []}
+            inputs = {"validation": VALIDATION, "synthetic": SYNTHETIC if generator == "ld_vae" else []}
             answers = worlds.beliefs(both, seed)
             if generator == "ld_vae":
                 answers |= {e.id: worlds.sure(e.labels) for e in PARTS["test"][: 14 + seed % 2]}
-            worlds.write_cell(tmp_path, cell(generator, seed), answers, **given)
+            worlds.write_cell(tmp_path, cell(generator, seed), answers, **inputs)
             if generator == "ld_vae":
-                worlds.write_cell(tmp_path, cell(generator, seed, selection="score=posterior"), answers, **given)
+                worlds.write_cell(tmp_path, cell(generator, seed, selection="score=posterior"), answers, **inputs)
             for half, held in HALVES.items():
-                known = HALVES["ba"["ab".index(half)]]
-                given["support"] = known
-                worlds.write_cell(tmp_path, cell(generator, seed, half=half), worlds.beliefs(held), **given)
+                support = HALVES["ba"["ab".index(half)]]
+                inputs["support"] = support
+                worlds.write_cell(tmp_path, cell(generator, seed, half=half), worlds.beliefs(held), **inputs)
         for at, half in enumerate("ab"):
             held = [*PARTS["test"][at::2], *PARTS["seen_test"]]
             learned = PARTS["test"][1 - at :: 2]
@@ -89,8 +89,8 @@ def world(tmp_path):
 @pytest.fixture
 def split(tmp_path, own_costs):
     worlds.LABELS.write(tmp_path / "split" / "labels.json")
-    for name, some in PARTS.items():
-        write_jsonl(tmp_path / "split" / f"{name}.jsonl", some)
+    for name, examples in PARTS.items():
+        write_jsonl(tmp_path / "split" / f"{name}.jsonl", examples)
     return tmp_path
 
 
@@ -130,15 +130,15 @@ def test_each_half_of_the_test_set_is_given_to_one_classifier_and_predicted_by_t
     if not seen:
         (split / "split" / "seen_test.jsonl").unlink()
     ceiling.main(["--split", str(split / "split"), "--out", str(split / "ceiling")])
-    given = {name: read_jsonl(split / "ceiling" / name / "synthetic.jsonl") for name in "ab"}
+    synthetic = {name: read_jsonl(split / "ceiling" / name / "synthetic.jsonl") for name in "ab"}
     held = {name: read_jsonl(split / "ceiling" / name / "held.jsonl") for name in "ab"}
     for name in "ab":
         inputs = read_jsonl(split / "ceiling" / name / "inputs.jsonl")
         assert [(e.id, e.labels) for e in inputs] == [(e.id, ()) for e in [*held[name], *seen]]
-        assert all(e.source == "synthetic" and e.requested_labels == e.labels for e in given[name])
-        assert {e.text for e in given[name]} | {e.text for e in held[name]} == {e.text for e in PARTS["test"]}
-        assert not {e.text for e in given[name]} & {e.text for e in held[name]}
-    assert {e.text for e in held["a"]} == {e.text for e in given["b"]}
+        assert all(e.source == "synthetic" and e.requested_labels == e.labels for e in synthetic[name])
+        assert {e.text for e in synthetic[name]} | {e.text for e in held[name]} == {e.text for e in PARTS["test"]}
+        assert not {e.text for e in synthetic[name]} & {e.text for e in held[name]}
+    assert {e.text for e in held["a"]} == {e.text for e in synthetic["b"]}
 
 
 # ---------------------------------------------------------------- results
@@ -152,20 +152,20 @@ def of(world: Path, decoding: str, generator: str = "none", split: str = "unseen
 
 def test_every_decoding_is_scored_on_seen_and_on_unseen_compositions(world):
     run(world)
-    found = {
+    scores = {
         (decoding, split): of(world, decoding, split=split) for decoding in DECODINGS for split in ("seen", "unseen")
     }
     for decoding in DECODINGS:
-        seen, unseen = found[decoding, "seen"], found[decoding, "unseen"]
+        seen, unseen = scores[decoding, "seen"], scores[decoding, "unseen"]
         both = seen["acc"] + unseen["acc"]
         expected = 2 * seen["acc"] * unseen["acc"] / both if both else 0
         assert unseen["harmonic"] == pytest.approx(expected, abs=1e-3) and 0 <= unseen["ausuc"] <= 100
         assert unseen["told"] <= 100
         assert (seen["n"], unseen["n"]) == (40, 30) and not {"harmonic", "ausuc", "told", "weight"} & set(seen)
         assert {"weight", "strength", "held_out", "constant"} & set(unseen) == CHOSEN.get(decoding, set())
-    assert found["threshold", "seen"]["acc"] > 80 and found["threshold", "unseen"]["acc"] < 20
-    corrected = found["composition_prior", "unseen"]
-    assert corrected["harmonic"] > found["threshold", "unseen"]["harmonic"] + 20 and corrected["held_out"] > 50
+    assert scores["threshold", "seen"]["acc"] > 80 and scores["threshold", "unseen"]["acc"] < 20
+    corrected = scores["composition_prior", "unseen"]
+    assert corrected["harmonic"] > scores["threshold", "unseen"]["harmonic"] + 20 and corrected["held_out"] > 50
     assert of(world, "any")["known"] == 100
 
 
@@ -183,8 +183,8 @@ def test_the_test_labels_decide_no_weight(world):
 
 def test_another_selection_takes_the_weights_of_the_generators_own_folds(world):
     run(world)
-    own, other = (of(world, "composition_prior", "ld_vae", selection=s) for s in ("top_k", "score=posterior"))
-    assert other == own  # its texts and predictions are the same here, and no fold was trained for it
+    top_k, other = (of(world, "composition_prior", "ld_vae", selection=s) for s in ("top_k", "score=posterior"))
+    assert other == top_k  # its texts and predictions are the same here, and no fold was trained for it
 
 
 def held_out_rows(world: Path, seed: int, half: str) -> Fold:
@@ -200,20 +200,20 @@ def held_out_rows(world: Path, seed: int, half: str) -> Fold:
 
 def test_the_matched_arm_averages_both_halves_with_weights_from_the_rows_that_it_held_out(world):
     run(world)
-    found = of(world, "composition_prior", "real_texts")
+    matched = of(world, "composition_prior", "real_texts")
     chosen = [choose([held_out_rows(world, 13, half)]) for half in "ab"]  # each on its own
-    assert found["weight"] == pytest.approx(np.mean([weights.weight for weights in chosen]))
-    assert found["strength"] == pytest.approx(np.mean([weights.strength for weights in chosen]))
-    assert (found["n"], of(world, "threshold", "real_texts", "seen")["n"]) == (15, 40)
+    assert matched["weight"] == pytest.approx(np.mean([weights.weight for weights in chosen]))
+    assert matched["strength"] == pytest.approx(np.mean([weights.strength for weights in chosen]))
+    assert (matched["n"], of(world, "threshold", "real_texts", "seen")["n"]) == (15, 40)
     none = of(world, "composition_prior")
-    assert (found["weight"], found["strength"]) != (none["weight"], none["strength"])
+    assert (matched["weight"], matched["strength"]) != (none["weight"], none["strength"])
     assert not {row["generator"] for row in table(world / "results.csv.gz")} - {"none", "ld_vae", "real_texts"}
     for half in "ab":  # other folds of none: the matched arm has no part in them
         held = {e.id: worlds.sure(e.labels) for e in HALVES[half]}
         more = {"validation": VALIDATION, "support": HALVES["ba"["ab".index(half)]]}
         worlds.write_cell(world, cell("none", 13, half=half), held, **more)
     run(world)
-    assert of(world, "composition_prior", "real_texts") == found
+    assert of(world, "composition_prior", "real_texts") == matched
     assert of(world, "composition_prior") != none
 
 
@@ -272,8 +272,8 @@ def test_a_cell_whose_folds_are_missing_is_left_out_and_the_fold_is_named(world,
     worlds.remove_cell(world, cell("ld_vae", 21, half="b"))
     run(world, "--partial")
     assert "diagnostic+seen_test=400-ld_vae-bert-21-b" in capsys.readouterr().err
-    found = table(world / "results.csv.gz", generator="ld_vae", metric="acc", decoding="threshold", split="seen")
-    assert {row["seed"] for row in found} == {"13"}
+    cells = table(world / "results.csv.gz", generator="ld_vae", metric="acc", decoding="threshold", split="seen")
+    assert {row["seed"] for row in cells} == {"13"}
 
 
 def test_predictions_of_one_test_set_alone_are_refused(world):
@@ -294,6 +294,6 @@ def test_the_benchmarks_of_the_prior_hold_a_seen_test_set_out():
 def test_choosing_prefers_no_correction_where_none_is_needed():
     probabilities = np.array([[0.9, 0.1, 0.1], [0.1, 0.9, 0.1]])
     gold = probabilities > 0.5
-    found = prior_of([(0,), (1,)] * 20, {(0,): 1.0, (1,): 1.0}, 3)
-    chosen = choose([Fold(found, probabilities, gold, probabilities, gold)])
+    fold_prior = prior_of([(0,), (1,)] * 20, {(0,): 1.0, (1,): 1.0}, 3)
+    chosen = choose([Fold(fold_prior, probabilities, gold, probabilities, gold)])
     assert chosen.strength == 0 and chosen.harmonic == 1

@@ -61,14 +61,14 @@ def test_keeping_them_changes_nothing_else_and_off_leaves_no_trace(name, folders
 
 def test_the_probabilities_are_those_of_the_decoder_behind_its_prefix(folders, tmp_path):
     """LS-PT's own loss of one text is the mean -log p that the inverse perplexity comes from."""
-    one = LABELED[:1]
-    folder = trained("ls_pt", tmp_path / "a", folders, rows=one * 2, dynamics=True, epochs=1)
+    example_rows = LABELED[:1]
+    folder = trained("ls_pt", tmp_path / "a", folders, rows=example_rows * 2, dynamics=True, epochs=1)
     values, _ = dynamics.read(folder)
     params, task, tensors = prefix_tuning.load(folder, TASK)
     tokenizer, decoder = load_decoder(folders["decoder"])
     network = ls_pt.LabelPrefix(len(LABELS), params["prefix_length"], params["mid_dim"], decoder.config)
     network.load_state_dict(tensors)
-    rows = prefix_tuning.text_rows(one, task, tokenizer, params["max_length"])
+    rows = prefix_tuning.text_rows(example_rows, task, tokenizer, params["max_length"])
     with torch.no_grad():
         loss = prefix_tuning.PrefixModel(network, decoder)(
             **prefix_tuning.collate(rows, params["prefix_length"], tokenizer.eos_token_id)
@@ -93,11 +93,11 @@ def test_a_text_is_right_where_greedy_decoding_gives_it(name, folders, tmp_path)
     assert right.any() and not values[0, :, VALUES.index("right")].all()
     assert np.array_equal(last[:, VALUES.index("bleu")] == 1, right)
     if name == "ls_pt":
-        made = texts(
+        written = texts(
             generators.load(name).generate(tmp_path / "a", [e.labels for e in rows], TASK, synthesis(), folders, 1),
             [e.labels for e in rows],
         )
-        assert [text == e.text for text, e in zip(made, rows, strict=True)] == right[: len(rows)].tolist()
+        assert [text == e.text for text, e in zip(written, rows, strict=True)] == right[: len(rows)].tolist()
 
 
 def test_a_killed_training_ends_with_the_same_dynamics(folders, tmp_path, monkeypatch):
@@ -154,8 +154,8 @@ def test_a_curriculum_unlocks_the_rows_of_a_generator_in_the_order_in_which_they
 
 
 def test_the_stage_orders_a_generators_texts_by_its_map(folders, tmp_path, monkeypatch):
-    given = []
-    monkeypatch.setattr(ls_pt, "train", lambda examples, *_: given.extend(e.id for e in examples))
+    trained_ids = []
+    monkeypatch.setattr(ls_pt, "train", lambda examples, *_: trained_ids.extend(e.id for e in examples))
     LABELS.write(tmp_path / "split" / "labels.json")
     write_jsonl(tmp_path / "split" / "train.jsonl", [e for e in examples() if e.source == "train"])
     write_jsonl(tmp_path / "split" / "support.jsonl", [e for e in examples() if e.source != "train"])
@@ -169,7 +169,7 @@ def test_the_stage_orders_a_generators_texts_by_its_map(folders, tmp_path, monke
     paths = f"--split {tmp_path}/split --out {tmp_path}/out"
     paced = "--set generators.ls_pt.pacing=linear,first=hard"
     train_generator.main(f"{options} {paths} {paced} --map {tmp_path}/map".split())
-    assert given == [ids[at] for at in np.argsort(numbers, kind="stable")]
+    assert trained_ids == [ids[at] for at in np.argsort(numbers, kind="stable")]
     for wrong in (paced, f"--map {tmp_path}/map"):
         with pytest.raises(InputError, match="go together"):
             train_generator.main(f"{options} {paths} {wrong}".split())

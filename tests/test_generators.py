@@ -58,10 +58,10 @@ def test_the_prefix_has_as_many_rows_as_labels_times_length(folders):
     _, decoder = load_decoder(folders["decoder"])
     network = ls_pt.LabelPrefix(4, 3, 8, decoder.config)
     index = prefix_tuning.pairs([(0, 1, 3), (2,)], 3)
-    made = prefix_tuning.place(
+    prefix = prefix_tuning.place(
         network(index["pair_label"]), index["pair_row"], index["pair_slot"], index["prefix_mask"]
     )
-    assert made.shape == (2, 9, decoder.config.n_layer * 2 * decoder.config.n_embd)
+    assert prefix.shape == (2, 9, decoder.config.n_layer * 2 * decoder.config.n_embd)
     assert index["prefix_mask"].sum(1).tolist() == [9, 3]
 
 
@@ -100,9 +100,9 @@ def test_training_ls_pt_leaves_gpt2_bit_identical_and_lowers_the_loss(folders, t
 def test_ls_pt_overfits_the_toy_set_and_greedy_decoding_reproduces_it(trained, folders):
     history = json.loads((trained / "history.json").read_text())["epochs"]
     assert history[-1]["train"]["nll"] < 0.05
-    known = [e for e in ONE_WAY if len(e.labels) < 4]
-    texts = texts_of(trained, folders, [e.labels for e in known])
-    assert sum(text == e.text for text, e in zip(texts, known, strict=True)) >= 0.9 * len(known)
+    seen_examples = [e for e in ONE_WAY if len(e.labels) < 4]
+    texts = texts_of(trained, folders, [e.labels for e in seen_examples])
+    assert sum(text == e.text for text, e in zip(texts, seen_examples, strict=True)) >= 0.9 * len(seen_examples)
 
 
 def test_a_label_set_that_training_never_saw_gets_a_text(trained, folders):
@@ -173,15 +173,15 @@ def test_no_augmentation_answers_no_request(tmp_path):
 
 def test_oversampling_repeats_support_texts_of_exactly_the_requested_composition(tmp_path):
     support = {(e.labels, e.text) for e in examples() if e.source == "support"}
-    made = control("oversample", tmp_path, [(0, 1)] * 20 + [(2, 3)] * 20)
-    assert set(zip([(0, 1)] * 20 + [(2, 3)] * 20, made, strict=True)) == support
+    drawn_texts = control("oversample", tmp_path, [(0, 1)] * 20 + [(2, 3)] * 20)
+    assert set(zip([(0, 1)] * 20 + [(2, 3)] * 20, drawn_texts, strict=True)) == support
     assert control("oversample", tmp_path, [(0,)]) == [""]  # (0,) is in D_train, not in the support set
 
 
 def test_the_shuffled_control_uses_every_real_text_equally_often(tmp_path):
-    made = control("shuffled", tmp_path, [(0,)] * 64)
-    assert sorted(made) == sorted([e.text for e in examples()] * 2)
-    assert made != control("shuffled", tmp_path, [(0,)] * 64, seed=4)
+    drawn_texts = control("shuffled", tmp_path, [(0,)] * 64)
+    assert sorted(drawn_texts) == sorted([e.text for e in examples()] * 2)
+    assert drawn_texts != control("shuffled", tmp_path, [(0,)] * 64, seed=4)
 
 
 # ---------------------------------------------------------------- the stage after a generator
@@ -190,8 +190,8 @@ def test_the_shuffled_control_uses_every_real_text_equally_often(tmp_path):
 def test_blank_repeated_and_copied_texts_are_told_apart():
     drafts = [Draft(0, text, (0,)) for text in ["New text", " ", "new  TEXT", "Known text", "another"]]
 
-    def fates(known, copies):
-        judged = list(selection.judge(iter(drafts), known, copies))
+    def fates(seen_keys, copies):
+        judged = list(selection.judge(iter(drafts), seen_keys, copies))
         assert [draft for draft, _ in judged] == drafts
         return [fate for _, fate in judged]
 
@@ -202,17 +202,17 @@ def test_blank_repeated_and_copied_texts_are_told_apart():
 def test_the_side_car_adds_up():
     requests = [(0,), (0,), (0, 1), (0, 1)]
     for unanswered in ([(1, "blank")], []):  # a blank draft and no draft are the same
-        made = selection.counts(requests, [(0, "kept"), *unanswered, (2, "copied"), (3, "kept")], LABELS)
-        assert made["requested"] == 4 == made["kept"] + sum(made["dropped"].values())
-        assert made["produced"] == 3 and made["dropped"]["blank"] == 1
-        assert made["per_composition"] == {"joy": {"requested": 2, "kept": 1}, "joy+fear": {"requested": 2, "kept": 1}}
+        tally = selection.counts(requests, [(0, "kept"), *unanswered, (2, "copied"), (3, "kept")], LABELS)
+        assert tally["requested"] == 4 == tally["kept"] + sum(tally["dropped"].values())
+        assert tally["produced"] == 3 and tally["dropped"]["blank"] == 1
+        assert tally["per_composition"] == {"joy": {"requested": 2, "kept": 1}, "joy+fear": {"requested": 2, "kept": 1}}
 
 
 def test_the_side_car_counts_further_drafts_of_a_request():
-    made = selection.counts([(0,), (1,)], [(0, "kept"), (0, "duplicate"), (0, "kept")], LABELS)
-    assert (made["requested"], made["produced"], made["kept"]) == (2, 3, 2)
-    assert made["dropped"] == {"blank": 1, "duplicate": 1, "copied": 0}
-    assert made["per_composition"] == {"joy": {"requested": 1, "kept": 2}, "fear": {"requested": 1, "kept": 0}}
+    tally = selection.counts([(0,), (1,)], [(0, "kept"), (0, "duplicate"), (0, "kept")], LABELS)
+    assert (tally["requested"], tally["produced"], tally["kept"]) == (2, 3, 2)
+    assert tally["dropped"] == {"blank": 1, "duplicate": 1, "copied": 0}
+    assert tally["per_composition"] == {"joy": {"requested": 1, "kept": 2}, "fear": {"requested": 1, "kept": 0}}
 
 
 def test_a_request_with_an_unknown_label_names_its_line(tmp_path):
@@ -271,9 +271,9 @@ def test_both_stages_run_end_to_end_and_describe_what_they_made(folders, tmp_pat
                 "made.jsonl",
             ]
         )
-        made, side_car = read_jsonl(tmp_path / "made.jsonl", 4), read_json(tmp_path / "made.json")
-        assert len(made) == side_car["kept"] == side_car["requested"] - sum(side_car["dropped"].values())
-        assert rows is None or len(made) == rows
-        assert all(e.labels == e.requested_labels and e.source == name and e.seed == 13 for e in made)
+        rows_written, side_car = read_jsonl(tmp_path / "made.jsonl", 4), read_json(tmp_path / "made.json")
+        assert len(rows_written) == side_car["kept"] == side_car["requested"] - sum(side_car["dropped"].values())
+        assert rows is None or len(rows_written) == rows
+        assert all(e.labels == e.requested_labels and e.source == name and e.seed == 13 for e in rows_written)
         assert side_car["requested"] == (0 if name == "none" else 4)
         assert side_car["hashes"]["generator"] == file_digest(tmp_path / "model")

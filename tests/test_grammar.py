@@ -50,10 +50,10 @@ def parts(**changes) -> dict[str, list[Example]]:
 
 
 def test_ceilings_show_that_an_ambiguous_text_is_read_by_the_prior():
-    found = grammar.bayes(KNOWN, parts(), LABELS, "one")
-    assert found["iid"]["training_prior"]["acc"] == 100  # racing is anger in this prior, and happy is joy
-    assert found["unseen"]["training_prior"]["acc"] == 50  # the prior has seen neither reading: the first wins
-    assert found["unseen"]["target_prior"] == {
+    ceilings = grammar.bayes(KNOWN, parts(), LABELS, "one")
+    assert ceilings["iid"]["training_prior"]["acc"] == 100  # racing is anger in this prior, and happy is joy
+    assert ceilings["unseen"]["training_prior"]["acc"] == 50  # the prior has seen neither reading: the first wins
+    assert ceilings["unseen"]["target_prior"] == {
         "acc": 100,
         "jacc": 100,
         "corr": 100,
@@ -61,28 +61,28 @@ def test_ceilings_show_that_an_ambiguous_text_is_read_by_the_prior():
         "comp": 100,
         "n": 2,
     }
-    assert set(found) == {"iid", "unseen"} and "harmonic" not in found["unseen"]["training_prior"]
+    assert set(ceilings) == {"iid", "unseen"} and "harmonic" not in ceilings["unseen"]["training_prior"]
 
 
 def test_the_mixed_prior_takes_the_weight_that_does_best_on_the_test_sets():
     """It answers with the most probable composition; at weight 0.5 alone it reads the text."""
-    given = []
+    priors = []
 
     def answers(texts, prior):
-        given.append(prior)
+        priors.append(prior)
         reads = prior.get((0, 1)) == 0.5
         return [((0, 1) if "u text" in text else (0,)) if reads else max(prior, key=prior.get) for text in texts]
 
-    own = [example(i, "t", y) for i, y in enumerate([(0,), (0,), (0,), (1,)])]
+    iid = [example(i, "t", y) for i, y in enumerate([(0,), (0,), (0,), (1,)])]
     seen, unseen = [example(5, "k text", (0,))] * 2, [example(7, "u text", (0, 1))] * 2
-    whole = {"train": own, "support": [], "test": unseen, "seen_test": seen, "iid_train": own, "iid_test": own}
-    found = grammar.bayes(SimpleNamespace(bayes_predictions=answers), whole, LABELS, "one")
+    whole = {"train": iid, "support": [], "test": unseen, "seen_test": seen, "iid_train": iid, "iid_test": iid}
+    ceilings = grammar.bayes(SimpleNamespace(bayes_predictions=answers), whole, LABELS, "one")
     accuracies = {
-        prior: [found[split][prior]["acc"] for split in ("seen", "unseen")] + [found["unseen"][prior]["harmonic"]]
+        prior: [ceilings[split][prior]["acc"] for split in ("seen", "unseen")] + [ceilings["unseen"][prior]["harmonic"]]
         for prior in ("training_prior", "mixed_prior")
     }
     assert accuracies == {"training_prior": [100, 0, 0], "mixed_prior": [100, 100, 100]}
-    assert {(0,): 0.375, (1,): 0.125, (0, 1): 0.5} in given
+    assert {(0,): 0.375, (1,): 0.125, (0, 1): 0.5} in priors
 
 
 def test_fidelity_and_samples_report_what_the_oracle_reads():
@@ -119,14 +119,14 @@ def run_gold(folder: Path, benchmark: str) -> golds.Gold:
 
 def test_the_gold_stage_writes_label_sets_counts_and_ceilings_and_no_text(split):
     folder, labels, examples = split
-    found = run_gold(folder, "diagnostic")
-    assert found.labels.names == labels.names and set(found.parts) == set(golds.PARTS) - {"seen_test"}
-    assert list(found.parts["test"].values()) == [e.labels for e in examples[80:120]]
-    counts = found.facts["counts"]
+    gold_sets = run_gold(folder, "diagnostic")
+    assert gold_sets.labels.names == labels.names and set(gold_sets.parts) == set(golds.PARTS) - {"seen_test"}
+    assert list(gold_sets.parts["test"].values()) == [e.labels for e in examples[80:120]]
+    counts = gold_sets.facts["counts"]
     assert (counts["n_train"], counts["n_test"], counts["n_support"], counts["n_labels"]) == (40, 40, 40, len(labels))
     words = [len(e.text.split()) for e in examples[:120]]
     assert counts["avg_words"] == pytest.approx(sum(words) / 120, abs=1e-4)
-    assert found.facts["bayes"]["unseen"]["target_prior"]["acc"] > 50
+    assert gold_sets.facts["bayes"]["unseen"]["target_prior"]["acc"] > 50
     content = gzip.decompress((folder / "gold" / "diagnostic.jsonl.gz").read_bytes()).decode()
     assert not any(e.text in content for e in examples)
     assert "bayes" not in run_gold(folder, "semeval").facts  # nobody knows the grammar of tweets
@@ -173,11 +173,11 @@ def test_quality_tells_all_texts_from_the_kept_ones(split, monkeypatch):
     write_json(
         folder / "drawn.json", {"requested": 12, "rejected": {"empty": 1}, "rejection_rate": 0.1, "made_of": "x"}
     )
-    found = run_quality(folder, "diagnostic")
-    assert found["fidelity"] == {"raw": 33.3333, "kept": 100.0, "n_raw": 9, "n_kept": 3}
-    assert found["selection"] == {name: value for name, value in side_car.items() if name != "made_of"}
-    assert found["label_generator"] == {"requested": 12, "rejected": {"empty": 1}, "rejection_rate": 0.1}
-    assert (found["perplexity"], found["n"], len(found["samples"])) == (12.3457, 3, 3)
-    assert found["samples"][0]["text"] == examples[6].text
+    measures = run_quality(folder, "diagnostic")
+    assert measures["fidelity"] == {"raw": 33.3333, "kept": 100.0, "n_raw": 9, "n_kept": 3}
+    assert measures["selection"] == {name: value for name, value in side_car.items() if name != "made_of"}
+    assert measures["label_generator"] == {"requested": 12, "rejected": {"empty": 1}, "rejection_rate": 0.1}
+    assert (measures["perplexity"], measures["n"], len(measures["samples"])) == (12.3457, 3, 3)
+    assert measures["samples"][0]["text"] == examples[6].text
     of_tweets = run_quality(folder, "semeval")
     assert not {"samples", "fidelity"} & set(of_tweets) and examples[6].text not in str(of_tweets)

@@ -98,8 +98,8 @@ def test_in_git_no_experiment_is_planned(tmp_path):
 
 
 def test_what_was_built_is_of_stages_that_some_experiment_has():
-    known = {stage.name for stage in stages()}
-    assert sorted(built.read(ROOT / planning.EXPERIMENTS).keys() - known) == []
+    planned_names = {stage.name for stage in stages()}
+    assert sorted(built.read(ROOT / planning.EXPERIMENTS).keys() - planned_names) == []
 
 
 def test_the_grid_runs_the_stages_of_the_root_on_its_own_coordinates():
@@ -232,7 +232,7 @@ def test_nothing_is_trained_before_the_audit_has_passed():
 
     def before(stage: Stage) -> set[str]:
         parts = {dep: {dep, *(parent.as_posix() for parent in Path(dep).parents)} for dep in stage.deps}
-        return {written[part] for some in parts.values() for part in some if part in written}
+        return {written[part] for parts_of_run in parts.values() for part in parts_of_run if part in written}
 
     needs = {stage.name: before(stage) for stage in stages()}
     list(TopologicalSorter(needs).static_order())  # no circles
@@ -250,8 +250,8 @@ def test_nothing_is_trained_before_the_audit_has_passed():
 
 
 def test_the_labels_of_the_unseen_test_set_reach_the_matched_arm_alone():
-    given = [out for stage in stages() if stage.script == "ceiling" for out in stage.outs]
-    readers = {stage.name for stage in stages() if any(stage.reads(out) for out in given)}
+    test_labels = [out for stage in stages() if stage.script == "ceiling" for out in stage.outs]
+    readers = {stage.name for stage in stages() if any(stage.reads(out) for out in test_labels)}
     assert readers and all("train_classifier@" in name for name in readers)
     assert all("-real_texts-" in name or "@matched_" in name for name in readers)
     models = [out for stage in stages() if stage.name in readers for out in stage.cached]
@@ -320,15 +320,15 @@ def test_another_seed_keeps_corpus_split_and_backbones():
     }
 
 
-def behind_of(some: list[Stage], names: set[str]) -> set[str]:
+def behind_of(pipeline: list[Stage], names: set[str]) -> set[str]:
     """These stages and all that read what they write."""
-    found = set(names)
+    behind = set(names)
     while True:
-        outs = [out for s in some if s.name in found for out in s.outs]
-        more = {s.name for s in some if any(s.reads(out) for out in outs)} - found
+        outs = [out for s in pipeline if s.name in behind for out in s.outs]
+        more = {s.name for s in pipeline if any(s.reads(out) for out in outs)} - behind
         if not more:
-            return found
-        found |= more
+            return behind
+        behind |= more
 
 
 # ---------------------------------------------------------------- floors
@@ -350,10 +350,8 @@ def test_selection_for_the_generator_none_does_not_wait_for_torch(tmp_path):
     write_rows(tmp_path / "synthetic.jsonl", [])
     write_json(tmp_path / "synthetic.json", {"requested": 0})
     code = "import sys; from compaug.stages import select; select.main(); sys.exit('torch' in sys.modules)"
-    options = (
-        "--benchmark diagnostic --classifier bert --synthetic synthetic.jsonl --filter none --labels labels.json "
-        "--train none --seed 13"
-    )
+    options = "--benchmark diagnostic --classifier bert --synthetic synthetic.jsonl --filter none"
+    options += " --labels labels.json --train none --seed 13"
     command = [
         sys.executable,
         "-c",
@@ -390,12 +388,12 @@ def test_no_file_or_text_is_ever_run_as_code():
         assert not unsafe & {name.split(".")[0] for name in names}, short(file)
     for file, node in nodes(ast.Call):
         called = ast.unparse(node.func)
-        given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+        options = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
         assert called not in ("eval", "exec", "__import__", "yaml.load", "os.system"), f"{short(file)}:{node.lineno}"
-        assert called != "torch.load" or given.get("weights_only") == "True", f"{short(file)}:{node.lineno}"
-        assert given.get("allow_pickle", "False") == "False", f"{short(file)}:{node.lineno}"
-        assert given.get("trust_remote_code", "False") == "False", f"{short(file)}:{node.lineno}"
-        assert given.get("shell", "False") == "False", f"{short(file)}:{node.lineno}"
+        assert called != "torch.load" or options.get("weights_only") == "True", f"{short(file)}:{node.lineno}"
+        assert options.get("allow_pickle", "False") == "False", f"{short(file)}:{node.lineno}"
+        assert options.get("trust_remote_code", "False") == "False", f"{short(file)}:{node.lineno}"
+        assert options.get("shell", "False") == "False", f"{short(file)}:{node.lineno}"
 
 
 def test_only_stages_read_argv():

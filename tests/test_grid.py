@@ -156,8 +156,9 @@ def test_a_stage_is_a_target_and_so_is_what_is_planned(repository, capsys):
     times = len(names_run())
     capsys.readouterr()
     grid.main(["experiments/corpus/dvc.yaml"])
-    said = capsys.readouterr()
-    assert "gold@diagnostic: done" in said.out and "still planned, as it was" in said.err  # no classifier reads it
+    printed = capsys.readouterr()
+    # No classifier reads it.
+    assert "gold@diagnostic: done" in printed.out and "still planned, as it was" in printed.err
     assert len(names_run()) == times + 1
     assert LAST in planning.addresses(planning.planned())
     run(sys.executable, "-m", "tools.plan")

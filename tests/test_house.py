@@ -19,7 +19,7 @@ FOLDERS = sorted(path for path in PACKAGE.iterdir() if path.is_dir() and path.na
 
 
 def bound_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """(line, name) of every variable, parameter, attribute, function and class; not of a schema's keys."""
+    """(line, name) of every variable, parameter, attribute, function and class bound; not of a schema's keys."""
     keys = {node.target for node in ast.walk(tree) if isinstance(node, ast.AnnAssign)}
     for node in ast.walk(tree):
         if node in keys:

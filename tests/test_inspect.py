@@ -43,7 +43,7 @@ def table(path: Path, rows, header=("message", "tags")) -> Path:
     return path
 
 
-def made(size: int, seed: int = 3) -> list[tuple[str, str]]:
+def calls_of(size: int, seed: int = 3) -> list[tuple[str, str]]:
     examples, labels = diagnostic.read({"size": size}, seed=seed)
     return [(e.text, ";".join(labels.names[label] for label in e.labels)) for e in examples]
 
@@ -52,29 +52,29 @@ def compaug(*words: str):
     return CliRunner().invoke(cli.app, [*words], catch_exceptions=False)
 
 
-def reading(lengths=(8, 9, 30), **found) -> inspection.Reading:
-    return inspection.Reading("model", 128, np.array(lengths), **found)
+def reading(lengths=(8, 9, 30), **shares) -> inspection.Reading:
+    return inspection.Reading("model", 128, np.array(lengths), **shares)
 
 
 @pytest.mark.parametrize("size", [120, 400, 3000])
 def test_the_proposed_benchmark_runs_as_it_stands_whatever_the_corpus_size(desk, size):
-    table(desk / "data/own/calls.csv", made(size))
+    table(desk / "data/own/calls.csv", calls_of(size))
     done = compaug("inspect", "data/own/calls.csv", "--write")
     assert "dvc exp run report samples -S run.benchmark=calls -S run.scale=pretrained" in done.output
     assert f"rows: {size:,}, with 8 labels" in done.output and "not fetched yet" in done.output
     for scale in ("pretrained", "tiny"):
-        found = params.parse("params.yaml", "calls", scale)
-        assert found.split.support_size <= 50 and found.sizes.requested == 2 * found.sizes.k
+        proposal = params.parse("params.yaml", "calls", scale)
+        assert proposal.split.support_size <= 50 and proposal.sizes.requested == 2 * proposal.sizes.k
     common = ["--benchmark", "calls"]
     raw.main([*common, "--out", "raw"])
     split.main([*common, "--raw", "raw", "--out", "split"])
     parts = read_json(Path("split/split.json"))
-    assert parts["compositions"]["test"] == found.split.compositions and not parts["compositions"]["shared"]
+    assert parts["compositions"]["test"] == proposal.split.compositions and not parts["compositions"]["shared"]
     assert parts["examples"]["test"] >= 3 * parts["examples"]["support"]
 
 
 def test_every_value_has_a_reason_and_nothing_is_written_unless_asked(desk):
-    table(desk / "data/own/calls.csv", made(300))
+    table(desk / "data/own/calls.csv", calls_of(300))
     text = compaug("inspect", "data/own/calls.csv").output
     for key in (
         "support_size",
@@ -94,7 +94,7 @@ def test_every_value_has_a_reason_and_nothing_is_written_unless_asked(desk):
 
 
 def test_a_benchmark_that_is_there_is_never_replaced_and_a_committed_name_is_not_taken(desk):
-    table(desk / "data/own/semeval.csv", made(300))
+    table(desk / "data/own/semeval.csv", calls_of(300))
     compaug("inspect", "data/own/semeval.csv", "--write")
     mine = desk / "configs/benchmarks/my_semeval.yaml"
     assert mine.exists()
@@ -105,7 +105,7 @@ def test_a_benchmark_that_is_there_is_never_replaced_and_a_committed_name_is_not
     with pytest.raises(InputError, match="cannot name a benchmark"):
         compaug("inspect", "data/own/semeval.csv", "--name", "../up", "--write")
     assert mine.read_bytes() == before
-    table(desk / "else.csv", made(300))
+    table(desk / "else.csv", calls_of(300))
     with pytest.raises(InputError, match="else.csv: copy it into data/own first"):
         compaug("inspect", "else.csv", "--write")
     assert not (desk / "configs/benchmarks/else.yaml").exists()
@@ -141,7 +141,7 @@ def test_columns_and_delimiter_are_found_by_their_names_and_contents(tmp_path):
 
 
 def test_faults_of_the_file_are_told_before_anything_else(desk):
-    table(desk / "data/own/bad.csv", [*made(200), ("", "joy"), (" ", "joy")])
+    table(desk / "data/own/bad.csv", [*calls_of(200), ("", "joy"), (" ", "joy")])
     with pytest.raises(InputError, match="2 of 202 rows cannot be used: 2 x empty text"):
         compaug("inspect", "data/own/bad.csv")
     shown = compaug("inspect", "data/own/bad.csv", "--on-bad-rows", "drop").output
@@ -150,7 +150,7 @@ def test_faults_of_the_file_are_told_before_anything_else(desk):
 
 @pytest.mark.parametrize(("broken", "says"), [("tiny", "pretrained.backbones"), ("[]", "expected a mapping")])
 def test_scales_without_a_size_of_encoders_are_one_line(desk, broken, says):
-    table(desk / "data/own/calls.csv", made(120))
+    table(desk / "data/own/calls.csv", calls_of(120))
     shown = yaml.safe_load((desk / "configs/scales.yaml").read_text())["tiny"]
     (desk / "configs/scales.yaml").write_text(broken if broken == "[]" else json.dumps({"tiny": shown}))
     with pytest.raises(InputError, match=says) as error:
@@ -163,24 +163,26 @@ def test_scales_without_a_size_of_encoders_are_one_line(desk, broken, says):
 def test_a_split_that_is_proposed_can_be_made_and_otherwise_the_lack_is_named(seed, n_labels, size):
     rng = np.random.default_rng(seed)
     sets = [tuple(np.flatnonzero(rng.random(n_labels) < rng.choice([0.2, 0.5]))) for _ in range(size)]
-    sets = [tuple(map(int, some)) for some in sets]
+    sets = [tuple(map(int, codes_of_row)) for codes_of_row in sets]
     names = tuple(f"l{at}" for at in range(n_labels))
     corpus = Corpus([Example(f"x{i}", f"text {i}", y) for i, y in enumerate(sets)], Labels(names, names))
     try:
-        found = inspection.proposal(corpus, {"tiny": reading(), "pretrained": reading()})
+        proposal = inspection.proposal(corpus, {"tiny": reading(), "pretrained": reading()})
     except InputError as error:
         assert "held out" in str(error) or "hold out" in str(error)
         return
-    options = {name: found[name].value for name in ("compositions", "min_count", "test_share")}
+    options = {name: proposal[name].value for name in ("compositions", "min_count", "test_share")}
     parts = split_corpus(
-        corpus.examples, corpus.labels, Split(mode="generate", seed=0, support_size=found["support"].value, **options)
+        corpus.examples,
+        corpus.labels,
+        Split(mode="generate", seed=0, support_size=proposal["support"].value, **options),
     )
     assert parts.positions["train"] and parts.positions["test"]
-    assert found["requested"].value == 2 * found["k"].value
+    assert proposal["requested"].value == 2 * proposal["k"].value
 
 
 def test_an_own_split_is_proposed_for_its_test_rows(desk):
-    rows = [(text, labels, "test" if at % 3 == 0 else "train") for at, (text, labels) in enumerate(made(900))]
+    rows = [(text, labels, "test" if at % 3 == 0 else "train") for at, (text, labels) in enumerate(calls_of(900))]
     path = table(desk / "data/own/calls.csv", rows, ("message", "tags", "part"))
     shown = compaug("inspect", str(path), "--split-column", "part").output
     assert 'split_column: "part"' in shown and "of the test rows" in shown
@@ -194,8 +196,10 @@ def test_the_scale_follows_what_the_encoders_can_read():
     emoji = plain | {"pretrained": reading(lacks={"😂": 9})}
     assert inspection._scale(emoji)["scale"].value == "pretrained"
     german = {name: reading(changes={"ü": 5}, changing=0.4) for name in plain}
-    found = inspection._scale(german)
-    assert (found["scale"].value, found["cased"].value) == ("tiny", True) and "no accents (ü)" in found["scale"].why
+    proposal = inspection._scale(german)
+    assert (proposal["scale"].value, proposal["cased"].value) == ("tiny", True) and "no accents (ü)" in proposal[
+        "scale"
+    ].why
 
 
 @pytest.mark.parametrize(
@@ -217,8 +221,8 @@ def test_room_for_the_longest_text_is_given_where_it_is_no_outlier(lengths, limi
 )
 def test_a_small_corpus_is_read_often_in_small_steps_within_one_budget(n_train, tokens, epochs, batch_size):
     reading = inspection.Reading("MiniLM", 512, np.full(n_train, tokens))
-    found = inspection._budgets(n_train, 64, reading)
-    assert (found["passes"].value, found["batch"].value) == (epochs, batch_size)
+    budgets = inspection._budgets(n_train, 64, reading)
+    assert (budgets["passes"].value, budgets["batch"].value) == (epochs, batch_size)
     assert epochs * n_train * tokens <= max(inspection.ENCODER.tokens, n_train * tokens)
 
 
@@ -237,14 +241,14 @@ def test_what_a_tokenizer_loses_is_counted(tmp_path):
         "batch_size": 8,
     }
     tokenizer = TOKENIZERS["encoder"](["so gut", "auch gut"] * 20, Backbone(kind="tiny", **sizes))
-    found = inspection.read_with("tiny", tokenizer, 48, ["so gut", "gűt Q", "好 so", "gut"])
-    assert found.lacking == 0.5 and set(found.lacks) == {"Q", "好"}
-    assert found.changing == 0.25 and set(found.changes) == {"ű"}
-    assert found.lengths.tolist() == [4, 4, 4, 3] and found.share_above(3) == 0.75
+    tokenized = inspection.read_with("tiny", tokenizer, 48, ["so gut", "gűt Q", "好 so", "gut"])
+    assert tokenized.lacking == 0.5 and set(tokenized.lacks) == {"Q", "好"}
+    assert tokenized.changing == 0.25 and set(tokenized.changes) == {"ű"}
+    assert tokenized.lengths.tolist() == [4, 4, 4, 3] and tokenized.share_above(3) == 0.75
 
 
 def test_options_of_the_file_are_those_of_the_reader():
-    given = {
+    option_names = {
         "on_bad_rows",
         "id_column",
         "label_columns",
@@ -254,7 +258,7 @@ def test_options_of_the_file_are_those_of_the_reader():
         "split_column",
         "test_path",
     }
-    assert given <= set(tabular.Options.model_fields) and proposed.OWN == Path("data/own")
+    assert option_names <= set(tabular.Options.model_fields) and proposed.OWN == Path("data/own")
 
 
 # ---------------------------------------------------------------- public corpora in three shapes
@@ -282,16 +286,18 @@ def aapd_as_csv_with_lists(mirror: Path, folder: Path) -> Path:
     texts, codes = (
         [line for _, line in corpus_lines(mirror / f"aapd/official/{kind}_test.xz")] for kind in ("text", "label")
     )
-    rows = [(text, json.dumps(some.split())) for text, some in zip(texts, codes, strict=True)]
+    rows = [(text, json.dumps(row_codes.split())) for text, row_codes in zip(texts, codes, strict=True)]
     return table(folder / "abstracts.csv", rows, ("abstract", "topics"))
 
 
 def snips_in_pairs_as_jsonl(mirror: Path, folder: Path) -> Path:
     rows = _lines(mirror / "slu_snips/valid.tsv.xz")
     pairs = [(rows[at], rows[(at * 7 + 3) % len(rows)]) if at % 3 else (rows[at],) for at in range(len(rows))]
-    made = [{"utterance": " and ".join(r[1] for r in some), "intents": sorted({r[0] for r in some})} for some in pairs]
+    paired = [
+        {"utterance": " and ".join(r[1] for r in pair), "intents": sorted({r[0] for r in pair})} for pair in pairs
+    ]
     path = folder / "calls.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in made), encoding="utf-8")
+    path.write_text("".join(json.dumps(row) + "\n" for row in paired), encoding="utf-8")
     return path
 
 

@@ -51,23 +51,23 @@ def tokenizer(**more) -> PreTrainedTokenizerFast:
 def folders(tmp_path_factory):
     """A random BART and a random encoder of this language, and a decoder that has read texts of it."""
     folder = tmp_path_factory.mktemp("backbones")
-    made = {role: folder / role for role in ("encoder", "decoder", "seq2seq")}
+    backbones = {role: folder / role for role in ("encoder", "decoder", "seq2seq")}
     ends = {"vocab_size": len(VOCABULARY), "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
     torch.manual_seed(0)
     heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 128, "decoder_ffn_dim": 128}
     shape = {"d_model": 64, "encoder_layers": 1, "decoder_layers": 1, "max_position_embeddings": 32, "init_std": 0.12}
     quiet = {"dropout": 0.0, "attention_dropout": 0.0, "forced_eos_token_id": None, "decoder_start_token_id": 2}
-    BartForConditionalGeneration(BartConfig(**ends, **shape, **heads, **quiet)).save_pretrained(made["seq2seq"])
+    BartForConditionalGeneration(BartConfig(**ends, **shape, **heads, **quiet)).save_pretrained(backbones["seq2seq"])
     small = {"hidden_size": 64, "intermediate_size": 128, "initializer_range": 0.1}
     few = {"num_hidden_layers": 1, "num_attention_heads": 2, "max_position_embeddings": 16}
     config = BertConfig(vocab_size=len(VOCABULARY), pad_token_id=1, **small, **few)
-    BertModel(config, add_pooling_layer=False).save_pretrained(made["encoder"])
+    BertModel(config, add_pooling_layer=False).save_pretrained(backbones["encoder"])
     decoder = small_llama()
     read(decoder, [e.text for e in sentences()[: N // 2]])
-    decoder.save_pretrained(made["decoder"])
+    decoder.save_pretrained(backbones["decoder"])
     for role, more in {"encoder": {"cls_token": "<s>"}, "decoder": {}, "seq2seq": {}}.items():
-        tokenizer(**more).save_pretrained(made[role])
-    return made
+        tokenizer(**more).save_pretrained(backbones[role])
+    return backbones
 
 
 @pytest.fixture(scope="module")
@@ -106,13 +106,13 @@ def repeat(decoder: LlamaForCausalLM, steps: int = 1400) -> None:
     texts cannot."""
     optimizer, rng = torch.optim.AdamW(decoder.parameters(), lr=0.003, betas=(0.9, 0.98)), np.random.default_rng(0)
     decay = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1, (step + 1) / 100) * (1 - step / steps))
-    asked, again = (
+    question, again = (
         torch.tensor(tokenizer()(words)["input_ids"]).expand(64, -1) for words in (bodies.ASKED, bodies.AGAIN)
     )
     end = torch.full((64, 1), VOCABULARY["</s>"])
     for _ in range(steps):
         words = torch.from_numpy(np.argsort(rng.random((64, len(WORDS))))[:, : rng.integers(3, 7)] + len(MARKS))
-        ids = torch.cat([asked, words, again, words, end], dim=1)
+        ids = torch.cat([question, words, again, words, end], dim=1)
         labels = ids.clone()
         labels[:, : -words.shape[1] - 1] = IGNORED
         decoder(ids, labels=labels).loss.backward()
@@ -134,16 +134,16 @@ TEMPERATURE = {"linda": 1.0}  # the paper's; of the others 0.7, that of small mo
 @pytest.fixture(scope="module")
 def model_of(request, folders, tmp_path_factory):
     """name -> the generator, the folder of its model and its backbones."""
-    made = {}
+    trained = {}
 
     def train(name):
-        if name not in made:
+        if name not in trained:
             generator, *reads = name.split(", ")
             backbones = request.getfixturevalue("repeats") if reads else folders
             model = tmp_path_factory.mktemp(generator) / "m"
             generators.load(generator).train(sentences(), TASK, TRAINED[name], backbones, model, 13)
-            made[name] = generator, model, backbones
-        return made[name]
+            trained[name] = generator, model, backbones
+        return trained[name]
 
     return train
 
@@ -154,9 +154,9 @@ def test_on_held_out_pairs_it_goes_from_the_second_text_to_the_first_as_alpha_gr
     monkeypatch.setattr(interpolation_behaviour, "ALPHAS", (0, 0.25, 0.5, 0.75, 1))
     settings = synthesis(max_length=16, top_k=50, top_p=0.95, temperature=TEMPERATURE.get(name, 0.7))
     generator, model, backbones = model_of(name)
-    found = interpolation_behaviour.behaviour(generator, model, TASK, settings, backbones, 3)
-    assert found["pairs"] == round(N * HELD_OUT)
-    at, chance = found["alphas"], found["between"]
+    measures = interpolation_behaviour.behaviour(generator, model, TASK, settings, backbones, 3)
+    assert measures["pairs"] == round(N * HELD_OUT)
+    at, chance = measures["alphas"], measures["between"]
     assert interpolation_behaviour.monotony(at, "precision_a") == pytest.approx(1.0)
     assert interpolation_behaviour.monotony(at, "precision_b") == pytest.approx(-1.0)
     assert at["1"]["precision_a"] > 0.8 and at["0"]["precision_b"] > 0.8
@@ -172,23 +172,23 @@ def test_a_text_without_a_word_has_no_perplexity_and_stops_nothing(model_of, fol
     write = interpolation_behaviour.interpolation.write_between
     monkeypatch.setattr(interpolation_behaviour, "ALPHAS", (0, 1))
     monkeypatch.setattr(interpolation_behaviour.interpolation, "write_between", lambda *of: ["", *write(*of)[1:]])
-    found = interpolation_behaviour.behaviour("linda", model_of("linda")[1], TASK, synthesis(max_length=16), folders, 3)
-    assert all(found["alphas"][at]["perplexity"] > 0 for at in ("0", "1"))
+    measures = interpolation_behaviour.behaviour(
+        "linda", model_of("linda")[1], TASK, synthesis(max_length=16), folders, 3
+    )
+    assert all(measures["alphas"][at]["perplexity"] > 0 for at in ("0", "1"))
 
 
 def test_the_stage_writes_numbers_for_every_alpha_and_no_text(model_of, folders, tmp_path):
     (tmp_path / "split").mkdir()
     LABELS.write(tmp_path / "split" / "labels.json")
-    argv = (
-        f"--benchmark diagnostic --generator linda --model {model_of('linda')[1]} --split split "
-        f"--backbones {folders['encoder'].parent}"
-    )
+    argv = f"--benchmark diagnostic --generator linda --model {model_of('linda')[1]}"
+    argv += f" --split split --backbones {folders['encoder'].parent}"
     more = ["--params", "params.yaml", "--seed", "3", "--set", "synthesis.max_length=16", "--out", "made.json"]
     written(tmp_path, {})
     stage.main([*argv.split(), *more])
-    made = read_json(tmp_path / "made.json")
-    assert list(made["alphas"]) == [f"{at / 10:g}" for at in range(11)]
-    assert set(made["alphas"]["0.5"]) >= {"precision_a", "similarity_b", "copies", "novel", "perplexity", "mass"}
+    measures = read_json(tmp_path / "made.json")
+    assert list(measures["alphas"]) == [f"{at / 10:g}" for at in range(11)]
+    assert set(measures["alphas"]["0.5"]) >= {"precision_a", "similarity_b", "copies", "novel", "perplexity", "mass"}
     assert "w1 " not in (tmp_path / "made.json").read_text()
 
 
@@ -203,11 +203,11 @@ def test_unigram_precision_is_clipped():
 
 
 def test_copies_and_novelty_look_at_both_sources_and_at_all_known_texts():
-    made, a, b = ["One  two", "three", "four", ""], ["one two", "x", "y", "z"], ["q", "three", "w", "v"]
-    found = interpolation_behaviour.measures(made, a, b, {"one two", "three", "four"}, lambda *_: 0.0)
-    assert found["copies"] == 0.5 and found["novel"] == 0.0 and found["words"] == 1.0
+    texts, a, b = ["One  two", "three", "four", ""], ["one two", "x", "y", "z"], ["q", "three", "w", "v"]
+    measures = interpolation_behaviour.measures(texts, a, b, {"one two", "three", "four"}, lambda *_: 0.0)
+    assert measures["copies"] == 0.5 and measures["novel"] == 0.0 and measures["words"] == 1.0
     assert (
-        interpolation_behaviour.measures(made, a, b, {"x"}, lambda *_: 0.0)["novel"] == 0.75
+        interpolation_behaviour.measures(texts, a, b, {"x"}, lambda *_: 0.0)["novel"] == 0.75
     )  # nothing is no new text
 
 
@@ -220,10 +220,10 @@ def test_held_out_pairs_are_of_two_texts_and_none_that_was_learned_from():
 
 
 def test_monotony_is_1_for_what_grows_at_every_step():
-    made = lambda *values: {str(at): {"x": value} for at, value in enumerate(values)}
-    assert interpolation_behaviour.monotony(made(0.1, 0.2, 0.9), "x") == pytest.approx(1.0)
-    assert interpolation_behaviour.monotony(made(0.1, 0.2, 0.15), "x") == pytest.approx(0.5)
-    assert interpolation_behaviour.monotony(made(0.3, 0.3, 0.3), "x") == 0.0
+    curve = lambda *values: {str(at): {"x": value} for at, value in enumerate(values)}
+    assert interpolation_behaviour.monotony(curve(0.1, 0.2, 0.9), "x") == pytest.approx(1.0)
+    assert interpolation_behaviour.monotony(curve(0.1, 0.2, 0.15), "x") == pytest.approx(0.5)
+    assert interpolation_behaviour.monotony(curve(0.3, 0.3, 0.3), "x") == 0.0
 
 
 def test_another_generator_is_refused():

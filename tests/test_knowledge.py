@@ -77,12 +77,12 @@ def harmonic_at(constant: float, seen: Side, unseen: Side) -> float:
 
 def test_accuracy_at_equal_accuracy_on_known_combinations_is_read_from_the_curve():
     """Known rows are right up to the constants 1, 2 and 3; new ones from 0.5 and 1.5 on, the third never."""
-    found = ranking(
+    cell_ranking = ranking(
         ranked((1, True, False), (2, True, False), (3, True, False)),
         ranked((0.5, False, True), (1.5, False, True), (2.5, False, False)),
     )
     expected = {1.0: 1 / 3, 0.9: 1 / 3, 2 / 3: 2 / 3, 0.5: 2 / 3, 0.0: 2 / 3}
-    assert {level: found.accuracy_at(level) for level in expected} == pytest.approx(expected)
+    assert {level: cell_ranking.accuracy_at(level) for level in expected} == pytest.approx(expected)
     assert ranking(ranked((1, False, False)), ranked((0, False, True))).accuracy_at(0.5) is None
     assert ranking(ranked((1, False, False)), ranked((0, False, True))).accuracy_at(0.0) == 1
 
@@ -130,14 +130,14 @@ def test_a_row_is_read_at_the_constant_of_the_other_half():
     assert [named[row_id] for row_id in parts["unseen"][1] + parts["seen"][1]] == [False, False, True, True]
 
 
-def changed(found: Ranking, side: str, at: int) -> list[Ranking]:
+def changed(whole: Ranking, side: str, at: int) -> list[Ranking]:
     """The same with that row right or wrong the other way, and with another margin."""
-    made = []
+    rankings = []
     for which, value in ((0, 9.0), (0, -9.0), (1, None), (2, None)):
-        parts = [part.copy() for part in found.ranked[side]]
+        parts = [part.copy() for part in whole.ranked[side]]
         parts[which][at] = value if value is not None else not parts[which][at]
-        made.append(Ranking(found.ids, {**found.ranked, side: tuple(parts)}))
-    return made
+        rankings.append(Ranking(whole.ids, {**whole.ranked, side: tuple(parts)}))
+    return rankings
 
 
 def verdicts(rankings: tuple[Ranking, ...], ids: dict) -> dict[tuple[str, str], bool]:
@@ -148,15 +148,15 @@ def verdicts(rankings: tuple[Ranking, ...], ids: dict) -> dict[tuple[str, str], 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_row_has_a_part_in_the_constant_that_it_is_read_at(seed):
     """Whatever one row is, all others of its half are read as before: so their constant is, which is also its own."""
-    found = drawn(seed)
-    before, moved = verdicts((found,), found.ids), 0
+    whole = drawn(seed)
+    before, moved = verdicts((whole,), whole.ids), 0
     for side, at in product(SIDES, range(8)):
-        own = next(half for half in split_by_half(found.ids[side]) if found.ids[side][at] in half)
-        which = split_by_half(found.ids[side]).index(own)
-        together = {(s, row_id) for s in SIDES for row_id in split_by_half(found.ids[s])[which]}
-        for other in changed(found, side, at):
-            after = verdicts((other,), found.ids)
-            apart = {key for key in before if before[key] != after[key]} - {(side, found.ids[side][at])}
+        own_half = next(half for half in split_by_half(whole.ids[side]) if whole.ids[side][at] in half)
+        which = split_by_half(whole.ids[side]).index(own_half)
+        together = {(s, row_id) for s in SIDES for row_id in split_by_half(whole.ids[s])[which]}
+        for other in changed(whole, side, at):
+            after = verdicts((other,), whole.ids)
+            apart = {key for key in before if before[key] != after[key]} - {(side, whole.ids[side][at])}
             assert not apart & together
             moved += bool(apart)
     assert moved  # but the other half may be read otherwise
@@ -186,28 +186,28 @@ def test_each_classifier_of_the_matched_arm_has_its_constant_from_the_rows_of_th
 # ---------------------------------------------------------------- E2: the operating point takes no part
 
 
-def outcome(generator: str, found: Ranking, seed: int = 13) -> Outcome:
+def outcome(generator: str, cell_ranking: Ranking, seed: int = 13) -> Outcome:
     """A cell whose decoding at 0.5 is the plain best candidate."""
-    right = {side: np.array([v for s, _, v in found.right(0.0) if s == side]) for side in SIDES}
+    right = {side: np.array([v for s, _, v in cell_ranking.right(0.0) if s == side]) for side in SIDES}
     values = {side: {"acc": 100 * rows.mean()} for side, rows in right.items()}
-    values["unseen"]["ausuc"] = 100 * ausuc(found.ranked["seen"], found.ranked["unseen"])[0]
+    values["unseen"]["ausuc"] = 100 * ausuc(cell_ranking.ranked["seen"], cell_ranking.ranked["unseen"])[0]
     where = Cell("diagnostic", seed, split_options="seen_test=400", generator=generator)
-    return Outcome(where, "threshold", values, right, found.ids, rankings=(found,))
+    return Outcome(where, "threshold", values, right, cell_ranking.ids, rankings=(cell_ranking,))
 
 
 def test_classifiers_that_differ_by_a_constant_alone_have_the_same_knowledge():
     plain = drawn(3, 200, 200)
     bold = Ranking(plain.ids, {side: (parts[0] - 0.75, *parts[1:]) for side, parts in plain.ranked.items()})
-    found = cell_scores.with_knowledge([outcome("none", plain), outcome("ld_vae", bold)])
-    at_half = {o.cell.generator: o.metrics["unseen"] for o in found if o.decoding == "threshold"}
-    at_best = {o.cell.generator: o.metrics for o in found if o.decoding == "best_constant"}
+    outcomes = cell_scores.with_knowledge([outcome("none", plain), outcome("ld_vae", bold)])
+    at_half = {o.cell.generator: o.metrics["unseen"] for o in outcomes if o.decoding == "threshold"}
+    at_best = {o.cell.generator: o.metrics for o in outcomes if o.decoding == "best_constant"}
     assert at_half["ld_vae"]["acc"] > at_half["none"]["acc"] + 10  # a gain in Acc at 0.5, and nothing learned
     for metric in ("ausuc", "acc_at_seen"):
         assert at_half["ld_vae"][metric] == pytest.approx(at_half["none"][metric])
     assert at_best["ld_vae"] == at_best["none"]
     by_metric = {
         row[gains.COLUMNS.index("metric")]: row[gains.COLUMNS.index("mean")]
-        for row in gains.table(Comparison(Experiment("toy", "", (), ("threshold",), {}), found))
+        for row in gains.table(Comparison(Experiment("toy", "", (), ("threshold",), {}), outcomes))
         if row[gains.COLUMNS.index("over")] == "none" and row[gains.COLUMNS.index("decoding")] == "threshold"
     }
     assert by_metric["acc"] > 10
@@ -217,8 +217,8 @@ def test_classifiers_that_differ_by_a_constant_alone_have_the_same_knowledge():
 def test_an_arm_that_is_never_that_good_on_known_combinations_has_no_number_there(tmp_path):
     sure = ranking(ranked(*[(2, True, False)] * 4), ranked(*[(1, False, True)] * 4))
     weak = ranking(ranked(*[(2, True, False)] * 2, *[(2, False, False)] * 2), sure.ranked["unseen"])
-    found = cell_scores.with_knowledge([outcome("none", sure), outcome("ld_vae", weak)])
-    assert [("acc_at_seen" in o.metrics["unseen"]) for o in found if o.decoding == "threshold"] == [True, False]
+    outcomes = cell_scores.with_knowledge([outcome("none", sure), outcome("ld_vae", weak)])
+    assert [("acc_at_seen" in o.metrics["unseen"]) for o in outcomes if o.decoding == "threshold"] == [True, False]
     rows = [r for r in longtables.knowledge_rows() if (r["generator"], r["metric"]) != ("ls_pt", "acc_at_seen")]
     results = longtables.load(longtables.reports(tmp_path / "reports", rows, longtables.knowledge_gains()))
     shown = {row[0]: str(row[-1]) for row in report.tables(results)[1].rows}
@@ -275,8 +275,8 @@ def test_the_matched_gap_is_of_the_same_rows_and_never_of_the_random_split(toy_w
     for seed, right in ((13, "023"), (21, "0")):
         for half, at in (("a", 0), ("b", 1)):
             answers = {e.id: p for e, p in zip(TEST, test_results.answers(right).values(), strict=True)}
-            own = {e.id: answers[e.id] for e in TEST[at::2]}
-            worlds.write_cell(toy_world, cell("real_texts", seed, half=half), own, synthetic=TEST[1 - at :: 2])
+            held_out = {e.id: answers[e.id] for e in TEST[at::2]}
+            worlds.write_cell(toy_world, cell("real_texts", seed, half=half), held_out, synthetic=TEST[1 - at :: 2])
     run(toy_world)
     (gap,) = table(toy_world / "gains.csv", generator="real_texts", over="none")
     assert (gap["split"], gap["metric"], gap["seeds"], float(gap["mean"])) == ("unseen", "acc", "2", 12.5)
@@ -304,8 +304,8 @@ def test_the_matched_arm_is_compared_on_the_rows_that_cells_with_other_support_s
     )
     worlds.write_cell(toy_world, cell("ld_vae", 13, label_support=100), test_results.answers("1", TEST[1:3]))
     for half, at in (("a", 0), ("b", 1)):
-        own = {e.id: worlds.sure(e.labels) for e in TEST[at::2]}
-        worlds.write_cell(toy_world, cell("real_texts", 13, half=half), own, synthetic=TEST[1 - at :: 2])
+        held_out = {e.id: worlds.sure(e.labels) for e in TEST[at::2]}
+        worlds.write_cell(toy_world, cell("real_texts", 13, half=half), held_out, synthetic=TEST[1 - at :: 2])
     run(toy_world)
     (gap,) = table(toy_world / "gains.csv", generator="real_texts", over="none")
     assert float(gap["mean"]) == 100  # u1 and u2, of which `none` has neither
@@ -367,9 +367,9 @@ def test_no_table_prints_an_interval_over_rows_where_there_is_one_over_seeds(see
     run(seen_world)
     assert all(row["ci95"] for row in table(seen_world / "gains.csv"))
     (seen_world / "paper_values.yaml").write_bytes((ROOT / "reports/paper_values.yaml").read_bytes())
-    found = entries_of(longtables.load(seen_world))
-    assert len(found) > 20
-    assert not [value for value in found if value.over_rows or re.search("over rows|test rows", str(value))]
+    printed = entries_of(longtables.load(seen_world))
+    assert len(printed) > 20
+    assert not [value for value in printed if value.over_rows or re.search("over rows|test rows", str(value))]
 
 
 def test_no_table_of_three_seeds_prints_an_interval_over_rows(tmp_path):
@@ -409,13 +409,13 @@ def test_the_tests_of_all_selections_are_corrected_together(seen_world):
     for generator, selection in family:
         by_seed = []
         for seed in (13, 21):
-            own, none = (
+            augmented, none = (
                 metrics(seen_world, generator=g, selection=s, seed=seed, decoding="stacking", split="unseen")[
                     "harmonic"
                 ]
                 for g, s in ((generator, selection), ("none", "top_k"))
             )
-            by_seed.append(own - none)
+            by_seed.append(augmented - none)
         plain[generator, selection] = gains.paired_t_test(np.array(by_seed))
     assert family == pytest.approx(gains.holm(plain), abs=2e-3)
 
@@ -436,8 +436,8 @@ FINDING = (
 )
 
 
-def shown(found) -> dict[str, dict[str, str]]:
-    return {row[0]: dict(zip(found.header, map(str, row), strict=True)) for row in found.rows}
+def shown(shown_table) -> dict[str, dict[str, str]]:
+    return {row[0]: dict(zip(shown_table.header, map(str, row), strict=True)) for row in shown_table.rows}
 
 
 def test_the_report_has_the_gap_the_scores_the_gains_and_the_decodings(results):

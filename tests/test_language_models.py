@@ -41,8 +41,8 @@ def requests(decoder, prompts=PROMPTS, **changes):
     return [{"model": model, "prompt": prompt, "seed": at, **decoding} for at, prompt in enumerate(prompts)]
 
 
-def ask(decoder, asked, store, batch_size=8):
-    return complete(asked, "local", {"concurrency": batch_size}, store, decoder)
+def ask(decoder, bodies, store, batch_size=8):
+    return complete(bodies, "local", {"concurrency": batch_size}, store, decoder)
 
 
 def greedy(decoder, prompt, stop, max_tokens):
@@ -62,58 +62,60 @@ def greedy(decoder, prompt, stop, max_tokens):
 
 @pytest.mark.parametrize("stop", [None, "e"])
 def test_without_a_temperature_it_is_plain_greedy_decoding_up_to_the_stop(decoder, tmp_path, stop):
-    found = ask(decoder, requests(decoder, temperature=0.0, stop=stop), tmp_path)
+    answers = ask(decoder, requests(decoder, temperature=0.0, stop=stop), tmp_path)
     expected = [greedy(decoder, prompt, stop, 30) for prompt in PROMPTS]
-    assert [(one["content"], one["usage"]["completion_tokens"], one["finish_reason"]) for one in found] == expected
+    assert [
+        (answer["content"], answer["usage"]["completion_tokens"], answer["finish_reason"]) for answer in answers
+    ] == expected
     assert len({text for text, *_ in expected}) > 1
     tokenizer, _ = load_decoder(decoder)
-    assert [one["usage"]["prompt_tokens"] for one in found] == [len(tokenizer(p)["input_ids"]) for p in PROMPTS]
+    assert [answer["usage"]["prompt_tokens"] for answer in answers] == [len(tokenizer(p)["input_ids"]) for p in PROMPTS]
 
 
 def test_an_answer_depends_on_its_request_alone(decoder, tmp_path):
-    asked = requests(decoder, PROMPTS * 3)
-    together, alone = (ask(decoder, asked, tmp_path / str(size), size) for size in (32, 1))
-    backwards = ask(decoder, asked[::-1], tmp_path / "b", 4)[::-1]
+    bodies = requests(decoder, PROMPTS * 3)
+    together, alone = (ask(decoder, bodies, tmp_path / str(size), size) for size in (32, 1))
+    backwards = ask(decoder, bodies[::-1], tmp_path / "b", 4)[::-1]
     assert together == alone == backwards
-    assert len({one["content"] for one in together}) > len(set(PROMPTS))  # equal prompts have seeds of their own
+    assert len({answer["content"] for answer in together}) > len(set(PROMPTS))  # equal prompts have seeds of their own
 
 
 def test_requests_that_are_decoded_differently_are_answered_together(decoder, tmp_path):
-    asked = [*requests(decoder), *requests(decoder, temperature=0.3, stop=None), *requests(decoder, max_tokens=3)]
-    found = ask(decoder, asked, tmp_path / "a")
-    for some, own in ((slice(5), "b"), (slice(5, 10), "c"), (slice(10, 15), "d")):
-        assert found[some] == ask(decoder, asked[some], tmp_path / own)
-    assert all(one["usage"]["completion_tokens"] <= 3 for one in found[10:])
+    bodies = [*requests(decoder), *requests(decoder, temperature=0.3, stop=None), *requests(decoder, max_tokens=3)]
+    answers = ask(decoder, bodies, tmp_path / "a")
+    for part, store in ((slice(5), "b"), (slice(5, 10), "c"), (slice(10, 15), "d")):
+        assert answers[part] == ask(decoder, bodies[part], tmp_path / store)
+    assert all(answer["usage"]["completion_tokens"] <= 3 for answer in answers[10:])
 
 
 def test_an_interrupted_run_goes_on_with_the_same_bytes_and_asks_for_nothing_twice(decoder, tmp_path, monkeypatch):
-    asked, store = requests(decoder, PROMPTS * 2), tmp_path / "store"
-    found = ask(decoder, asked, store, 2)
+    bodies, store = requests(decoder, PROMPTS * 2), tmp_path / "store"
+    answers = ask(decoder, bodies, store, 2)
     whole = {path: path.read_bytes() for path in store.rglob("*.json")}
     for path in sorted(whole)[::3]:
         path.unlink()
-    missing, written = len(asked) - len(list(store.rglob("*.json"))), []
+    missing, written = len(bodies) - len(list(store.rglob("*.json"))), []
     kept = local.keep
-    monkeypatch.setattr(local, "keep", lambda *some: (written.append(some), kept(*some)))
-    assert ask(decoder, asked, store, 2) == found
+    monkeypatch.setattr(local, "keep", lambda *arguments: (written.append(arguments), kept(*arguments)))
+    assert ask(decoder, bodies, store, 2) == answers
     assert {path: path.read_bytes() for path in store.rglob("*.json")} == whole
-    assert missing <= len(written) < len(asked)  # batches without a hole are not made again
+    assert missing <= len(written) < len(bodies)  # batches without a hole are not made again
 
 
 def test_a_replay_needs_no_model(decoder, tmp_path):
     copy = shutil.copytree(decoder, tmp_path / "decoder")
-    asked = requests(decoder)
-    found = ask(copy, asked, tmp_path / "store")
+    bodies = requests(decoder)
+    answers = ask(copy, bodies, tmp_path / "store")
     shutil.rmtree(copy)
-    assert ask(copy, asked, tmp_path / "store") == found
+    assert ask(copy, bodies, tmp_path / "store") == answers
 
 
 def test_what_answers_cost_is_counted_once_and_a_replay_costs_nothing(decoder, tmp_path, monkeypatch):
     monkeypatch.setattr(language_models, "SPENT", Counter())
     assert language_models.spent() == {}
-    found = ask(decoder, requests(decoder), tmp_path / "store", 2)
+    answers = ask(decoder, requests(decoder), tmp_path / "store", 2)
     spent = language_models.spent()
-    tokens = sum(one["usage"]["completion_tokens"] for one in found)
+    tokens = sum(answer["usage"]["completion_tokens"] for answer in answers)
     assert (spent["answers"], spent["at_a_time"], spent["completion_tokens"]) == (len(PROMPTS), 2, tokens)
     assert spent["seconds"] > 0 and spent["tokens_per_second"] > 0
     ask(decoder, requests(decoder), tmp_path / "store", 2)
@@ -132,7 +134,7 @@ def test_messages_go_through_the_models_own_template(decoder, tmp_path):
     plain, *_ = requests(tmp_path / "chat", ["user: say joy assistant:"])
     chat = {key: value for key, value in plain.items() if key != "prompt"}
     chat["messages"] = [{"role": "user", "content": "say joy"}]
-    first, second = (ask(tmp_path / "chat", [one], tmp_path / "store")[0]["content"] for one in (plain, chat))
+    first, second = (ask(tmp_path / "chat", [body], tmp_path / "store")[0]["content"] for body in (plain, chat))
     if tokenizer.bos_token_id == tokenizer.eos_token_id:  # no mark in front, which a template writes itself
         assert first == second
     without = {"model": local.name_of(decoder)} | {key: value for key, value in chat.items() if key != "model"}
@@ -170,7 +172,7 @@ def params(**changes) -> Llm:
     return Llm(**(values | changes))
 
 
-def made(tmp_path, decoder, seed=3, **changes):
+def drafts_of(tmp_path, decoder, seed=3, **changes):
     llm.train(examples(), TASK, params(**changes), {"decoder": decoder}, tmp_path / "m", 13)
     return texts(llm.generate(tmp_path / "m", REQUESTS, TASK, synthesis(), {"decoder": decoder}, seed), REQUESTS)
 
@@ -180,9 +182,9 @@ def asked_of(tmp_path):
 
 
 def test_llm_writes_with_the_decoder_and_the_account_names_it(decoder, tmp_path):
-    first = made(tmp_path, decoder)
+    first = drafts_of(tmp_path, decoder)
     assert any(first)
-    assert made(tmp_path, decoder) == first != made(tmp_path, decoder, seed=4)
+    assert drafts_of(tmp_path, decoder) == first != drafts_of(tmp_path, decoder, seed=4)
     account = llm.account(tmp_path / "m", REQUESTS, TASK, 3)
     assert account["model"] == local.name_of(decoder)
     assert sum(account["answers"].values()) == len(REQUESTS) and account["answers"]["parsed"] == sum(map(bool, first))
@@ -190,20 +192,20 @@ def test_llm_writes_with_the_decoder_and_the_account_names_it(decoder, tmp_path)
 
 
 def test_the_prompt_is_a_list_under_the_line_of_the_composition_behind_related_ones(decoder, tmp_path):
-    made(tmp_path, decoder)
+    drafts_of(tmp_path, decoder)
     by_text = {e.text: e.labels for e in examples()}
     prompts = {request["prompt"] for request in asked_of(tmp_path)}
     assert len(prompts) == 5  # four requests of (joy, fear) share two
     for prompt in prompts:
         *before, last = prompt.split("\n\n")
         head, *items, mark = last.split("\n")
-        wanted = next(labels for labels in REQUESTS if TASK.source(labels) == head)
-        assert mark == "-" and all(by_text[item[2:]] == wanted for item in items)
+        label_set = next(labels for labels in REQUESTS if TASK.source(labels) == head)
+        assert mark == "-" and all(by_text[item[2:]] == label_set for item in items)
         words = [len(item.split()) - 1 for item in items]
         for section in before:
             other, *theirs = section.split("\n")
             (labels,) = {by_text[item[2:]] for item in theirs}
-            assert TASK.source(labels) == other and set(labels) & set(wanted)
+            assert TASK.source(labels) == other and set(labels) & set(label_set)
             words += [len(item.split()) - 1 for item in theirs]
         assert before and 0 < sum(words) <= 40
 

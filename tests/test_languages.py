@@ -68,8 +68,8 @@ def test_without_the_option_a_tokenizer_is_as_it_was():
 
 def test_chinese_is_read_sign_by_sign_and_no_sign_is_lost(tmp_path):
     for cased in (None, True):
-        found = pieces(encoder(tmp_path / str(cased), CHINESE, cased), "价格太高，服务很差")
-        assert found == list("价格太高，服务很差")
+        tokens = pieces(encoder(tmp_path / str(cased), CHINESE, cased), "价格太高，服务很差")
+        assert tokens == list("价格太高，服务很差")
 
 
 @pytest.mark.parametrize("rows", [GERMAN, CHINESE], ids=["German", "Chinese"])
@@ -93,8 +93,8 @@ def test_a_classifier_learns_texts_and_labels_of_another_language(tmp_path, in_a
     model.train(
         many, read.labels, Bert(**values), encoder(tmp_path / "encoder", rows, True), folder, 0, validation=many[:3]
     )
-    found = model.predict(folder, [e.text for e in read.examples]) > 0.5
-    assert [tuple(np.flatnonzero(row)) for row in found] == [e.labels for e in read.examples]
+    label_rows = model.predict(folder, [e.text for e in read.examples]) > 0.5
+    assert [tuple(np.flatnonzero(row)) for row in label_rows] == [e.labels for e in read.examples]
 
 
 def test_the_option_is_that_of_a_tiny_encoder():

@@ -61,28 +61,28 @@ def test_the_kl_equals_torch_distributions_and_is_zero_only_for_equal_gaussians(
     mean, log_variance, prior_mean, variance
 ):
     mean, log_variance, prior_mean = (torch.tensor(v, dtype=torch.float64) for v in (mean, log_variance, prior_mean))
-    made = ld_vae.gaussian_kl(mean, log_variance, prior_mean, variance)
+    divergence = ld_vae.gaussian_kl(mean, log_variance, prior_mean, variance)
     expected = kl_divergence(Normal(mean, (0.5 * log_variance).exp()), Normal(prior_mean, variance**0.5))
-    torch.testing.assert_close(made, expected, atol=1e-9, rtol=1e-6)
-    assert made >= -1e-12
+    torch.testing.assert_close(divergence, expected, atol=1e-9, rtol=1e-6)
+    assert divergence >= -1e-12
     zero = ld_vae.gaussian_kl(prior_mean, torch.tensor(variance, dtype=torch.float64).log(), prior_mean, variance)
     assert abs(zero) < 1e-12
     if abs(mean - prior_mean) > 1e-2 or abs(log_variance.exp() - variance) > 1e-2:
-        assert made > 0
+        assert divergence > 0
 
 
 def test_the_kl_of_a_hand_worked_case():
     # s = 2, difference 1, lambda = 1: 1/2 (2 + 1 - 1 - ln 2)
-    made = ld_vae.gaussian_kl(torch.tensor(1.0), torch.tensor(2.0).log(), torch.tensor(0.0), 1.0)
-    assert made.item() == pytest.approx(0.5 * (2 - 0.6931472))
+    divergence = ld_vae.gaussian_kl(torch.tensor(1.0), torch.tensor(2.0).log(), torch.tensor(0.0), 1.0)
+    assert divergence.item() == pytest.approx(0.5 * (2 - 0.6931472))
 
 
 def test_the_reference_form_stops_gradients_as_the_reference_code_does():
     mean, prior_mean = torch.tensor(1.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
     log_variance = torch.tensor(0.0)
-    made = ld_vae.reference_divergence(mean, log_variance, prior_mean, 1.0)
-    assert made.item() == pytest.approx(0.2 * 4 + 4 + 1 - 1)
-    made.backward()
+    divergence = ld_vae.reference_divergence(mean, log_variance, prior_mean, 1.0)
+    assert divergence.item() == pytest.approx(0.2 * 4 + 4 + 1 - 1)
+    divergence.backward()
     assert prior_mean.grad.item() == pytest.approx(0.2 * 2 * 2)
     assert mean.grad.item() == pytest.approx(-2 * 2)
 
@@ -267,7 +267,7 @@ def model_and_rows(folders, cached=True, **changes):
     model = ld_vae.NegativeElbo(
         params, network, posterior, decoder, None if cached else encoder, 10, ld_vae.KL_FORMS[params.kl_form]
     )
-    return model, rows, lambda some: latent_inputs.collate(some, 4, params.prefix_length, 0, 0)
+    return model, rows, lambda batch_rows: latent_inputs.collate(batch_rows, 4, params.prefix_length, 0, 0)
 
 
 def parts_of(folders, **changes):
@@ -338,10 +338,10 @@ def test_the_measures_of_hand_worked_latents(folders, spread, log_variance, kl, 
     model.network = SimpleNamespace(label_means=zeros, content_means=zeros, variance=1.0)
     batch = slots([(0,), (0,)], 1) | {"lengths": torch.tensor([1, 1]), "states": torch.zeros(2, 1, 4)}
     batch |= {"pair_label": torch.tensor([0, 0]), "clusters": torch.tensor([0, 0])}
-    made = collapse.measures(model, [batch], ["joy"])
+    latent_measures = collapse.measures(model, [batch], ["joy"])
     expected = {"kl": kl, "active": active, "mutual_information": information}
-    assert made["joy"] == pytest.approx(expected, abs=1e-3)
-    assert made["content"] == {"kl": 0.0, "active": 0.0, "mutual_information": 0.0}
+    assert latent_measures["joy"] == pytest.approx(expected, abs=1e-3)
+    assert latent_measures["content"] == {"kl": 0.0, "active": 0.0, "mutual_information": 0.0}
 
 
 def test_kl_warm_up_grows_with_the_steps_and_validation_pays_in_full(folders):
@@ -411,9 +411,9 @@ def test_weights_that_are_cut_off_are_one_line(trained, folders, tmp_path, kept)
 
 
 def test_the_requested_labels_decide_what_is_generated(trained, folders):
-    known = [e for e in ONE_WAY if len(e.labels) < 4]
-    texts = texts_of(trained, folders, [e.labels for e in known])
-    assert sum(text == e.text for text, e in zip(texts, known, strict=True)) >= 0.6 * len(known)
+    seen_examples = [e for e in ONE_WAY if len(e.labels) < 4]
+    texts = texts_of(trained, folders, [e.labels for e in seen_examples])
+    assert sum(text == e.text for text, e in zip(texts, seen_examples, strict=True)) >= 0.6 * len(seen_examples)
 
 
 def test_inference_opens_neither_encoder_nor_text(trained, folders):

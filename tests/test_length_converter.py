@@ -17,8 +17,8 @@ LENGTHS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9), ALPHAS), min_
 
 def states_of(lengths, width=3, seed=0, filler=7.0):
     """Random states; padding is not zero, so that what reads it is found out."""
-    made = torch.randn(len(lengths), max(lengths), width, generator=torch.Generator().manual_seed(seed))
-    return torch.where(mask_of(torch.tensor(lengths), max(lengths))[..., None] == 1, made, filler)
+    states = torch.randn(len(lengths), max(lengths), width, generator=torch.Generator().manual_seed(seed))
+    return torch.where(mask_of(torch.tensor(lengths), max(lengths))[..., None] == 1, states, filler)
 
 
 def pairs_of(rows):
@@ -28,11 +28,11 @@ def pairs_of(rows):
 
 def by_hand(states, length, to, sigma):
     """One sequence, with loops, as printed: k and j count from 1."""
-    made = []
+    weighted = []
     for j in range(1, to + 1):
         scores = [math.exp(-((k - length / to * j) ** 2) / (2 * sigma**2)) for k in range(1, length + 1)]
-        made.append(sum(w / sum(scores) * states[k] for k, w in enumerate(scores)))
-    return torch.stack(made)
+        weighted.append(sum(w / sum(scores) * states[k] for k, w in enumerate(scores)))
+    return torch.stack(weighted)
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ def test_the_mixed_length_is_the_weighted_mean_rounded_up(alpha, a, b, length):
 
 def test_the_weights_are_the_printed_formula():
     states, converter = states_of([4, 2]), LengthConverter(0.7)
-    made = converter(states, torch.tensor([4, 2]), torch.tensor([3, 5]), 5)
-    torch.testing.assert_close(made[0, :3], by_hand(states[0], 4, 3, 0.7))
-    torch.testing.assert_close(made[1], by_hand(states[1], 2, 5, 0.7))
-    assert made[0, 3:].abs().max() == 0  # behind its end
+    converted = converter(states, torch.tensor([4, 2]), torch.tensor([3, 5]), 5)
+    torch.testing.assert_close(converted[0, :3], by_hand(states[0], 4, 3, 0.7))
+    torch.testing.assert_close(converted[1], by_hand(states[1], 2, 5, 0.7))
+    assert converted[0, 3:].abs().max() == 0  # behind its end
     # L = 2, L~ = 1, sigma = 1: the centre is k = 2, so the weights are e^-1/2 : 1
     weights = LengthConverter(1.0).weights(torch.tensor([2]), 2, torch.tensor([1]), 1)[0, 0]
     torch.testing.assert_close(weights[0] / weights[1], torch.tensor(math.exp(-0.5)))
@@ -58,13 +58,13 @@ def test_the_weights_are_the_printed_formula():
 @settings(deadline=None)
 def test_the_mixed_states_have_their_length_and_no_row_or_padding_reaches_another(rows):
     a, b, alpha = pairs_of(rows)
-    made, mask = mix(LengthConverter(), *a, *b, alpha)
-    assert made.shape[:2] == mask.shape and mask.shape[1] == mask.sum(1).max()
+    mixed, mask = mix(LengthConverter(), *a, *b, alpha)
+    assert mixed.shape[:2] == mask.shape and mask.shape[1] == mask.sum(1).max()
     for at, (length_a, length_b, weight) in enumerate(rows):
         length = int(mask[at].sum())
         assert min(length_a, length_b) <= length <= max(length_a, length_b)
         assert length == mixed_lengths(torch.tensor([weight]), a[1][at : at + 1], b[1][at : at + 1])
-        one, _ = mix(
+        alone, _ = mix(
             LengthConverter(),
             a[0][at : at + 1, :length_a],
             a[1][at : at + 1],
@@ -72,18 +72,18 @@ def test_the_mixed_states_have_their_length_and_no_row_or_padding_reaches_anothe
             b[1][at : at + 1],
             alpha[at : at + 1],
         )
-        torch.testing.assert_close(made[at, :length], one[0], rtol=1e-5, atol=1e-6)
-        assert not made[at, length:].any()
+        torch.testing.assert_close(mixed[at, :length], alone[0], rtol=1e-5, atol=1e-6)
+        assert not mixed[at, length:].any()
 
 
 @given(LENGTHS)
 @settings(deadline=None)
 def test_swapped_texts_with_the_rest_of_alpha_give_the_same(rows):
     a, b, alpha = pairs_of(rows)
-    for one, other in zip(
+    for first, other in zip(
         mix(LengthConverter(), *a, *b, alpha), mix(LengthConverter(), *b, *a, 1 - alpha), strict=True
     ):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(first, other, rtol=1e-4, atol=1e-5)
 
 
 @given(st.integers(1, 9), st.integers(1, 9))
@@ -91,15 +91,15 @@ def test_swapped_texts_with_the_rest_of_alpha_give_the_same(rows):
 def test_alpha_1_with_a_small_sigma_is_the_first_text_and_alpha_0_the_second(length_a, length_b):
     a, b, _ = pairs_of([(length_a, length_b, 0.0)])
     for alpha, (states, length) in ((1.0, a), (0.0, b)):
-        made, mask = mix(LengthConverter(0.01), *a, *b, torch.tensor([alpha]))
+        mixed, mask = mix(LengthConverter(0.01), *a, *b, torch.tensor([alpha]))
         assert mask.sum() == length
-        torch.testing.assert_close(made, states)
+        torch.testing.assert_close(mixed, states)
 
 
 def test_the_same_text_twice_is_that_text_whatever_alpha():
     (states, lengths), _, _ = pairs_of([(5, 5, 0.0)])
-    made, _ = mix(LengthConverter(0.01), states, lengths, states, lengths, torch.tensor([0.3]))
-    torch.testing.assert_close(made, states)
+    mixed, _ = mix(LengthConverter(0.01), states, lengths, states, lengths, torch.tensor([0.3]))
+    torch.testing.assert_close(mixed, states)
 
 
 @given(st.floats(-1e4, 1e4, allow_nan=False), st.integers(1, 1024), st.integers(1, 1024))

@@ -41,10 +41,10 @@ every_body = pytest.mark.parametrize("kind", NAMES)
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    made = backbones(tmp_path_factory.mktemp("backbones"))
-    with_bart = made | {"seq2seq": bart(tmp_path_factory.mktemp("bart"), made["seq2seq"])}
-    repeats = made | {"decoder": repeating(tmp_path_factory.mktemp("repeating") / "decoder", made["decoder"])}
-    return {"t5": made, "prefix": made, "reading": repeats, "bart": with_bart}
+    paths = backbones(tmp_path_factory.mktemp("backbones"))
+    with_bart = paths | {"seq2seq": bart(tmp_path_factory.mktemp("bart"), paths["seq2seq"])}
+    repeats = paths | {"decoder": repeating(tmp_path_factory.mktemp("repeating") / "decoder", paths["decoder"])}
+    return {"t5": paths, "prefix": paths, "reading": repeats, "bart": with_bart}
 
 
 def repeating(folder, decoder):
@@ -140,18 +140,19 @@ def test_the_norm_penalty_is_over_the_tokens_of_both_texts_and_not_over_padding(
     ]
     norms = [(states**2).sum().item() for states in single]
     torch.manual_seed(0)
-    made = model(**batch)
-    assert made["norm"].item() == pytest.approx(sum(norms), rel=1e-4)  # (n_1 + n_2 + n_1 + n_2) / 2, whoever meets whom
-    assert made["loss"] == made["nll"]
+    losses = model(**batch)
+    # (n_1 + n_2 + n_1 + n_2) / 2, whoever meets whom
+    assert losses["norm"].item() == pytest.approx(sum(norms), rel=1e-4)
+    assert losses["loss"] == losses["nll"]
 
 
 def test_whole_words_are_masked_and_marks_never():
     ids = torch.arange(10, 18).repeat(4000, 1)
     words = torch.tensor([[-1, 0, 0, 1, 2, 2, 2, -1]]).repeat(4000, 1)
     torch.manual_seed(0)
-    made = mask_words(ids, words, 0.1, 3)
-    hidden = made == 3
-    assert not hidden[:, [0, 7]].any() and torch.equal(made[~hidden], ids[~hidden])
+    masked = mask_words(ids, words, 0.1, 3)
+    hidden = masked == 3
+    assert not hidden[:, [0, 7]].any() and torch.equal(masked[~hidden], ids[~hidden])
     assert torch.equal(hidden[:, 1], hidden[:, 2]) and torch.equal(hidden[:, 4], hidden[:, 6])
     assert hidden[:, [1, 3, 4]].float().mean().item() == pytest.approx(0.1, abs=0.01)
     assert not torch.equal(hidden[:, 1], hidden[:, 3])
@@ -201,10 +202,10 @@ def test_a_text_depends_neither_on_its_batch_nor_on_which_of_the_two_comes_first
     def written(*of, **changes):
         return interpolation.write_between(model, *of, synthesis(max_length=12, **changes), 1)
 
-    made = written(a, b, alpha)
-    assert made == written(a, b, alpha, batch_size=1)
-    assert made == written(b, a, [1 - value for value in alpha])
-    assert made != written(a, b, alpha, top_k=0, temperature=2.0) and written([], [], []) == []
+    texts = written(a, b, alpha)
+    assert texts == written(a, b, alpha, batch_size=1)
+    assert texts == written(b, a, [1 - value for value in alpha])
+    assert texts != written(a, b, alpha, top_k=0, temperature=2.0) and written([], [], []) == []
 
 
 @every_body
@@ -218,8 +219,8 @@ def test_it_learns_a_few_texts_by_heart_and_alpha_says_which_is_written(kind, fo
     model = MODULES[NAMES[kind]].opened(tmp_path / "m", params, folders[kind])
     texts = [row.text for row in rows]
     for alpha, expected in ((1.0, texts), (0.0, texts[1:] + texts[:1])):
-        made = interpolation.write_between(model, texts, texts[1:] + texts[:1], [alpha] * 4, synthesis(), 1)
-        assert made == expected
+        texts_between = interpolation.write_between(model, texts, texts[1:] + texts[:1], [alpha] * 4, synthesis(), 1)
+        assert texts_between == expected
 
 
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
@@ -234,12 +235,12 @@ def test_what_a_decoder_reads_at_alpha_1_is_the_text_and_that_it_is_to_repeat_it
     targets = body.targets(texts, 40)
     labels, _ = pad(targets, IGNORED)
     with torch.no_grad():
-        made = body.nll(mixed, mask, labels)
+        nll = body.nll(mixed, mask, labels)
         for row, target in enumerate(targets):
             ids = torch.tensor([[*before, *target[:-1], *behind, *target]])
             losses = torch.nn.functional.cross_entropy(decoder(ids).logits[0, :-1], ids[0, 1:], reduction="none")
-            torch.testing.assert_close(made[row, : len(target)], losses[-len(target) :], rtol=1e-4, atol=1e-4)
-            assert not made[row, len(target) :].any()
+            torch.testing.assert_close(nll[row, : len(target)], losses[-len(target) :], rtol=1e-4, atol=1e-4)
+            assert not nll[row, len(target) :].any()
 
 
 # ---------------------------------------------------------------- the generator
@@ -248,15 +249,15 @@ def test_what_a_decoder_reads_at_alpha_1_is_the_text_and_that_it_is_to_repeat_it
 @pytest.fixture(scope="module")
 def trained(folders, tmp_path_factory):
     """The folder of a generator after one epoch, made once for each body and setting."""
-    made = {}
+    models = {}
 
     def train(kind, **changes):
         key = (kind, *sorted(changes.items()))
-        if key not in made:
-            made[key] = tmp_path_factory.mktemp(kind) / "m"
+        if key not in models:
+            models[key] = tmp_path_factory.mktemp(kind) / "m"
             params = params_of(kind, epochs=1, validation=0.2, **changes)
-            generators.load(NAMES[kind]).train(ROWS, TASK, params, folders[kind], made[key], 13)
-        return made[key]
+            generators.load(NAMES[kind]).train(ROWS, TASK, params, folders[kind], models[key], 13)
+        return models[key]
 
     return train
 
@@ -288,16 +289,19 @@ def test_between_random_texts_nothing_is_asked_for(trained, folders):
     """One text for every request, with the labels of both sources in their proportion."""
     texts = {e.id: e for e in ROWS}
     model = trained("bart", pairs="random", alpha_low=0.0, alpha_high=1.0)
-    asked = [(0, 1)] * (len(ROWS) - 1) + [(4,)]
-    assert generators.load("linda").feasible(model, asked, TASK) == [True] * len(asked)
-    drafts = drafts_of("bart", model, folders, asked)
-    assert len({draft.made_of["sources"][0] for draft in drafts.values()}) == len(drafts) > len(asked) / 2
+    requests = [(0, 1)] * (len(ROWS) - 1) + [(4,)]
+    assert generators.load("linda").feasible(model, requests, TASK) == [True] * len(requests)
+    drafts = drafts_of("bart", model, folders, requests)
+    assert len({draft.made_of["sources"][0] for draft in drafts.values()}) == len(drafts) > len(requests) / 2
     for draft in drafts.values():
         (a, b), (alpha,) = (draft.made_of[name] for name in ("sources", "alpha"))
         assert draft.labels == texts[a if alpha >= 0.5 else b].labels
         soft = [alpha * (y in texts[a].labels) + (1 - alpha) * (y in texts[b].labels) for y in range(len(TASK.labels))]
         assert list(draft.soft_labels) == pytest.approx(soft, abs=1e-5)
-    assert generators.load("linda").account(model, asked, TASK, 3) == {"pairs": {"random": len(asked)}, "again": 0}
+    assert generators.load("linda").account(model, requests, TASK, 3) == {
+        "pairs": {"random": len(requests)},
+        "again": 0,
+    }
 
 
 def test_a_composition_that_no_texts_make_up_is_skipped_and_counted(folders, tmp_path):
@@ -310,8 +314,8 @@ def test_a_composition_that_no_texts_make_up_is_skipped_and_counted(folders, tmp
     requests = [(0, 1), (2,), (0, 1)]
     assert linda.feasible(tmp_path / "m", requests, TASK) == [True, False, True]
     assert set(drafts_of("t5", tmp_path / "m", folders, requests)) <= {0, 2}
-    told = linda.account(tmp_path / "m", requests, TASK, 3)
-    assert told == {"pairs": {"union": 2, "same": 0, "chain": 0, "superset": 0}, "again": 1}
+    account = linda.account(tmp_path / "m", requests, TASK, 3)
+    assert account == {"pairs": {"union": 2, "same": 0, "chain": 0, "superset": 0}, "again": 1}
 
 
 def test_three_texts_are_written_between_two_and_then_between_that_and_the_third(folders, tmp_path, monkeypatch):
@@ -323,10 +327,10 @@ def test_three_texts_are_written_between_two_and_then_between_that_and_the_third
     )
     (draft,) = drafts_of("t5", tmp_path / "m", folders, [(0, 1, 2)]).values()
     text_of = {row.id: row.text for row in rows}
-    one, two, three = draft.made_of["sources"]
-    assert calls == [([text_of[one]], [text_of[two]]), (["first step"], [text_of[three]])]
+    first_id, two, three = draft.made_of["sources"]
+    assert calls == [([text_of[first_id]], [text_of[two]]), (["first step"], [text_of[three]])]
     first, second = draft.made_of["alpha"]
-    shares = {one: first * second, two: (1 - first) * second, three: 1 - second}
+    shares = {first_id: first * second, two: (1 - first) * second, three: 1 - second}
     labelled = soft_labels.of_sources(draft.made_of, {row.id: row.labels for row in rows}, len(LABELS))
     assert labelled == pytest.approx([shares[f"r{y}"] for y in range(3)] + [0.0], abs=1e-5)
     assert draft.made_of["pair"] == "chain"
@@ -471,18 +475,18 @@ PROBABILITIES = arrays(float, 6, elements=st.floats(0, 1))
 
 @given(PROBABILITIES, st.floats(0.01, 1.0))
 def test_sharpening_keeps_every_label_in_0_to_1_and_on_its_side(p, temperature):
-    made = soft_labels.sharpened_labels(p, temperature)
-    assert ((made >= 0) & (made <= 1)).all()
-    assert (np.abs(made - 0.5) >= np.abs(p - 0.5) - 1e-9).all() and ((made > 0.5) <= (p >= 0.5 - 1e-12)).all()
+    sharp = soft_labels.sharpened_labels(p, temperature)
+    assert ((sharp >= 0) & (sharp <= 1)).all()
+    assert (np.abs(sharp - 0.5) >= np.abs(p - 0.5) - 1e-9).all() and ((sharp > 0.5) <= (p >= 0.5 - 1e-12)).all()
     np.testing.assert_allclose(soft_labels.sharpened_labels(p, 1.0), p, atol=1e-12)
 
 
 @given(PROBABILITIES.filter(lambda p: p.sum() > 0.1), st.floats(0.01, 1.0))
 def test_sharpening_keeps_a_distribution_of_single_labels(p, temperature):
     p = p / p.sum()
-    made = soft_labels.sharpened(p, temperature)
-    assert made.sum() == pytest.approx(1.0) and (made >= 0).all()
-    assert p[made.argmax()] == pytest.approx(p.max())
+    sharp = soft_labels.sharpened(p, temperature)
+    assert sharp.sum() == pytest.approx(1.0) and (sharp >= 0).all()
+    assert p[sharp.argmax()] == pytest.approx(p.max())
     np.testing.assert_allclose(soft_labels.sharpened(p, 1.0), p, atol=1e-12)
 
 

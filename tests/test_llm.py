@@ -90,8 +90,8 @@ class Endpoint:
 
 def completion(content=None, finish="stop", refusal=None, choices=None):
     message = {"role": "assistant", "content": content, "refusal": refusal}
-    one = {"index": 0, "finish_reason": finish, "message": message}
-    body = {"id": "x", "object": "chat.completion", "created": 0, "model": "toy", "choices": [one]}
+    choice = {"index": 0, "finish_reason": finish, "message": message}
+    body = {"id": "x", "object": "chat.completion", "created": 0, "model": "toy", "choices": [choice]}
     body["usage"] = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
     return json.dumps(body | ({} if choices is None else {"choices": choices})).encode()
 
@@ -117,8 +117,8 @@ def endpoint(monkeypatch):
         return started[-1]
 
     yield start
-    for one in started:
-        one.close()
+    for server in started:
+        server.close()
 
 
 def params(url, **changes) -> Llm:
@@ -155,17 +155,17 @@ def files(tmp_path):
 def test_every_request_gets_its_own_answer_and_a_second_run_asks_nothing(tmp_path, endpoint):
     server = endpoint()
     model = train(tmp_path, server.url)
-    made = generate(model)
-    assert len(made) == len(REQUESTS) == len(set(made)) and all(text.startswith("answer ") for text in made)
+    replies = generate(model)
+    assert len(replies) == len(REQUESTS) == len(set(replies)) and all(text.startswith("answer ") for text in replies)
     server.close()
-    assert generate(model) == made  # byte for byte, without the server
+    assert generate(model) == replies  # byte for byte, without the server
     assert len(server.bodies) == len(REQUESTS)
 
 
 def test_a_replay_needs_no_endpoint_and_no_key(tmp_path, endpoint, monkeypatch):
-    made = generate(train(tmp_path, endpoint().url))
+    replies = generate(train(tmp_path, endpoint().url))
     monkeypatch.delenv("OPENAI_API_KEY")
-    assert generate(tmp_path / "m") == made
+    assert generate(tmp_path / "m") == replies
     with pytest.raises(InputError, match="6 answers are not in answers"):
         llm.train(examples(), TASK, params(None), {}, tmp_path / "m", 13)
         generate(tmp_path / "m", seed=4)
@@ -187,10 +187,10 @@ def test_the_key_is_sent_and_never_written(tmp_path, endpoint):
 def test_the_account_counts_answers_and_tokens(tmp_path, endpoint):
     model = train(tmp_path, endpoint().url, price_prompt=1000.0, price_completion=2000.0)
     generate(model)
-    made = llm.account(model, REQUESTS, TASK, 3)
-    assert made["tokens"] == {"prompt": 120, "completion": 30}
-    assert made["usd"] == round((120 * 1000 + 30 * 2000) / 1e6, 4)
-    assert made["answers"] == {"parsed": 6, "unparsable": 0, "refused": 0, "cut": 0}
+    account = llm.account(model, REQUESTS, TASK, 3)
+    assert account["tokens"] == {"prompt": 120, "completion": 30}
+    assert account["usd"] == round((120 * 1000 + 30 * 2000) / 1e6, 4)
+    assert account["answers"] == {"parsed": 6, "unparsable": 0, "refused": 0, "cut": 0}
 
 
 # ---------------------------------------------------------------- what the endpoint does wrong
@@ -210,28 +210,28 @@ DAMAGED = {
 
 @pytest.mark.parametrize("case", DAMAGED)
 def test_a_damaged_answer_is_one_line_and_asked_for_again_when_it_is_deleted(tmp_path, endpoint, case):
-    server, (change, said) = endpoint(), DAMAGED[case]
+    server, (change, message) = endpoint(), DAMAGED[case]
     model = train(tmp_path, server.url)
-    made = generate(model)
+    replies = generate(model)
     victim = files(tmp_path)[0]
     whole = victim.read_text(encoding="utf-8")
     if isinstance(change, dict):
         victim.write_text(json.dumps(json.loads(whole) | change))
     else:
         victim.write_text(whole.replace("answer", change, 1) if case.startswith("half") else change)
-    with pytest.raises(InputError, match=said) as refused:
+    with pytest.raises(InputError, match=message) as refused:
         generate(model)
     assert str(refused.value).startswith(f"answers/{victim.parent.name}/{victim.name}: ")
     assert "delete it: it is asked for again" in str(refused.value)
     victim.unlink()
-    assert generate(model) == made
+    assert generate(model) == replies
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_a_fault_that_passes_costs_a_repetition_and_nothing_else(tmp_path, endpoint, fault):
     server = endpoint(lambda body, number: fault if number == 1 else None)
-    made = generate(train(tmp_path, server.url))
-    assert all(made) and len(files(tmp_path)) == len(REQUESTS)
+    replies = generate(train(tmp_path, server.url))
+    assert all(replies) and len(files(tmp_path)) == len(REQUESTS)
     assert set(server.tries.values()) == {2}
 
 
@@ -265,9 +265,9 @@ def test_an_endpoint_that_stays_dead_is_one_line_and_no_answer_is_lost(tmp_path,
     assert len(before) == 4  # those before the dead one
     assert all(read_json(file)["content"] for file in before)  # failures are never stored
     lost[:] = [0]  # the endpoint recovers
-    asked = len(server.bodies)
+    n_before = len(server.bodies)
     assert all(generate(model))
-    assert len(server.bodies) == asked + 2  # the two that were missing
+    assert len(server.bodies) == n_before + 2  # the two that were missing
 
 
 def test_an_endpoint_that_is_not_there_is_one_line(tmp_path, endpoint):
@@ -300,8 +300,8 @@ def test_an_answer_that_does_not_parse_is_dropped_and_counted_never_guessed(tmp_
         return WRONG[name] if body["seed"] == first[0] else None
 
     model = train(tmp_path, endpoint(script).url, concurrency=1)
-    made = generate(model)
-    assert made[0] == "" and all(made[1:])
+    replies = generate(model)
+    assert replies[0] == "" and all(replies[1:])
     answers = llm.account(model, REQUESTS, TASK, 3)["answers"]
     assert answers == dict.fromkeys(llm.FATES, 0) | {"parsed": 5, fate: 1}
 

@@ -89,34 +89,34 @@ def test_the_stages_write_a_split_with_requests_and_score_predictions(tmp_path, 
     cell = {"benchmark": "comments", "scale": "tiny", "generator": "coda"}
     words = [word for name, value in cell.items() for word in (f"--{name}", value)]
     one_label.main([*words, "--split", "task", "--predictions", "p.jsonl.gz", "--out", "score.json"])
-    found = {"texts": 20, "seed": 7, "accuracy": 96.6667, "n": 30, "n_train": 20, "n_aug": 40}
-    assert read_json("score.json") == cell | found
+    counts = {"texts": 20, "seed": 7, "accuracy": 96.6667, "n": 30, "n_train": 20, "n_aug": 40}
+    assert read_json("score.json") == cell | counts
     assert "accuracy 96.67 on 30 texts; 20 real and 40 synthetic ones" in capsys.readouterr().out
 
 
 def test_where_there_are_no_support_texts_the_few_texts_are_repeated(tmp_path):
     rows, task = corpus()[:12], SimpleNamespace(labels=LABELS)
     oversample.train(rows, task, None, {}, tmp_path / "model", 1)
-    asked = [row.labels for row in rows for _ in "xx"] + [(0, 1)]
-    drafts = list(oversample.generate(tmp_path / "model", asked, task, None, {}, 1))
+    requests = [row.labels for row in rows for _ in "xx"] + [(0, 1)]
+    drafts = list(oversample.generate(tmp_path / "model", requests, task, None, {}, 1))
     assert [draft.request for draft in drafts] == list(range(24))  # no text has both labels
     texts = {row.text: row.labels for row in rows}
-    assert all(texts[draft.text] == asked[draft.request] for draft in drafts)
+    assert all(texts[draft.text] == requests[draft.request] for draft in drafts)
 
 
 def test_the_grid_has_every_task_and_generator_and_nothing_is_written_for_none():
-    asked, planned = parameters.load(ROOT / parameters.FILE), few_texts_cells.plan(ROOT / parameters.FILE)
-    tasks = len(asked.texts) * len(asked.seeds)
+    study, planned = parameters.load(ROOT / parameters.FILE), few_texts_cells.plan(ROOT / parameters.FILE)
+    tasks = len(study.texts) * len(study.seeds)
     assert set(planned) == set(few_texts_cells.KINDS) and len(planned["low_resource"]) == tasks
-    assert len(planned["one_label"]) == len(planned["train_classifier"]) == tasks * len(asked.generators)
-    assert len(planned["synthesize"]) == len(planned["train_generator"]) == tasks * (len(asked.generators) - 1)
+    assert len(planned["one_label"]) == len(planned["train_classifier"]) == tasks * len(study.generators)
+    assert len(planned["synthesize"]) == len(planned["train_generator"]) == tasks * (len(study.generators) - 1)
     of = "goemotions-pretrained-none-100-42"
     assert planned["train_classifier"][of]["synthetic"] == "data/low_resource/goemotions-100-42/no_texts.jsonl"
     assert planned["train_generator"][of.replace("none", "coda")]["more"] == "--set generators.coda.anchors=0"
 
 
 @pytest.mark.parametrize(
-    ("edit", "said"),
+    ("edit", "message"),
     [
         ({"texts": []}, "texts: "),
         ({"seeds": [-1]}, "seeds"),
@@ -125,10 +125,10 @@ def test_the_grid_has_every_task_and_generator_and_nothing_is_written_for_none()
         ({"n_aug": 0}, "n_aug: "),
     ],
 )
-def test_a_wrong_value_of_its_file_is_one_line_that_names_the_key(tmp_path, edit, said):
+def test_a_wrong_value_of_its_file_is_one_line_that_names_the_key(tmp_path, edit, message):
     path = tmp_path / "low_resource.yaml"
     write_json(path, read_yaml(ROOT / parameters.FILE) | edit)  # JSON is YAML
-    with pytest.raises(InputError, match=f"low_resource.yaml: {said}") as caught:
+    with pytest.raises(InputError, match=f"low_resource.yaml: {message}") as caught:
         few_texts_cells.plan(path)
     assert "\n" not in str(caught.value)
 

@@ -17,8 +17,8 @@ STEPS = {"map_classifier": runs.map_classifier, "ls_pt": runs.map_generator, "ld
 
 @pytest.fixture(scope="module")
 def toys():
-    with workplace.prepared(ROOT / "params.yaml") as made:
-        yield made
+    with workplace.prepared(ROOT / "params.yaml") as folder:
+        yield folder
 
 
 def step(name: str, out: str) -> runs.Step:
@@ -34,12 +34,12 @@ def test_a_map_has_a_line_for_every_row_and_every_measure(name, toys):
     measures = maps.MEASURES if name == "map_classifier" else maps.GENERATED
     folder = Path("maps") / name
     assert {path.stem for path in folder.glob("*.csv")} == set(measures)
-    made = maps.map_of(folder)
-    assert made.ids == [e.id for e in rows] and ((made.correctness * 2) % 1 == 0).all()  # of two epochs
+    data_map = maps.map_of(folder)
+    assert data_map.ids == [e.id for e in rows] and ((data_map.correctness * 2) % 1 == 0).all()  # of two epochs
     report = read_json(Path(f"maps/{name}.json"))
     assert report["rows"] == len(rows) and report["epochs"] == [1, 2] and report["measure"] == next(iter(measures))
     assert set(report["points"]["texts"]) == {e.text for e in rows}  # a corpus of the project's own
-    assert report["regions"]["all"]["confidence"] == pytest.approx(made.confidence.mean(), abs=1e-4)
+    assert report["regions"]["all"]["confidence"] == pytest.approx(data_map.confidence.mean(), abs=1e-4)
     assert not list(Path(".checkpoints/maps").iterdir())  # the model was needed for the map alone
 
 
@@ -60,11 +60,11 @@ def test_a_map_that_was_killed_while_it_was_written_does_not_train_again(name, t
 def test_texts_are_shown_where_the_corpus_allows_it_alone():
     rows = [Example("a", "secret", (0,)), Example("b", "words", ())]
     numbers = np.array([0.25, 0.5])
-    made = maps.DataMap(["b", "a"], numbers, numbers, numbers)  # in another order than the data
+    data_map = maps.DataMap(["b", "a"], numbers, numbers, numbers)  # in another order than the data
     labels = Labels(("joy",), ("joy",))
-    assert "texts" not in map_files.shown(made, rows, labels, 1, texts=False)["points"]
-    points = map_files.shown(made, rows, labels, 1, texts=True)["points"]
-    found = zip(points["texts"], points["labels"], points["confidence"], strict=True)
-    assert sorted(found) == [("secret", "joy", 0.5), ("words", "<none>", 0.25)]
+    assert "texts" not in map_files.shown(data_map, rows, labels, 1, texts=False)["points"]
+    points = map_files.shown(data_map, rows, labels, 1, texts=True)["points"]
+    plotted = zip(points["texts"], points["labels"], points["confidence"], strict=True)
+    assert sorted(plotted) == [("secret", "joy", 0.5), ("words", "<none>", 0.25)]
     with pytest.raises(InputError, match="'c' is in the map or in the data, but not in both"):
-        map_files.shown(made, [*rows, Example("c", "more", ())], labels, 1, texts=False)
+        map_files.shown(data_map, [*rows, Example("c", "more", ())], labels, 1, texts=False)

@@ -43,30 +43,30 @@ def drawn(data):
 
 
 @given(tokens, st.data())
-def test_words_are_hidden_one_by_one_and_marks_never(some, data):
-    hidden = masking.words(some, 1.0, drawn(data))
-    assert hidden == [token not in masking.MARKS for token in some]
-    assert not any(masking.words(some, 0.0, drawn(data)))
-    shown = list(masking.masked(some, hidden, MASKS, "words"))
-    assert len(shown) == len(some) and [t for t in shown if t in masking.MARKS] == [
-        t for t in some if t in masking.MARKS
+def test_words_are_hidden_one_by_one_and_marks_never(sequence, data):
+    hidden = masking.words(sequence, 1.0, drawn(data))
+    assert hidden == [token not in masking.MARKS for token in sequence]
+    assert not any(masking.words(sequence, 0.0, drawn(data)))
+    shown = list(masking.masked(sequence, hidden, MASKS, "words"))
+    assert len(shown) == len(sequence) and [t for t in shown if t in masking.MARKS] == [
+        t for t in sequence if t in masking.MARKS
     ]
 
 
 @given(tokens, st.data())
-def test_one_span_is_one_run_of_a_tenth_to_a_half(some, data):
-    hidden = masking.span(some, 0.3, drawn(data))
-    assert max(1, round(0.1 * len(some))) <= sum(hidden) <= max(1, round(0.5 * len(some)))
-    assert _runs(hidden) == 1 and sum(t in MASKS for t in masking.masked(some, hidden, MASKS, "span")) == 1
+def test_one_span_is_one_run_of_a_tenth_to_a_half(sequence, data):
+    hidden = masking.span(sequence, 0.3, drawn(data))
+    assert max(1, round(0.1 * len(sequence))) <= sum(hidden) <= max(1, round(0.5 * len(sequence)))
+    assert _runs(hidden) == 1 and sum(t in MASKS for t in masking.masked(sequence, hidden, MASKS, "span")) == 1
 
 
 @given(tokens, st.data())
-def test_several_spans_are_two_to_four_runs_apart_where_there_is_room(some, data):
-    hidden = masking.multi_spans(some, 0.3, drawn(data))
-    assert len(hidden) == len(some)
-    assert max(1, round(0.3 * len(some))) <= sum(hidden) <= max(1, round(0.5 * len(some)))
-    assert min(2, sum(hidden)) <= _runs(hidden) <= 4 or len(some) < 4
-    assert sum(t in MASKS for t in masking.masked(some, hidden, MASKS, "multi_spans")) == _runs(hidden)
+def test_several_spans_are_two_to_four_runs_apart_where_there_is_room(sequence, data):
+    hidden = masking.multi_spans(sequence, 0.3, drawn(data))
+    assert len(hidden) == len(sequence)
+    assert max(1, round(0.3 * len(sequence))) <= sum(hidden) <= max(1, round(0.5 * len(sequence)))
+    assert min(2, sum(hidden)) <= _runs(hidden) <= 4 or len(sequence) < 4
+    assert sum(t in MASKS for t in masking.masked(sequence, hidden, MASKS, "multi_spans")) == _runs(hidden)
 
 
 def _runs(hidden):
@@ -106,7 +106,7 @@ def test_a_template_has_the_nearest_other_composition():
     ]
     templates = masked_joint.Templates(rows, TASK, EVIDENCE)
     language = masked_joint.language_of(TASK)
-    ask = lambda wanted, **more: templates.ask(wanted, language, settings(masked=0.0001, **more), MASKS, 1)
+    ask = lambda label_sets, **more: templates.ask(label_sets, language, settings(masked=0.0001, **more), MASKS, 1)
     assert ask((0, 1))[1] == {"template": "a"}  # half in common; (1, 2) has a third, and (0, 1) itself is left out
     assert ask((1,))[0] == "(( fear )) so dark a <0>"  # what speaks for anger is hidden
     assert ask((0, 1, 2, 3), spans="mi")[0] in (
@@ -127,7 +127,7 @@ def test_without_any_text_there_is_a_line():
 
 
 @pytest.mark.parametrize(
-    ("text", "relabel", "found"),
+    ("text", "relabel", "expected"),
     [
         ("(( joy )) the [ sun | joy ] is out", "drop", ("the sun is out", (0,), None)),
         ("(( fear )) it was so dark", "drop", ("", (0,), "other labels")),
@@ -137,9 +137,9 @@ def test_without_any_text_there_is_a_line():
         ("(( joy )) the [ sun is out", "drop", ("", (0,), "unbalanced brackets")),
     ],
 )
-def test_what_was_written_is_kept_relabelled_or_dropped_with_its_reason(text, relabel, found):
+def test_what_was_written_is_kept_relabelled_or_dropped_with_its_reason(text, relabel, expected):
     draft = masked_joint.drafted(0, (0,), text, masked_joint.language_of(TASK), TASK, relabel, None)
-    assert (draft.text, draft.labels, draft.fate) == found
+    assert (draft.text, draft.labels, draft.fate) == expected
 
 
 def test_the_side_car_counts_every_reason():
@@ -159,27 +159,27 @@ def test_the_side_car_counts_every_reason():
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """With a decoder that has seen the marks: LoRA cannot teach it tokens."""
-    found = backbones(tmp_path_factory.mktemp("backbones"))
-    tokenizer, model = load_decoder(found["decoder"])
+    paths = backbones(tmp_path_factory.mktemp("backbones"))
+    tokenizer, model = load_decoder(paths["decoder"])
     _, _, sentences = masked_joint.learned_from(KNOWN, TASK, settings())
     pretrain(model.train(), tokenizer, [Example(str(n), text, ()) for n, text in enumerate(sentences)], False)
-    model.save_pretrained(found["decoder"])
-    return found
+    model.save_pretrained(paths["decoder"])
+    return paths
 
 
 @pytest.fixture(scope="module")
 def model_of(folders, tmp_path_factory):
     """The folder of a generator trained on 28 rows in a mode, made once."""
-    made = {}
+    models = {}
 
     def train(mode, body=masked_joint):
-        if (mode, body) not in made:
-            made[mode, body] = tmp_path_factory.mktemp(mode) / "generator"
+        if (mode, body) not in models:
+            models[mode, body] = tmp_path_factory.mktemp(mode) / "generator"
             params = settings(body, mode=mode, epochs=EPOCHS[body], max_length=60, lr=RATES[body])
             with pytest.MonkeyPatch.context() as patch:
-                patch.chdir(made[mode, body].parent)
-                body.train(KNOWN, TASK, params, folders, made[mode, body], 13)
-        return made[mode, body]
+                patch.chdir(models[mode, body].parent)
+                body.train(KNOWN, TASK, params, folders, models[mode, body], 13)
+        return models[mode, body]
 
     return train
 
@@ -251,11 +251,11 @@ def test_half_of_the_room_is_for_what_is_shown_and_only_what_is_written_counts(f
 
 
 def test_no_room_and_another_backbone_are_refused(model_of, folders, tmp_path):
-    model, wanted = model_of("labels", masked_joint_lora), [(0,)]
+    model, requests = model_of("labels", masked_joint_lora), [(0,)]
     with pytest.raises(InputError, match=r"masked_joint_lora.max_length: 500 tokens, .* positions of the decoder"):
         masked_joint_lora.train(KNOWN, TASK, settings(masked_joint_lora, max_length=500), folders, tmp_path / "m", 1)
     with pytest.raises(InputError, match=r"synthesis.max_length: 500 tokens, .* positions of the decoder"):
-        next(masked_joint_lora.generate(model, wanted, TASK, synthesis(max_length=500), folders, 1))
+        next(masked_joint_lora.generate(model, requests, TASK, synthesis(max_length=500), folders, 1))
     save_file({"other": torch.zeros(1)}, model / masked_joint_lora.FACTORS)
     with pytest.raises(InputError, match="give the one that it was trained with"):
-        next(masked_joint_lora.generate(model, wanted, TASK, synthesis(), folders, 1))
+        next(masked_joint_lora.generate(model, requests, TASK, synthesis(), folders, 1))

@@ -90,8 +90,8 @@ def test_what_is_not_trained_is_left_alone():
         {"frozen": nn.Linear(2, 2).requires_grad_(False), "norm": nn.LayerNorm(2), "head": nn.Linear(2, 2)}
     )
     mix(model, 0.5)
-    found = [name for name, module in model.named_modules() if isinstance(module, Mixout)]
-    assert found == ["head.parametrizations.weight.0"]
+    layers = [name for name, module in model.named_modules() if isinstance(module, Mixout)]
+    assert layers == ["head.parametrizations.weight.0"]
 
 
 @every
@@ -104,7 +104,7 @@ def test_every_classifier_learns_with_it_and_leaves_the_folder_of_one_without(na
         out[mu] = [load_tensors(file) for file in sorted((tmp_path / str(mu)).glob("*.safetensors"))]
         assert np.isfinite([epoch["train"]["loss"] for epoch in history]).all()
         assert model.predict(tmp_path / str(mu), ["sunny today"]).shape == (1, 3)
-    assert [found.keys() for found in out[None]] == [found.keys() for found in out[0.7]]
+    assert [outcome.keys() for outcome in out[None]] == [outcome.keys() for outcome in out[0.7]]
     assert any(not torch.equal(a[key], b[key]) for a, b in zip(*out.values(), strict=True) for key in a)
 
 

@@ -19,14 +19,14 @@ GRAMMAR = oracle_for("diagnostic", {"seed": 7})
 REQUESTS = [(0,), (0, 3), (1, 4), (2, 3, 5)] * 10
 
 
-def made(right: float, requests=REQUESTS, known=(), seed: int = 3) -> list:
-    return list(mixture(GRAMMAR, requests, len(LABELS), right, known, seed))
+def mixed_rows(right: float, requests=REQUESTS, excluded=(), seed: int = 3) -> list:
+    return list(mixture(GRAMMAR, requests, len(LABELS), right, excluded, seed))
 
 
 @settings(max_examples=15)
 @given(st.integers(0, 40), st.integers(0, 5))
 def test_exactly_the_share_is_right_and_every_text_is_new_and_of_the_grammar(n_right, seed):
-    rows = made(n_right / 40, seed=seed)
+    rows = mixed_rows(n_right / 40, seed=seed)
     assert sum(GRAMMAR.fidelity(row.text, row.labels) for row in rows) == n_right
     assert len({text_key(row.text) for row in rows}) == 40
     assert all(GRAMMAR.oracle(row.text) for row in rows)  # a wrong text is fluent all the same
@@ -34,31 +34,31 @@ def test_exactly_the_share_is_right_and_every_text_is_new_and_of_the_grammar(n_r
 
 
 def test_a_larger_share_keeps_every_right_text_and_replaces_wrong_ones_alone():
-    few, many = (made(share) for share in (0.25, 0.75))
-    for some, more in zip(few, many, strict=True):
-        if GRAMMAR.fidelity(some.text, some.labels):
-            assert some == more
-    assert sum(some != more for some, more in zip(few, many, strict=True)) == 20
-    assert made(0.5) == made(0.5) != made(0.5, seed=4)
+    few, many = (mixed_rows(share) for share in (0.25, 0.75))
+    for row, more in zip(few, many, strict=True):
+        if GRAMMAR.fidelity(row.text, row.labels):
+            assert row == more
+    assert sum(row != more for row, more in zip(few, many, strict=True)) == 20
+    assert mixed_rows(0.5) == mixed_rows(0.5) != mixed_rows(0.5, seed=4)
 
 
 def test_no_known_text_comes_again():
-    known = {text_key(row.text) for row in made(1.0)}
-    assert not known & {text_key(row.text) for row in made(1.0, known=known)}
+    keys = {text_key(row.text) for row in mixed_rows(1.0)}
+    assert not keys & {text_key(row.text) for row in mixed_rows(1.0, excluded=keys)}
 
 
 def test_a_grammar_that_has_no_further_text_is_one_line(monkeypatch):
     monkeypatch.setattr("compaug.evaluation.text_quality.mixtures.MAX_DRAWS", 50)
-    one = type(GRAMMAR)(compose=lambda labels, rng: "I am happy.", fidelity=lambda text, labels: True)
+    narrow = type(GRAMMAR)(compose=lambda labels, rng: "I am happy.", fidelity=lambda text, labels: True)
     with pytest.raises(InputError, match="no further text for the labels .*lower sizes.k"):
-        list(mixture(one, [(0,), (0,)], 8, 1.0, (), 1))
+        list(mixture(narrow, [(0,), (0,)], 8, 1.0, (), 1))
 
 
 def test_the_stage_writes_k_texts_in_the_proportions_of_the_requests(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "split").mkdir()
     LABELS.write(tmp_path / "split" / "labels.json")
-    write_jsonl(tmp_path / "split" / "train.jsonl", made(1.0))
+    write_jsonl(tmp_path / "split" / "train.jsonl", mixed_rows(1.0))
     write_rows(tmp_path / "asked.jsonl", [{"requested_labels": list(labels)} for labels in [(0,)] * 6 + [(1, 4)] * 2])
     path = written(tmp_path, {"sizes.k": 12})
     arguments = [
@@ -76,7 +76,7 @@ def test_the_stage_writes_k_texts_in_the_proportions_of_the_requests(tmp_path, m
     assert sorted(row.labels for row in rows) == [(0,)] * 9 + [(1, 4)] * 3
     assert [row.labels for row in rows] != sorted(row.labels for row in rows)  # a head is a sample of all
     assert sum(GRAMMAR.fidelity(row.text, row.labels) for row in rows) == 6
-    assert not {text_key(row.text) for row in rows} & {text_key(row.text) for row in made(1.0)}
+    assert not {text_key(row.text) for row in rows} & {text_key(row.text) for row in mixed_rows(1.0)}
     assert side_car["kept"] == side_car["requested"] == 12 and side_car["right"] == 0.5
     with pytest.raises(InputError, match="no grammar of its texts is known"):
         stage.main([*arguments[:3], "goemotions", *arguments[4:], "--seed", "3", "--out", "other.jsonl"])

@@ -72,11 +72,13 @@ def test_one_variable_makes_the_makers_of_cpus_equal():
 
 
 @x86
-@pytest.mark.parametrize("name, known", [("COMPAUG_MKL", "AVX2 or COMPATIBLE"), ("COMPAUG_CPU", "PORTABLE or NATIVE")])
-def test_a_wrong_choice_is_one_line(name, known):
+@pytest.mark.parametrize(
+    "name, choices", [("COMPAUG_MKL", "AVX2 or COMPATIBLE"), ("COMPAUG_CPU", "PORTABLE or NATIVE")]
+)
+def test_a_wrong_choice_is_one_line(name, choices):
     done = python("import compaug", **{name: "fast"})
     assert done.returncode == 2
-    assert done.stderr == f"error: {name}=FAST: it can be {known}; unset it\n"
+    assert done.stderr == f"error: {name}=FAST: it can be {choices}; unset it\n"
 
 
 # ---------------------------------------------------------------- as fast as this CPU can
@@ -97,10 +99,10 @@ def test_native_leaves_the_instruction_set_alone_and_keeps_one_thread():
 
 def test_bfloat16_is_for_native_cpus_that_have_it(monkeypatch):
     cpu = torch.device("cpu")
-    for asked, has, wanted in (("portable", True, False), ("native", False, False), ("native", True, True)):
-        monkeypatch.setenv("COMPAUG_CPU", asked)
+    for cpu_kind, has, expected in (("portable", True, False), ("native", False, False), ("native", True, True)):
+        monkeypatch.setenv("COMPAUG_CPU", cpu_kind)
         monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda has=has: has)
-        assert loop.reduced(cpu) is wanted
+        assert loop.reduced(cpu) is expected
 
 
 @x86

@@ -30,16 +30,18 @@ def test_it_is_the_attention_of_torch(batch, key_heads, groups, length, mask, sc
     readable = torch.rand(batch, 1, 1, length, generator=rng) < 0.7
     readable[..., -1] = True  # a token reads itself
     masks = {None: None, "bool": readable, "added": torch.zeros(readable.shape).masked_fill(~readable, -torch.inf)}
-    found, _ = one_query.attention(None, query, key, value, masks[mask], scaling=scaling, dropout=0.0)
+    attended, _ = one_query.attention(None, query, key, value, masks[mask], scaling=scaling, dropout=0.0)
     # [B, H, 1, d]
-    wanted = scaled_dot_product_attention(query, key, value, attn_mask=masks[mask], scale=scaling, enable_gqa=True)
-    torch.testing.assert_close(found, wanted.transpose(1, 2))
+    expected = scaled_dot_product_attention(query, key, value, attn_mask=masks[mask], scale=scaling, enable_gqa=True)
+    torch.testing.assert_close(attended, expected.transpose(1, 2))
 
 
 def test_several_queries_are_left_to_torch():
     query, key, value = torch.randn(3, 2, 4, 5, 8)
-    found, _ = one_query.attention(SimpleNamespace(is_causal=True), query, key, value, None)
-    torch.testing.assert_close(found, scaled_dot_product_attention(query, key, value, is_causal=True).transpose(1, 2))
+    attended, _ = one_query.attention(SimpleNamespace(is_causal=True), query, key, value, None)
+    torch.testing.assert_close(
+        attended, scaled_dot_product_attention(query, key, value, is_causal=True).transpose(1, 2)
+    )
 
 
 @pytest.mark.parametrize(("amx", "name"), [(False, one_query.NAME), (True, "sdpa")])

@@ -56,20 +56,20 @@ def folders(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model_of(folders, tmp_path_factory):
     """The folder of a generator trained on 32 rows, made once."""
-    made = {}
+    models = {}
 
     def train(name):
-        if name not in made:
-            made[name] = tmp_path_factory.mktemp(name) / "generator"
-            generators.load(name).train((KNOWN * 3)[:32], TASK, TRAINED[name], folders, made[name], 13)
-        return made[name]
+        if name not in models:
+            models[name] = tmp_path_factory.mktemp(name) / "generator"
+            generators.load(name).train((KNOWN * 3)[:32], TASK, TRAINED[name], folders, models[name], 13)
+        return models[name]
 
     return train
 
 
 def texts_of(name, model, folders, requests, seed=3, **changes):
-    made = generators.load(name).generate(model, requests, TASK, synthesis(**changes), folders, seed)
-    return texts(made, requests)
+    drafts = generators.load(name).generate(model, requests, TASK, synthesis(**changes), folders, seed)
+    return texts(drafts, requests)
 
 
 # ---------------------------------------------------------------- what holds for every trained generator
@@ -84,8 +84,8 @@ def test_it_overfits_32_rows(name, model_of):
 
 @every_trained
 def test_label_sets_in_and_the_same_number_of_texts_out_new_compositions_included(name, model_of, folders):
-    made = texts_of(name, model_of(name), folders, REQUESTS)
-    assert len(made) == len(REQUESTS) and all(made)
+    written = texts_of(name, model_of(name), folders, REQUESTS)
+    assert len(written) == len(REQUESTS) and all(written)
     assert texts_of(name, model_of(name), folders, []) == []
 
 
@@ -94,35 +94,35 @@ def test_a_text_depends_on_its_request_and_the_seed_and_not_on_its_batch(name, m
     # Hot, because a model that knows its texts by heart writes 29 of 30 alike for both seeds at 1.3, and nearly none at
     # 2.
     sampled = {"top_k": 50, "top_p": 0.95, "temperature": 2.0, "no_repeat_ngram": 2}
-    one, all_ = (texts_of(name, model_of(name), folders, REQUESTS, batch_size=size, **sampled) for size in (1, 30))
-    assert one == all_
+    single, all_ = (texts_of(name, model_of(name), folders, REQUESTS, batch_size=size, **sampled) for size in (1, 30))
+    assert single == all_
     assert all_ != texts_of(name, model_of(name), folders, REQUESTS, seed=4, batch_size=30, **sampled)
 
 
 @pytest.mark.parametrize("name", [name for name in TRAINED if generators.load(name).guided])
 def test_a_guided_text_depends_on_its_request_and_the_seed_alone_too(name, model_of, folders):
     sampled = {"top_k": 50, "top_p": 0.95, "temperature": 2.0, "no_repeat_ngram": 2}
-    plain, off, one, all_ = (
+    plain, off, single, all_ = (
         texts_of(name, model_of(name), folders, REQUESTS, batch_size=size, guidance=weight, **sampled)
         for size, weight in ((30, None), (30, 0.0), (1, 2.0), (30, 2.0))
     )
-    assert one == all_ and plain == off
+    assert single == all_ and plain == off
     assert all_ != plain
 
 
 @pytest.mark.parametrize("name", ["ls_pt", "ld_vae"])
 def test_guidance_makes_texts_say_more_of_their_labels(name, model_of, folders):
-    said = {}
+    mentions = {}
     for weight in (0.0, 2.0):
         hot = {"top_k": 0, "temperature": 2.5, "guidance": weight, "batch_size": 30}
-        made = [texts_of(name, model_of(name), folders, REQUESTS, seed=seed, **hot) for seed in range(3)]
-        said[weight] = sum(
+        runs = [texts_of(name, model_of(name), folders, REQUESTS, seed=seed, **hot) for seed in range(3)]
+        mentions[weight] = sum(
             any(PHRASES[label][way] in text for way in (0, 1))
-            for some in made
-            for text, label_set in zip(some, REQUESTS, strict=True)
+            for run in runs
+            for text, label_set in zip(run, REQUESTS, strict=True)
             for label in label_set
         )
-    assert said[2.0] > 1.2 * said[0.0]
+    assert mentions[2.0] > 1.2 * mentions[0.0]
 
 
 @every_trained
@@ -148,8 +148,8 @@ def test_training_twice_writes_the_same_bytes_also_after_a_kill(name, folders, t
 
 @pytest.mark.parametrize("name", ["flan_t5", "ls_pt", "ld_vae", "vae_dprior"])
 def test_the_request_decides_what_is_written(name, model_of, folders):
-    made = texts_of(name, model_of(name), folders, [e.labels for e in KNOWN])
-    assert sum(text == e.text for text, e in zip(made, KNOWN, strict=True)) >= 0.5 * len(KNOWN)
+    written = texts_of(name, model_of(name), folders, [e.labels for e in KNOWN])
+    assert sum(text == e.text for text, e in zip(written, KNOWN, strict=True)) >= 0.5 * len(KNOWN)
 
 
 @every_trained
@@ -164,8 +164,8 @@ def test_a_model_of_other_labels_is_refused(name, model_of, folders):
 
 def test_cached_decoding_of_the_sequence_model_equals_a_full_forward_pass(model_of, folders):
     tokenizer, model = load_seq2seq(model_of("flan_t5"))
-    made = texts_of("flan_t5", model_of("flan_t5"), folders, REQUESTS, batch_size=30)
-    for request, text in zip(REQUESTS[::4], made[::4], strict=True):
+    written = texts_of("flan_t5", model_of("flan_t5"), folders, REQUESTS, batch_size=30)
+    for request, text in zip(REQUESTS[::4], written[::4], strict=True):
         source = torch.tensor([[*tokenizer(TASK.source(request))["input_ids"], tokenizer.eos_token_id]])
         ids = [model.config.decoder_start_token_id]
         while len(ids) < 40:
@@ -224,8 +224,8 @@ def test_vae_dprior_has_one_latent_and_one_encoder_for_a_composition(model_of):
 
 
 def test_the_original_form_of_its_divergence_by_hand():
-    made = vae_dprior.commitment_loss(torch.tensor(1.0), torch.tensor(2.0), torch.tensor(4.0), 1.0)
-    assert made.item() == pytest.approx(9 + 0.1 * 9 - 0.1 * 2)
+    loss = vae_dprior.commitment_loss(torch.tensor(1.0), torch.tensor(2.0), torch.tensor(4.0), 1.0)
+    assert loss.item() == pytest.approx(9 + 0.1 * 9 - 0.1 * 2)
     mean = torch.tensor(1.0, requires_grad=True)
     prior_mean = torch.tensor(4.0, requires_grad=True)
     vae_dprior.commitment_loss(mean, torch.tensor(0.0), prior_mean, 1.0).backward()
@@ -254,11 +254,11 @@ def test_concat_joins_one_single_label_text_per_label_in_random_order(tmp_path):
     for e in LABELED:
         if len(e.labels) == 1:
             single[e.labels[0]].add(e.text)
-    made = concat_of(examples(), [(0, 2)] * 60, tmp_path / "m")
+    joined = concat_of(examples(), [(0, 2)] * 60, tmp_path / "m")
     expected = {f"{a} {b}" for a in single[0] for b in single[2]} | {f"{b} {a}" for a in single[0] for b in single[2]}
-    assert set(made) == expected
-    assert made == concat_of(examples(), [(0, 2)] * 60, tmp_path / "m")
-    assert made != concat_of(examples(), [(0, 2)] * 60, tmp_path / "m", seed=4)
+    assert set(joined) == expected
+    assert joined == concat_of(examples(), [(0, 2)] * 60, tmp_path / "m")
+    assert joined != concat_of(examples(), [(0, 2)] * 60, tmp_path / "m", seed=4)
 
 
 def test_concat_never_uses_support_texts(tmp_path):
@@ -279,10 +279,10 @@ def test_compositions_that_concat_cannot_make_give_way_to_further_draws(tmp_path
     requests = [(0, 2), (0, 1), (0,), (1, 3), (0, 2)]
     possible = concat.feasible(tmp_path / "m", requests, TASK)
     assert possible == [False, True, True, False, False]
-    made, skipped = selection.replaced(requests, possible, LABELS, "concat", 13)
-    assert len(made) == 5 and made[1:3] == requests[1:3] and set(made) == {(0, 1), (0,)}
+    requests_left, skipped = selection.replaced(requests, possible, LABELS, "concat", 13)
+    assert len(requests_left) == 5 and requests_left[1:3] == requests[1:3] and set(requests_left) == {(0, 1), (0,)}
     assert skipped == {"joy+anger": 2, "fear+trust": 1}
-    assert (made, skipped) == selection.replaced(requests, possible, LABELS, "concat", 13)
+    assert (requests_left, skipped) == selection.replaced(requests, possible, LABELS, "concat", 13)
     with pytest.raises(InputError, match="concat can make none of the requested compositions"):
         selection.replaced(requests[:1], [False], LABELS, "concat", 13)
 
@@ -315,9 +315,9 @@ def test_the_example_on_the_page_is_a_generator(tmp_path):
     spec.loader.exec_module(nearest)
     nearest.train(examples(), TASK, None, {}, tmp_path / "m", 13)
     requests = [(0, 1), (0, 1, 2)]
-    made = texts(nearest.generate(tmp_path / "m", requests, TASK, synthesis(), {}, 3), requests)
+    written = texts(nearest.generate(tmp_path / "m", requests, TASK, synthesis(), {}, 3), requests)
     support = {e.text: e.labels for e in examples() if e.source == "support"}
-    assert [support[text] for text in made] == [(0, 1), (0, 1)]
+    assert [support[text] for text in written] == [(0, 1), (0, 1)]
 
     training = [e for e in examples() if e.source != "support"]
     nearest.train(training, TASK, None, {}, tmp_path / "none", 13)

@@ -18,7 +18,7 @@ from compaug.stages import run, seed
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(path.stem for path in (ROOT / "src/compaug/stages").glob("[!_]*.py"))
 PARSERS = {name: importlib.import_module(f"compaug.stages.{name}")._parser() for name in SCRIPTS}
-WITH_OUT = [name for name, made in PARSERS.items() if any(a.dest == "out" and a.required for a in made._actions)]
+WITH_OUT = [name for name, parser in PARSERS.items() if any(a.dest == "out" and a.required for a in parser._actions)]
 FOLDERS = [name for name in WITH_OUT if PARSERS[name].out == "folder"]
 FILES = [name for name in WITH_OUT if PARSERS[name].out not in (None, "folder")]
 
@@ -38,14 +38,14 @@ def everything(folder: Path) -> dict[Path, bytes | None]:
     return {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 
-def command(script: str, out: str, **given: str) -> list[str]:
+def command(script: str, out: str, **options: str) -> list[str]:
     """What the stage requires, each input with a path of its own, and --out."""
     words = ["--out", out]
     for action in PARSERS[script]._actions:
         if action.required and action.dest != "out":
             value = (action.choices or ["13" if action.type in (int, seed) else f"inputs/{action.dest}"])[0]
             count = action.nargs if isinstance(action.nargs, int) else 1
-            words += [action.option_strings[0], *[given.get(action.dest, value)] * count]
+            words += [action.option_strings[0], *[options.get(action.dest, value)] * count]
     return words
 
 

@@ -27,10 +27,10 @@ from compaug.stages import write_page as page_stage
 def reports(tmp_path):
     """Results of a benchmark of the paper and of one of our own, and the texts of one generator."""
     folder = longtables.reports(tmp_path / "reports", longtables.paper_rows(), longtables.paper_gains())
-    asked = ["joy+love", "fear+joy", "joy+love"]
+    keys = ["joy+love", "fear+joy", "joy+love"]
     texts = [
         {"text": f"text </script><i>{at}</i>", "requested": key, "faithful": at > 0, "readings": []}
-        for at, key in enumerate(asked)
+        for at, key in enumerate(keys)
     ]
     worlds.write_measure(folder, "quality", "diagnostic-ld_vae-13", {"selection": {"requested": 3}, "samples": texts})
     # whose texts may not be published
@@ -53,9 +53,9 @@ def test_of_a_variant_the_first_seed_has_sample_texts():
     text = {"text": "a", "requested": "joy", "faithful": True}
     names = ["ld_vae-13", "ld_vae-21", "ld_vae+guidance=2-21", "ld_vae+guidance=2-13", "ld_vae-mode=random-13"]
     quality = {f"diagnostic-{name}": {"samples": [text]} for name in names} | {"semeval-ld_vae-13": {"samples": []}}
-    found = page.samples(quality)
-    assert sorted(found["files"]) == sorted(f"diagnostic-{name}" for name in names if name != "ld_vae+guidance=2-21")
-    assert len(found["texts"]) == 4 and page.samples({}) is None
+    sample = page.samples(quality)
+    assert sorted(sample["files"]) == sorted(f"diagnostic-{name}" for name in names if name != "ld_vae+guidance=2-21")
+    assert len(sample["texts"]) == 4 and page.samples({}) is None
 
 
 # ---------------------------------------------------------------- the first screen
@@ -214,8 +214,8 @@ def test_a_browser_loads_sorts_and_searches_it(reports, width):
     check = """<script>
     const errors = []; window.addEventListener("error", event => errors.push(event.message));
     addEventListener("load", () => {
-      const table = [...document.querySelectorAll("#table_2 table.sortable")]
-        .find(t => t.tHead.textContent.includes("Jacc"));
+      const tables = [...document.querySelectorAll("#table_2 table.sortable")];
+      const table = tables.find(t => t.tHead.textContent.includes("Jacc"));
       const heads = [...table.querySelectorAll("th button")];
       const at = heads.findIndex(button => button.textContent.startsWith("Acc"));
       const shown = cell => cell.dataset.sort ?? cell.firstChild.textContent.replace("–", "");
@@ -230,14 +230,14 @@ def test_a_browser_loads_sorts_and_searches_it(reports, width):
       const query = document.getElementById("query"), hits = {};
       for (const words of ["joy lo", "love, j", "joy joy", "jo f"]) {
         query.value = words; query.dispatchEvent(new Event("input"));
-        hits[words] = [...document.querySelectorAll("#found tbody tr")]
-          .map(row => [row.cells[0].textContent, row.cells[3].textContent]);
+        const rows = [...document.querySelectorAll("#found tbody tr")];
+        hits[words] = rows.map(row => [row.cells[0].textContent, row.cells[3].textContent]);
       }
       const images = [...document.images].every(image => image.complete && image.naturalWidth > 0);
       const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
       document.body.innerHTML = "<pre id=seen></pre>";
-      document.getElementById("seen").textContent =
-        JSON.stringify({errors, down, up, ways, last, names, hits, images, wide});
+      const seen = {errors, down, up, ways, last, names, hits, images, wide};
+      document.getElementById("seen").textContent = JSON.stringify(seen);
     });
     </script>"""
     at = {"experiment": "knowledge", "benchmark": "diagnostic+seen_test=400"}  # has a figure

@@ -75,9 +75,9 @@ def test_what_is_said_of_a_method_or_block_changes_its_file_and_no_other(edit, t
     files = {file.name for file in (tmp_path / "before").glob("*.json")}
     changed = {f for f in files if (tmp_path / "before" / f).read_bytes() != (tmp_path / "after" / f).read_bytes()}
     assert changed == touched
-    known = yaml.safe_load(COMMITTED.read_text(encoding="utf-8"))
+    committed = yaml.safe_load(COMMITTED.read_text(encoding="utf-8"))
     kinds = {**dict.fromkeys(params.METHODS), "without_texts": "classifiers"}
-    names = {kind: known[as_of or kind].keys() - {params.SHARED} for kind, as_of in kinds.items()}
+    names = {kind: committed[as_of or kind].keys() - {params.SHARED} for kind, as_of in kinds.items()}
     of_methods = {f"{kind}-{name}.json" for kind in kinds for name in names[kind]}
     assert files == of_methods | {f"{name}.json" for name in params.BLOCKS}
 
@@ -118,15 +118,15 @@ LAYERS = {  # from the weakest
 def test_of_layers_the_last_that_says_something_wins(tmp_path, n):
     first = {"diagnostic:scales.tiny.generators.shared.epochs": None}
     path = written(tmp_path, first | dict(list(LAYERS.items())[:n]))
-    found = params.load(path, GENERATOR, **TINY, generator="ls_pt")["generator"]
-    assert found.epochs == 10 + n
+    generator = params.load(path, GENERATOR, **TINY, generator="ls_pt")["generator"]
+    assert generator.epochs == 10 + n
     edit = params.Edited(path, ("generators.ls_pt.epochs=20",))
     assert params.load(edit, GENERATOR, **TINY, generator="ls_pt")["generator"].epochs == 20
 
 
 def test_a_size_that_an_experiment_sets_for_its_own_block_wins_over_all():
-    own = params.Edited(COMMITTED, ["selection.k=7"])
-    assert params.load(own, ["selection"], benchmark="diagnostic")["selection"].k == 7
+    edited = params.Edited(COMMITTED, ["selection.k=7"])
+    assert params.load(edited, ["selection"], benchmark="diagnostic")["selection"].k == 7
     assert params.load(COMMITTED, ["selection"], benchmark="diagnostic")["selection"].k > 7
 
 
@@ -170,13 +170,15 @@ def test_a_value_of_the_wrong_type_or_size_names_the_file_that_has_it(tmp_path, 
     assert message.startswith(f"{tmp_path / file}: classifiers.bert.epochs: ") and repr(value) in message
 
 
-@pytest.mark.parametrize(("value", "said"), [(1.5, "less than or equal to 1"), ("paper", "a valid number")])
-def test_a_value_that_may_be_of_several_kinds_is_named_by_its_key_and_all_of_them_are_said(tmp_path, value, said):
+@pytest.mark.parametrize(("value", "message_part"), [(1.5, "less than or equal to 1"), ("paper", "a valid number")])
+def test_a_value_that_may_be_of_several_kinds_is_named_by_its_key_and_all_of_them_are_said(
+    tmp_path, value, message_part
+):
     path = written(tmp_path, {"classifiers.bert.mixout": value})
     message = refusal(params.load, path, CLASSIFIER, **TINY, classifier="bert")
     assert message == (
-        f"{path}: classifiers.bert.mixout: Input should be {said}, or: "
-        f"Input should be 'slu_literal' or 'slu_mixprob' (got {value!r})"
+        f"{path}: classifiers.bert.mixout: Input should be {message_part}, "
+        f"or: Input should be 'slu_literal' or 'slu_mixprob' (got {value!r})"
     )
 
 
@@ -201,8 +203,8 @@ def test_a_misspelt_key_is_refused_with_a_suggestion_in_every_file(tmp_path):
         for block in ("ls_pt", params.SHARED):
             (folder := tmp_path / f"{len(where)}{block}").mkdir()
             path = written(folder, {f"{where}generators.{block}.epoch": 20})
-            said = refusal(params.parse, path)
-            assert f"generators.{block}.epoch: unknown key; did you mean 'epochs'?" in said
+            message = refusal(params.parse, path)
+            assert f"generators.{block}.epoch: unknown key; did you mean 'epochs'?" in message
     path = written(tmp_path, {"scales:tiny.generators.ls_pt.latent": 20})  # ld_vae's
     assert "generators.ls_pt.latent: unknown key" in refusal(params.parse, path)
     path = written(tmp_path, {"diagnostic:sizes.kk": 20})
@@ -305,10 +307,10 @@ MISTAKES = {
 @pytest.mark.parametrize("case", MISTAKES)
 def test_a_mistake_is_one_line_that_names_file_and_key(tmp_path, case):
     changes, message = MISTAKES[case]
-    said = refusal(params.parse, written(tmp_path, changes))
-    assert message in said and (".yaml" in said)
+    line = refusal(params.parse, written(tmp_path, changes))
+    assert message in line and (".yaml" in line)
     if not any(":" in key for key in changes) and "unknown benchmark" not in message and "no scale" not in message:
-        assert said.startswith(f"{tmp_path / 'params.yaml'}: {message}")
+        assert line.startswith(f"{tmp_path / 'params.yaml'}: {message}")
 
 
 @pytest.mark.parametrize(
@@ -335,8 +337,8 @@ def test_a_file_that_is_not_utf_8_is_refused(tmp_path):
 
 @pytest.mark.parametrize("value", ["[", "a: b: c", "*x", "!!python/name:os.system"])
 def test_a_set_value_that_is_no_yaml_is_refused(value):
-    said = refusal(params.parse, params.Edited(COMMITTED, (f"selection.scope={value}",)))
-    assert said == f"--set selection.scope={value}: the value is not valid YAML; quote it"
+    message = refusal(params.parse, params.Edited(COMMITTED, (f"selection.scope={value}",)))
+    assert message == f"--set selection.scope={value}: the value is not valid YAML; quote it"
 
 
 def test_a_missing_file_says_where_to_run(tmp_path):
@@ -409,16 +411,16 @@ def test_a_value_can_be_set_beside_the_file():
     """`--set`: a coordinate of a grid that is no option of its script."""
     source = params.Edited(COMMITTED, ("generators.ld_vae.kl_form=reference", "sizes.k=100", "split.seen_test=9"))
     keys = [*GENERATOR, "selection", *params.corpus("split")]
-    found = params.load(source, keys, benchmark="own", generator="ld_vae")
-    assert (found["generator"].kl_form, found["selection"].k, found["split"].seen_test) == ("reference", 100, 9)
+    blocks = params.load(source, keys, benchmark="own", generator="ld_vae")
+    assert (blocks["generator"].kl_form, blocks["selection"].k, blocks["split"].seen_test) == ("reference", 100, 9)
     assert params.parse(COMMITTED).generators["ld_vae"].kl_form == "exact"
 
 
 def test_values_of_one_block_can_be_set_together():
     """Rows of docs/spec/ld-vae.md, 11, that are two keys here."""
     edit = "generators.ld_vae.label_heads=shared,label_prior=shared"
-    made = params.parse(params.Edited(COMMITTED, (edit,))).generators["ld_vae"]
-    assert (made.label_heads, made.label_prior, made.label_pool) == ("shared", "shared", "mean")
+    generator = params.parse(params.Edited(COMMITTED, (edit,))).generators["ld_vae"]
+    assert (generator.label_heads, generator.label_prior, generator.label_pool) == ("shared", "shared", "mean")
     for edit in (
         "generators.ld_vae.kl_frm=reference",
         "generators.ld_vae=3",

@@ -54,15 +54,15 @@ NOUNS, VERBS = ("dog", "cat", "girl", "boy"), ("saw", "liked")
 
 def toys() -> list[Pair]:
     """32 sentences with their logical forms."""
-    triples = [(one, verb, other) for one in NOUNS for verb in VERBS for other in NOUNS]
+    triples = [(subject, verb, other) for subject in NOUNS for verb in VERBS for other in NOUNS]
     return [
         Pair(
             f"train-{at}",
-            f"The {one} {verb} a {other} .",
-            f"{verb} ( {one} , {other} )" + " AND x" * (NOUNS.index(other) % 3),
+            f"The {subject} {verb} a {other} .",
+            f"{verb} ( {subject} , {other} )" + " AND x" * (NOUNS.index(other) % 3),
             "toy",
         )
-        for at, (one, verb, other) in enumerate(triples)
+        for at, (subject, verb, other) in enumerate(triples)
     ]
 
 
@@ -169,28 +169,28 @@ def test_a_vocabulary_gives_words_back_and_knows_no_mark_as_a_word():
 
 
 def test_positions_are_the_papers_sines_and_cosines():
-    found = positions(3, 2, 6)
-    assert found.shape == (2, 6) and torch.equal(found, positions(0, 5, 6)[3:])
-    assert found[0, 2].item() == pytest.approx(math.sin(3 / 10_000 ** (2 / 6)))
-    assert found[1, 5].item() == pytest.approx(math.cos(4 / 10_000 ** (4 / 6)))
+    encodings = positions(3, 2, 6)
+    assert encodings.shape == (2, 6) and torch.equal(encodings, positions(0, 5, 6)[3:])
+    assert encodings[0, 2].item() == pytest.approx(math.sin(3 / 10_000 ** (2 / 6)))
+    assert encodings[1, 5].item() == pytest.approx(math.cos(4 / 10_000 ** (4 / 6)))
 
 
 def test_padding_changes_no_logit():
     model, _, rows = untrained()
-    some = [rows[0], rows[2]]  # of different length
-    alone = [model.logits(*(learning.collate([row])[name] for name in ("source", "written"))) for row in some]
-    batch = learning.collate([some[0] | {"source": some[0]["source"][:3]}, *some])
+    unequal = [rows[0], rows[2]]  # of different length
+    alone = [model.logits(*(learning.collate([row])[name] for name in ("source", "written"))) for row in unequal]
+    batch = learning.collate([unequal[0] | {"source": unequal[0]["source"][:3]}, *unequal])
     together = model.logits(batch["source"], batch["written"])
-    assert torch.allclose(together[len(some[0]["input_ids"]) - 1 :], torch.cat(alone), atol=1e-5)
+    assert torch.allclose(together[len(unequal[0]["input_ids"]) - 1 :], torch.cat(alone), atol=1e-5)
 
 
 def test_decoding_with_a_cache_gives_what_full_passes_give():
     model, _, rows = untrained(layers=2)
     batch = learning.collate(rows)
     limits = [12 - number % 9 for number in range(len(rows))]  # rows leave the batch one after the other
-    found = model.greedy(batch["source"], limits)
-    assert len({tuple(row) for row in found}) > 1  # the sentence is read
-    for source, row, limit in zip(batch["source"][:, None], found, limits, strict=True):
+    greedy = model.greedy(batch["source"], limits)
+    assert len({tuple(row) for row in greedy}) > 1  # the sentence is read
+    for source, row, limit in zip(batch["source"][:, None], greedy, limits, strict=True):
         written = torch.tensor([[BEGIN]])
         while written.shape[1] <= limit:
             best = model.output(model.states(source, written)[:, -1]).argmax(-1, keepdim=True)
@@ -271,8 +271,8 @@ def test_a_word_that_training_did_not_have_is_never_right(trained):
 
 def test_scores_are_percent_by_category():
     pairs = [Pair(str(at), "a", "b", category) for at, category in enumerate(("one", "two", "two", "two"))]
-    found = learning.scores(pairs, np.array([True, True, False, False]))
-    assert found == {"rows": 4, "exact": 50.0, "categories": {"one": 100.0, "two": 33.3333}}
+    shares = learning.scores(pairs, np.array([True, True, False, False]))
+    assert shares == {"rows": 4, "exact": 50.0, "categories": {"one": 100.0, "two": 33.3333}}
 
 
 def test_an_interrupted_training_ends_with_the_same_numbers(tmp_path, monkeypatch):
@@ -290,7 +290,9 @@ def test_an_interrupted_training_ends_with_the_same_numbers(tmp_path, monkeypatc
         patch.setattr(checkpoint.Checkpoint, "save", killed)
         learning.train(toys(), vocabulary, size, Path("a"), 3, mapped=Path("again"))
     again, _ = learning.train(toys(), vocabulary, size, Path("a"), 3, mapped=Path("again"))
-    assert all(torch.equal(one, other) for one, other in zip(whole.parameters(), again.parameters(), strict=True))
+    assert all(
+        torch.equal(parameter, other) for parameter, other in zip(whole.parameters(), again.parameters(), strict=True)
+    )
     assert file_digest(Path("whole")) == file_digest(Path("again"))
 
 
@@ -314,13 +316,13 @@ def test_a_row_that_is_right_is_not_decoded(trained, monkeypatch):
     rows = learning.rows_of(toys(), trained.vocabulary)
     rows[3] |= {"input_ids": rows[4]["input_ids"], "length": rows[4]["length"]}  # the logical form of another sentence
     decode, decoded = learning.decode, []
-    monkeypatch.setattr(learning, "decode", lambda model, some: decoded.extend(some) or decode(model, some))
+    monkeypatch.setattr(learning, "decode", lambda model, batch: decoded.extend(batch) or decode(model, batch))
     values = learning.dynamics(trained.model, rows, trained.vocabulary, SIZE, 1)
     right = values[:, VALUES.index("right")] == 1
     assert 0 < len(decoded) == np.sum(~right) < len(rows) and not right[3]
-    words = [trained.vocabulary.decode(found) for found in decode(trained.model, rows)]
-    own = [trained.vocabulary.decode(row["input_ids"][1:-1]) for row in rows]
-    expected = [cartography.bleu(text, gold) for text, gold in zip(words, own, strict=True)]
+    words = [trained.vocabulary.decode(ids) for ids in decode(trained.model, rows)]
+    references = [trained.vocabulary.decode(row["input_ids"][1:-1]) for row in rows]
+    expected = [cartography.bleu(text, gold) for text, gold in zip(words, references, strict=True)]
     assert values[:, VALUES.index("bleu")].tolist() == pytest.approx(expected, abs=1e-6)
     assert decode(trained.model, []) == []  # what is decoded where every row is right
 
@@ -363,15 +365,15 @@ def test_a_measure_of_its_own_ranks_otherwise(tmp_path):
 
 
 def test_random_rows_need_no_map_and_come_from_the_seed():
-    one, other = (learning.chosen(toys(), choice(region="random"), None, seed)[0] for seed in (1, 2))
-    assert len(one) >= 16 and one != other and one == learning.chosen(toys(), choice(region="random"), None, 1)[0]
+    first, other = (learning.chosen(toys(), choice(region="random"), None, seed)[0] for seed in (1, 2))
+    assert len(first) >= 16 and first != other and first == learning.chosen(toys(), choice(region="random"), None, 1)[0]
 
 
 def test_a_sample_has_every_word_and_comes_from_no_seed():
     pairs = [Pair(str(at), f"word{at % 40} runs", "run") for at in range(400)]
-    some = learning.sample(pairs, 0.25)
-    assert len(some) == 100 and Vocabulary.of(some).words == Vocabulary.of(pairs).words
-    assert some == learning.sample(pairs, 0.25) and learning.sample(pairs, 1.0) == pairs
+    sampled = learning.sample(pairs, 0.25)
+    assert len(sampled) == 100 and Vocabulary.of(sampled).words == Vocabulary.of(pairs).words
+    assert sampled == learning.sample(pairs, 0.25) and learning.sample(pairs, 1.0) == pairs
 
 
 def test_a_curriculum_unlocks_in_the_order_of_the_map(tmp_path):
@@ -420,7 +422,7 @@ def test_an_unknown_corpus_or_scale_is_named_with_those_that_there_are():
 def test_the_grid_runs_what_the_experiment_asks_for():
     planned = parser_cells.plan(CONFIG)
     runs = parameters.load(CONFIG).runs
-    assert len(planned["train_parser"]) == sum(len(asked.choices) * len(asked.seeds) for asked in runs)
+    assert len(planned["train_parser"]) == sum(len(run.choices) * len(run.seeds) for run in runs)
     hard, plain = (planned["train_parser"][f"cogs-tiny-{name}-42"] for name in ("region=hard", "all"))
     assert hard["map"] == "data/maps/parser-cogs-tiny-42" and hard["more"].endswith(f"--map {hard['map']}")
     assert plain["more"] == "" and plain["map"] == "data/parsing/cogs"  # a dependency that it has anyway
@@ -454,9 +456,9 @@ def test_from_files_to_a_map_to_numbers_without_a_word_of_the_corpus(desk):
     for at in "ab":
         words = ["--map", "map", "--set", "choice.region=hard", "--out", f"{at}.json"]
         train_parser.main([*more, *words])
-    made = read_json(Path("a.json"))
-    assert made["rows"] < 32 == made["of"] and made["epochs"] == 4 and made["parts"]["gen"]["rows"] == 4
-    assert set(made["parts"]["gen"]["categories"]) == {"active_to_passive"}
+    measures = read_json(Path("a.json"))
+    assert measures["rows"] < 32 == measures["of"] and measures["epochs"] == 4 and measures["parts"]["gen"]["rows"] == 4
+    assert set(measures["parts"]["gen"]["categories"]) == {"active_to_passive"}
     assert Path("a.json").read_bytes() == Path("b.json").read_bytes()
     assert "dog" not in Path("a.json").read_text() and not list(Path(".checkpoints").rglob("*.pt"))
 
@@ -479,6 +481,6 @@ def test_real_corpora_have_their_published_rows(corpus, counts, words, tmp_path)
     if corpus == "cogs":
         tested = corpora.read(tmp_path / corpus / "gen.jsonl")
         assert {pair.category for pair in tested} == set(corpora.CASES)
-        known = Vocabulary.of(corpora.read(tmp_path / corpus / "train.jsonl"))
-        unknown = Counter(pair.category for pair in tested if UNKNOWN in known.encode(pair.target))
+        vocabulary = Vocabulary.of(corpora.read(tmp_path / corpus / "train.jsonl"))
+        unknown = Counter(pair.category for pair in tested if UNKNOWN in vocabulary.encode(pair.target))
         assert unknown.total() == 1634 and unknown["cp_recursion"] == 844 and unknown["pp_recursion"] == 782

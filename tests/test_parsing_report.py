@@ -44,35 +44,37 @@ def results(tmp_path_factory):
 
 
 def table(results, title: str) -> dict[str, dict]:
-    (found,) = [one for one in contents.tables("parsing", results) if title in one.title]
-    return {row[0]: dict(zip(found.header, row, strict=True)) for row in found.rows}
+    (matching,) = [candidate for candidate in contents.tables("parsing", results) if title in candidate.title]
+    return {row[0]: dict(zip(matching.header, row, strict=True)) for row in matching.rows}
 
 
 def test_a_subset_is_compared_with_a_random_one_of_its_size_by_seed(results):
-    found = table(results, "subsets and curricula")
-    assert list(found)[:3] == ["all pairs", "random, 50 %", "hard, 50 %, by inverse_perplexity"]
-    hard = found["hard, 50 %, by inverse_perplexity"]
+    rows = table(results, "subsets and curricula")
+    assert list(rows)[:3] == ["all pairs", "random, 50 %", "hard, 50 %, by inverse_perplexity"]
+    hard = rows["hard, 50 %, by inverse_perplexity"]
     assert hard["gen"].ours == 26.0 and hard["gen over random"].ours == 5.0 and hard["gen over all"].ours == -5.0
     assert hard["gen over random"].ci95 == pytest.approx(4.302653 / 3**0.5)  # of the differences 5, 6, 4
     assert hard["pairs"].ours == 50 and hard["test"].ours == 90.0
-    third = found["hard, 33 %, by inverse_perplexity"]
+    third = rows["hard, 33 %, by inverse_perplexity"]
     assert third["gen over random"].ours is None and third["gen over all"].ours == -29.0  # no random third ran
-    paced = found["all pairs, linear pacing, hard first, by inverse_perplexity"]
+    paced = rows["all pairs, linear pacing, hard first, by inverse_perplexity"]
     assert paced["gen over all"].ours == 3.0 and paced["gen over random"].ours is None
 
 
 def test_the_direction_is_that_of_the_papers_table_3(results):
-    found = {name: row["direction"] for name, row in table(results, "subsets and curricula").items()}
-    assert found["hard, 50 %, by inverse_perplexity"] == "as printed"  # 47.48 over 30.24
-    assert found["easy, 50 %, by inverse_perplexity"] == "open"  # 0, 4, -4
-    assert found["ambiguous, 50 %, by inverse_perplexity"] == "the other way"  # 0.047 under 30.24
-    assert {found["all pairs"], found["random, 50 %"], found["hard, 33 %, by inverse_perplexity"]} == {"–"}
+    directions = {name: row["direction"] for name, row in table(results, "subsets and curricula").items()}
+    assert directions["hard, 50 %, by inverse_perplexity"] == "as printed"  # 47.48 over 30.24
+    assert directions["easy, 50 %, by inverse_perplexity"] == "open"  # 0, 4, -4
+    assert directions["ambiguous, 50 %, by inverse_perplexity"] == "the other way"  # 0.047 under 30.24
+    assert {directions["all pairs"], directions["random, 50 %"], directions["hard, 33 %, by inverse_perplexity"]} == {
+        "–"
+    }
 
 
 def test_categories_stand_in_the_order_of_cogs_paper_beside_table_10(results):
-    found = table(results, "gen by category")
-    assert list(found) == ["3.1.1 subj_to_obj_common", "3.3.1 cp_recursion"]
-    first = found["3.1.1 subj_to_obj_common"]
+    rows = table(results, "gen by category")
+    assert list(rows) == ["3.1.1 subj_to_obj_common", "3.3.1 cp_recursion"]
+    first = rows["3.1.1 subj_to_obj_common"]
     assert first["all pairs"].ours == 62.0 and first["all pairs"].paper == 61
     assert first["hard, 33 %, by inverse_perplexity"].paper == 45 and first["random, 50 %"].paper is None
     assert str(first["all pairs"]) == "62.00 [60.00, 64.00]"  # the lowest and the highest seed

@@ -54,10 +54,13 @@ def project(tmp_path_factory) -> Path:
         writer.writerow(["text", "labels"])
         writer.writerows([e.text, ";".join(labels.names[label] for label in e.labels)] for e in examples)
     small = {"epochs": 2, "hidden": 32, "layers": 1, "heads": 2, "vocab": 400}
-    own = {f"own:scales.tiny.backbones.{role}": small for role in ("encoder", "decoder")}
-    own |= {"own:sizes": {"requested": 40, "k": 10}, "own:scales.tiny.generators.shared": {"epochs": 2, "mid_dim": 16}}
-    own |= {"own:scales.tiny.classifiers.shared": {"epochs": 2}, "label_generator": {"epochs": 40, "lr": 0.01}}
-    written(folder, {"run": {"benchmark": "own", "generator": "ls_pt"}} | own)
+    changes = {f"own:scales.tiny.backbones.{role}": small for role in ("encoder", "decoder")}
+    changes |= {
+        "own:sizes": {"requested": 40, "k": 10},
+        "own:scales.tiny.generators.shared": {"epochs": 2, "mid_dim": 16},
+    }
+    changes |= {"own:scales.tiny.classifiers.shared": {"epochs": 2}, "label_generator": {"epochs": 40, "lr": 0.01}}
+    written(folder, {"run": {"benchmark": "own", "generator": "ls_pt"}} | changes)
     shell(folder, "git", "init", "-q")
     shell(folder, "git", "add", "-A")
     shell(folder, "git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")

@@ -28,12 +28,12 @@ TEST = [{"id": name, "split": "test", "probabilities": [p, 1, 0.125]} for name, 
 
 def test_what_is_written_is_read_again(tmp_path):
     predictions.write(tmp_path / "p.jsonl.gz", HEADER | {"drawn": {"2": 5}, "losses": [0.5, 0.25]}, [VALIDATION, *TEST])
-    found = predictions.read(tmp_path / "p.jsonl.gz", 3)
-    assert found.learned == Counter({(): 1, (0,): 2, (0, 2): 3}) and found.drawn == Counter({(2,): 5})
-    assert (found.train, found.support, found.n_train, found.n_synthetic) == ({(0,): 2}, {(0, 2): 1}, 3, 3)
-    assert found.losses == (0.5, 0.25) and found.source.tolist() == ["support"] and found.unparsed is None
-    assert found.validation.tolist() == [[0.5, 0.25, 0]] and found.validation_gold.tolist() == [[True, False, True]]
-    assert found.ids == ("b", "a") and found.of(["a", "b"]).tolist() == [[0.5, 1, 0.125], [0.75, 1, 0.125]]
+    read = predictions.read(tmp_path / "p.jsonl.gz", 3)
+    assert read.learned == Counter({(): 1, (0,): 2, (0, 2): 3}) and read.drawn == Counter({(2,): 5})
+    assert (read.train, read.support, read.n_train, read.n_synthetic) == ({(0,): 2}, {(0, 2): 1}, 3, 3)
+    assert read.losses == (0.5, 0.25) and read.source.tolist() == ["support"] and read.unparsed is None
+    assert read.validation.tolist() == [[0.5, 0.25, 0]] and read.validation_gold.tolist() == [[True, False, True]]
+    assert read.ids == ("b", "a") and read.of(["a", "b"]).tolist() == [[0.5, 1, 0.125], [0.75, 1, 0.125]]
     assert predictions.counts([(0, 2), (), (0, 2)]) == {"": 1, "0,2": 2}
 
 
@@ -100,12 +100,12 @@ def test_a_byte_that_changed_in_a_gzip_file_is_one_line(tmp_path, at):
 
 def test_rows_that_are_not_those_of_the_gold_file_are_named(tmp_path):
     predictions.write(tmp_path / "p.jsonl.gz", HEADER, TEST)
-    found = predictions.read(tmp_path / "p.jsonl.gz", 3)
-    found.check_covers(["a", "b"])
+    read = predictions.read(tmp_path / "p.jsonl.gz", 3)
+    read.check_covers(["a", "b"])
     with pytest.raises(InputError, match="1 of 3 gold ids have no prediction, first 'c'"):
-        found.check_covers(["a", "b", "c"])
+        read.check_covers(["a", "b", "c"])
     with pytest.raises(InputError, match="id 'b' is not in the gold file"):
-        found.check_covers(["a"])
+        read.check_covers(["a"])
 
 
 # ---------------------------------------------------------------- gold
@@ -114,11 +114,11 @@ def test_rows_that_are_not_those_of_the_gold_file_are_named(tmp_path):
 def test_gold_label_sets_are_read_again_in_their_order(tmp_path):
     parts = {"train": [Example("t", "x", (0,))], "test": [Example("b", "x y", (1, 2)), Example("a", "x", ())]}
     gold.write(tmp_path / "own.jsonl.gz", LABELS, parts, {"counts": {"n_test": 2}})
-    found = gold.read(tmp_path / "own.jsonl.gz")
-    assert found.labels.names == LABELS.names and found.facts["counts"] == {"n_test": 2}
-    assert list(found.parts["test"].items()) == [("b", (1, 2)), ("a", ())]
-    assert found.matrix("test", ["a", "b"]).tolist() == [[False] * 3, [False, True, True]]
-    assert found.compositions("test") == {"fear+love": 1, "<none>": 1}
+    gold_sets = gold.read(tmp_path / "own.jsonl.gz")
+    assert gold_sets.labels.names == LABELS.names and gold_sets.facts["counts"] == {"n_test": 2}
+    assert list(gold_sets.parts["test"].items()) == [("b", (1, 2)), ("a", ())]
+    assert gold_sets.matrix("test", ["a", "b"]).tolist() == [[False] * 3, [False, True, True]]
+    assert gold_sets.compositions("test") == {"fear+love": 1, "<none>": 1}
     assert "x y" not in gzip.decompress((tmp_path / "own.jsonl.gz").read_bytes()).decode()
 
 
@@ -157,10 +157,10 @@ def trained(tmp_path, monkeypatch):
     kept = [Example(f"y{i}", f"kept {i}", (2,), "ld_vae", (2,)) for i in range(5)]
     write_jsonl(tmp_path / "kept.jsonl", kept)
     write_rows(tmp_path / "drawn.jsonl", [{"requested_labels": [2, 0]}, {"requested_labels": [2, 0]}])
-    given = []
+    examples_seen = []
 
     def train(examples, labels, settings, backbone, out, seed, title, validation):
-        given.extend([*examples, *validation])
+        examples_seen.extend([*examples, *validation])
         return [{"train": {"loss": 1.0}, "valid": {"loss": 0.25}, "trained_parameters": 1}]
 
     model = SimpleNamespace(ROLES=("encoder",), train=train, predict=lambda _, texts: np.full((len(texts), 3), 1 / 3))
@@ -168,31 +168,31 @@ def trained(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def run(*words: str) -> tuple[list[Example], predictions.Predictions]:
-        given.clear()
+        examples_seen.clear()
         files = "--labels labels.json --train train.jsonl --test-inputs inputs.jsonl --backbones bb --out m"
         cell = "--benchmark diagnostic --classifier bert --seed 13 --predictions reports/p.jsonl.gz"
         settings = train_classifier.__file__.replace("src/compaug/stages/train_classifier.py", "params.yaml")
         train_classifier.main([*files.split(), *cell.split(), "--params", settings, *words])
-        return list(dict.fromkeys(given)), predictions.read(tmp_path / "reports/p.jsonl.gz", 3)
+        return list(dict.fromkeys(examples_seen)), predictions.read(tmp_path / "reports/p.jsonl.gz", 3)
 
     return run
 
 
 def test_the_header_says_what_was_learned_from(trained, tmp_path):
-    rows, found = trained("--support", "support.jsonl", "--synthetic", "kept.jsonl", "--compositions", "drawn.jsonl")
-    assert len(rows) == 47 and sum(found.learned.values()) == 47
-    assert found.train == {(0,): 40} and found.support == {(0, 2): 1, (1,): 1} and found.learned[(2,)] == 5
-    assert found.drawn == {(0, 2): 2} and (found.n_train, found.n_synthetic) == (42, 5) and found.losses == (0.25,)
-    assert found.ids == ("inputs0", "inputs1", "inputs2") and found.test[0, 0] == 0.333333
+    rows, read = trained("--support", "support.jsonl", "--synthetic", "kept.jsonl", "--compositions", "drawn.jsonl")
+    assert len(rows) == 47 and sum(read.learned.values()) == 47
+    assert read.train == {(0,): 40} and read.support == {(0, 2): 1, (1,): 1} and read.learned[(2,)] == 5
+    assert read.drawn == {(0, 2): 2} and (read.n_train, read.n_synthetic) == (42, 5) and read.losses == (0.25,)
+    assert read.ids == ("inputs0", "inputs1", "inputs2") and read.test[0, 0] == 0.333333
     held = {row.id: row for row in rows}
-    assert len(found.source) and set(found.source) <= {"train", "support", "ld_vae"} and len(held) == 47
+    assert len(read.source) and set(read.source) <= {"train", "support", "ld_vae"} and len(held) == 47
     assert not (tmp_path / "m" / "predictions.jsonl").exists()
     assert b'"text"' not in gzip.decompress((tmp_path / "reports/p.jsonl.gz").read_bytes())
 
 
 def test_fewer_texts_are_the_head_of_the_ranked_list(trained):
-    rows, found = trained("--synthetic", "kept.jsonl", "--texts", "2")
-    assert sorted(e.id for e in rows if e.id.startswith("y")) == ["y0", "y1"] and found.n_synthetic == 2
+    rows, read = trained("--synthetic", "kept.jsonl", "--texts", "2")
+    assert sorted(e.id for e in rows if e.id.startswith("y")) == ["y0", "y1"] and read.n_synthetic == 2
     with pytest.raises(InputError, match=r"--texts 6: kept.jsonl has 5 texts; lower it or raise sizes.k"):
         trained("--synthetic", "kept.jsonl", "--texts", "6")
 

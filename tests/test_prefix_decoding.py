@@ -48,12 +48,12 @@ def without_cache(decoder, rows_of, label_set, max_length=40):
     tokenizer, model = decoder
     ids = tokenizer(TASK.source(label_set), add_special_tokens=False)["input_ids"]
     start, index = len(ids), prefix_tuning.pairs([label_set], LENGTH)
-    made = prefix_tuning.place(
+    prefix = prefix_tuning.place(
         rows_of([0], [label_set], index), index["pair_row"], index["pair_slot"], index["prefix_mask"]
     )
     while len(ids) < max_length:
         with torch.no_grad():
-            logits = model(torch.tensor([ids]), past_key_values=prefix_decoder.prefix_cache(made, model)).logits
+            logits = model(torch.tensor([ids]), past_key_values=prefix_decoder.prefix_cache(prefix, model)).logits
         if (token := int(logits[0, -1].argmax())) == tokenizer.eos_token_id:
             break
         ids.append(token)
@@ -98,10 +98,12 @@ def test_no_text_is_longer_than_the_cap_with_its_prompt(decoder, rows_of):
     tokenizer, model = decoder
     prompts = [tokenizer(TASK.source(label_set))["input_ids"] for label_set in REQUESTS]
     index = prefix_tuning.pairs(REQUESTS, LENGTH)
-    made = prefix_tuning.place(rows_of(None, None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
+    prefix = prefix_tuning.place(
+        rows_of(None, None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"]
+    )
     cap = max(map(len, prompts)) + 2
     tokens = sampling.sample_tokens(
-        prefix_decoder.Step(model, prefix_decoder.prefix_cache(made, model), index["prefix_mask"]),
+        prefix_decoder.Step(model, prefix_decoder.prefix_cache(prefix, model), index["prefix_mask"]),
         prompts,
         torch.full((6, cap), 0.5),
         tokenizer.eos_token_id,
@@ -119,8 +121,8 @@ def test_greedy_decoding_without_room_for_a_text_names_the_parameter(decoder, ro
 
 def test_labels_held_against_a_text_must_leave_it_room_behind_their_longer_prompt(decoder, rows_of):
     tokenizer, model = decoder
-    own, other = [(0,)], [(1, 2, 3)]
-    sides = [(label_sets, [TASK.source(one) for one in label_sets]) for label_sets in (own, other)]
+    short, other = [(0,)], [(1, 2, 3)]
+    sides = [(label_sets, [TASK.source(label_set) for label_set in label_sets]) for label_sets in (short, other)]
     room = (
         prefix_decoder.shape(model.config).positions - 3 * LENGTH
     )  # what either side has without its prompt being longer
@@ -137,9 +139,11 @@ def test_no_two_gram_occurs_twice_in_prompt_and_text(decoder, rows_of):
     tokenizer, model = decoder
     prompts = [tokenizer("the sun is out and the sun")["input_ids"]]
     index = prefix_tuning.pairs([(0,)], LENGTH)
-    made = prefix_tuning.place(rows_of(None, None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"])
+    prefix = prefix_tuning.place(
+        rows_of(None, None, index), index["pair_row"], index["pair_slot"], index["prefix_mask"]
+    )
     options = synthesis(no_repeat_ngram=2)
-    step = prefix_decoder.Step(model, prefix_decoder.prefix_cache(made, model), index["prefix_mask"])
+    step = prefix_decoder.Step(model, prefix_decoder.prefix_cache(prefix, model), index["prefix_mask"])
     (new,) = sampling.sample_tokens(step, prompts, torch.full((1, 40), 0.5), 0, options)
     start = len(prompts[0]) - 1
     ids = prompts[0] + new
@@ -201,12 +205,12 @@ def test_the_loss_of_a_padded_batch_equals_the_losses_of_its_rows(decoder, rows_
     frozen = prefix_decoder.PrefixDecoder(model)
     rows = prefix_tuning.text_rows([e for e in examples() if e.labels][::5], TASK, tokenizer, 40)
 
-    def losses(some):
-        batch = prefix_tuning.collate(some, LENGTH, tokenizer.eos_token_id)
+    def losses(batch_rows):
+        batch = prefix_tuning.collate(batch_rows, LENGTH, tokenizer.eos_token_id)
         index = [batch.pop(name) for name in ("pair_row", "pair_slot")]
-        made = prefix_tuning.place(rows_of(None, None, batch), *index, batch["prefix_mask"])
+        prefix = prefix_tuning.place(rows_of(None, None, batch), *index, batch["prefix_mask"])
         del batch["pair_label"]
-        return frozen.token_nll(made, **batch)
+        return frozen.token_nll(prefix, **batch)
 
     torch.testing.assert_close(losses(rows), torch.cat([losses([row]) for row in rows]), rtol=1e-4, atol=1e-5)
 
@@ -216,23 +220,23 @@ def test_a_frozen_decoder_in_bfloat16_reads_and_writes_as_in_float32(family, fol
     """Loss, the prefix's gradient and cached decoding, to what eight bits of mantissa leave."""
     folder = llama if family == "llama" else folders["decoder"]
     whole, model = (load_decoder(folder)[1] for _ in "ab")
-    made = torch.randn(2, 3, prefix_decoder.shape(model.config).row, generator=torch.Generator().manual_seed(1)) * 0.5
+    prefix = torch.randn(2, 3, prefix_decoder.shape(model.config).row, generator=torch.Generator().manual_seed(1)) * 0.5
     ids, mask = torch.tensor([[5, 6, 7, 8], [9, 10, 11, 12]]), torch.ones(2, 4, dtype=torch.long)
-    given = {"input_ids": ids, "token_mask": mask, "prefix_mask": torch.ones(2, 3, dtype=torch.long)}
-    given |= {"predicts": torch.tensor([0, 1, 4, 5]), "targets": torch.tensor([6, 7, 10, 11])}
+    inputs = {"input_ids": ids, "token_mask": mask, "prefix_mask": torch.ones(2, 3, dtype=torch.long)}
+    inputs |= {"predicts": torch.tensor([0, 1, 4, 5]), "targets": torch.tensor([6, 7, 10, 11])}
 
-    def found(decoder):
-        rows = made.clone().requires_grad_()
-        loss = prefix_decoder.PrefixDecoder(decoder).token_nll(rows, **given).mean()
+    def readings(decoder):
+        rows = prefix.clone().requires_grad_()
+        loss = prefix_decoder.PrefixDecoder(decoder).token_nll(rows, **inputs).mean()
         (gradient,) = torch.autograd.grad(loss, rows)
-        step = prefix_decoder.Step(decoder, prefix_decoder.prefix_cache(made, decoder), given["prefix_mask"])
+        step = prefix_decoder.Step(decoder, prefix_decoder.prefix_cache(prefix, decoder), inputs["prefix_mask"])
         step(ids[:, :2], mask[:, :2], 2)
         return loss.item(), gradient, step(ids[:, :3], mask[:, :3], 1).float()
 
-    exact = found(whole)
+    exact = readings(whole)
     monkeypatch.setenv("COMPAUG_CPU", "native")
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
-    loss, gradient, logits = found(model)
+    loss, gradient, logits = readings(model)
     assert model.dtype == torch.bfloat16 and whole.dtype == gradient.dtype == torch.float32
     assert loss == pytest.approx(exact[0], rel=0.02)
     assert torch.nn.functional.cosine_similarity(gradient.flatten(), exact[1].flatten(), dim=0) > 0.99

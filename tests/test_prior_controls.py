@@ -70,11 +70,11 @@ def test_the_constant_is_the_best_of_all_by_brute_force():
 
     def harmonic(value: float) -> float:
         right = {"seen": [], "unseen": []}
-        for one in folds:
-            for name, found in right.items():
-                sets = best_candidates(getattr(one, name), one.prior, stacking_correction(one.prior, value))
-                found.append((sets == getattr(one, f"{name}_gold")).all(1))
-        a, b = (np.concatenate(found).mean() for found in right.values())
+        for source in folds:
+            for name, hits in right.items():
+                sets = best_candidates(getattr(source, name), source.prior, stacking_correction(source.prior, value))
+                hits.append((sets == getattr(source, f"{name}_gold")).all(1))
+        a, b = (np.concatenate(hits).mean() for hits in right.values())
         return 2 * a * b / max(a + b, 1e-12)
 
     best = max(harmonic(value) for value in np.linspace(-15, 15, 1201))
@@ -95,18 +95,18 @@ def test_the_weight_is_chosen_on_the_held_out_rows():
 def test_rows_that_count_as_read_keep_one_composition_from_taking_all_and_many_keep_the_start():
     prior = prior_of(SEEN, UNSEEN, 3)
     p = np.tile([[0.95, 0.02, 0.02]], (500, 1))  # nothing but label 0 is ever read
-    plain, some, many = (em_target(p, prior, rows) for rows in (0.0, 100.0, 1e9))
+    plain, hundred, many = (em_target(p, prior, rows) for rows in (0.0, 100.0, 1e9))
     alone = [tuple(np.flatnonzero(row)) for row in prior.candidates].index((0, 2))
     start = (prior.train / prior.train.sum() + prior.target) / 2
-    assert start[alone] < some[alone] < 0.9 < plain[alone]  # unseen, so the least evidence for it is taken for much
+    assert start[alone] < hundred[alone] < 0.9 < plain[alone]  # unseen, so the least evidence for it is taken for much
     assert many == pytest.approx(start, abs=1e-4)
-    assert all(target.sum() == pytest.approx(1) for target in (plain, some, many))
+    assert all(target.sum() == pytest.approx(1) for target in (plain, hundred, many))
 
 
 def test_every_pair_of_weight_and_bias_gives_a_known_candidate():
     prior = prior_of(SEEN, UNSEEN, 3)
     p, _ = world(SEEN, 50, 9)
-    known = {tuple(row) for row in prior.candidates.tolist()}
+    candidates = {tuple(row) for row in prior.candidates.tolist()}
     for weight, shift in itertools.product((0.02, 0.5, 0.9), (-3.0, 0.0, 3.0)):
         read = best_candidates(p, prior, crm_correction(prior, shift * np.arange(len(prior.train)), weight))
-        assert {tuple(row) for row in read.tolist()} <= known
+        assert {tuple(row) for row in read.tolist()} <= candidates

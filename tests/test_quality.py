@@ -49,10 +49,10 @@ def test_copies_and_the_longest_shared_run_by_hand():
         "nothing shared at all",
         "one two",
     ]
-    made = quality.copied(texts, corpus)
-    assert made["exact"] == 1 / 5
-    assert made["mean_run"] == (5 + 4 + 8 + 0 + 0) / 5  # runs of less than four words count as none
-    assert made["long_run"] == 1 / 5
+    copies = quality.copied(texts, corpus)
+    assert copies["exact"] == 1 / 5
+    assert copies["mean_run"] == (5 + 4 + 8 + 0 + 0) / 5  # runs of less than four words count as none
+    assert copies["long_run"] == 1 / 5
 
 
 @given(st.lists(words, min_size=1, max_size=4), st.lists(words, max_size=4))
@@ -74,8 +74,8 @@ def test_the_longest_run_equals_a_search_over_all_pairs(texts, corpus):
 
 
 def test_lengths_are_in_words():
-    made = quality.lengths(["one", "one two three"])
-    assert made["mean"] == 2 and made["p50"] == 2
+    words = quality.lengths(["one", "one two three"])
+    assert words["mean"] == 2 and words["p50"] == 2
     assert quality.lengths([])["mean"] is None
 
 

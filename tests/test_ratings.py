@@ -108,18 +108,18 @@ def test_filled_sheets_give_scores_ranks_and_agreement(exported, capsys):
     sheets = [fill(exported, "a.csv", faithful), fill(exported, "b.csv", faithful)]
     out = exported / "ratings.json"
     ratings_stage.main(["--key", str(exported / "out" / "key.json"), "--sheets", *sheets, "--out", str(out)])
-    found = read_json(out)
-    assert found["generators"]["good"] == {"acc": 100.0, "corr": 100.0, "comp": 100.0, "avg_rank": 1.0, "n": 6}
-    assert found["generators"]["bad"] == {"acc": 0.0, "corr": 0.0, "comp": 0.0, "avg_rank": 2.0, "n": 6}
-    assert found["alpha"] == 1.0 and "2 raters, 6 texts; Krippendorff's alpha 1.00" in capsys.readouterr().out
+    summary = read_json(out)
+    assert summary["generators"]["good"] == {"acc": 100.0, "corr": 100.0, "comp": 100.0, "avg_rank": 1.0, "n": 6}
+    assert summary["generators"]["bad"] == {"acc": 0.0, "corr": 0.0, "comp": 0.0, "avg_rank": 2.0, "n": 6}
+    assert summary["alpha"] == 1.0 and "2 raters, 6 texts; Krippendorff's alpha 1.00" in capsys.readouterr().out
 
 
 def test_a_rater_who_adds_a_label_is_complete_but_not_correct(exported):
     items, _ = ratings.read_key(exported / "out" / "key.json")
     sheet = {item.text_id: (0, 1, 2) for item in items if item.generator == "good"}
-    found = ratings.summary(items, [sheet], LABELS)
-    assert found["generators"]["good"] == {"acc": 0.0, "corr": 0.0, "comp": 100.0, "avg_rank": 1.0, "n": 3}
-    assert found["generators"]["bad"]["acc"] is None and found["alpha"] is None  # nobody rated it
+    summary = ratings.summary(items, [sheet], LABELS)
+    assert summary["generators"]["good"] == {"acc": 0.0, "corr": 0.0, "comp": 100.0, "avg_rank": 1.0, "n": 3}
+    assert summary["generators"]["bad"]["acc"] is None and summary["alpha"] is None  # nobody rated it
 
 
 def test_generators_with_the_same_scores_in_another_order_share_a_rank():
@@ -127,10 +127,14 @@ def test_generators_with_the_same_scores_in_another_order_share_a_rank():
     ticked = {"a": ((0,), (0, 1), (0,)), "b": ((0,), (0,), (0, 1))}
     # Jaccard 1/3, 2/3, 1/2 in some order
     requested = {"a": ((0, 1, 2), (0, 1, 2), (0, 2)), "b": ((0, 2), (0, 1, 2), (0, 1, 2))}
-    items = [ratings.Item(f"{g}{i}", "text", g, asked) for g, sets in requested.items() for i, asked in enumerate(sets)]
+    items = [
+        ratings.Item(f"{g}{i}", "text", g, label_set)
+        for g, sets in requested.items()
+        for i, label_set in enumerate(sets)
+    ]
     sheet = {f"{g}{i}": labels for g, sets in ticked.items() for i, labels in enumerate(sets)}
-    found = ratings.summary(items, [sheet], LABELS)["generators"]
-    assert [found[g]["avg_rank"] for g in "ab"] == [1.5, 1.5]
+    by_generator = ratings.summary(items, [sheet], LABELS)["generators"]
+    assert [by_generator[g]["avg_rank"] for g in "ab"] == [1.5, 1.5]
 
 
 def test_empty_rows_of_a_spreadsheet_are_skipped_and_a_broken_key_is_named(exported):
@@ -148,17 +152,17 @@ def test_empty_rows_of_a_spreadsheet_are_skipped_and_a_broken_key_is_named(expor
 
 
 @pytest.mark.parametrize(
-    ("cell", "said"),
+    ("cell", "message"),
     [
         ("joy;lvoe", "unknown label 'lvoe'; write joy, love, fear or none"),
         ("none;joy", "'none' stands beside other labels"),
         ("", "no text is rated; fill the column `labels`"),
     ],
 )
-def test_a_sheet_that_cannot_be_read_is_one_line_with_file_and_remedy(exported, cell, said):
+def test_a_sheet_that_cannot_be_read_is_one_line_with_file_and_remedy(exported, cell, message):
     items, labels = ratings.read_key(exported / "out" / "key.json")
     path = exported / fill(exported, "bad.csv", lambda item: cell)
-    with pytest.raises(InputError, match=said) as error:
+    with pytest.raises(InputError, match=message) as error:
         ratings.read(path, items, labels)
     assert str(path) in str(error.value)
 
@@ -196,9 +200,9 @@ def test_alpha_is_that_of_krippendorffs_examples():
 
 
 def test_the_proxies_of_people_by_hand():
-    asked = np.array([[1, 1, 0], [1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=bool)
+    requested = np.array([[1, 1, 0], [1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=bool)
     read = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 0, 0]], dtype=bool)
-    assert ratings.shares(asked, read) == {"acc": 25.0, "corr": 50.0, "comp": 50.0}
+    assert ratings.shares(requested, read) == {"acc": 25.0, "corr": 50.0, "comp": 50.0}
     readings = {"exact": [(0,), (0, 1)], "less": [(0,)], "more": [(0, 1, 2)], "noise": []}
     examples = [Example(text, text, (0, 1), "synthetic", (0, 1)) for text in readings]
     assert ratings.oracle_shares(readings.__getitem__, examples) == {"acc": 25.0, "corr": 50.0, "comp": 50.0}
@@ -241,7 +245,7 @@ def test_the_form_makes_a_sheet_that_can_be_read_back(exported):
     document.getElementById("made").textContent = JSON.stringify(sheet());
     """
     (exported / "clicked.html").write_text(page.replace("show();\n</script>", f"show();{clicks}</script>"))
-    made = text_of(exported / "clicked.html", "made")
-    (exported / "ratings.csv").write_text(json.loads(made), newline="")
+    clicked = text_of(exported / "clicked.html", "made")
+    (exported / "ratings.csv").write_text(json.loads(clicked), newline="")
     items, labels = ratings.read_key(exported / "out" / "key.json")
     assert ratings.read(exported / "ratings.csv", items, labels) == {items[0].text_id: (0, 1), items[1].text_id: ()}

@@ -63,11 +63,11 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadingHTTPServer]:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as made:
-        made.pages, made.requested = {}, []
-        threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
-        yield made
-        made.shutdown()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as pages:
+        pages.pages, pages.requested = {}, []
+        threading.Thread(target=pages.serve_forever, args=(0.01,), daemon=True).start()
+        yield pages
+        pages.shutdown()
 
 
 def address(server: ThreadingHTTPServer, path: str) -> str:
@@ -480,7 +480,7 @@ JSON_ROWS = [
 ]
 
 
-def own(path: Path, **options: object) -> corpus.Corpus:
+def corpus_of(path: Path, **options: object) -> corpus.Corpus:
     return tabular.read({}, {"path": str(path), **options})
 
 
@@ -495,22 +495,22 @@ def test_jsonl_and_csv_of_the_same_rows_give_the_same_corpus(tmp_path, suffix, b
     lines = bom + "".join(json.dumps(row) + "\n" for row in JSON_ROWS) + "\n"
     table = bom + 'text,tags\nso glad,"joy,love"\n"line\nbreak",\n\nso sad," sadness ,love"'
     for path, content in ((tmp_path / f"a.jsonl{suffix}", lines), (tmp_path / f"a.csv{suffix}", table)):
-        read = own(put(path, content), **NAMES_OPTIONS)
+        read = corpus_of(put(path, content), **NAMES_OPTIONS)
         assert read.examples == expected
         assert read.labels.names == ("joy", "love", "sadness")
 
 
 def test_indicator_columns_are_the_inventory_in_their_order(tmp_path):
     path = put(tmp_path / "a.tsv", "key\tlove\tbody\tjoy\nk1\t1\tsome text\t0\nk2\t1\tother\t1\n")
-    read = own(path, text_column="body", id_column="key", label_columns=["joy", "love"])
+    read = corpus_of(path, text_column="body", id_column="key", label_columns=["joy", "love"])
     assert read.examples == [Example("k1", "some text", (1,)), Example("k2", "other", (0, 1))]
     path = put(tmp_path / "a.jsonl", '{"text": "some text", "joy": 0, "love": 1}\n')
-    assert own(path, label_columns=["joy", "love"]).examples == [Example("row-000001", "some text", (1,))]
+    assert corpus_of(path, label_columns=["joy", "love"]).examples == [Example("row-000001", "some text", (1,))]
 
 
 def test_the_inventory_can_be_given_in_the_order_of_ids(tmp_path):
     path = put(tmp_path / "a.csv", "text,tags\nx,a|b\n")
-    read = own(path, label_column="tags", label_delimiter="|", labels=["c", "b", "a"])
+    read = corpus_of(path, label_column="tags", label_delimiter="|", labels=["c", "b", "a"])
     assert (read.labels.names, read.examples[0].labels) == (("c", "b", "a"), (1, 2))
 
 
@@ -548,7 +548,7 @@ def test_the_file_can_come_from_the_mirror_instead(tmp_path):
 )
 def test_a_bad_csv_file_is_one_line_with_its_place(tmp_path, content, options, message):
     with pytest.raises(InputError, match=message) as caught:
-        own(put(tmp_path / "a.csv", content), **NAMES_OPTIONS | options)
+        corpus_of(put(tmp_path / "a.csv", content), **NAMES_OPTIONS | options)
     assert "\n" not in str(caught.value)
 
 
@@ -567,7 +567,7 @@ def test_a_bad_csv_file_is_one_line_with_its_place(tmp_path, content, options, m
 def test_a_bad_jsonl_line_is_named(tmp_path, line, message):
     path = put(tmp_path / "a.jsonl", '{"text": "fine", "tags": ["a"]}\n' + line + "\n")
     with pytest.raises(InputError, match=f"a.jsonl{message}"):
-        own(path, **NAMES_OPTIONS)
+        corpus_of(path, **NAMES_OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -583,15 +583,15 @@ def test_a_bad_jsonl_line_is_named(tmp_path, line, message):
 )
 def test_wrong_options_name_the_key(tmp_path, options, message):
     with pytest.raises(InputError, match=message):
-        own(put(tmp_path / "a.csv", "text,tags\nx,a\n"), **options)
+        corpus_of(put(tmp_path / "a.csv", "text,tags\nx,a\n"), **options)
 
 
 def test_the_path_of_a_tabular_file_must_be_clear(tmp_path):
     path = put(tmp_path / "a.xlsx", "")
     with pytest.raises(InputError, match="unknown kind of file '.xlsx'; use .jsonl, .csv or .tsv"):
-        own(path, **NAMES_OPTIONS)
+        corpus_of(path, **NAMES_OPTIONS)
     with pytest.raises(InputError, match="a.csv: no such file"):
-        own(tmp_path / "a.csv", **NAMES_OPTIONS)
+        corpus_of(tmp_path / "a.csv", **NAMES_OPTIONS)
     for files, options in (({}, {}), ({"data": path}, {"path": str(path)}), ({"train": path}, {})):
         with pytest.raises(InputError, match="set options.path, or files with the one key 'data'"):
             tabular.read(files, NAMES_OPTIONS | options)
@@ -599,7 +599,7 @@ def test_the_path_of_a_tabular_file_must_be_clear(tmp_path):
 
 def test_repeated_texts_are_kept_and_counted(tmp_path):
     path = put(tmp_path / "a.csv", "text,tags\nHello you,a\nhello  YOU,a\nhello you,b\nother words here,\n")
-    assert readers.describe(own(path, **NAMES_OPTIONS)) == {
+    assert readers.describe(corpus_of(path, **NAMES_OPTIONS)) == {
         "n": 4,
         "n_labels": 2,
         "labels_per_text": {"min": 0, "mean": 0.75, "max": 1},
@@ -658,11 +658,11 @@ def test_a_further_corpus_is_one_file(tmp_path):
         f"{text} {i},{labels}\n" for i in range(30) for text, labels in (("x", "a"), ("y", "a;b"), ("z", "b;c"))
     )
     table = put(tmp_path / "letters.csv", "text,labels\n" + rows)
-    own = (
+    letters = (
         (tmp_path / "configs/benchmarks/own.yaml").read_text(encoding="utf-8").replace("data/own/texts.csv", str(table))
     )
-    own = own.replace("compositions: 3", "compositions: 1").replace("[0.03, 0.45]", "[0.1, 0.5]")
-    put(tmp_path / "configs/benchmarks/letters.yaml", own)
+    letters = letters.replace("compositions: 3", "compositions: 1").replace("[0.03, 0.45]", "[0.1, 0.5]")
+    put(tmp_path / "configs/benchmarks/letters.yaml", letters)
     common = ["--params", str(params), "--benchmark", "letters"]
     raw.main([*common, "--out", str(tmp_path / "raw"), "--downloads", str(tmp_path / "dl")])
     split.main([*common, "--raw", str(tmp_path / "raw"), "--out", str(tmp_path / "split")])
@@ -697,9 +697,9 @@ def test_every_benchmark_of_params_yaml_has_a_reader_that_knows_its_files():
 
 def test_the_diagnostic_corpus_is_made_from_its_options_and_takes_no_files():
     options = params.parse(ROOT / "params.yaml", "diagnostic").corpus.options | {"size": 400}
-    made = readers.read("diagnostic", {}, options, None, Path("unused"))
-    assert len(made.examples) == 400
-    assert made.examples == readers.read("diagnostic", {}, options, None, Path("unused")).examples
+    toy_corpus = readers.read("diagnostic", {}, options, None, Path("unused"))
+    assert len(toy_corpus.examples) == 400
+    assert toy_corpus.examples == readers.read("diagnostic", {}, options, None, Path("unused")).examples
     with pytest.raises(InputError, match="options.seed is missing"):
         readers.read("diagnostic", {}, {}, None, Path("unused"))
     with pytest.raises(InputError, match="the diagnostic corpus is made, not read"):

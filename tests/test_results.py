@@ -114,15 +114,15 @@ def run(folder: Path, *options: str, **files: str) -> None:
 
 def table(path: Path, **where: object) -> list[dict[str, str]]:
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="") as stream:
-        found = list(csv.DictReader(stream))
-    return [row for row in found if all(row[name] == str(value) for name, value in where.items())]
+        lines = list(csv.DictReader(stream))
+    return [row for row in lines if all(row[name] == str(value) for name, value in where.items())]
 
 
 def metrics(folder: Path, **where: object) -> dict[str, float]:
-    found = table(folder / "results.csv.gz", **where)
-    made = {row["metric"]: float(row["value"]) for row in found}
-    assert len(made) == len(found), "the query is of more than one cell"
-    return made
+    lines = table(folder / "results.csv.gz", **where)
+    values = {row["metric"]: float(row["value"]) for row in lines}
+    assert len(values) == len(lines), "the query is of more than one cell"
+    return values
 
 
 def test_every_number_of_a_cell_stands_in_a_line_of_its_own(world):
@@ -130,12 +130,12 @@ def test_every_number_of_a_cell_stands_in_a_line_of_its_own(world):
     with gzip.open(world / "results.csv.gz", "rt") as stream:
         assert next(stream).strip() == ",".join(results.COLUMNS)
     where = {"experiment": "toy", "generator": "none", "seed": 13, "decoding": "threshold", "split": "unseen"}
-    found = metrics(world, **where)
+    scores = metrics(world, **where)
     expected = {"acc": 25, "jacc": 62.5, "corr": 25, "comp": 100, "n": 4, "strict_superset": 75, "empty_rate": 0}
     expected |= {"kind_exact": 25, "kind_superset": 75, "kind_empty": 0, "acc_size_1": 25, "n_size_1": 4}
     expected |= {"acc_in_support": 25, "n_in_support": 4, "n_not_in_support": 0, "hamming": 25}
-    assert {name: found[name] for name in expected} == expected
-    assert not {"acc_not_in_support", "harmonic", "ausuc", "per_composition"} & set(found)
+    assert {name: scores[name] for name in expected} == expected
+    assert not {"acc_not_in_support", "harmonic", "ausuc", "per_composition"} & set(scores)
     row = table(world / "results.csv.gz", **where, metric="acc")[0]
     assert (row["scale"], row["selection"], row["classifier"]) == ("tiny", "top_k", "bert")
     assert metrics(world, experiment="toy", split="iid", seed=13, decoding="threshold")["acc"] == 100
@@ -239,8 +239,8 @@ def test_p_values_are_corrected_over_a_family_whatever_the_selection(world):
 
 def test_confusions_are_counted_over_the_seeds(world):
     run(world)
-    found = table(world / "confusions.csv", generator="none", split="unseen")
-    assert [(r["composition"], r["predicted"], r["rows"]) for r in found] == [
+    lines = table(world / "confusions.csv", generator="none", split="unseen")
+    assert [(r["composition"], r["predicted"], r["rows"]) for r in lines] == [
         ("joy", "joy+love", "2"),
         ("love", "joy+love", "3"),
     ]
@@ -253,9 +253,9 @@ def test_a_cell_that_is_missing_is_named_and_an_experiment_that_nobody_ran_is_le
     gone = "diagnostic-ld_vae-bert-21"
     worlds.remove_cell(world, cell("ld_vae", 21))
     run(world)
-    said = capsys.readouterr().err
-    assert "toy: 9 of 10 cells" in said and "other: 0 of 1 cells" in said
-    assert f"toy: missing {gone}; diagnostic left out until they are there" in said
+    printed = capsys.readouterr().err
+    assert "toy: 9 of 10 cells" in printed and "other: 0 of 1 cells" in printed
+    assert f"toy: missing {gone}; diagnostic left out until they are there" in printed
     assert table(world / "results.csv.gz") == []
     run(world, "--partial")
     assert f"toy: missing {gone}\n" in capsys.readouterr().err
@@ -396,11 +396,11 @@ def test_cells_with_other_support_sets_are_compared_on_the_texts_that_none_has_s
         for more in ({"label_support": 100}, {"support": 250}):
             worlds.write_cell(world, cell("ld_vae", seed, **more), answers("1", TEST[1:3]))  # u2 is right, u1 is not
     run(world)
-    found = {
+    differences = {
         (row["generator"], row["classifier"]): float(row["value"])
         for row in table(world / "results.csv.gz", metric="acc", seed=21, split="unseen")
     }
-    assert found == {
+    assert differences == {
         ("none", "bert"): 50,
         ("ld_vae", "bert"): 100,
         ("ld_vae+label_support=100", "bert"): 50,
@@ -426,8 +426,8 @@ def test_answers_that_do_not_parse_are_counted(world):
     pieces = dict(zip((e.id for e in TEST), (0, 2, 1, 0), strict=True))
     worlds.write_cell(world, cell("none", 13, classifier="t5_clp"), answers("0"), unparsed=pieces)
     run(world)
-    found = metrics(world, classifier="t5_clp", decoding="any")
-    assert (found["unparsed_rows"], found["unparsed_pieces"]) == (2, 3)
+    scores = metrics(world, classifier="t5_clp", decoding="any")
+    assert (scores["unparsed_rows"], scores["unparsed_pieces"]) == (2, 3)
 
 
 def test_the_ceilings_of_a_known_grammar_have_no_seed(world):

@@ -15,8 +15,8 @@ from compaug.stages import write_samples as stage
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))
 
 
-def kept(number: int, text: str, wanted=(0, 1), score: float | None = 0.5) -> Example:
-    return Example(f"g{number}", text, wanted, "ls_pt", wanted, 3, score)
+def kept(number: int, text: str, label_set=(0, 1), score: float | None = 0.5) -> Example:
+    return Example(f"g{number}", text, label_set, "ls_pt", label_set, 3, score)
 
 
 @pytest.fixture

@@ -119,19 +119,19 @@ def test_quotas_are_shared_by_largest_remainders():
 def test_the_report_of_hand_worked_scores():
     examples = synthetic(A, A, B, B, B, C)
     scores = np.array([1.0, 0.95, 0.3, 1.0, 2 / 3, 0.0])
-    made = report(examples, scores, [0, 3, 1], LABELS)
-    assert made["kept"] == 3
-    assert made["mean_filter_jacc"] == 0.9833
-    assert made["mean_filter_jacc_before"] == 0.6528
-    assert made["share_jacc_1"] == 0.6667
+    summary = report(examples, scores, [0, 3, 1], LABELS)
+    assert summary["kept"] == 3
+    assert summary["mean_filter_jacc"] == 0.9833
+    assert summary["mean_filter_jacc_before"] == 0.6528
+    assert summary["share_jacc_1"] == 0.6667
     # before: joy 2/6, joy+love 3/6, love+fear 1/6; kept: 2/3, 1/3, 0; half of 1/3 + 1/6 + 1/6
-    assert made["total_variation"] == 0.3333
+    assert summary["total_variation"] == 0.3333
     zeros = {f"{tenth / 10:.1f}": 0 for tenth in range(11)}
-    assert made["histogram"] == {
+    assert summary["histogram"] == {
         "before": zeros | {"0.0": 1, "0.3": 1, "0.6": 1, "0.9": 1, "1.0": 2},
         "kept": zeros | {"0.9": 1, "1.0": 2},
     }
-    assert made["per_composition"] == {
+    assert summary["per_composition"] == {
         "joy": {"produced": 2, "kept": 2, "mean_filter_jacc": 0.975},
         "joy+love": {"produced": 3, "kept": 1, "mean_filter_jacc": 0.6556},
         "love+fear": {"produced": 1, "kept": 0, "mean_filter_jacc": 0.0},
@@ -139,8 +139,8 @@ def test_the_report_of_hand_worked_scores():
 
 
 def test_the_report_of_nothing_kept_has_no_means():
-    made = report(synthetic(A), np.array([0.5]), [], LABELS)
-    assert (made["kept"], made["mean_filter_jacc"], made["share_jacc_1"], made["total_variation"]) == (
+    summary = report(synthetic(A), np.array([0.5]), [], LABELS)
+    assert (summary["kept"], summary["mean_filter_jacc"], summary["share_jacc_1"], summary["total_variation"]) == (
         0,
         None,
         None,
@@ -158,9 +158,9 @@ def kept(tmp_path, monkeypatch, own_costs):
     write_jsonl(tmp_path / "train.jsonl", [Example(f"t{i}", f"word {i}", (0, 1, 2), "train") for i in range(9)])
     write_jsonl(tmp_path / "support.jsonl", [Example(f"u{i}", f"say {i}", (A, B)[i % 2], "support") for i in range(4)])
 
-    def run(asked, read, seed: int, *more: str, learned=("train.jsonl",)) -> Example:
-        write_jsonl(tmp_path / "rows.jsonl", synthetic(*asked))
-        write_json(tmp_path / "rows.json", {"requested": len(asked)})
+    def run(requests, read, seed: int, *more: str, learned=("train.jsonl",)) -> Example:
+        write_jsonl(tmp_path / "rows.jsonl", synthetic(*requests))
+        write_json(tmp_path / "rows.json", {"requested": len(requests)})
         monkeypatch.setattr(
             classifiers, "load", lambda name: SimpleNamespace(predict=lambda _, texts: np.array(read)[: len(texts)])
         )
@@ -213,8 +213,8 @@ def test_the_filter_chooses_among_the_first_texts_that_it_is_given(kept):
 
 def test_the_joint_probability_of_a_requested_set_of_hand_worked_numbers():
     probabilities = np.array([[0.9, 0.8, 0.1], [0.9, 0.8, 0.1], [1.0, 0.0, 1.0]], dtype=np.float32)
-    made = log_joint(probabilities, [(0, 1), (0,), (0, 2)])
-    assert np.exp(made) == pytest.approx([0.9 * 0.8 * 0.9, 0.9 * 0.2 * 0.9, 1.0], abs=1e-5)
+    logs = log_joint(probabilities, [(0, 1), (0,), (0, 2)])
+    assert np.exp(logs) == pytest.approx([0.9 * 0.8 * 0.9, 0.9 * 0.2 * 0.9, 1.0], abs=1e-5)
     # a label that the filter excludes does not make all texts equally hopeless
     worst = log_joint(np.zeros((1, 3)), [(0, 1, 2)])
     assert np.isfinite(worst).all() and worst < log_joint(np.zeros((1, 3)), [(0, 1)])
@@ -238,14 +238,14 @@ def test_the_posterior_counts_the_support_rows_that_the_filter_learned_from(kept
 
 def test_a_data_map_ranks_in_the_place_of_the_filter(tmp_path, kept):
     case = (B, B, B), [[0.9, 0.9, 0.1], [0.1, 0.1, 0.1], [0.1, 0.1, 0.1]]  # the filter would keep the first
-    made = maps.DataMap(["s0", "s1", "s2"], np.array([0.5, 0.1, 0.9]), np.array([0.3, 0.1, 0.2]), np.zeros(3))
+    data_map = maps.DataMap(["s0", "s1", "s2"], np.array([0.5, 0.1, 0.9]), np.array([0.3, 0.1, 0.2]), np.zeros(3))
     (tmp_path / "map").mkdir()
-    maps.write_map(tmp_path / "map" / "mean_label.csv", made)
-    own = ("--map", str(tmp_path / "map"))
+    maps.write_map(tmp_path / "map" / "mean_label.csv", data_map)
+    map_option = ("--map", str(tmp_path / "map"))
     for region, best in {"hard": "s1", "easy": "s2", "ambiguous": "s0"}.items():
-        row = kept(*case, 0, "--set", f"selection.score={region}", *own)
+        row = kept(*case, 0, "--set", f"selection.score={region}", *map_option)
         assert row.id == best and row.filter_jacc == (1.0 if best == "s0" else 0.0)  # what the filter thinks stays told
     assert "measure" not in read_json(tmp_path / "kept.json")["selection"]
-    for wrong in (("--set", "selection.score=hard"), own):
+    for wrong in (("--set", "selection.score=hard"), map_option):
         with pytest.raises(InputError, match="selection.score: .* need --map"):
             kept(*case, 0, *wrong)

@@ -88,20 +88,20 @@ def test_a_file_of_another_kind_is_one_line(tmp_path, shape, other):
     path = written(tmp_path, other)
     with pytest.raises(InputError) as refused:
         read_json(path, shape, "mend it")
-    said = str(refused.value)
-    assert said.startswith(f"{path}: the file: ") and said.endswith("; mend it") and "\n" not in said
+    message = str(refused.value)
+    assert message.startswith(f"{path}: the file: ") and message.endswith("; mend it") and "\n" not in message
 
 
 def places(value: object, path: tuple = ()) -> list[tuple]:
     """Where something stands in a file, but for what is free."""
-    found = []
+    inner_places = []
     if isinstance(value, dict):
         for key, inner in value.items():
-            found += [(*path, key)] + ([] if key in FREE else places(inner, (*path, key)))
+            inner_places += [(*path, key)] + ([] if key in FREE else places(inner, (*path, key)))
     elif isinstance(value, list):
         for at, inner in enumerate(value):
-            found += [(*path, at), *places(inner, (*path, at))]
-    return found
+            inner_places += [(*path, at), *places(inner, (*path, at))]
+    return inner_places
 
 
 WRONG = st.sampled_from([True, {"a": [1]}, [[["a"]]]])  # what no place has
@@ -124,8 +124,8 @@ def test_a_value_of_another_type_is_named_by_its_place(tmp_path_factory, shape, 
     path = written(tmp_path_factory.mktemp("shape"), value)
     with pytest.raises(InputError) as refused:
         read_json(path, shape)
-    said = str(refused.value)
-    assert said.startswith(f"{path}: {place[0]}") and "\n" not in said and said.endswith("run its stage again")
+    message = str(refused.value)
+    assert message.startswith(f"{path}: {place[0]}") and "\n" not in message and message.endswith("run its stage again")
 
 
 def test_every_reader_in_the_sources_names_a_type():

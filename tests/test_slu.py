@@ -71,16 +71,16 @@ def test_tags_with_beginnings_have_the_same_spans_and_can_be_read(tags):
 
 @given(TAGS)
 def test_spans_are_apart_and_those_of_whole_tags_are_read_back(tags):
-    found = sorted(slot_f1.chunks(tags))
-    assert all(end <= start for (_, end, _), (start, _, _) in itertools.pairwise(found))
-    assert {at for first, behind, _ in found for at in range(first, behind)} == {
+    spans = sorted(slot_f1.chunks(tags))
+    assert all(end <= start for (_, end, _), (start, _, _) in itertools.pairwise(spans))
+    assert {at for first, behind, _ in spans for at in range(first, behind)} == {
         at for at, tag in enumerate(tags) if tag != "O"
     }
     try:
         whole = spans_of(tags)
     except InputError:
         return  # an I- that continues nothing
-    assert set(found) == set(whole)
+    assert set(spans) == set(whole)
 
 
 def test_f1_counts_whole_spans_over_all_utterances():
@@ -211,9 +211,9 @@ def test_files_are_read_back_and_a_wrong_one_is_named(tmp_path):
 def test_the_real_corpora_have_the_published_counts(mirror):
     settings = parameters.load(ROOT / parameters.FILE)
     for name, rows, intents, slots in (("snips", (13084, 700, 700), 7, 39), ("nlu_ed", (8884, 1076, 1076), 64, 54)):
-        known = settings.corpora[name]
-        files = {part: mirror / f"{file.mirror}.xz" for part, file in known.files.items()}
-        parts = corpus.READERS[known.reader](files)
+        source = settings.corpora[name]
+        files = {part: mirror / f"{file.mirror}.xz" for part, file in source.files.items()}
+        parts = corpus.READERS[source.reader](files)
         assert tuple(len(parts[part]) for part in corpus.PARTS) == rows
         names = corpus.inventory(row for part in parts.values() for row in part)
         assert (len(names["intents"]), len(names["slots"])) == (intents, slots)
@@ -233,10 +233,10 @@ JOINT = parameters.Joint(
 def test_a_word_is_tagged_at_its_first_sub_word(folders):
     tokenizer, _ = load_encoder(folders["encoder"])
     row = Utterance("a", ("the-sun", "is"), ("B-joy", "O"), "joy")  # three tokens, then one
-    (made,) = joint_classifier.rows_of([row], tokenizer, NAMES, 40)
+    (tagged,) = joint_classifier.rows_of([row], tokenizer, NAMES, 40)
     tags = joint_classifier.tags_of(NAMES)
-    assert made["first"] == {0: 1, 1: 4} and made["length"] == 6
-    assert made["tags"] == [IGNORED, tags.index("B-joy"), IGNORED, IGNORED, tags.index("O"), IGNORED]
+    assert tagged["first"] == {0: 1, 1: 4} and tagged["length"] == 6
+    assert tagged["tags"] == [IGNORED, tags.index("B-joy"), IGNORED, IGNORED, tags.index("O"), IGNORED]
     (cut,) = joint_classifier.rows_of([row], tokenizer, NAMES, 4)
     assert cut["first"] == {0: 1}
 
@@ -261,9 +261,9 @@ def test_the_joint_classifier_learns_32_utterances(folders, in_a_temporary_folde
 
 @pytest.mark.parametrize(("few", "many", "copies"), [(3, 0, 1), (3, 2, 1), (3, 8, 3), (3, 12, 4), (2, 1, 1)])
 def test_real_utterances_are_repeated_until_they_are_as_many_as_the_written_ones(few, many, copies):
-    real, made = utterances()[:few], utterances()[few : few + many]
-    rows = joint_classifier.balanced(real, made)
-    assert rows == real * copies + made and abs(few * copies - many) <= max(few / 2, few - many)
+    real, synthetic = utterances()[:few], utterances()[few : few + many]
+    rows = joint_classifier.balanced(real, synthetic)
+    assert rows == real * copies + synthetic and abs(few * copies - many) <= max(few / 2, few - many)
 
 
 def test_the_stage_balances_or_does_not(desk, folders, monkeypatch):
@@ -275,11 +275,8 @@ def test_the_stage_balances_or_does_not(desk, folders, monkeypatch):
     corpus.write(Path("few"), {"train": utterances()[:4], "test": utterances()[:3]}, NAMES)
     corpus.write(Path(), {"more": utterances()[4:16]}, NAMES)
     write_json(Path("few/corpus.json"), {"corpus": "toy", "share": 0.5, "seed": 1})
-    write_json(
-        Path("more.json"),
-        {"mode": "span", "validity": 100.0, "fresh": 100.0, "loss": 1.0}
-        | {"requested": 12, "written": 12, "copied": 0, "duplicate": 0, "refused": {}},
-    )
+    side_car = {"mode": "span", "validity": 100.0, "fresh": 100.0, "loss": 1.0, "requested": 12, "written": 12}
+    write_json(Path("more.json"), side_car | {"copied": 0, "duplicate": 0, "refused": {}})
     words = "--params slu.yaml --seed 1 --corpus few --scale small --synthetic more.jsonl --out both.json"
     for value in ("true", "false"):
         train_slu.main([*words.split(), "--encoder", str(folders["encoder"]), "--set", f"joint.balanced={value}"])
@@ -290,7 +287,7 @@ def test_the_stage_balances_or_does_not(desk, folders, monkeypatch):
 
 WRITER = parameters.Writer(
     mode="span", strict=False, masked=0.3, lora=8, epochs=1, batch_size=8, lr=0.01, warmup=0.0,
-    max_length=100, each=2, temperature=1.0, top_p=0.9
+    max_length=100, each=2, temperature=1.0, top_p=0.9,
 )  # fmt: skip
 
 
@@ -341,14 +338,14 @@ def test_the_loss_of_the_labelled_tokens_is_that_of_all_logits(folders, llama, k
     sentences = [writer.language_of(NAMES).write(writer.sentence_of(row, "span")) for row in utterances()[:5]]
     rows = [{"sentence": s, "target": [*tokenizer(s)["input_ids"], tokenizer.eos_token_id]} for s in sentences]
     batch = writer.collate(rows, tokenizer, WRITER)
-    found = []
+    gradients_by = []
     for loss in (lora.TargetLoss(model), LanguageModelLoss(model)):
         value = loss(**batch)["loss"]
         value.backward()
         gradients = [p.grad.clone() for p in model.parameters() if p.requires_grad]
         model.zero_grad()
-        found.append([value, *gradients])
-    torch.testing.assert_close(found[0], found[1])
+        gradients_by.append([value, *gradients])
+    torch.testing.assert_close(gradients_by[0], gradients_by[1])
 
 
 @pytest.mark.slow
@@ -366,9 +363,9 @@ def test_the_writer_learns_to_write_what_can_be_read(folders, in_a_temporary_fol
     model.save_pretrained("decoder")
     tokenizer.save_pretrained("decoder")
     tokenizer, model, _ = writer.train(rows, NAMES, settings, Path("decoder"), seed=1)
-    made, refused = writer.write(tokenizer, model, rows, NAMES, settings, seed=1)
-    assert len(made) + sum(map(len, refused.values())) == 4 * len(LABELS) and len(made) >= 12
-    assert (made, refused) == writer.write(tokenizer, model, rows, NAMES, settings, seed=1)
+    drafts, refused = writer.write(tokenizer, model, rows, NAMES, settings, seed=1)
+    assert len(drafts) + sum(map(len, refused.values())) == 4 * len(LABELS) and len(drafts) >= 12
+    assert (drafts, refused) == writer.write(tokenizer, model, rows, NAMES, settings, seed=1)
 
 
 # ---------------------------------------------------------------- stages
@@ -386,9 +383,9 @@ def desk(tmp_path, in_a_temporary_folder, monkeypatch) -> Path:
     ):
         (tmp_path / f"{part}.tsv").write_text(content)
     file = lambda part: {"url": None, "sha256": None, "mirror": f"{part}.tsv"}
-    asked = {"corpus": "toy", "scale": "pretrained", "shares": [0.5, 1.0], "seeds": [1, 2]}
+    study = {"corpus": "toy", "scale": "pretrained", "shares": [0.5, 1.0], "seeds": [1, 2]}
     values = {
-        "experiment": asked | {"modes": ["none", "span", "factorised"]},
+        "experiment": study | {"modes": ["none", "span", "factorised"]},
         "corpora": {"toy": {"reader": "snips", "files": {part: file(part) for part in corpus.PARTS}}},
         "joint": JOINT.model_dump() | {"steps": 4},
         "writer": WRITER.model_dump() | {"epochs": 2, "batch_size": 8},
@@ -416,8 +413,8 @@ def test_the_stages_run_from_files_to_measures(desk, folders):
     slu_texts.main([*config, *writes, "--out", "strict.jsonl"])
     strict = json.loads(Path("strict.json").read_text())
     assert set(strict["refused"]) <= {"unbalanced brackets"}  # cut within a span
-    made = corpus.read(Path("made.jsonl"), NAMES, may_be_empty=True)
-    assert len(made) == facts["written"]
+    utterances_read = corpus.read(Path("made.jsonl"), NAMES, may_be_empty=True)
+    assert len(utterances_read) == facts["written"]
     corpus.write(Path(), {"more": utterances()[:2]}, NAMES)
     Path("made.json").rename("more.json")
     train_slu.main([*trained, "--synthetic", "more.jsonl", "--out", "both.json"])
@@ -463,9 +460,9 @@ def test_factorised_texts_are_tagged_by_the_classifier(desk, folders, monkeypatc
     tagged = [["I-joy", *["B-joy"] * len(row.words)][: len(row.words)] for row in plain]  # what no corpus has
     monkeypatch.setattr(joint_classifier, "predict", lambda tokenizer, model, rows, *of: (["joy"] * len(rows), tagged))
     slu_texts.main([*words, "--encoder", str(folders["encoder"])])
-    found = corpus.read(Path("f.jsonl"))
-    assert [list(row.tags) for row in found] == [["B-joy"] * len(row.words) for row in plain] and [
-        row.intent for row in found
+    tagged_rows = corpus.read(Path("f.jsonl"))
+    assert [list(row.tags) for row in tagged_rows] == [["B-joy"] * len(row.words) for row in plain] and [
+        row.intent for row in tagged_rows
     ] == [row.intent for row in plain]
 
 

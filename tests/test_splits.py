@@ -89,9 +89,9 @@ def corpora(draw):
 @given(corpora(), st.integers(1, 30), st.integers(0, 100))
 @settings(max_examples=40, deadline=None)
 def test_a_seen_test_set_leaves_its_compositions_in_training_and_takes_its_texts_along(examples, size, seed):
-    asked = options(seed=seed, min_count=3, test_share=[0.0, 0.9])
+    split_options = options(seed=seed, min_count=3, test_share=[0.0, 0.9])
     try:
-        whole = split_corpus(examples, LABELS, asked)
+        whole = split_corpus(examples, LABELS, split_options)
     except InputError:
         return
     try:
@@ -111,8 +111,10 @@ def test_a_seen_test_set_leaves_its_compositions_in_training_and_takes_its_texts
 @settings(max_examples=60, deadline=None)
 @given(corpora(), st.integers(1, 3), st.integers(0, 2), st.integers(0, 2**31 - 1))
 def test_a_drawn_split_keeps_every_invariant(examples, compositions, support_size, seed):
-    asked = options(compositions=compositions, support_size=support_size, seed=seed, min_count=3, test_share=[0.0, 0.9])
-    parts = split_corpus(examples, LABELS, asked)
+    split_options = options(
+        compositions=compositions, support_size=support_size, seed=seed, min_count=3, test_share=[0.0, 0.9]
+    )
+    parts = split_corpus(examples, LABELS, split_options)
     train, support, test = (parts.positions[part] for part in ("train", "support", "test"))
     counts = Counter(example.labels for example in examples)
 
@@ -132,8 +134,8 @@ def test_a_drawn_split_keeps_every_invariant(examples, compositions, support_siz
     assert not texts["train"] & (texts["support"] | texts["test"])
     assert not texts["support"] & texts["test"]
 
-    assert split_corpus(examples, LABELS, asked) == parts
-    larger = split_corpus(examples, LABELS, asked.model_copy(update={"support_size": support_size + 1}))
+    assert split_corpus(examples, LABELS, split_options) == parts
+    larger = split_corpus(examples, LABELS, split_options.model_copy(update={"support_size": support_size + 1}))
     assert larger.positions["support"][:support_size] == support
     assert larger.positions["train"] == train
     assert set(larger.positions["test"]) <= set(test)
@@ -148,8 +150,8 @@ def test_another_seed_draws_another_split():
 def test_a_draw_has_the_size_asked_for_and_leaves_every_label_its_floor():
     counts = Counter({(label,): 200 for label in range(5)} | {pair: 20 + 10 * i for i, pair in enumerate(PAIRS)})
     for seed in range(20):
-        asked = options(compositions=3, seed=seed, min_count=40, test_share=[0.1, 0.12])
-        choice = draw_compositions(counts, LABELS, asked)
+        split_options = options(compositions=3, seed=seed, min_count=40, test_share=[0.1, 0.12])
+        choice = draw_compositions(counts, LABELS, split_options)
         assert not choice.relaxations
         assert 0.1 <= sum(counts[c] for c in choice.compositions) / counts.total() <= 0.12
         assert all(counts[c] >= 40 for c in choice.compositions)
@@ -191,16 +193,16 @@ def test_a_training_text_that_is_tested_leaves_training_and_a_test_text_in_the_s
 
 def test_the_description_counts_everything():
     examples = corpus()
-    asked = options()
-    parts = split_corpus(examples, LABELS, asked)
-    made = describe(parts, examples, LABELS, asked)
+    split_options = options()
+    parts = split_corpus(examples, LABELS, split_options)
+    facts = describe(parts, examples, LABELS, split_options)
     sizes = {"original": 160, "train": 142, "support": 4, "test": 14, "iid_train": 146, "iid_test": 14}
-    assert made["examples"] == sizes
-    assert made["compositions"] | {"support": 0} == {
+    assert facts["examples"] == sizes
+    assert facts["compositions"] | {"support": 0} == {
         "original": 15, "train": 12, "support": 0, "test": 3, "shared": 0,
     }  # fmt: skip
-    assert made["test_share"] == 0.1125  # 18 of 160
-    assert sum(row["test"] + row["support"] for row in made["test_compositions"].values()) == 18
+    assert facts["test_share"] == 0.1125  # 18 of 160
+    assert sum(row["test"] + row["support"] for row in facts["test_compositions"].values()) == 18
 
 
 @pytest.mark.parametrize(
@@ -236,34 +238,36 @@ def test_a_label_without_examples_is_refused():
 def test_an_own_split_gives_its_test_rows_to_the_test_and_its_other_rows_to_training(seed, compositions, support_size):
     examples = corpus()
     shuffled = np.random.default_rng(seed).permutation(len(examples))
-    own = {"train": shuffled[:70], "validation": shuffled[70:80], "test": shuffled[80:]}
-    own = {part: [examples[p].id for p in some] for part, some in own.items()}
-    wanted = options(
+    id_parts = {"train": shuffled[:70], "validation": shuffled[70:80], "test": shuffled[80:]}
+    id_parts = {part: [examples[p].id for p in positions] for part, positions in id_parts.items()}
+    split_options = options(
         compositions=compositions, support_size=support_size, seed=seed, min_count=1, test_share=[0.0, 0.6]
     )
     try:
-        parts = split_corpus(examples, LABELS, wanted, own_split=own)
+        parts = split_corpus(examples, LABELS, split_options, own_split=id_parts)
     except InputError as error:  # a draw of few rows
         assert "support_size" in str(error) or "no row is left" in str(error)
         return
     ids = {part: set(ids_of(examples, where)) for part, where in parts.positions.items()}
     held = set(parts.choice.compositions)
-    trained = {*own["train"], *own["validation"]}
+    trained = {*id_parts["train"], *id_parts["validation"]}
     assert ids["train"] == {e.id for e in examples if e.id in trained and e.labels not in held}
-    assert ids["support"] | ids["test"] == {e.id for e in examples if e.id in own["test"] and e.labels in held}
-    assert (ids["iid_train"], ids["iid_test"]) == (trained, set(own["test"]))
-    made = describe(parts, examples, LABELS, wanted)
-    assert sum(made["unused_of_own_split"].values()) == len(examples) - len(ids["train"] | ids["support"] | ids["test"])
+    assert ids["support"] | ids["test"] == {e.id for e in examples if e.id in id_parts["test"] and e.labels in held}
+    assert (ids["iid_train"], ids["iid_test"]) == (trained, set(id_parts["test"]))
+    facts = describe(parts, examples, LABELS, split_options)
+    assert sum(facts["unused_of_own_split"].values()) == len(examples) - len(
+        ids["train"] | ids["support"] | ids["test"]
+    )
 
 
 def test_an_own_split_holds_out_only_what_its_test_rows_have_and_keeps_every_label_its_training_rows():
     examples = corpus()
     tested = [e.id for e in examples if e.labels == (0, 1)] + [f"x{i:03d}" for i in range(5)]
-    own = {"train": [e.id for e in examples if e.id not in tested], "test": tested}
+    id_parts = {"train": [e.id for e in examples if e.id not in tested], "test": tested}
     with pytest.raises(InputError, match="only 1 compositions have at least 2 labels and 6 examples"):
-        split_corpus(examples, LABELS, options(compositions=2), own_split=own)
+        split_corpus(examples, LABELS, options(compositions=2), own_split=id_parts)
     parts = split_corpus(
-        examples, LABELS, options(compositions=1, test_share=[0.1, 0.99], support_size=2), own_split=own
+        examples, LABELS, options(compositions=1, test_share=[0.1, 0.99], support_size=2), own_split=id_parts
     )
     assert parts.choice.compositions == ((0, 1),) and len(parts.positions["test"]) == 4
     with pytest.raises(InputError, match="no example to train on has the label 'a'"):
@@ -271,7 +275,7 @@ def test_an_own_split_holds_out_only_what_its_test_rows_have_and_keeps_every_lab
         rest = [e.id for e in examples if 0 not in e.labels]
         split_corpus(examples, LABELS, options(), own_split={"train": rest, "test": first})
     with pytest.raises(InputError, match="split.mode is reference, but the corpus brings a split of its own"):
-        split_corpus(examples, LABELS, options(mode="reference"), published(examples), own_split=own)
+        split_corpus(examples, LABELS, options(mode="reference"), published(examples), own_split=id_parts)
 
 
 def test_a_published_split_is_taken_as_it_is():
@@ -338,17 +342,17 @@ def test_the_published_semeval_split_has_the_published_facts(mirror):
         part: [identifier for identifier, where in raw.reference.items() if where == part]
         for part in ("train", "support", "test")
     }
-    asked = options(mode="reference", compositions=20, support_size=50)
-    parts = split_corpus(raw.examples, raw.labels, asked, reference)
-    made = describe(parts, raw.examples, raw.labels, asked)
-    assert {part: made["examples"][part] for part in ("train", "support", "test")} == {
+    split_options = options(mode="reference", compositions=20, support_size=50)
+    parts = split_corpus(raw.examples, raw.labels, split_options, reference)
+    facts = describe(parts, raw.examples, raw.labels, split_options)
+    assert {part: facts["examples"][part] for part in ("train", "support", "test")} == {
         "train": 9530,
         "support": 50,
         "test": 1403,
     }
-    assert made["compositions"] == {"original": 402, "train": 382, "support": 17, "test": 20, "shared": 0}
-    assert made["test_compositions"]["joy+love"]["test"] == 276
-    assert made["relaxations"] == []
+    assert facts["compositions"] == {"original": 402, "train": 382, "support": 17, "test": 20, "shared": 0}
+    assert facts["test_compositions"]["joy+love"]["test"] == 276
+    assert facts["relaxations"] == []
     assert compositions_of(raw.examples, parts.positions["support"]) <= set(parts.choice.compositions)
 
 
@@ -417,8 +421,10 @@ def test_the_nearest_composition_is_taken_as_a_guess_when_none_fits():
 
 def test_several_missing_compositions_add_up_and_are_drawn_by_the_seed():
     # 34 - 13 = 21 = 8+13 = 9+12 = 10+11
-    found = {tuple(reconstruct(compositions=4, test_total=34, seed=seed).reconstruction["found"]) for seed in range(30)}
-    assert found == {("a+d", "c+d"), ("a+e", "b+e"), ("b+c", "b+d")}
+    reconstructions = {
+        tuple(reconstruct(compositions=4, test_total=34, seed=seed).reconstruction["found"]) for seed in range(30)
+    }
+    assert reconstructions == {("a+d", "c+d"), ("a+e", "b+e"), ("b+c", "b+d")}
     choice = reconstruct(compositions=4, test_total=34)
     assert choice == reconstruct(compositions=4, test_total=34)
     assert (choice.reconstruction["equally_good"], choice.reconstruction["guess"]) == (3, True)
@@ -448,11 +454,11 @@ def test_contradictory_reconstructions_are_refused(changes, message):
 
 def test_a_reconstructed_split_moves_the_known_compositions_to_the_test():
     examples = corpus()
-    asked = options(mode="reconstruct", known=["a+b", "c+d"], compositions=3, test_total=18)
-    parts = split_corpus(examples, LABELS, asked)
+    split_options = options(mode="reconstruct", known=["a+b", "c+d"], compositions=3, test_total=18)
+    parts = split_corpus(examples, LABELS, split_options)
     assert {(0, 1), (2, 3)} < set(parts.choice.compositions)
     assert len(parts.positions["test"]) == 14
-    assert describe(parts, examples, LABELS, asked)["reconstruction"]["equally_good"] == 8
+    assert describe(parts, examples, LABELS, split_options)["reconstruction"]["equally_good"] == 8
 
 
 @settings(max_examples=100, deadline=None)
@@ -482,7 +488,7 @@ def test_subsets_that_fit_equally_well_are_drawn_equally_often():
 
 
 def test_the_aapd_test_compositions_are_completed_to_the_published_size(mirror):
-    known = [
+    listed = [
         "cs.dm+math.co", "math.oc+cs.sy", "cs.lg+cs.cv", "cs.lg+cs.ir", "cs.cr+cs.dc", "cs.cl+cs.ir", "cs.cc+quant-ph",
         "physics.soc-ph+cs.dl", "cs.dm+cs.cc", "cs.lg+cs.ds", "cs.ai+cs.ne", "math.co+cs.cg", "cs.it+math.it+stat.ml",
         "cs.cy+cs.hc", "cs.it+math.it+cs.dm",
@@ -496,8 +502,8 @@ def test_the_aapd_test_compositions_are_completed_to_the_published_size(mirror):
     for row in rows:
         counts[labels.composition(row[0].lower().replace(" ", "+"))] += sum(map(int, row[1:4]))
     counts = +counts
-    asked = options(mode="reconstruct", known=known, compositions=20, test_total=5359, min_count=30)
-    choice = reconstruct_compositions(counts, labels, asked)
+    split_options = options(mode="reconstruct", known=listed, compositions=20, test_total=5359, min_count=30)
+    choice = reconstruct_compositions(counts, labels, split_options)
     assert counts.total() == 55840
     assert sum(counts[composition] for composition in choice.compositions) == 5359
     assert len(choice.reconstruction["found"]) == 5
@@ -525,13 +531,13 @@ def test_the_iid_split_asks_for_the_label_set_of_every_training_text(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("train", "support", "said"),
+    ("train", "support", "message"),
     [
         ([Example("a", "one", ())], [], "no row has a label"),
         ([Example("a", "one", (1,))], [Example("b", "two", (2,))], "has no support rows"),
     ],
 )
-def test_an_iid_split_without_requests_is_one_line(tmp_path, train, support, said):
-    with pytest.raises(InputError, match=said):
+def test_an_iid_split_without_requests_is_one_line(tmp_path, train, support, message):
+    with pytest.raises(InputError, match=message):
         iid.main(["--split", str(iid_split(tmp_path, train, support)), "--out", str(tmp_path / "iid")])
     assert not (tmp_path / "iid").exists()

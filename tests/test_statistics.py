@@ -67,18 +67,18 @@ def test_the_sign_flip_p_value_ignores_scale_and_direction(values, scale):
 
 
 def test_holm_multiplies_the_smallest_p_by_all_and_never_falls_below_a_smaller_one():
-    made = holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": None})
-    assert made == {"a": pytest.approx(0.03), "c": pytest.approx(0.06), "b": pytest.approx(0.06), "d": None}
+    corrected = holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": None})
+    assert corrected == {"a": pytest.approx(0.03), "c": pytest.approx(0.06), "b": pytest.approx(0.06), "d": None}
     assert holm({"a": 0.9, "b": 0.8}) == {"b": 1.0, "a": 1.0}
     assert holm({}) == {}
 
 
 @given(st.dictionaries(st.text(max_size=3), st.floats(0, 1), max_size=6))
 def test_holm_keeps_the_order_and_never_lowers_a_p_value(p_values):
-    made = holm(p_values)
-    assert all(p <= made[name] <= 1 for name, p in p_values.items())
+    corrected = holm(p_values)
+    assert all(p <= corrected[name] <= 1 for name, p in p_values.items())
     names = sorted(p_values, key=p_values.get)
-    assert [made[name] for name in names] == sorted(made.values())
+    assert [corrected[name] for name in names] == sorted(corrected.values())
 
 
 def test_the_paired_t_test_against_hand_worked_values():

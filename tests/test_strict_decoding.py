@@ -52,8 +52,8 @@ def test_what_may_follow(text, follows):
 
 
 def test_further_names_may_follow_a_name_and_none_twice():
-    found = LABELS.follows("(( joy ; ").phrases
-    assert set(found) == {"fear ))", "fear ; ", "not a b ))", "not a b ; "}
+    phrases = LABELS.follows("(( joy ; ").phrases
+    assert set(phrases) == {"fear ))", "fear ; ", "not a b ))", "not a b ; "}
     assert LABELS.follows("(( joy ; fear ; ").phrases == ("not a b ))",)
     assert LABELS.follows("(( no").phrases == ("t a b ))", "t a b ; ", "ne ))")
     assert LABELS.follows("(( joy )) so").mark == ""  # it has no slots
@@ -110,9 +110,9 @@ def test_what_is_written_to_its_end_can_be_read(tokenizer, vocabulary, seed, lan
     uniforms = torch.rand(8, 60, generator=torch.Generator().manual_seed(seed))
     tokens = sampling.sample_tokens(step, [[5], [5, 6]] * 4, uniforms, tokenizer.eos_token_id, decoding)
     for ids, shown in zip(tokens, [1, 2] * 4, strict=True):
-        (said,), text = vocabulary.texts_of(torch.tensor([ids], dtype=torch.long)), tokenizer.decode(ids)
-        if len(ids) < 60 - shown and "\ufffd" not in said:  # letters of several tokens may be any, also a space
-            assert language.read(text) and said == text
+        (written,), text = vocabulary.texts_of(torch.tensor([ids], dtype=torch.long)), tokenizer.decode(ids)
+        if len(ids) < 60 - shown and "\ufffd" not in written:  # letters of several tokens may be any, also a space
+            assert language.read(text) and written == text
 
 
 def test_a_decoder_that_has_learned_nothing_writes_sentences(folders, tokenizer):

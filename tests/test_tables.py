@@ -45,13 +45,13 @@ def reports(tmp_path):
 
 def rows_of(name, folder, title="") -> dict[str, dict[str, str]]:
     """{words of a row: {column: cell as shown}} of the first table, or of the one with this title."""
-    found = contents.tables(name, longtables.load(folder))
-    table = next(table for table in found if not title or table.title == title)
-    made = {}
+    tables = contents.tables(name, longtables.load(folder))
+    table = next(table for table in tables if not title or table.title == title)
+    rows = {}
     for row in table.rows:
         words = ", ".join(part for part in row if isinstance(part, str))
-        made[words] = {column: str(part) for column, part in zip(table.header, row, strict=True)}
-    return made
+        rows[words] = {column: str(part) for column, part in zip(table.header, row, strict=True)}
+    return rows
 
 
 # ---------------------------------------------------------------- queries
@@ -60,9 +60,10 @@ def rows_of(name, folder, title="") -> dict[str, dict[str, str]]:
 def test_means_intervals_and_paired_differences_by_hand(reports):
     frame = longtables.load(reports).frame
     acc = longtable.pick(frame, benchmark="diagnostic", metric="acc", decoding="threshold", split="unseen")
-    found = longtable.summaries(longtable.pick(acc, selection="top_k"), "generator")
-    assert found["ld_vae"] == summarise([7.0, 8.0, 9.0])
-    assert (found["none"].mean, round(found["none"].ci95, 4)) == (3.0, 2.4841)  # t(2) = 4.3027, over the root of 3
+    summaries = longtable.summaries(longtable.pick(acc, selection="top_k"), "generator")
+    assert summaries["ld_vae"] == summarise([7.0, 8.0, 9.0])
+    # t(2) = 4.3027, over the root of 3
+    assert (summaries["none"].mean, round(summaries["none"].ci95, 4)) == (3.0, 2.4841)
     top, drawn = (longtable.pick(acc, generator="ld_vae", selection=rule) for rule in ("top_k", "mode=random"))
     assert longtable.difference(top, drawn) == summarise([2.0, 0.0, 1.0])
     assert longtable.difference(top.iloc[1:], drawn.iloc[:2]).n == 1  # the one seed that both have
@@ -99,20 +100,20 @@ def test_table_2_has_metrics_gains_with_tests_and_the_papers_numbers(reports):
     )
     theirs = rows_of("table_2", reports, "semeval")
     assert theirs["llm"]["texts"] == "no endpoint" and theirs["gpt2_pt"]["texts"] == "not run yet"
-    found = next(t for t in contents.tables("table_2", longtables.load(reports)) if t.title == "semeval")
-    acc = next(row for row in found.rows if row[0] == "ld_vae")[3]
-    assert acc.printed == "8.44 (-0.44)" and "8.44 (-0.44)" in entries.markdown(found)
+    semeval = next(t for t in contents.tables("table_2", longtables.load(reports)) if t.title == "semeval")
+    acc = next(row for row in semeval.rows if row[0] == "ld_vae")[3]
+    assert acc.printed == "8.44 (-0.44)" and "8.44 (-0.44)" in entries.markdown(semeval)
 
 
 def test_the_claim_says_no_more_than_the_tests_allow(reports):
     frame = longtables.load(reports).gains
-    own = longtable.pick(frame, benchmark="diagnostic", over="none")
-    said = table_2.claim(own, "none", ["oversample", "ld_vae"])
+    gains = longtable.pick(frame, benchmark="diagnostic", over="none")
+    claim = table_2.claim(gains, "none", ["oversample", "ld_vae"])
     assert (
-        said == "Against `none`, Acc is higher by both tests for `oversample`; "
+        claim == "Against `none`, Acc is higher by both tests for `oversample`; "
         "higher by the test over rows alone for `ld_vae`."
     )
-    assert "One seed has no interval" in table_2.claim(own.assign(p_seeds=float("nan")), "none", ["ld_vae"])
+    assert "One seed has no interval" in table_2.claim(gains.assign(p_seeds=float("nan")), "none", ["ld_vae"])
 
 
 def test_the_bayes_classifier_is_a_ceiling_and_no_generator(tmp_path):
@@ -222,11 +223,11 @@ def test_texts_shown_more_often_have_a_verdict_over_none_and_over_repeating_as_o
 
 def test_pretrained_models_stand_in_the_papers_tables_and_give_its_verdict(tmp_path):
     """In the place of the first grid of small models on the same corpus, and of the paper's numbers alone."""
-    own = {"experiment": "pretrained", "benchmark": "semeval+pretrained", "scale": "pretrained"}
+    pretrained = {"experiment": "pretrained", "benchmark": "semeval+pretrained", "scale": "pretrained"}
     older = [longtables.paper_rows(), longtables.paper_gains()]
     folder = longtables.reports(tmp_path / "reports", *older, first="0ld5ha1")
-    on_tweets = [[row | own for row in some if row["benchmark"] == "semeval"] for some in older]
-    on_tweets[0] += [row | own for row in lines("judged_classifier_acc", (7.0,) * 3, "ld_vae", decoding="any")]
+    on_tweets = [[row | pretrained for row in part if row["benchmark"] == "semeval"] for part in older]
+    on_tweets[0] += [row | pretrained for row in lines("judged_classifier_acc", (7.0,) * 3, "ld_vae", decoding="any")]
     longtables.reports(folder, *on_tweets)
     for name, words in (("table_1", "bert"), ("table_2", "ld_vae"), ("table_5", "ld_vae"), ("table_10", "ld_vae")):
         assert words in rows_of(name, folder, "semeval+pretrained"), name
@@ -265,8 +266,8 @@ def test_tables_1_and_3_compare_the_classifiers(tmp_path):
     assert rows_of("table_3", folder)["bert, ld_vae"]["Acc over oversample"] == "+1.50 [+0.50, +2.50]"
     tuned = rows_of("table_3", folder, "diagnostic: thresholds tuned per label")
     assert tuned["bert, unseen, none"]["Acc over 0.5"] == "0.00 [-2.48, +2.48]"
-    said = rows_of("table_3", folder, "diagnostic: what the paper says of the classifiers")
-    assert [row["verdict"] for row in said.values()] == ["appears"]  # t5_clp is 6 points below bert with every seed
+    claims = rows_of("table_3", folder, "diagnostic: what the paper says of the classifiers")
+    assert [row["verdict"] for row in claims.values()] == ["appears"]  # t5_clp is 6 points below bert with every seed
     assert table_3.verdict(summarise([1.0, 1.1]), -1) == "the reverse"
 
 
@@ -348,11 +349,11 @@ def test_the_composition_prior_of_somebodys_own_experiment_is_chosen_and_shown_l
         "none, (0.9, 0.6)"
     ]
     assert rows_of("composition_prior", folder, title)["none, threshold"]["seen"] == "30.00"
-    found = longtables.load(folder)
-    assert [figure.name for figure in contents.figures("composition_prior", found)] == [
+    frame = longtables.load(folder)
+    assert [figure.name for figure in contents.figures("composition_prior", frame)] == [
         "seen-unseen-calls_prior-calls+seen_test=300"
     ]
-    assert not any("calls_prior" in table.title for table in contents.tables("other_experiments", found))
+    assert not any("calls_prior" in table.title for table in contents.tables("other_experiments", frame))
 
 
 @pytest.mark.parametrize(
@@ -509,10 +510,10 @@ def test_plain_augmentation_is_compared_with_no_texts_on_the_same_split(tmp_path
         rows += lines(metric, (26.0, 26.0, 26.0), classifier="bert+mixup=true", **iid)
         rows += lines(metric, (2.0, 3.0, 4.0), experiment="linda")
     (table,) = linda_tables.plain(longtables.load(longtables.reports(tmp_path, rows)))
-    found = {tuple(line[:2]): line for line in table.rows}
-    assert found["linda+pairs=random", "bert"][-1].ours == pytest.approx(3.0)
-    assert found["none", "bert+mixup=true"][-1].ours == pytest.approx(-1.0)
-    assert found["none", "bert"][-1] == Entry() and found["none", "bert"][3].ours == pytest.approx(27.0)
+    rows_by_arm = {tuple(line[:2]): line for line in table.rows}
+    assert rows_by_arm["linda+pairs=random", "bert"][-1].ours == pytest.approx(3.0)
+    assert rows_by_arm["none", "bert+mixup=true"][-1].ours == pytest.approx(-1.0)
+    assert rows_by_arm["none", "bert"][-1] == Entry() and rows_by_arm["none", "bert"][3].ours == pytest.approx(27.0)
     assert "split at random" in table.title and len(table.rows) == 3
 
 
@@ -583,7 +584,7 @@ def test_seeds_that_some_cells_lack_are_told(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("paper,diagnostic,tiny,none,top_k,bert,threshold,13,unseen,acc", "line 2: 10 fields, not 11"),
         ("paper,diagnostic,tiny,none,top_k,bert,threshold,13,unseen,acc,1,2", "line 2: 12 fields, not 11"),
@@ -594,9 +595,9 @@ def test_seeds_that_some_cells_lack_are_told(tmp_path):
         ("paper,diagnostic,tiny,\xff,top_k,bert,threshold,13,unseen,acc,1", "can't decode"),
     ],
 )
-def test_a_malformed_line_is_named_with_the_remedy(reports, line, said):
+def test_a_malformed_line_is_named_with_the_remedy(reports, line, message):
     (reports / "results.csv.gz").write_bytes(gzip.compress(f"{','.join(long.COLUMNS)}\n{line}\n".encode("latin-1")))
-    with pytest.raises(InputError, match=f"results.csv.gz: .*{said}.*; `make tables` writes it again"):
+    with pytest.raises(InputError, match=f"results.csv.gz: .*{message}.*; `make tables` writes it again"):
         longtables.load(reports)
 
 
@@ -652,8 +653,8 @@ def test_the_stage_writes_every_table_and_the_same_bytes_twice(reports, tmp_path
     assert "figures/seen-unseen-diagnostic+seen_test=400.png" in first and "table_2.tex" in first
     assert b"(figures/seen-unseen-diagnostic+seen_test=400.png)" in first["composition_prior.md"]
     assert b"No results yet: `make grid EXPERIMENT=classifiers` makes them." in first["table_1.md"]
-    found = list(csv.DictReader(first["table_2.csv"].decode().splitlines()))
-    cell = next(r for r in found if (r["table"], r["row"], r["column"]) == ("semeval", "ld_vae", "Acc"))
+    entries_read = list(csv.DictReader(first["table_2.csv"].decode().splitlines()))
+    cell = next(r for r in entries_read if (r["table"], r["row"], r["column"]) == ("semeval", "ld_vae", "Acc"))
     assert (cell["value"], cell["ci95"], cell["paper"], cell["shown"]) == (
         "8.0",
         "2.4841",
@@ -669,8 +670,8 @@ def test_what_the_stage_results_writes_makes_tables_whatever_the_experiment_has(
     test_results.run(toy_world)
     (toy_world / "representations.jsonl.gz").unlink()  # which has no points to draw
     (toy_world / "paper_values.yaml").write_bytes((ROOT / "reports/paper_values.yaml").read_bytes())
-    made = run(toy_world, tmp_path / "tables")
-    shown = b"".join(made[f"{name}.md"] for name in contents.TABLES)
+    pages = run(toy_world, tmp_path / "tables")
+    shown = b"".join(pages[f"{name}.md"] for name in contents.TABLES)
     assert experiment == "prior" or b"| ld_vae" in shown  # the decodings of `prior` are not there
     if experiment == "paper":
         gains = rows_of("table_2", toy_world, "diagnostic: gains")["ld_vae"]
@@ -678,8 +679,8 @@ def test_what_the_stage_results_writes_makes_tables_whatever_the_experiment_has(
 
 
 def test_the_committed_results_make_every_table(tmp_path):
-    made = run(ROOT / "reports", tmp_path / "tables")
-    assert not [name for name in contents.TABLES if name not in RUN_LATER and b"No results yet" in made[f"{name}.md"]]
+    pages = run(ROOT / "reports", tmp_path / "tables")
+    assert not [name for name in contents.TABLES if name not in RUN_LATER and b"No results yet" in pages[f"{name}.md"]]
 
 
 # ---------------------------------------------------------------- cells and formats

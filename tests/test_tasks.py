@@ -82,15 +82,15 @@ def contract(name, task, params, folders, folder, requests=REQUESTS):
     """What the stages rely on: a generator learns any task and yields drafts, the same at every call."""
     generator = generators.load(name)
     generator.train(examples(), task, params, {role: folders[role] for role in generator.roles}, folder, 13)
-    made = [list(generator.generate(folder, requests, task, synthesis(), folders, 3)) for _ in range(2)]
-    assert made[0] == made[1] and all(isinstance(draft, Draft) and draft.text for draft in made[0])
-    assert {draft.request for draft in made[0]} <= set(range(len(requests)))
-    for draft in made[0]:
+    runs = [list(generator.generate(folder, requests, task, synthesis(), folders, 3)) for _ in range(2)]
+    assert runs[0] == runs[1] and all(isinstance(draft, Draft) and draft.text for draft in runs[0])
+    assert {draft.request for draft in runs[0]} <= set(range(len(requests)))
+    for draft in runs[0]:
         assert draft.labels == tuple(sorted(draft.labels)) and set(draft.labels) <= set(range(len(task.labels)))
         assert draft.soft_labels is None or len(draft.soft_labels) == len(task.labels)
         json.dumps(draft.made_of)
     assert list(generator.generate(folder, [], task, synthesis(), folders, 3)) == []
-    return made[0]
+    return runs[0]
 
 
 CONTROLS = ("concat", "oversample", "shuffled", "none")
@@ -100,8 +100,8 @@ CONTROLS = ("concat", "oversample", "shuffled", "none")
 @pytest.mark.parametrize("task", ["multi_label", "backwards"])
 def test_every_generator_keeps_the_contract_whatever_the_task(name, task, folders, tmp_path, monkeypatch):
     monkeypatch.setitem(TASKS, "backwards", Backwards)
-    made = TASK if task == "multi_label" else TASKS[task](LABELS)
-    drafts = contract(name, made, PARAMS.get(name), folders, tmp_path / "m")
+    task_type = TASK if task == "multi_label" else TASKS[task](LABELS)
+    drafts = contract(name, task_type, PARAMS.get(name), folders, tmp_path / "m")
     assert bool(drafts) == (name != "none")
 
 
@@ -144,10 +144,8 @@ def toy_run(tmp_path, folders, monkeypatch):
         generators, "load", lambda name: generators.Generator(None, drafts_of, (), False, True, False, None, None)
     )
     common = ["--params", "params.yaml", "--benchmark", "diagnostic", "--seed", "13"]
-    more = (
-        "--generator toy --split split --model model --compositions wanted.jsonl "
-        f"--backbones {folders['encoder'].parent}"
-    )
+    more = "--generator toy --split split --model model --compositions wanted.jsonl"
+    more += f" --backbones {folders['encoder'].parent}"
     synthesize.main([*common, *more.split(), "--out", "made.jsonl"])
     return common
 
@@ -170,16 +168,14 @@ def test_soft_labels_and_records_reach_the_classifier(toy_run, folders, monkeypa
     load = classifiers.load
     with monkeypatch.context() as patch:
         patch.setattr(classifiers, "load", lambda name: agreeing)
-        more = (
-            "--classifier bert --synthetic made.jsonl --filter none --labels split/labels.json "
-            "--train split/train.jsonl"
-        )
+        more = "--classifier bert --synthetic made.jsonl --filter none"
+        more += " --labels split/labels.json --train split/train.jsonl"
         paper = ["--set", "selection.score=jaccard,scope=global"]
         select.main([*toy_run, *more.split(), *paper, "--out", "kept.jsonl"])
     kept = {e.id: e for e in read_jsonl("kept.jsonl", len(LABELS))}
-    made = {e.id: e for e in read_jsonl("made.jsonl", len(LABELS))}
+    synthetic = {e.id: e for e in read_jsonl("made.jsonl", len(LABELS))}
     assert len(kept) == 3 and {"toy-000003", "toy-000003-2"} < set(kept)  # best first
-    assert kept["toy-000003"] == replace(made["toy-000003"], filter_jacc=1.0)
+    assert kept["toy-000003"] == replace(synthetic["toy-000003"], filter_jacc=1.0)
     assert kept["toy-000003-2"].made_of == {"constraints": []}
 
     batches = []
@@ -198,34 +194,38 @@ def test_soft_labels_and_records_reach_the_classifier(toy_run, folders, monkeypa
 
 
 @pytest.mark.parametrize(
-    "options, said",
+    "options, message",
     [
         ("labels=soft", "made.jsonl: its texts do not say which of split/train.jsonl they were made of"),
         ("sharpening=0.5", "sharpening: goes with labels: soft or teacher"),
     ],
 )
-def test_soft_labels_need_to_know_their_sources(toy_run, monkeypatch, options, said):
+def test_soft_labels_need_to_know_their_sources(toy_run, monkeypatch, options, message):
     monkeypatch.setattr(
         classifiers, "load", lambda name: SimpleNamespace(predict=lambda _, texts: np.zeros((len(texts), 4)))
     )
     more = "--classifier bert --synthetic made.jsonl --filter none --labels split/labels.json --train split/train.jsonl"
-    with pytest.raises(InputError, match=re.escape(said)):
+    with pytest.raises(InputError, match=re.escape(message)):
         select.main([*toy_run, *more.split(), "--set", f"selection.{options}", "--out", "kept.jsonl"])
 
 
 def test_a_teachers_labels_are_the_filters_probabilities_for_the_kept_texts(toy_run, monkeypatch):
     """In the place of what the generator gave; without the option the rows and the side-car are as ever."""
-    made = {e.id: e for e in read_jsonl("made.jsonl", len(LABELS))}
-    told = lambda texts: np.array([[0.1, 0.9, 0.1, len(text) / 100] for text in texts])
-    monkeypatch.setattr(classifiers, "load", lambda name: SimpleNamespace(predict=lambda _, texts: told(texts)))
+    synthetic = {e.id: e for e in read_jsonl("made.jsonl", len(LABELS))}
+    probabilities = lambda texts: np.array([[0.1, 0.9, 0.1, len(text) / 100] for text in texts])
+    monkeypatch.setattr(
+        classifiers, "load", lambda name: SimpleNamespace(predict=lambda _, texts: probabilities(texts))
+    )
     more = "--classifier bert --synthetic made.jsonl --filter none --labels split/labels.json --train split/train.jsonl"
     select.main([*toy_run, *more.split(), "--set", "selection.labels=teacher", "--out", "kept.jsonl"])
     kept = read_jsonl("kept.jsonl", len(LABELS))
     assert len(kept) == 3
     for e in kept:
         assert e.soft_labels == (0.1, 0.9, 0.1, round(len(e.text) / 100, 6))
-        assert replace(e, soft_labels=None, filter_jacc=None) == replace(made[e.id], soft_labels=None)
+        assert replace(e, soft_labels=None, filter_jacc=None) == replace(synthetic[e.id], soft_labels=None)
     assert read_json("kept.json")["selection"]["labels"] == "teacher"
     select.main([*toy_run, *more.split(), "--out", "plain.jsonl"])
-    assert [e.soft_labels for e in read_jsonl("plain.jsonl", len(LABELS))] == [made[e.id].soft_labels for e in kept]
+    assert [e.soft_labels for e in read_jsonl("plain.jsonl", len(LABELS))] == [
+        synthetic[e.id].soft_labels for e in kept
+    ]
     assert "labels" not in read_json("plain.json")["selection"]

@@ -100,8 +100,8 @@ def test_another_seed_makes_other_batches_with_as_little_padding():
     lengths = [i % 40 + 1 for i in range(1000)]
     batches = {seed: batches_by_length(lengths, 10, seed) for seed in (1, 2)}
     assert batches[1] != batches[2]
-    for made in batches.values():
-        padded = sum(max(lengths[row] for row in batch) * len(batch) for batch in made)
+    for epoch_batches in batches.values():
+        padded = sum(max(lengths[row] for row in batch) * len(batch) for batch in epoch_batches)
         assert padded < 1.1 * sum(lengths)  # batches in reading order would need 1.6 times as many tokens
 
 
@@ -359,9 +359,9 @@ def test_training_follows_the_order_of_batches_it_is_given(tmp_path):
     per_epoch = [len(easy_first(epoch, 0)) for epoch in range(4)]
     assert per_epoch == [2, 4, 6, 6] and len(seen) == sum(per_epoch)
     for epoch, count in enumerate(per_epoch):
-        made, seen = seen[:count], seen[count:]
-        assert sorted(made) == sorted(easy_first(epoch, 0))
-        assert made == easy_first(epoch, sub_seed(13, "epoch", epoch))
+        epoch_order, seen = seen[:count], seen[count:]
+        assert sorted(epoch_order) == sorted(easy_first(epoch, 0))
+        assert epoch_order == easy_first(epoch, sub_seed(13, "epoch", epoch))
     assert all(entry["train"]["loss"] > 0 for entry in history)
 
 
@@ -385,9 +385,9 @@ def test_a_generator_sees_its_share_of_the_rows_in_an_epoch(tmp_path):
     rows = [{"id": str(n), "length": 2, "x": torch.ones(2) * n} for n in range(20)]
     seen = []
 
-    def collate(some):
-        seen.append([row["id"] for row in some])
-        return {"x": torch.stack([row["x"] for row in some])}
+    def collate(batch_rows):
+        seen.append([row["id"] for row in batch_rows])
+        return {"x": torch.stack([row["x"] for row in batch_rows])}
 
     class Model(nn.Module):
         def __init__(self):
