@@ -49,7 +49,7 @@ def test_every_bound_name_is_seen():
     assert {name for _, name in bound_names(tree)} == {"said", "made", "own", "given", "one", "found", "known", "some"}
 
 
-@pytest.mark.parametrize("folder", [*FOLDERS, ROOT / "tools"], ids=lambda path: path.name)
+@pytest.mark.parametrize("folder", [*FOLDERS, ROOT / "tools", ROOT / "tests"], ids=lambda path: path.name)
 def test_a_name_says_what_a_value_is(folder: Path):
     files = [*folder.rglob("*.py")]
     wrong = [
