@@ -40,10 +40,15 @@ MAX_REPEATS = 1_000  # draws of one text before the corpus counts as exhausted
 
 @dataclass(frozen=True)
 class Options:
-    """`size` texts; each label is expressed ambiguously with probability `ambiguity` (p)."""
+    """`size` texts; a label is expressed ambiguously with probability `ambiguity` (p).
+
+    `forms` says what stands around the clauses: `full`, sentences of time, place, company and scene; `short`, a time or
+    a place.
+    """
 
     size: int = 4_000
     ambiguity: float = AMBIGUITY
+    forms: str = "full"
 
     def __post_init__(self) -> None:
         if type(self.size) is not int or not 1 <= self.size <= MOST:
@@ -56,6 +61,8 @@ class Options:
             or not 0 <= self.ambiguity <= 1
         ):
             raise InputError(f"diagnostic options: ambiguity is {self.ambiguity!r}; give a probability")
+        if self.forms not in bank.forms:
+            raise InputError(f"diagnostic options: forms is {self.forms!r}; choose from {', '.join(bank.forms)}")
 
     @classmethod
     def parse(cls, options: Mapping[str, object]) -> Options:
@@ -78,7 +85,7 @@ def read(options: Mapping[str, object], seed: int) -> tuple[list[Example], Label
     seen: set[str] = set()
     examples = []
     for number, composition in enumerate(compositions, start=1):
-        text = _new_text(composition, settings.ambiguity, rng, seen)
+        text = _new_text(composition, settings, rng, seen)
         examples.append(Example(id=f"d{number:06d}", text=text, labels=composition))
     return examples, LABELS
 
@@ -92,7 +99,7 @@ def quotas(size: int) -> dict[Composition, int]:
     return counts
 
 
-def compose(composition: Composition, ambiguity: float, rng: random.Random) -> str:
+def compose(composition: Composition, ambiguity: float, rng: random.Random, forms: str = "full") -> str:
     """One text x ~ P(x | y)."""
     clauses = []
     for label in composition:
@@ -101,13 +108,14 @@ def compose(composition: Composition, ambiguity: float, rng: random.Random) -> s
     rng.shuffle(clauses)
     body = clauses[0] + "".join(rng.choice(bank.joiners) + clause for clause in clauses[1:])
     topics = {name: rng.choice(phrases) for name, phrases in TOPICS.items()}
-    text = rng.choice(bank.forms[min(len(clauses), max(bank.forms))]).format(body=body, **topics)
+    of_length = bank.forms[forms]
+    text = rng.choice(of_length[min(len(clauses), max(of_length))]).format(body=body, **topics)
     return re.sub(r"(?:^|(?<=\. ))[a-z]", lambda start: start[0].upper(), text)
 
 
-def _new_text(composition: Composition, ambiguity: float, rng: random.Random, seen: set[str]) -> str:
+def _new_text(composition: Composition, settings: Options, rng: random.Random, seen: set[str]) -> str:
     for _ in range(MAX_REPEATS):
-        text = compose(composition, ambiguity, rng)
+        text = compose(composition, settings.ambiguity, rng, settings.forms)
         if (key := text_key(text)) not in seen:
             seen.add(key)
             return text
