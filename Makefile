@@ -40,7 +40,7 @@ grid: $(READY)         ## make what Git does not have of an experiment of config
 
 tables: $(READY)       ## put what cells left here into the packs in Git, and make every table, figure and the page again; trains nothing
 	dvc repro --force --single-item evaluate report reports/dvc.yaml:pack reports/dvc.yaml:results reports/dvc.yaml:tables reports/dvc.yaml:page
-	python -m tools.readme README.md docs/guide.md
+	python -m tools.readme README.md docs/machines.md
 
 N ?= 5
 verify: $(READY)       ## compare the cache with its hashes, build N random cells again and compare them with what Git has (N=5)
@@ -84,7 +84,7 @@ costs: $(READY)        ## seconds, memory, parameters trained and device of ever
 provenance: $(READY)   ## keep what the experiments that ran here cost, and which commit made their numbers, for the page
 	python -m tools.provenance --out reports/provenance.json
 	dvc repro --force --single-item reports/dvc.yaml:page
-	python -m tools.readme README.md docs/guide.md
+	python -m tools.readme README.md docs/machines.md
 
 clean:                 ## remove every output of the root pipeline; dvc.lock and reports stay
 	rm -rf data/raw data/splits data/audit data/matched data/compositions data/samples data/synthetic data/selected data/mixtures models/run .checkpoints .costs

@@ -40,16 +40,28 @@ def test_every_phony_target_has_a_rule_and_runs_scripts_that_exist():
             assert has_module(module), f"make {name}: {module}"
 
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "data/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def relative(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def anchors_of(page: Path) -> set[str]:
+    """What `#...` behind a page's name can be: its headings as GitHub writes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
 def test_every_command_file_and_key_on_a_page_exists(page):
     text = page.read_text(encoding="utf-8")
     assert set(re.findall(r"(?:^|`|\$ )make ([a-z]\w*)", text, re.MULTILINE)) <= set(make_targets())
     assert [module for module in re.findall(MODULE, text) if not has_module(module)] == []
-    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
-        assert (page.parent / link).exists(), link
+    for link, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^):]*))?\)", text):
+        target = page.parent / link if link else page
+        assert target.exists(), link
+        assert not anchor or target.suffix != ".md" or anchor in anchors_of(target), f"{link}#{anchor}"
     tree = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     for key in re.findall(r"-S (\w[\w.]*)=", text):
         block, _, name = key.rpartition(".")
@@ -80,7 +92,7 @@ def commands_on(page: Path) -> list[list[str]]:
     return commands
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=relative)
 def test_a_command_on_a_page_has_all_options_that_it_needs_and_no_other(page):
     typed = typer.main.get_command(cli.app).commands
     for words in commands_on(page):
@@ -113,6 +125,57 @@ def test_committed_pages_show_what_the_stages_wrote(tmp_path):
         for file, shown in re.findall(r"<!-- ([\w/.+-]+) -->\n(.*?)<!-- end -->", committed(page), re.DOTALL):
             (tmp_path / "file.md").write_text(committed(ROOT / file), encoding="utf-8")
             assert shown == f"\n{readme.shown(tmp_path / 'file.md')}\n", f"{page}: python -m tools.readme"
+
+
+WORDS = {}  # a page's limit where it is not the usual one
+USUAL_WORDS, SENTENCE, ROW, LINE = 1200, 40, 160, 120  # words of a page, words of a sentence, characters
+MEASURED = [page for page in PAGES if page != ROOT / "README.md"]
+MARKERS = re.compile(r"\s*(?:[-*]|\d+\.) ")  # of a list
+
+
+def without_targets(text: str) -> str:
+    return re.sub(r"\]\([^)]*\)", "]", text)
+
+
+def is_row(line: str) -> bool:
+    return line.startswith("|") or " | " in line or re.match(r"-+\|", line) is not None
+
+
+def prose_of(text: str) -> list[str]:
+    """Paragraphs and items of lists, without headings, tables and code."""
+    blocks, block = [], []
+    for line in [*re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE).splitlines(), ""]:
+        apart = not line.strip() or line.startswith(("#", "<!--")) or is_row(line)
+        if (apart or MARKERS.match(line)) and block:
+            blocks.append(" ".join(block))
+            block = []
+        if not apart:
+            block.append(MARKERS.sub("", line, count=1).strip())
+    return blocks
+
+
+def words_in(text: str) -> list[str]:
+    return [word for word in text.split() if re.search(r"\w", word)]
+
+
+def sentences_of(text: str) -> list[str]:
+    blocks = prose_of(without_targets(text))
+    return [part for block in blocks for part in re.split(r"(?<=[.!?])[)*_\"]*\s+(?=[A-Z`*\[(])", block)]
+
+
+def test_a_long_sentence_is_measured_across_lines_and_not_across_items():
+    text = "# A title\n\nOne two\nthree. Four [five](six.md)!\n\n- seven\n- eight\n  nine\n\n| ten | eleven |\n"
+    assert sentences_of(text) == ["One two three.", "Four [five]!", "seven", "eight nine"]
+
+
+@pytest.mark.parametrize("page", MEASURED, ids=relative)
+def test_a_page_keeps_to_its_length(page):
+    text = page.read_text(encoding="utf-8")
+    assert len(words_in(text)) <= WORDS.get(relative(page), USUAL_WORDS)
+    assert [part for part in sentences_of(text) if len(words_in(part)) > SENTENCE] == []
+    lines = without_targets(text).splitlines()
+    assert [line for line in lines if is_row(line) and len(line) > ROW] == []
+    assert [line for line in lines if not is_row(line) and len(line) > LINE] == []
 
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
@@ -186,7 +249,7 @@ def rounds_to(measure: float, printed: str) -> bool:
     )  # a table has two digits: 0.25 may have been 0.2451 or 0.2549
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=relative)
 def test_every_interval_that_a_page_says_was_measured(page):
     for printed in INTERVAL.findall(written_by_hand(page)):
         shown = slice(0 if printed[0] else 1, 3)
