@@ -434,7 +434,7 @@ def test_a_model_of_other_labels_or_sizes_is_refused(kind, trained, folders):
     with pytest.raises(InputError, match="trained for other labels"):
         module.generate(trained(kind), [(0,)], other, synthesis(), folders[kind], 1)
     if kind == "prefix":
-        with pytest.raises(InputError, match="give those that it was trained with"):
+        with pytest.raises(InputError, match="give the one that it was trained with"):
             linda_prefix.opened(trained(kind), params_of(kind, mid_dim=8), folders[kind])
 
 
