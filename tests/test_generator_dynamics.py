@@ -113,20 +113,6 @@ def test_a_killed_training_ends_with_the_same_dynamics(folders, tmp_path, monkey
     assert file_digest(tmp_path / "whole") == file_digest(tmp_path / "resumed")
 
 
-def test_dynamics_that_do_not_fit_their_ids_are_refused(folders, tmp_path):
-    folder = trained("ls_pt", tmp_path / "a", folders, dynamics=True)
-    values, _ = dynamics.read(folder)
-    np.save(folder / "dynamics.npy", np.asarray(values)[:, 1:])
-    with pytest.raises(InputError, match=r"dynamics.npy: \[2, \d+, 4\] is not"):
-        dynamics.read(folder)
-    (folder / "dynamics.npy").write_bytes(b"nothing")
-    with pytest.raises(InputError, match="not an array of numbers"):
-        dynamics.read(folder)
-    (folder / "dynamics.npy").unlink()
-    with pytest.raises(InputError, match="dynamics: true"):
-        dynamics.read(folder)
-
-
 # ---------------------------------------------------------------- curricula
 
 

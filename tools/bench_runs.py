@@ -41,7 +41,8 @@ from compaug.experiments import params
 from compaug.generators.disentangled import latent_inputs, ld_vae, prefix_tuning
 from compaug.generators.disentangled.posterior import Posterior
 from compaug.generators.linda import interpolation, linda, linda_prefix
-from compaug.generators.shared.model_folder import CONFIG, save_tensors
+from compaug.generators.shared.facts import CONFIG
+from compaug.generators.shared.model_folder import save_tensors
 from compaug.models import prefix_decoder
 from compaug.models.backbones import prepare
 from compaug.models.loading import IGNORED, load_decoder, load_encoder, mean_states

@@ -19,7 +19,7 @@ from compaug.core.records import Example, InputError, sub_seed, text_key
 from compaug.evaluation.text_quality.quality import perplexity
 from compaug.generators.linda import interpolation, linda, linda_prefix
 from compaug.generators.linda.interpolation import Interpolation
-from compaug.generators.shared.model_folder import facts_of
+from compaug.generators.shared.facts import facts_of
 from compaug.generators.shared.real_rows import examples_of
 from compaug.models.loading import IGNORED, load_encoder, mean_states, pad
 from compaug.training import loop

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from compaug.core.records import InputError, sub_seed
 from compaug.generators.disentangled import gpt2_pt, ld_vae, ls_pt, prefix_tuning
-from compaug.generators.shared.model_folder import facts_of
+from compaug.generators.shared.facts import facts_of
 from compaug.models import prefix_decoder
 from compaug.models.loading import load_seq2seq, pad
 from compaug.training.loop import device

@@ -9,7 +9,8 @@ from pathlib import Path
 from compaug.core.records import Draft, Example, sub_seed
 from compaug.generators import Backbones, Requests
 from compaug.generators.shared.drafts import one_each, training_examples
-from compaug.generators.shared.model_folder import facts_of, learn
+from compaug.generators.shared.facts import facts_of
+from compaug.generators.shared.model_folder import learn
 from compaug.generators.shared.seq2seq import collate, written
 from compaug.generators.shared.tokens import cut, token_ids
 from compaug.models.loading import Seq2SeqLoss, load_seq2seq, save

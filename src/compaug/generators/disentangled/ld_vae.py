@@ -24,7 +24,8 @@ from compaug.generators.disentangled import collapse, prefix_tuning
 from compaug.generators.disentangled.latent_inputs import ENCODER_BATCH, add_encoder_inputs, collate, content_clusters
 from compaug.generators.disentangled.posterior import SLOTS, Posterior
 from compaug.generators.shared.drafts import one_each, training_examples
-from compaug.generators.shared.model_folder import CONFIG, facts_of, filled, learn, save_tensors
+from compaug.generators.shared.facts import CONFIG, facts_of
+from compaug.generators.shared.model_folder import filled, learn, save_tensors
 from compaug.models.loading import load_decoder, load_encoder, load_tensors, mean_states
 from compaug.models.prefix_decoder import PrefixDecoder
 from compaug.training.batching import holdout

@@ -23,7 +23,8 @@ from compaug.generators import Backbones, Requests
 from compaug.generators.disentangled.guidance import Guided, others
 from compaug.generators.shared import teacher_forcing
 from compaug.generators.shared.drafts import one_each, training_examples
-from compaug.generators.shared.model_folder import CONFIG, facts_of, filled, learn, save_tensors
+from compaug.generators.shared.facts import CONFIG, facts_of
+from compaug.generators.shared.model_folder import filled, learn, save_tensors
 from compaug.generators.shared.tokens import cut, token_ids
 from compaug.models import prefix_decoder, sampling
 from compaug.models.loading import PreTrainedModel, frozen, load_decoder, load_tensors, pad

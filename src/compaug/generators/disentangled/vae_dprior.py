@@ -19,7 +19,7 @@ from compaug.generators.disentangled.guidance import others
 from compaug.generators.disentangled.latent_inputs import ENCODER_BATCH
 from compaug.generators.parameters import LdVae
 from compaug.generators.shared.drafts import training_examples
-from compaug.generators.shared.model_folder import facts_of
+from compaug.generators.shared.facts import facts_of
 from compaug.models.loading import load_encoder, mean_states
 
 ROLES = ("encoder", "decoder")

@@ -23,8 +23,9 @@ from compaug.generators import Backbones, Requests
 from compaug.generators.joint import masking
 from compaug.generators.joint.augmented_language import CLOSE, OTHER, Language, Sentence, Unreadable
 from compaug.generators.shared.drafts import training_examples
+from compaug.generators.shared.facts import facts_of
 from compaug.generators.shared.keywords import association, words_of
-from compaug.generators.shared.model_folder import facts_of, learn
+from compaug.generators.shared.model_folder import learn
 from compaug.generators.shared.real_rows import EXAMPLES, by_composition, examples_of, jaccard
 from compaug.generators.shared.seq2seq import collate, written
 from compaug.generators.shared.tokens import cut, token_ids

@@ -21,7 +21,7 @@ from compaug.core.records import Draft, Example, sub_seed
 from compaug.generators import Backbones, Requests
 from compaug.generators.linda import interpolation, soft_labels
 from compaug.generators.linda.pairs import KINDS, RANDOM, Pairs, Sources, random_pairs
-from compaug.generators.shared.model_folder import facts_of
+from compaug.generators.shared.facts import facts_of
 from compaug.generators.shared.real_rows import examples_of
 
 ROLES = ("seq2seq",)

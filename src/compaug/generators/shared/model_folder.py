@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 from accelerate import PartialState
@@ -12,14 +11,11 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from compaug.cartography.dynamics import Dynamics
-from compaug.core import shapes
-from compaug.core.records import Example, InputError, atomic_dir, digest, file_digest, read_json, write_json
+from compaug.core.records import Example, InputError, atomic_dir, digest, file_digest, write_json
 from compaug.generators import Backbones
+from compaug.generators.shared.facts import FACTS
 from compaug.training.checkpoint import checkpoints_kept, work_dir_for
 from compaug.training.loop import device, fit_and_validate
-
-FACTS = "generator.json"  # beside a pretrained model, whose config.json has that name already
-CONFIG = "config.json"
 
 
 def learn(
@@ -60,13 +56,6 @@ def learn(
             write_json(folder / "history.json", {"epochs": history})
             for kept in dynamics:
                 kept.write(folder)
-
-
-def facts_of(model_dir: Path, task) -> tuple[dict, SimpleNamespace, object]:
-    """(facts, params, task) of a model folder; InputError when it was trained for another task."""
-    file = next((model_dir / name for name in (FACTS, CONFIG) if (model_dir / name).exists()), model_dir / CONFIG)
-    facts = read_json(file, shapes.GeneratorFacts)
-    return facts, SimpleNamespace(**facts["params"]), task.of_model(facts, model_dir)
 
 
 def trained(model: nn.Module) -> dict[str, Tensor]:
