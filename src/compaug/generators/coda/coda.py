@@ -1,9 +1,8 @@
 """CoDa: a language model writes what keeps simple constraints, taken from real texts (Evuru et al. 2024).
 
 Nothing is trained: `train` extracts the constraints from D_cg, once for each text, and has the model name the
-concepts to avoid. A request then gets anchors, real texts with its labels, from which its prompt is built: keywords for
-every label, which make the text compositional, the labels with exemplars, a pattern of tags, a length, and concepts to
-leave out. Each draft records its constraints and how well it keeps them (`Draft.made_of`).
+concepts to avoid. A request then gets anchors, real texts with its labels, from which its prompt is built. Each draft
+records its constraints and how well it keeps them (`Draft.made_of`).
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def drafted(
     try:
         read = language.read(text)
     except Unreadable as refused:
-        return Draft(number, "", label_set, made_of=made_of, fate=refused.reason)
+        return Draft(number, "", label_set, made_of=made_of, fate=str(refused))
     labels = tuple(sorted(task.labels.index(name) for name in read.names))
     if labels != label_set and relabel == "drop":
         return Draft(number, "", label_set, made_of=made_of, fate=OTHER)

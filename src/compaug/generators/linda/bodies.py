@@ -134,9 +134,8 @@ class DecoderBody(nn.Module):
 class PrefixBody(DecoderBody):
     """A frozen encoder, a frozen decoder, and between them prefix row j = W2 tanh(W1 h~_j + p_j + b) + c.
 
-    W1 stands before the mixing, which is the same for a mean of states and gives norm penalty and noise something that
-    is trained: the states h are W1 times those of the frozen encoder. p is the place in the mixed sequence, which a
-    decoder cannot tell from a prefix row.
+    W1 stands before the mixing: the states h are W1 times those of the frozen encoder. p is the place in the mixed
+    sequence, which a decoder cannot tell from a prefix row.
     """
 
     def __init__(self, encoder_tokenizer, encoder, tokenizer, decoder, mid_dim: int, longest: int) -> None:
@@ -172,9 +171,7 @@ class ReadingBody(DecoderBody):
     """A frozen decoder that reads the mixed text itself, in a prompt to repeat it.
 
     The text's tokens are h = A e of embeddings e. A, which begins as the identity, and the embeddings of the words
-    around the text are all that is trained. A pretrained decoder repeats a text that stands before it without having
-    been taught: untrained, at alpha = 1, SmolLM2 begins three of four tweets rightly, none between two ends of text;
-    a prefix made of an encoder's states has to learn it from nothing.
+    around the text are all that is trained.
     """
 
     def __init__(self, tokenizer, decoder, longest: int) -> None:

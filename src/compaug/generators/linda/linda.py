@@ -1,10 +1,9 @@
 """LINDA: a text between two texts, by an encoder-decoder trained without labels (docs/spec/linda.md).
 
 For a requested composition it takes two real texts that make it up and writes one between them; its labels are the
-composition (selection may give it those of the two texts instead, in the proportion in which they were mixed). With
-three or more labels and no such pair it goes over three texts. Which texts these are depends also on how many earlier
-requests have the same composition, for no choice is used twice before all were. With pairs of `random` texts the
-request counts for nothing: plain augmentation, one more text for every request, with the labels of both.
+composition. With three or more labels and no such pair it goes over three texts. Which texts these are depends also on
+how many earlier requests have the same composition. With pairs of `random` texts the request counts for nothing: plain
+augmentation, one more text for every request, with the labels of both.
 """
 
 from __future__ import annotations

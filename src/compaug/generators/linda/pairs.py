@@ -1,7 +1,6 @@
 """Which texts to write between, so that what lies between them has a requested composition (docs/spec/linda.md, 7).
 
-Compositions are few where texts are many: pairs are sought among compositions and counted, and a pair of texts is
-found from its number, so that neither time nor memory grows with the square of the corpus.
+Pairs are sought among compositions, which are few, and counted; a pair of texts is found from its number.
 """
 
 from __future__ import annotations
@@ -33,10 +32,7 @@ class Sources:
 
 
 def random_pairs(n: int, times: int, seed: int) -> list[Sources]:
-    """So many pairs of two different of n rows.
-
-    Every row is the first of a pair before any is again; its partner is drawn.
-    """
+    """So many pairs of different rows of n; every row is the first of a pair before any is again."""
     rng = np.random.default_rng(sub_seed(seed, "random pairs"))
     first = np.array([row for _ in range(-(-times // n)) for row in rng.permutation(n)], dtype=int)[:times]
     second = (first + rng.integers(1, n, size=times)) % n
@@ -59,10 +55,7 @@ class Pairs:
         self._groups: dict[Composition, tuple[str, list[list[Group]]]] = {}
 
     def groups(self, composition: Composition) -> tuple[str, list[list[Group]]]:
-        """The kind of pairs that a composition has, "" where it has none, and the groups that make it up, in tiers.
-
-        The best tier is first. Sought once for each composition.
-        """
+        """The kind of pairs that a composition has, "" where it has none, and its groups in tiers, the best first."""
         if composition not in self._groups:
             tiers_by_kind = ((kind, FINDERS[kind](self, composition)) for kind in self.order)
             self._groups[composition] = next(((kind, tiers) for kind, tiers in tiers_by_kind if tiers), ("", []))
@@ -111,10 +104,7 @@ class Pairs:
             yield groups[at], number - (int(ends[at - 1]) if at else 0)
 
     def for_requests(self, requests: Sequence[Sequence[int]], seed: int) -> list[Sources | None]:
-        """One choice for every request, None without any.
-
-        It depends on how many requests before have the same composition.
-        """
+        """One choice for every request, None without any."""
         compositions = [tuple(sorted(request)) for request in requests]
         drawn = {composition: iter(self.draw(composition, n, seed)) for composition, n in Counter(compositions).items()}
         return [next(drawn[composition], None) for composition in compositions]
