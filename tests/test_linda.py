@@ -73,7 +73,7 @@ def params_of(kind, **changes):
 def model_of(kind, folders, **changes) -> Interpolation:
     params = params_of(kind, **changes)
     torch.manual_seed(0)
-    return Interpolation(MODULES[NAMES[kind]].body_of(folders[kind], params.in_force()), params).eval()
+    return Interpolation(MODULES[NAMES[kind]].body_of(folders[kind], params), params).eval()
 
 
 def batch_of(model, texts):
