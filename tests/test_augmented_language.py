@@ -20,9 +20,9 @@ from compaug.generators.joint.augmented_language import (
     Language,
     Sentence,
     Unreadable,
+    bio_tags,
     in_words,
     spans_of,
-    tags_of,
 )
 
 NAMES = ("PlayMusic", "RateBook", "hard;one", "odd")
@@ -54,8 +54,8 @@ def test_reading_gives_back_what_was_written(sentence):
 
 @given(sentences())
 def test_tags_and_spans_are_each_others_inverse(sentence):
-    assert spans_of(tags_of(sentence)) == sentence.spans
-    assert [tag[0] for tag in tags_of(sentence)].count("B") == len(sentence.spans)
+    assert spans_of(bio_tags(len(sentence.words), sentence.spans)) == sentence.spans
+    assert [tag[0] for tag in bio_tags(len(sentence.words), sentence.spans)].count("B") == len(sentence.spans)
 
 
 @given(st.lists(st.sampled_from([*MARKS, "play", "music", "artist", "rate", "book", "x"]), max_size=14))
@@ -64,7 +64,7 @@ def test_any_string_is_a_sentence_or_has_a_reason_and_a_sentence_is_written_as_i
     try:
         sentence = INTENTS.read(text)
     except Unreadable as refused:
-        assert refused.reason in REASONS
+        assert str(refused) in REASONS
     else:
         assert INTENTS.read(INTENTS.write(sentence)) == sentence and len(sentence.names) == 1
 
@@ -73,7 +73,7 @@ def test_a_sentence_by_hand():
     sentence = Sentence(("PlayMusic",), ("hear", "the", "beat", "[", "now"), ((1, 3, "artist"), (3, 4, "object_name")))
     text = "(( play music )) hear [ the beat | artist ] [ ［ | object name ] now"
     assert MUSIC.write(sentence) == text and MUSIC.read(text) == sentence
-    assert tags_of(sentence) == ["O", "B-artist", "I-artist", "B-object_name", "O"]
+    assert bio_tags(len(sentence.words), sentence.spans) == ["O", "B-artist", "I-artist", "B-object_name", "O"]
 
 
 def test_names_stand_in_the_order_of_the_inventory_and_none_stands_for_no_name():
@@ -111,7 +111,7 @@ def test_names_stand_in_the_order_of_the_inventory_and_none_stands_for_no_name()
 def test_what_is_no_sentence_is_refused_with_its_reason(reason, text):
     with pytest.raises(Unreadable) as refused:
         INTENTS.read(text)
-    assert refused.value.reason == reason
+    assert str(refused.value) == reason
 
 
 def test_every_reason_is_tried_above():
@@ -151,4 +151,4 @@ def test_nothing_of_snips_is_lost():
     for intent, text, tags in rows:
         sentence = Sentence((intent,), tuple(text.split()), spans_of(tags.split()))
         again = language.read(language.write(sentence))
-        assert again == sentence and tags_of(again) == tags.split()
+        assert again == sentence and bio_tags(len(again.words), again.spans) == tags.split()

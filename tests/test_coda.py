@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -267,26 +267,6 @@ def test_the_released_preset_ranks_single_words_by_the_labels_name(folders):
     assert (
         prompt.constraints.length == lengths.reference(lengths.n_words(source.text), 0) and not prompt.constraints.tags
     )
-
-
-@dataclass(frozen=True)
-class Spans(Task):
-    """A task whose labels are places in the text: the second word must stay."""
-
-    def required_spans(self, example: Example) -> tuple[str, ...]:
-        return tuple(example.text.split()[1:2])
-
-
-def test_a_task_may_require_spans_which_are_asked_for_word_for_word_and_counted(folders, endpoint):
-    task = Spans(TASK.labels, TASK.template, TASK.separator)
-    (prompt,) = built(folders, [(0, 1)], task=task)
-    span = BY_ID[prompt.constraints.sources[0]].text.split()[1]
-    assert (
-        prompt.constraints.required_spans == (span,) and f'\n2. It contains, word for word: "{span}".' in prompt.prompt
-    )
-    endpoint.script = lambda prompt, number: f"here {span} stands"
-    (draft,) = drafts(Path("m"), [(0, 1)], task=task)
-    assert draft.made_of["required_spans"] == [span] and draft.made_of["compliance"]["spans"] == 1
 
 
 # ---------------------------------------------------------------- answers

@@ -16,7 +16,6 @@ from compaug.core.records import InputError, file_digest, read_json, write_jsonl
 from compaug.generators.disentangled import ls_pt, prefix_tuning
 from compaug.generators.shared import teacher_forcing
 from compaug.generators.shared.teacher_forcing import VALUES
-from compaug.models.loading import load_decoder
 from compaug.stages import train_generator
 from compaug.training import curricula
 
@@ -64,14 +63,11 @@ def test_the_probabilities_are_those_of_the_decoder_behind_its_prefix(folders, t
     example_rows = LABELED[:1]
     folder = trained("ls_pt", tmp_path / "a", folders, rows=example_rows * 2, dynamics=True, epochs=1)
     values, _ = dynamics.read(folder)
-    params, task, tensors = prefix_tuning.load(folder, TASK)
-    tokenizer, decoder = load_decoder(folders["decoder"])
-    network = ls_pt.LabelPrefix(len(LABELS), params["prefix_length"], params["mid_dim"], decoder.config)
-    network.load_state_dict(tensors)
-    rows = prefix_tuning.text_rows(example_rows, task, tokenizer, params["max_length"])
+    params, task, tokenizer, decoder, network = prefix_tuning.opened(ls_pt.network, folder, TASK, folders)
+    rows = prefix_tuning.text_rows(example_rows, task, tokenizer, params.max_length)
     with torch.no_grad():
         loss = prefix_tuning.PrefixModel(network, decoder)(
-            **prefix_tuning.collate(rows, params["prefix_length"], tokenizer.eos_token_id)
+            **prefix_tuning.collate(rows, params.prefix_length, tokenizer.eos_token_id)
         )["loss"]
     assert values[0, 0, 1] == pytest.approx(float((-loss).exp()), rel=1e-4)
 
@@ -115,20 +111,6 @@ def test_a_killed_training_ends_with_the_same_dynamics(folders, tmp_path, monkey
         trained("ls_pt", tmp_path / "resumed", folders, dynamics=True, epochs=3)
     trained("ls_pt", tmp_path / "resumed", folders, dynamics=True, epochs=3)
     assert file_digest(tmp_path / "whole") == file_digest(tmp_path / "resumed")
-
-
-def test_dynamics_that_do_not_fit_their_ids_are_refused(folders, tmp_path):
-    folder = trained("ls_pt", tmp_path / "a", folders, dynamics=True)
-    values, _ = dynamics.read(folder)
-    np.save(folder / "dynamics.npy", np.asarray(values)[:, 1:])
-    with pytest.raises(InputError, match=r"dynamics.npy: \[2, \d+, 4\] is not"):
-        dynamics.read(folder)
-    (folder / "dynamics.npy").write_bytes(b"nothing")
-    with pytest.raises(InputError, match="not an array of numbers"):
-        dynamics.read(folder)
-    (folder / "dynamics.npy").unlink()
-    with pytest.raises(InputError, match="dynamics: true"):
-        dynamics.read(folder)
 
 
 # ---------------------------------------------------------------- curricula

@@ -148,7 +148,7 @@ def test_a_model_of_other_labels_or_another_decoder_is_refused(trained, folders,
     config = GPT2Config(vocab_size=len(tokenizer), n_positions=128, n_embd=16, n_layer=1, n_head=2)
     GPT2LMHeadModel(config).save_pretrained(tmp_path / "decoder")
     tokenizer.save_pretrained(tmp_path / "decoder")
-    with pytest.raises(InputError, match="does not fit this decoder"):
+    with pytest.raises(InputError, match="does not fit this backbone"):
         ls_pt.generate(trained, [(0,)], TASK, synthesis(), {"decoder": tmp_path / "decoder"}, 1)
 
 

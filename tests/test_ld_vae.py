@@ -185,7 +185,7 @@ def test_shared_heads_are_shared_by_labels_and_not_by_the_content():
 
 def network_of(decoder=None, **changes) -> ld_vae.LatentPrefix:
     torch.manual_seed(0)
-    params = ld_vae_params(**changes).model_dump()
+    params = ld_vae_params(**changes)
     decoder = decoder or GPT2Config(n_embd=32, n_layer=2, n_head=2)
     return ld_vae.LatentPrefix(params, torch.randn(4, 16), torch.randn(5, 16), decoder)
 

@@ -58,14 +58,14 @@ def test_the_weights_are_the_printed_formula():
 @settings(deadline=None)
 def test_the_mixed_states_have_their_length_and_no_row_or_padding_reaches_another(rows):
     a, b, alpha = pairs_of(rows)
-    mixed, mask = mix(LengthConverter(), *a, *b, alpha)
+    mixed, mask = mix(LengthConverter(0.5), *a, *b, alpha)
     assert mixed.shape[:2] == mask.shape and mask.shape[1] == mask.sum(1).max()
     for at, (length_a, length_b, weight) in enumerate(rows):
         length = int(mask[at].sum())
         assert min(length_a, length_b) <= length <= max(length_a, length_b)
         assert length == mixed_lengths(torch.tensor([weight]), a[1][at : at + 1], b[1][at : at + 1])
         alone, _ = mix(
-            LengthConverter(),
+            LengthConverter(0.5),
             a[0][at : at + 1, :length_a],
             a[1][at : at + 1],
             b[0][at : at + 1, :length_b],
@@ -81,7 +81,7 @@ def test_the_mixed_states_have_their_length_and_no_row_or_padding_reaches_anothe
 def test_swapped_texts_with_the_rest_of_alpha_give_the_same(rows):
     a, b, alpha = pairs_of(rows)
     for first, other in zip(
-        mix(LengthConverter(), *a, *b, alpha), mix(LengthConverter(), *b, *a, 1 - alpha), strict=True
+        mix(LengthConverter(0.5), *a, *b, alpha), mix(LengthConverter(0.5), *b, *a, 1 - alpha), strict=True
     ):
         torch.testing.assert_close(first, other, rtol=1e-4, atol=1e-5)
 
@@ -105,7 +105,7 @@ def test_the_same_text_twice_is_that_text_whatever_alpha():
 @given(st.floats(-1e4, 1e4, allow_nan=False), st.integers(1, 1024), st.integers(1, 1024))
 @settings(deadline=None, max_examples=50)
 def test_the_weights_are_a_distribution_at_any_sigma(width, length, to):
-    converter = LengthConverter()
+    converter = LengthConverter(0.5)
     converter.width.data.fill_(width)
     assert converter.sigma > 0
     weights = converter.weights(torch.tensor([length]), length, torch.tensor([to]), to)
@@ -122,10 +122,10 @@ def test_sigma_begins_as_given_and_is_trained():
 
 def test_the_softmax_is_in_float32_whatever_the_states_are():
     a, b, alpha = pairs_of([(300, 280, 0.4)])
-    exact, _ = mix(LengthConverter(), *a, *b, alpha)
+    exact, _ = mix(LengthConverter(0.5), *a, *b, alpha)
     with torch.autocast("cpu", torch.bfloat16):
-        weights = LengthConverter().weights(a[1], 300, torch.tensor([290]), 290)
+        weights = LengthConverter(0.5).weights(a[1], 300, torch.tensor([290]), 290)
     assert weights.dtype == torch.float32
-    half, _ = mix(LengthConverter(), a[0].bfloat16(), a[1], b[0].bfloat16(), b[1], alpha)
+    half, _ = mix(LengthConverter(0.5), a[0].bfloat16(), a[1], b[0].bfloat16(), b[1], alpha)
     assert half.dtype == torch.bfloat16
     torch.testing.assert_close(half.float(), exact, rtol=0.05, atol=0.05)

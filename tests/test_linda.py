@@ -73,7 +73,7 @@ def params_of(kind, **changes):
 def model_of(kind, folders, **changes) -> Interpolation:
     params = params_of(kind, **changes)
     torch.manual_seed(0)
-    return Interpolation(MODULES[NAMES[kind]].body_of(folders[kind], params.in_force()), params).eval()
+    return Interpolation(MODULES[NAMES[kind]].body_of(folders[kind], params), params).eval()
 
 
 def batch_of(model, texts):
@@ -434,7 +434,7 @@ def test_a_model_of_other_labels_or_sizes_is_refused(kind, trained, folders):
     with pytest.raises(InputError, match="trained for other labels"):
         module.generate(trained(kind), [(0,)], other, synthesis(), folders[kind], 1)
     if kind == "prefix":
-        with pytest.raises(InputError, match="give those that it was trained with"):
+        with pytest.raises(InputError, match="give the one that it was trained with"):
             linda_prefix.opened(trained(kind), params_of(kind, mid_dim=8), folders[kind])
 
 

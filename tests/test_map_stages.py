@@ -10,7 +10,7 @@ from graph import ROOT
 from tools.golden import runs, workplace
 
 from compaug.cartography import map_files, maps
-from compaug.core.records import Example, InputError, Labels, file_digest, read_json, read_jsonl
+from compaug.core.records import Example, Labels, file_digest, read_json, read_jsonl
 
 STEPS = {"map_classifier": runs.map_classifier, "ls_pt": runs.map_generator, "ld_vae": runs.map_generator}
 
@@ -66,5 +66,3 @@ def test_texts_are_shown_where_the_corpus_allows_it_alone():
     points = map_files.shown(data_map, rows, labels, 1, texts=True)["points"]
     plotted = zip(points["texts"], points["labels"], points["confidence"], strict=True)
     assert sorted(plotted) == [("secret", "joy", 0.5), ("words", "<none>", 0.25)]
-    with pytest.raises(InputError, match="'c' is in the map or in the data, but not in both"):
-        map_files.shown(data_map, [*rows, Example("c", "more", ())], labels, 1, texts=False)

@@ -118,11 +118,6 @@ def test_a_template_has_the_nearest_other_composition():
     assert alone.ask((0,), language, settings(), MASKS, 1)[1] == {"template": "a"}
 
 
-def test_without_any_text_there_is_a_line():
-    with pytest.raises(InputError, match="no text to start from"):
-        masked_joint.Templates([], TASK, EVIDENCE)
-
-
 # ---------------------------------------------------------------- what was written
 
 

@@ -37,9 +37,8 @@ def rows_of(decoder):
 
 def texts_of(decoder, rows_of, label_sets, **changes):
     tokenizer, model = decoder
-    prompts = [TASK.source(label_set) for label_set in label_sets]
     return prefix_tuning.generate_texts(
-        model, tokenizer, rows_of, label_sets, prompts, LENGTH, synthesis(**changes), seed=5
+        model, tokenizer, rows_of, label_sets, TASK, LENGTH, synthesis(**changes), seed=5
     )
 
 
@@ -119,19 +118,20 @@ def test_greedy_decoding_without_room_for_a_text_names_the_parameter(decoder, ro
         texts_of(decoder, rows_of, REQUESTS, max_length=120)
 
 
-def test_labels_held_against_a_text_must_leave_it_room_behind_their_longer_prompt(decoder, rows_of):
+def test_labels_held_against_a_text_must_leave_it_room_behind_their_longer_prompt(decoder, rows_of, monkeypatch):
     tokenizer, model = decoder
     short, other = [(0,)], [(1, 2, 3)]
-    sides = [(label_sets, [TASK.source(label_set) for label_set in label_sets]) for label_sets in (short, other)]
+    monkeypatch.setattr(prefix_tuning, "others", lambda *_: other)
     room = (
         prefix_decoder.shape(model.config).positions - 3 * LENGTH
     )  # what either side has without its prompt being longer
     options = synthesis(max_length=room, guidance=2.0)
     with pytest.raises(InputError, match="exceed the decoder's 128 positions"):
-        prefix_tuning.generate_texts(model, tokenizer, rows_of, *sides[0], LENGTH, options, 5, sides[1])
-    longer = len(tokenizer(sides[1][1][0])["input_ids"]) - len(tokenizer(sides[0][1][0])["input_ids"])
+        prefix_tuning.generate_texts(model, tokenizer, rows_of, short, TASK, LENGTH, options, 5)
+    of_short, of_other = (len(tokenizer(TASK.source(*label_sets))["input_ids"]) for label_sets in (short, other))
+    longer = of_other - of_short
     options = synthesis(max_length=room - longer, guidance=2.0)
-    (text,) = prefix_tuning.generate_texts(model, tokenizer, rows_of, *sides[0], LENGTH, options, 5, sides[1])
+    (text,) = prefix_tuning.generate_texts(model, tokenizer, rows_of, short, TASK, LENGTH, options, 5)
     assert text
 
 

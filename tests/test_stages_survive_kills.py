@@ -129,7 +129,7 @@ TRAINING_STAGES = {  # stage: its arguments, and what it does after the training
     "sample_label_sets": ([*SPLIT, "--decoder", "backbones/decoder"], "compaug.stages.sample_label_sets.write_rows"),
     "train_generator": (
         [*SPLIT, "--generator", "gpt2_pt", "--backbones", "backbones"],
-        "compaug.generators.disentangled.prefix_tuning.save_file",
+        "compaug.generators.shared.model_folder.save_file",
     ),
     "train_classifier": (
         ["--classifier", "bert", "--labels", "split/labels.json", *FILES, "--backbones", "backbones"]

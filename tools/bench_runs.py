@@ -34,13 +34,15 @@ from compaug import classifiers
 from compaug.classifiers import bert, body
 from compaug.classifiers.parameters import BLOCKS
 from compaug.core import numerics
-from compaug.core.records import Example, InputError
+from compaug.core.records import Example, InputError, write_json
 from compaug.data.multi_label import Task
 from compaug.data.readers import diagnostic
 from compaug.experiments import params
 from compaug.generators.disentangled import latent_inputs, ld_vae, prefix_tuning
 from compaug.generators.disentangled.posterior import Posterior
 from compaug.generators.linda import interpolation, linda, linda_prefix
+from compaug.generators.shared.facts import CONFIG
+from compaug.generators.shared.model_folder import save_tensors
 from compaug.models import prefix_decoder
 from compaug.models.backbones import prepare
 from compaug.models.loading import IGNORED, load_decoder, load_encoder, mean_states
@@ -335,8 +337,12 @@ def training_variants(bench) -> dict[str, Variant]:
     label_vectors = mean_states(encoder, encoder_tokenizer, labels.phrases, WIDTH, latent_inputs.ENCODER_BATCH, False)
     joint = Posterior(len(labels), encoder.config.hidden_size, settings.latent)
     one_by_one = OneByOne(joint)
-    network = ld_vae.LatentPrefix(vars(settings), label_vectors, centroids, decoder.config)
-    prefix_tuning.save(bench.folder / "ld_vae", "ld_vae", bench.task, settings, network, [])
+    network = ld_vae.LatentPrefix(settings, label_vectors, centroids, decoder.config)
+    folder = bench.folder / "ld_vae"
+    folder.mkdir()
+    save_tensors(network.state_dict(), folder / prefix_tuning.TENSORS)
+    facts = {"generator": "ld_vae", **bench.task.facts(), "params": settings.in_force()}
+    write_json(folder / CONFIG, facts)
     pads = {"pad_id": tokenizer.eos_token_id, "encoder_pad_id": encoder_tokenizer.pad_token_id}
     collate = partial(latent_inputs.collate, n_encoders=len(labels), prefix_length=settings.prefix_length, **pads)
 
@@ -624,7 +630,7 @@ def interpolation_variants(bench, name: str, module) -> dict[str, Variant]:
     """Plain fine-tuning on batches of like lengths, and the product on batches of any."""
     settings = bench.settings.generators[name].model_copy(update={"max_length": WIDTH // 2})
     loop.seed_everything(SEED)
-    body = module.body_of(bench.backbones, settings.in_force())
+    body = module.body_of(bench.backbones, settings)
     rows = interpolation.text_rows(bench.examples, body, settings.max_length)
     by_length = [row | {"length": len(row["source"]) + len(row["target"])} for row in rows]
     collate = partial(interpolation.collate, pad_id=body.pad_id)

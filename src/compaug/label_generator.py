@@ -7,8 +7,9 @@ decoder is sampled under constraints, for a support set of size 0; `empirical`: 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count, islice
 from pathlib import Path
 
 import numpy as np
@@ -53,10 +54,9 @@ def sample_label_sets(
 ) -> tuple[list[Composition], dict]:
     """`options.requested` label sets from P_t(y), and a report.
 
-    `options` is a `params.LabelGenerator`; `train` and `support` are the compositions of D_train and D_s, one per
-    instance; `decoder` is a backbone folder. Without support label sets `fine_tuned` is `zero_shot`. Raises InputError
-    for `empirical` then, for a separator that occurs in a phrase, and when `max_tries` times the requested number of
-    lists did not suffice.
+    `train` and `support` are the compositions of D_train and D_s, one per instance. Without support label sets
+    `fine_tuned` is `zero_shot`. InputError for `empirical` then, for a separator that occurs in a phrase, and when
+    `max_tries` times the requested number of lists did not suffice.
     """
     labels.check_separator(listing.separator)
     nonempty = [composition for composition in support if composition]
@@ -137,19 +137,11 @@ def _fine_tuned(options, listing, labels, train, support, decoder, seed, work_di
         targets[:, : len(prompt_ids)] = IGNORED
         return {"input_ids": ids, "attention_mask": mask, "labels": targets}
 
-    fit(
-        LanguageModelLoss(model),
-        rows,
-        [],
-        collate,
-        FitOptions(epochs=options.epochs, batch_size=options.batch_size, lr=options.lr),
-        seed=sub_seed(seed, "label generator"),
-        work_dir=work_dir,
-        description="label generator",
-    )
+    of = FitOptions(epochs=options.epochs, batch_size=options.batch_size, lr=options.lr)
+    more = {"seed": sub_seed(seed, "label generator"), "work_dir": work_dir, "description": "label generator"}
+    fit(LanguageModelLoss(model), rows, [], collate, of, **more)
     settings = {"max_new_tokens": options.max_tokens, "top_p": options.top_p, "top_k": options.top_k}
-    lists = _sample_lists(model, tokenizer, prompt_ids, seed, temperature=options.temperature, **settings)
-    return _accept(lists, options, labels, listing.separator)
+    return _accept(_lists(model, tokenizer, prompt_ids, seed, options, settings), options, labels, listing.separator)
 
 
 def _zero_shot(options, listing, labels, train, support, decoder, seed, work_dir) -> Draws:
@@ -171,8 +163,7 @@ def _zero_shot(options, listing, labels, train, support, decoder, seed, work_dir
     _check_room(model, prompt_ids, room)
     settings = {"max_new_tokens": room, "top_p": 1.0, "top_k": 0}
     settings["prefix_allowed_tokens_fn"] = lambda _, ids: allowed(ids[len(prompt_ids) :].tolist())
-    lists = _sample_lists(model, tokenizer, prompt_ids, seed, temperature=options.temperature, **settings)
-    return _accept(lists, options, labels, listing.separator)
+    return _accept(_lists(model, tokenizer, prompt_ids, seed, options, settings), options, labels, listing.separator)
 
 
 def _empirical(options, listing, labels, train, support, decoder, seed, work_dir) -> Draws:
@@ -244,7 +235,7 @@ def _check_room(model, prompt_ids: list[int], new_tokens: int) -> None:
         )
 
 
-def _sample_lists(model, tokenizer, prompt_ids: list[int], seed: int, **settings) -> Iterator[str]:
+def _lists(model, tokenizer, prompt_ids: list[int], seed: int, options, settings: Mapping) -> Iterator[str]:
     """Endless label lists after the prompt, in large batches; prompt and end of text removed."""
     import torch
 
@@ -252,8 +243,7 @@ def _sample_lists(model, tokenizer, prompt_ids: list[int], seed: int, **settings
 
     model = frozen(model)
     prompts = torch.tensor([prompt_ids] * LISTS_PER_BATCH, device=model.device)  # [B, P]
-    batch = 0
-    while True:
+    for batch in count():
         with torch.random.fork_rng():
             torch.manual_seed(sub_seed(sub_seed(seed, "label lists"), batch))
             lists = model.generate(
@@ -262,16 +252,16 @@ def _sample_lists(model, tokenizer, prompt_ids: list[int], seed: int, **settings
                 do_sample=True,
                 eos_token_id=tokenizer.eos_token_id,
                 pad_token_id=tokenizer.pad_token_id,
+                temperature=options.temperature,
                 **settings,
             )[:, len(prompt_ids) :]  # [B, new]
         yield from tokenizer.batch_decode(lists, skip_special_tokens=True)
-        batch += 1
 
 
 def _accept(lists: Iterator[str], options, labels: Labels, separator: str) -> Draws:
     """Parse lists until enough are label sets; refuse the others, at most `max_tries` lists for each requested set."""
     draws = Draws()
-    for text in lists:
+    for text in islice(lists, options.max_tries * options.requested):
         label_set, reason = parse(text, labels, separator)
         if reason is None:
             draws.label_sets.append(label_set)
@@ -279,8 +269,6 @@ def _accept(lists: Iterator[str], options, labels: Labels, separator: str) -> Dr
             draws.rejected[reason] += 1
         if len(draws.label_sets) == options.requested:
             return draws
-        if draws.drawn >= options.max_tries * options.requested:
-            break
     raise InputError(
         f"label_generator: only {len(draws.label_sets)} of {options.requested} label sets after {draws.drawn} lists "
         f"({dict(draws.rejected)}); raise label_generator.epochs or lr, or use mode zero_shot or empirical"

@@ -17,11 +17,7 @@ PROBABILITIES = "probabilities"  # what a classifier's `forward` says of the lab
 
 
 class Dynamics:
-    """A hook of `loop.fit` that keeps `values()` [rows, values of a row] of every epoch beside the checkpoint.
-
-    So a resumed training has those of the epochs before: of a classifier its probabilities, of a generator the measures
-    of its texts.
-    """
+    """A hook of `loop.fit` that keeps `values()` [rows, values of a row] of every epoch beside the checkpoint."""
 
     def __init__(self, work_dir: Path, ids: Sequence[str], values: Callable[[], np.ndarray]) -> None:
         self.work_dir, self.ids, self.values = work_dir, list(ids), values
@@ -69,19 +65,10 @@ class InPassing(Dynamics):
 def read(folder: Path) -> tuple[np.ndarray, list[str]]:
     """What `write` wrote: (values [epochs, rows, values of a row], the rows' ids).
 
-    The array is a file mapped into memory. InputError where they do not fit each other.
+    The array is a file mapped into memory.
     """
-    ids = read_json(Path(folder) / f"{NAME}.json", shapes.DynamicsFacts)["ids"]
-    path = Path(folder) / f"{NAME}.npy"
-    try:
-        values = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; train with `dynamics: true`") from None
-    except (ValueError, EOFError) as error:
-        raise InputError(f"{path}: not an array of numbers ({error}); train again") from None
-    if values.ndim != 3 or values.shape[1] != len(ids):
-        raise InputError(f"{path}: {list(values.shape)} is not [epochs, {len(ids)} rows, values]; train again")
-    return values, ids
+    values = np.load(folder / f"{NAME}.npy", mmap_mode="r", allow_pickle=False)
+    return values, read_json(folder / f"{NAME}.json", shapes.DynamicsFacts)["ids"]
 
 
 def _save(path: Path, values: np.ndarray) -> None:

@@ -11,17 +11,15 @@ import numpy as np
 from compaug.cartography import dynamics
 from compaug.cartography import maps as cartography
 from compaug.cartography.maps import DataMap
-from compaug.core.records import Example, InputError, Labels, sub_seed
+from compaug.core.records import Example, Labels, sub_seed
 
 POINTS, TEXTS = 800, 300  # of a map that are shown; and read, those that come first
-FILES = (f"{dynamics.NAME}.npy", f"{dynamics.NAME}.json")
 
 
 def leave(trained: Path, out: Path, epochs: slice, label_sets: Mapping[str, Collection[int]] | None) -> DataMap:
-    """<measure>.csv for every measure of the training in the folder `trained`, and its dynamics; the first map.
+    """Put <measure>.csv for every measure of a training, and its dynamics, into the folder `out`; the first map.
 
-    They go into the folder `out`. With the rows' gold label sets, by id, it is a classifier's training, without them a
-    generator's.
+    With the rows' gold label sets, by id, it is a classifier's training, without them a generator's.
     """
     values, ids = dynamics.read(trained)
     if label_sets is None:
@@ -30,21 +28,13 @@ def leave(trained: Path, out: Path, epochs: slice, label_sets: Mapping[str, Coll
         maps = cartography.classifier_maps(values, ids, [label_sets[id_] for id_ in ids], epochs)
     for name, data_map in maps.items():
         cartography.write_map(out / f"{name}.csv", data_map)
-    for name in FILES:
-        shutil.copyfile(trained / name, out / name)
+    for kind in ("npy", "json"):
+        shutil.copyfile(trained / f"{dynamics.NAME}.{kind}", out / f"{dynamics.NAME}.{kind}")
     return next(iter(maps.values()))
 
 
 def shown(data_map: DataMap, examples: Sequence[Example], labels: Labels, seed: int, texts: bool) -> dict:
-    """Statistics of the regions and a sample of the points (`shapes.MapFacts`).
-
-    With `texts` those of the sample too, which a corpus must allow. InputError for an example that the map does not
-    have.
-    """
-    if unknown := {example.id for example in examples} ^ set(data_map.ids):
-        raise InputError(
-            f"data map: {min(unknown)!r} is in the map or in the data, but not in both; make the map again"
-        )
+    """Statistics of the regions and a sample of the points (`shapes.MapFacts`), with their texts if `texts`."""
     by_id = {example.id: example for example in examples}
     rows = [by_id[id_] for id_ in data_map.ids]
     sample = np.random.default_rng(sub_seed(seed, "points")).permutation(len(rows))[:POINTS].tolist()

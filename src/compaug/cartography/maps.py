@@ -2,8 +2,7 @@
 
 A row's *confidence* is the mean of its score over the epochs, its *variability* the standard deviation, its
 *correctness* the share of the epochs in which the model was right. Least confident rows are hard to learn, most
-confident ones easy, most variable ones ambiguous: rows are ranked, never held against a threshold. `dynamics` leaves
-the scores, `curricula` reads in the order of a map.
+confident ones easy, most variable ones ambiguous.
 """
 
 from __future__ import annotations
@@ -11,9 +10,10 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +26,7 @@ ROWS = 8192  # at a time, so that memory does not grow with the corpus
 COLUMNS = ("id", "confidence", "variability", "correctness")
 DIGITS = 6
 
-Scores = np.ndarray
-Measure = Callable[[np.ndarray, np.ndarray], Scores]
+Measure = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -58,28 +57,28 @@ def _of_gold(probabilities: np.ndarray, gold: np.ndarray) -> np.ndarray:
     return np.where(gold, probabilities, 1 - probabilities)
 
 
-def mean_label(probabilities: np.ndarray, gold: np.ndarray) -> Scores:
+def mean_label(probabilities: np.ndarray, gold: np.ndarray) -> np.ndarray:
     """(1/|Y|) sum_l p(y_l | x), as CHIA takes the mean over tokens."""
     return _of_gold(probabilities, gold).mean(-1)
 
 
-def geo_label(probabilities: np.ndarray, gold: np.ndarray) -> Scores:
+def geo_label(probabilities: np.ndarray, gold: np.ndarray) -> np.ndarray:
     """(prod_l p(y_l | x))^(1/|Y|), as inverse perplexity over tokens."""
     return np.exp(_logs(_of_gold(probabilities, gold)).mean(-1))
 
 
-def exact(probabilities: np.ndarray, gold: np.ndarray) -> Scores:
+def exact(probabilities: np.ndarray, gold: np.ndarray) -> np.ndarray:
     """prod_l p(y_l | x): of the whole composition."""
     return np.exp(_logs(_of_gold(probabilities, gold)).sum(-1))
 
 
-def positives(probabilities: np.ndarray, gold: np.ndarray) -> Scores:
+def positives(probabilities: np.ndarray, gold: np.ndarray) -> np.ndarray:
     """Mean over the gold labels alone; over all labels where there is no gold label."""
     counted = gold | ~gold.any(-1, keepdims=True)
     return (_of_gold(probabilities, gold) * counted).sum(-1) / counted.sum(-1)
 
 
-def jaccard(probabilities: np.ndarray, gold: np.ndarray) -> Scores:
+def jaccard(probabilities: np.ndarray, gold: np.ndarray) -> np.ndarray:
     """|p ∩ g| / |p ∪ g| of the labels above 0.5, as BLEU compares whole outputs; 1 where both are empty."""
     predicted = probabilities > THRESHOLD
     union = (predicted | gold).sum(-1)
@@ -167,10 +166,8 @@ def classifier_maps(
 ) -> dict[str, DataMap]:
     """The map of a classifier's training by every measure, from its probabilities `dynamics` [epochs, n, n_labels].
 
-    That array may be a file that is mapped into memory: ROWS rows are read at a time. InputError for a probability that
-    is none.
+    InputError for a probability that is none.
     """
-    n_labels = dynamics.shape[2]
 
     def block(rows: slice) -> dict[str, np.ndarray]:
         probabilities = np.asarray(dynamics[epochs, rows], dtype=np.float64)  # [epochs, rows, n_labels]
@@ -182,8 +179,6 @@ def classifier_maps(
         scores = {name: measure(probabilities, every) for name, measure in MEASURES.items()}
         return scores | {"right": is_exact(probabilities, every)}
 
-    if any(label >= n_labels for labels in label_sets for label in labels):
-        raise InputError(f"dynamics: of {n_labels} labels, but a text has another one; give the labels of its training")
     return _mapped(ids, block)
 
 
@@ -232,27 +227,19 @@ def _check_probabilities(values: np.ndarray, ids: Sequence[str]) -> None:
 
 def write_map(path: Path, data_map: DataMap) -> None:
     """A CSV of ids and numbers: id, confidence, variability, correctness."""
-    numbers = (
-        np.round(column, DIGITS).tolist()
-        for column in (data_map.confidence, data_map.variability, data_map.correctness)
-    )
+    numbers = (np.round(getattr(data_map, name), DIGITS).tolist() for name in COLUMNS[1:])
     write_csv(path, COLUMNS, zip(data_map.ids, *numbers, strict=True))
 
 
 def read_map(path: Path) -> DataMap:
-    """What `write_map` wrote. InputError names the line that is no row of a map."""
-    ids: dict[str, None] = {}
-    numbers = []
+    """What `write_map` wrote."""
     try:
-        with Path(path).open(encoding="utf-8", newline="") as stream:
-            for id_, *values in _lines(path, stream):
-                if id_ in ids:
-                    raise InputError(f"{path}:{len(ids) + 2}: the row {id_!r} is there twice; make the map again")
-                ids[id_] = None
-                numbers.append(values)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; the stages map_classifier and map_generator make maps") from None
-    return DataMap(list(ids), *np.array(numbers, dtype=np.float64).reshape(-1, 3).T)
+        with path.open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        columns = ([float(row[name]) for row in rows] for name in COLUMNS[1:])
+        return DataMap([row["id"] for row in rows], *map(np.array, columns))
+    except (KeyError, TypeError, ValueError, csv.Error) as error:
+        raise InputError(f"{path}: no data map ({error}); make it again") from None
 
 
 def map_of(folder: Path, measure: str | None = None) -> DataMap:
@@ -267,23 +254,6 @@ def map_of(folder: Path, measure: str | None = None) -> DataMap:
     raise InputError(f"{folder}: no map by {' or '.join(measures)}; there is {', '.join(named) or 'none'}")
 
 
-def _lines(path: Path, stream) -> Iterator[list]:
-    lines = csv.reader(stream)
-    try:
-        if next(lines, None) != [*COLUMNS]:
-            raise InputError(f"{path}:1: the columns of a map are {', '.join(COLUMNS)}; make the map again")
-        for number, line in enumerate(lines, start=2):
-            try:
-                id_, *values = line[0], *map(float, line[1:])
-            except (IndexError, ValueError):
-                values = []
-            if len(values) != 3 or not all(math.isfinite(value) and value >= 0 for value in values):
-                raise InputError(f"{path}:{number}: not an id and three numbers of 0 or more; make the map again")
-            yield [id_, *values]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not a CSV file in UTF-8 ({error}); make the map again") from None
-
-
 # ---------------------------------------------------------------- ranks and subsets
 
 REGIONS: dict[str, Callable[[DataMap], np.ndarray]] = {  # the smallest first; in the order of how informative they are
@@ -292,10 +262,7 @@ REGIONS: dict[str, Callable[[DataMap], np.ndarray]] = {  # the smallest first; i
     "easy": lambda data_map: -data_map.confidence,
 }
 RANDOM = "random"
-COMBINED = {
-    f"{first}_{second}": (first, second)
-    for first, second in (("hard", "ambiguous"), ("hard", "easy"), ("ambiguous", "easy"))
-}
+COMBINED = {f"{first}_{second}": (first, second) for first, second in combinations(REGIONS, 2)}
 FIRST_PART = 0.33  # of a combination: what the more informative region gives
 
 
@@ -325,10 +292,8 @@ def in_order(examples: Sequence[Example], settings, folder: Path | None, seed: i
 
 @dataclass(frozen=True)
 class Subset:
-    """`rows` are positions, most informative first; `added` and `removed` count what the repair did."""
-
-    rows: list[int]
-    added: int
+    rows: list[int]  # positions, most informative first
+    added: int  # by the repair
     removed: int
 
 
@@ -369,8 +334,7 @@ def subset(
     """int(ratio * n) rows of a region, of `random`, or of a combination.
 
     A combination has FIRST_PART from the more informative region, the rest from the other one's FIRST_PART, without
-    repeats, and random rows where those are too few. InputError where that is no row, or a combination is not larger
-    than its first part.
+    repeats, and random rows where those are too few. InputError for a ratio that leaves none of that.
     """
     n, needed = len(data_map.ids), needs(items, keep)
     size = int(ratio * n)

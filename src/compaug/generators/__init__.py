@@ -28,11 +28,15 @@ A file without `generate` is what generators share: of a paper in its folder, of
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from compaug.core import registry
 from compaug.core.records import Draft
+
+Requests = Sequence[Sequence[int]]
+Backbones = Mapping[str, Path]
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,8 @@ class Coda(LanguageModel):
             return values
         form = values.get("form") or ("instruction" if values.get("backend") == "endpoint" else "list")
         naming = "model" if form == "instruction" else "phrase"
-        open_ = CONSTRAINTS.get(values.get("constraints"), {}) | {"form": form, "naming": naming}
+        open_ = {"lexical": True, "label": True, "form": form, "naming": naming}
+        open_ |= CONSTRAINTS.get(values.get("constraints"), {})
         return open_ | {key: value for key, value in values.items() if value is not None}
 
     @model_validator(mode="after")
@@ -222,24 +223,8 @@ class Coda(LanguageModel):
 
 
 CONSTRAINTS = {  # presets: all five constraints of the paper; what the released classification path does
-    "paper": {
-        "lexical": True,
-        "longest": 3,
-        "keywords_by": "document",
-        "label": True,
-        "syntactic": True,
-        "length": "paper",
-        "concepts": True,
-    },
-    "released": {
-        "lexical": True,
-        "longest": 1,
-        "keywords_by": "label",
-        "label": True,
-        "syntactic": False,
-        "length": "reference",
-        "concepts": False,
-    },
+    "paper": {"longest": 3, "keywords_by": "document", "syntactic": True, "length": "paper", "concepts": True},
+    "released": {"longest": 1, "keywords_by": "label", "syntactic": False, "length": "reference", "concepts": False},
 }
 
 
@@ -250,20 +235,13 @@ class Custom(Block):
 
 
 BLOCKS: dict[str, type[Block]] = {  # a further name is a further file of this folder
-    "none": Untrained,
-    "oversample": Untrained,
-    "shuffled": Untrained,
-    "concat": Untrained,
-    "aeda": Untrained,
-    "eda": Untrained,
+    **dict.fromkeys(("none", "oversample", "shuffled", "concat", "aeda", "eda"), Untrained),
+    **dict.fromkeys(("gpt2_pt", "ls_pt"), PrefixGenerator),
+    **dict.fromkeys(("ld_vae", "vae"), LdVae),
+    "vae_dprior": VaeDprior,
     "flan_t5": FlanT5,
     "masked_joint": MaskedJoint,
     "masked_joint_lora": MaskedJointLora,
-    "gpt2_pt": PrefixGenerator,
-    "ls_pt": PrefixGenerator,
-    "ld_vae": LdVae,
-    "vae": LdVae,
-    "vae_dprior": VaeDprior,
     "llm": Llm,
     "coda": Coda,
     "linda": Linda,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -20,6 +19,7 @@ from compaug.core.records import Example, InputError, sub_seed, text_key
 from compaug.evaluation.text_quality.quality import perplexity
 from compaug.generators.linda import interpolation, linda, linda_prefix
 from compaug.generators.linda.interpolation import Interpolation
+from compaug.generators.shared.facts import facts_of
 from compaug.generators.shared.real_rows import examples_of
 from compaug.models.loading import IGNORED, load_encoder, mean_states, pad
 from compaug.training import loop
@@ -39,8 +39,7 @@ def behaviour(generator: str, model_dir: Path, task, synthesis, backbones: Mappi
     """
     if generator not in OPENED:
         raise InputError(f"{generator!r} writes between no texts; choose from {', '.join(OPENED)}")
-    facts, task = interpolation.facts_of(model_dir, task)
-    params = SimpleNamespace(**facts["params"])
+    facts, params, task = facts_of(model_dir, task)
     examples = interpolation.written(examples_of(model_dir, task), task)
     a, b = held_out_pairs(examples, facts["held_out"], seed)
     if not a:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -25,12 +24,11 @@ from sklearn.metrics import silhouette_score
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from compaug.core import shapes
-from compaug.core.records import InputError, read_json, sub_seed
-from compaug.generators.baselines import flan_t5
+from compaug.core.records import InputError, sub_seed
 from compaug.generators.disentangled import gpt2_pt, ld_vae, ls_pt, prefix_tuning
+from compaug.generators.shared.facts import facts_of
 from compaug.models import prefix_decoder
-from compaug.models.loading import load_decoder, load_seq2seq, pad
+from compaug.models.loading import load_seq2seq, pad
 from compaug.training.loop import device
 
 BATCH = 64
@@ -57,7 +55,7 @@ def views(
 
 
 def _flan_t5(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndarray]:
-    task = task.of_model(read_json(model_dir / flan_t5.FACTS, shapes.GeneratorFacts), model_dir)
+    _, _, task = facts_of(model_dir, task)
     tokenizer, model = load_seq2seq(model_dir)
     encoder = model.to(device()).eval().get_encoder()
 
@@ -72,11 +70,8 @@ def _prefix_tuned(network_of, parts_of, latent_of):
     """`latent_of(network, labels [N])` is the generator's vector of each pair; it is None for the decoder's state."""
 
     def vectors(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndarray]:
-        settings, task, tensors = prefix_tuning.load(model_dir, task)
-        tokenizer, decoder = load_decoder(backbones["decoder"])
-        network = network_of(SimpleNamespace(**settings), task.labels, decoder.config)
-        network = prefix_tuning.load_into(network, tensors, model_dir)
-        prompts = compositions, task, settings["prefix_length"]
+        settings, task, tokenizer, decoder, network = prefix_tuning.opened(network_of, model_dir, task, backbones)
+        prompts = compositions, task, settings.prefix_length
         state = decoder_states(decoder, tokenizer, lambda _, index: network(index["pair_label"]), parts_of, *prompts)
         if latent_of is None:
             return {"latent": state, "state": state}
@@ -87,11 +82,7 @@ def _prefix_tuned(network_of, parts_of, latent_of):
 
 
 def _ld_vae(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndarray]:
-    settings, task, tensors = prefix_tuning.load(model_dir, task)
-    tokenizer, decoder = load_decoder(backbones["decoder"])
-    nothing = torch.zeros(0, 0)
-    vectors = (tensors.get(name, nothing) for name in ("label_vectors", "centroids"))
-    network = prefix_tuning.load_into(ld_vae.LatentPrefix(settings, *vectors, decoder.config), tensors, model_dir)
+    settings, task, tokenizer, decoder, network = ld_vae.opened(model_dir, task, backbones)
     seeds = {composition: sub_seed(seed, "representation", *composition) for composition in compositions}
 
     def rows_of(batch: Sequence[Composition], index: Mapping[str, Tensor]) -> Tensor:
@@ -99,7 +90,7 @@ def _ld_vae(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndar
         return network(z_label, z_content[index["pair_row"]])
 
     z_label, _ = network.sample(compositions, [seeds[c] for c in compositions])  # [N, 1 or L, latent]
-    state = decoder_states(decoder, tokenizer, rows_of, tuple, compositions, task, settings["prefix_length"])
+    state = decoder_states(decoder, tokenizer, rows_of, tuple, compositions, task, settings.prefix_length)
     return {"latent": z_label.mean(1).cpu().numpy(), "state": state}
 
 

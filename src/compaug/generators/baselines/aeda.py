@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import Draft, sub_seed
-from compaug.generators.shared.real_rows import feasible, sources, train
+from compaug.core.records import Draft, Example, sub_seed
+from compaug.generators import Backbones, Requests
+from compaug.generators.shared.real_rows import edited, feasible, train
 
 MARKS = (".", ";", "?", ":", "!", ",")
 __all__ = ["feasible", "generate", "train"]
 
 
-def generate(
-    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
-) -> Iterator[Draft]:
+def generate(model_dir: Path, requests: Requests, task, synthesis, backbones: Backbones, seed: int) -> Iterator[Draft]:
     """A row with exactly the requested labels, marked anew at each of its turns; no draft where there is none."""
-    for number, row, _ in sources(model_dir, requests, task, seed):
-        text = punctuated(row.text, np.random.default_rng(sub_seed(seed, "aeda", number)))
-        yield Draft(number, text, tuple(requests[number]), made_of={"sources": [row.id]})
+
+    def edit(row: Example, turn: int, number: int) -> str:
+        return punctuated(row.text, np.random.default_rng(sub_seed(seed, "aeda", number)))
+
+    return edited(edit, model_dir, requests, task, seed)
 
 
 def punctuated(text: str, rng: np.random.Generator) -> str:

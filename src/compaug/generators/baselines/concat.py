@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import Draft, Example, InputError, Labels, atomic_dir, read_jsonl, sub_seed, write_jsonl
+from compaug.core.records import Draft, Example, InputError, sub_seed
+from compaug.generators import Backbones, Requests
+from compaug.generators.shared import real_rows
+from compaug.generators.shared.real_rows import by_composition, examples_of
 
-EXAMPLES = "examples.jsonl"
 
-
-def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
+def train(examples: Sequence[Example], task, params, backbones: Backbones, out_dir: Path, seed: int) -> None:
     """Keep the single-label texts of D_train.
 
     InputError naming the labels without any when fewer than two labels have one.
@@ -25,32 +26,22 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
             f"concat needs training texts with exactly one label; there are none for {missing}; "
             "take `concat` out of the generators for this benchmark"
         )
-    with atomic_dir(out_dir) as folder:
-        write_jsonl(folder / EXAMPLES, single)
+    real_rows.train(single, task, params, backbones, out_dir, seed)
 
 
-def feasible(model_dir: Path, requests: Sequence[Sequence[int]], task) -> list[bool]:
+def feasible(model_dir: Path, requests: Requests, task) -> list[bool]:
     """Which label sets it can make: those whose every label has a text of its own."""
-    covered = set(single_label_texts(model_dir, task.labels))
-    return [set(label_set) <= covered for label_set in requests]
+    texts = by_composition(examples_of(model_dir, task))
+    return [all((label,) in texts for label in label_set) for label_set in requests]
 
 
-def single_label_texts(model_dir: Path, labels: Labels) -> dict[int, list[str]]:
-    texts: dict[int, list[str]] = {}
-    for example in read_jsonl(model_dir / EXAMPLES, len(labels)):
-        texts.setdefault(example.labels[0], []).append(example.text)
-    return texts
-
-
-def generate(
-    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
-) -> Iterator[Draft]:
+def generate(model_dir: Path, requests: Requests, task, synthesis, backbones: Backbones, seed: int) -> Iterator[Draft]:
     """One text per request; none where a label has no text of its own."""
-    texts = single_label_texts(model_dir, task.labels)
-    for request, label_set in enumerate(requests):
-        if not set(label_set) <= set(texts):
+    texts = by_composition(examples_of(model_dir, task))
+    for number, label_set in enumerate(requests):
+        if not all((label,) in texts for label in label_set):
             continue
-        rng = np.random.default_rng(sub_seed(seed, "concat", request))
-        order = rng.permutation(sorted(label_set)).tolist()
-        parts = [texts[label][rng.integers(len(texts[label]))] for label in order]
-        yield Draft(request, " ".join(parts), tuple(label_set))
+        rng = np.random.default_rng(sub_seed(seed, "concat", number))
+        choices = [texts[(label,)] for label in rng.permutation(sorted(label_set)).tolist()]
+        parts = [of_label[rng.integers(len(of_label))].text for of_label in choices]
+        yield Draft(number, " ".join(parts), tuple(label_set))

@@ -6,26 +6,27 @@ brings one along: they are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import Draft, sub_seed
-from compaug.generators.shared.real_rows import feasible, sources, train
+from compaug.core.records import Draft, Example, sub_seed
+from compaug.generators import Backbones, Requests
+from compaug.generators.shared.real_rows import edited, feasible, train
 
 ALPHA = 0.1  # share of the words that one operation changes
 __all__ = ["feasible", "generate", "train"]
 
 
-def generate(
-    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
-) -> Iterator[Draft]:
+def generate(model_dir: Path, requests: Requests, task, synthesis, backbones: Backbones, seed: int) -> Iterator[Draft]:
     """A row with exactly the requested labels, swapped and with words deleted in turns; no draft without such a row."""
-    for number, row, turn in sources(model_dir, requests, task, seed):
+
+    def edit(row: Example, turn: int, number: int) -> str:
         operation = OPERATIONS[turn % len(OPERATIONS)]
-        text = " ".join(operation(row.text.split(), np.random.default_rng(sub_seed(seed, "eda", number))))
-        yield Draft(number, text, tuple(requests[number]), made_of={"sources": [row.id]})
+        return " ".join(operation(row.text.split(), np.random.default_rng(sub_seed(seed, "eda", number))))
+
+    return edited(edit, model_dir, requests, task, seed)
 
 
 def swapped(words: list[str], rng: np.random.Generator) -> list[str]:

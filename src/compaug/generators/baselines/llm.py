@@ -3,7 +3,7 @@
 Behind an OpenAI-compatible endpoint it gets an instruction, with examples of exactly the composition; the text stands
 between two marks. The decoder backbone (`backend: local`), which need not follow instructions, continues a list of
 texts under the line that describes them. An answer that holds no text (a refusal, a remark, a cut end) is dropped and
-counted, never guessed at.
+counted.
 """
 
 from __future__ import annotations
@@ -16,27 +16,21 @@ from statistics import median
 
 import numpy as np
 
-from compaug.core import shapes
-from compaug.core.records import (
-    Draft,
-    Example,
-    atomic_dir,
-    read_json,
-    read_jsonl,
-    sub_seed,
-    write_json,
-    write_jsonl,
-)
+from compaug.core.records import Draft, Example, atomic_dir, sub_seed, write_json, write_jsonl
+from compaug.generators import Backbones, Requests
+from compaug.generators.shared.facts import CONFIG, bill, facts_of
+from compaug.generators.shared.real_rows import EXAMPLES, by_composition, examples_of, jaccard
 from compaug.models.language_models import complete, model_of
 
 ROLES = ("decoder",)  # opened by the back end `local` alone
 TEXT = re.compile(r"<text>(.*?)</text>", re.DOTALL)
 FATES = ("parsed", "unparsable", "refused", "cut")
 END = "\n"  # of a text in a list
+NEAREST = 4  # other compositions in a list, when each has texts enough
 Texts = Mapping[tuple[int, ...], Sequence[str]]  # the real texts of each composition
 
 
-def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
+def train(examples: Sequence[Example], task, params, backbones: Backbones, out_dir: Path, seed: int) -> None:
     """Keep D_cg for the examples in the prompts, and the name of the model.
 
     The name is that of params, else the variable OPENAI_MODEL; of the decoder it is its hash.
@@ -44,60 +38,47 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
     model = model_of(params, backbones, "llm")
     words = median(len(e.text.split()) for e in examples)
     with atomic_dir(out_dir) as folder:
-        write_jsonl(folder / "examples.jsonl", [e for e in examples if e.labels])
+        write_jsonl(folder / EXAMPLES, [e for e in examples if e.labels])
         facts = {"generator": "llm", **task.facts(), "median_words": words}
-        write_json(folder / "config.json", facts | {"params": params.in_force() | {"model": model}})
+        write_json(folder / CONFIG, facts | {"params": params.in_force() | {"model": model}})
 
 
-def generate(
-    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
-) -> Iterator[Draft]:
+def generate(model_dir: Path, requests: Requests, task, synthesis, backbones: Backbones, seed: int) -> Iterator[Draft]:
     """One text per request, none where the answer holds none.
 
     InputError when an answer is missing and the model does not give it: the answers so far stay in the store.
     """
-    answers, read = _answers(model_dir, requests, task, backbones.get("decoder"), seed)
+    answers, read, _ = _answers(model_dir, requests, task, backbones.get("decoder"), seed)
     for number, (label_set, answer) in enumerate(zip(requests, answers, strict=True)):
         if text := read(answer)[1]:
             yield Draft(number, text, tuple(label_set))
 
 
-def account(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int) -> dict[str, object]:
-    """For the side-car: the model, the fates of its answers, tokens as the model counted them, their price in USD."""
-    params = read_json(model_dir / "config.json", shapes.GeneratorFacts)["params"]
-    answers, read = _answers(model_dir, requests, task, None, seed)
+def account(model_dir: Path, requests: Requests, task, seed: int) -> dict[str, object]:
+    """For the side-car: the model, the fates of its answers, their tokens and price."""
+    answers, read, params = _answers(model_dir, requests, task, None, seed)
     fates = Counter(read(answer)[0] for answer in answers)
-    tokens = {
-        kind: sum(answer["usage"][f"{kind}_tokens"] or 0 for answer in answers) for kind in ("prompt", "completion")
-    }
-    return {
-        "model": params["model"],
-        "answers": {fate: fates[fate] for fate in FATES},
-        "tokens": tokens,
-        "usd": round(sum(tokens[kind] * params[f"price_{kind}"] for kind in tokens) / 1e6, 4),
-    }
+    of_fates = {"model": params.model, "answers": {fate: fates[fate] for fate in FATES}}
+    return of_fates | bill((answer["usage"] for answer in answers), params)
 
 
-def _answers(model_dir: Path, requests: Sequence[Sequence[int]], task, decoder: Path | None, seed: int):
-    """The answers to all requests, and how they are read."""
-    config = read_json(model_dir / "config.json", shapes.GeneratorFacts)
-    params, task = config["params"], task.of_model(config, model_dir)
-    texts: dict[tuple[int, ...], list[str]] = {}
-    for example in read_jsonl(model_dir / "examples.jsonl", len(task.labels)):
-        texts.setdefault(example.labels, []).append(example.text)
-    ask, read = FORMS[params["backend"]]
+def _answers(model_dir: Path, requests: Requests, task, decoder: Path | None, seed: int):
+    """The answers to all requests, how they are read, and the settings."""
+    facts, params, task = facts_of(model_dir, task)
+    rows = by_composition(examples_of(model_dir, task))
+    texts = {composition: [example.text for example in of_it] for composition, of_it in rows.items()}
+    ask, read = FORMS[params.backend]
+    common = {name: getattr(params, name) for name in ("model", "temperature", "top_p", "max_tokens")}
     queries = [
-        {"model": params["model"], "temperature": params["temperature"], "top_p": params["top_p"]}
-        | {"max_tokens": params["max_tokens"], "seed": sub_seed(seed, "llm", number) % 2**31}
-        | ask(task, tuple(label_set), texts, config, sub_seed(seed, "shots", first))
-        for number, (label_set, first) in enumerate(
-            zip(requests, _sharing(requests, params["per_prompt"]), strict=True)
-        )
+        common
+        | {"seed": sub_seed(seed, "llm", number) % 2**31}
+        | ask(task, tuple(label_set), texts, facts, sub_seed(seed, "shots", first))
+        for number, (label_set, first) in enumerate(zip(requests, _sharing(requests, params.per_prompt), strict=True))
     ]
-    return complete(queries, params["backend"], params, Path(params["store"]), decoder), read
+    return complete(queries, params.backend, vars(params), Path(params.store), decoder), read, params
 
 
-def _sharing(requests: Sequence[Sequence[int]], per_prompt: int) -> list[int]:
+def _sharing(requests: Requests, per_prompt: int) -> list[int]:
     """For each request the first of those that get the same prompt: `per_prompt` in a row of the same composition."""
     firsts, seen = [], Counter()
     first_of: dict[tuple, int] = {}
@@ -154,7 +135,7 @@ def listing(task, label_set: tuple[int, ...], texts: Texts, config: Mapping, see
     exact = _shuffled(texts.get(label_set, []), most // 2, rng)
     others = [other for other in texts if other != label_set and set(other) & set(label_set)]
     rng.shuffle(others)
-    others.sort(key=lambda other: -len(set(other) & set(label_set)) / len(set(other) | set(label_set)))
+    others.sort(key=lambda other: -jaccard(other, label_set))
     left, sections = most - _words(exact), [(label_set, exact)]
     for other in others:
         if shown := _shuffled(texts[other], min(left, max(1, most // NEAREST)), rng):
@@ -175,7 +156,6 @@ def listed(answer: Mapping) -> tuple[str, str]:
     return ("parsed", text) if text else ("unparsable", "")
 
 
-NEAREST = 4  # other compositions in a list, when each has texts enough
 FORMS = {"endpoint": (instruction, marked), "local": (listing, listed)}
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from compaug.core.records import Draft
+from compaug.generators import Backbones, Requests
 from compaug.generators.shared.real_rows import train
 
 TAKES_REQUESTS = False
 __all__ = ["TAKES_REQUESTS", "generate", "train"]
 
 
-def generate(
-    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
-) -> Iterator[Draft]:
+def generate(model_dir: Path, requests: Requests, task, synthesis, backbones: Backbones, seed: int) -> Iterator[Draft]:
     """No draft."""
     return iter(())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from compaug.core.records import Draft, sub_seed
+from compaug.generators import Backbones, Requests
 from compaug.generators.shared.drafts import one_each
 from compaug.generators.shared.real_rows import examples_of, train
 
@@ -15,9 +16,7 @@ COPIES = True
 __all__ = ["COPIES", "generate", "train"]
 
 
-def generate(
-    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
-) -> Iterator[Draft]:
+def generate(model_dir: Path, requests: Requests, task, synthesis, backbones: Backbones, seed: int) -> Iterator[Draft]:
     """Real texts of D_cg in random order, each at most once more often than any other, whatever the labels."""
     texts = [example.text for example in examples_of(model_dir, task)]
     rng = np.random.default_rng(sub_seed(seed, "shuffled"))

@@ -13,11 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core import shapes
-from compaug.core.records import Example, InputError, read_json, read_jsonl, sub_seed, text_key
+from compaug.core.records import Example, InputError, sub_seed, text_key
+from compaug.generators import Requests
 from compaug.generators.coda.constraints import Constraints, Shown, lengths, wording
 from compaug.generators.coda.constraints.concepts import Concept, to_avoid
 from compaug.generators.shared import keywords
+from compaug.generators.shared.facts import facts_of
+from compaug.generators.shared.real_rows import by_composition, examples_of
 
 EXEMPLARS = 3
 PAPER_TOKENS, CHARACTERS = 2000, 3  # of prompt and answer at an endpoint, whose tokens are taken for so many characters
@@ -37,27 +39,19 @@ class Model:
     """What `train` has kept, and what of it is asked for again and again."""
 
     def __init__(self, folder: Path, task) -> None:
-        config = read_json(folder / "config.json", shapes.GeneratorFacts)
-        self.folder, self.task, self.params = folder, task.of_model(config, folder), config["params"]
-        self.spread, self.positions = config["spread"], config.get("positions")
-        self._concepts = [
-            [Concept(entry["name"], tuple(entry["phrases"])) for entry in of_label] for of_label in config["concepts"]
-        ]
-        examples = read_jsonl(folder / "examples.jsonl", len(task.labels))
+        facts, self.params, self.task = facts_of(folder, task)
+        self.folder, self.spread, self.positions = folder, facts["spread"], facts.get("positions")
+        self._concepts = [[Concept(**concept) for concept in of_label] for of_label in facts["concepts"]]
+        examples = examples_of(folder, self.task)
         self.seen_texts = {text_key(example.text) for example in examples}
         self.compositions = Counter(example.labels for example in examples)
         self.texts = [example for example in examples if example.made_of is not None]  # anchors and exemplars
-        self.exact: dict[LabelSet, list[Example]] = {}
-        for example in self.texts:
-            self.exact.setdefault(example.labels, []).append(example)
-        self._avoid: dict[LabelSet, tuple[Concept, ...]] = {}
+        self.exact = by_composition(self.texts)
         self._anchors: dict[tuple, list[Example]] = {}
 
     def concepts(self, labels: LabelSet) -> tuple[Concept, ...]:
         """Those that a text with these labels is to avoid."""
-        if labels not in self._avoid:
-            self._avoid[labels] = tuple(to_avoid(self._concepts, self.compositions, labels))
-        return self._avoid[labels]
+        return tuple(to_avoid(self._concepts, self.compositions, labels))
 
     def anchors(self, labels: LabelSet, label: int, seed: int) -> list[Example]:
         """Support texts with exactly `labels`, in random order; without any, the nearest texts that have `label`.
@@ -82,7 +76,7 @@ def _in_common(labels: LabelSet, target: LabelSet) -> tuple[int, int]:
     return shared, shared - len(labels)
 
 
-def build(model: Model, requests: Sequence[Sequence[int]], seed: int) -> list[Built]:
+def build(model: Model, requests: Requests, seed: int) -> list[Built]:
     """The prompt of every request; `n_aug` in a row of the same composition share one, that of one source.
 
     InputError for a label that no text has, and for constraints that do not fit even without exemplars and pattern.
@@ -91,11 +85,11 @@ def build(model: Model, requests: Sequence[Sequence[int]], seed: int) -> list[Bu
     built: dict[tuple[LabelSet, int], Built] = {}
     prompts, seen = [], Counter()
     for label_set in (tuple(sorted(request)) for request in requests):
-        key = (label_set, seen[label_set] // model.params["n_aug"])
+        key = (label_set, seen[label_set] // model.params.n_aug)
         seen[label_set] += 1
         if key not in built:
             whole = _constraints(model, *key, seed)
-            prompt, constraints = wording.fitted(model.params["form"], model.task, whole, n_tokens, room)
+            prompt, constraints = wording.fitted(model.params.form, model.task, whole, n_tokens, room)
             if not prompt:
                 raise InputError(
                     f"generators.coda: the prompt for {model.task.labels.key(label_set)} exceeds {room} tokens "
@@ -117,18 +111,13 @@ def _constraints(model: Model, labels: LabelSet, turn: int, seed: int) -> Constr
     anchors = {label: (candidates := model.anchors(labels, label, seed))[turn % len(candidates)] for label in labels}
     sources = list({example.id: example for example in anchors.values()}.values())
     constraints = replace(_taken(model, labels, anchors, sources, tagged), sources=[example.id for example in sources])
-    if not model.params["label"]:
+    if not model.params.label:
         return constraints
     # noise of its own: an ablation changes nothing but what it leaves out
-    chosen = _exemplars(model, labels, sources, drawn)
-    shown = [
-        _taken(model, exemplar.labels, dict.fromkeys(exemplar.labels, exemplar), [exemplar], tagged)
-        for exemplar in chosen
-    ]
-    shown = [
-        Shown(exemplar.id, " ".join(exemplar.text.split()), keeps)
-        for exemplar, keeps in zip(chosen, shown, strict=True)
-    ]
+    shown = []
+    for exemplar in _exemplars(model, labels, sources, drawn):
+        keeps = _taken(model, exemplar.labels, dict.fromkeys(exemplar.labels, exemplar), [exemplar], tagged)
+        shown.append(Shown(exemplar.id, " ".join(exemplar.text.split()), keeps))
     return replace(constraints, named=True, shown=tuple(shown))
 
 
@@ -137,17 +126,15 @@ def _taken(
 ) -> Constraints:
     """All but the exemplars: keywords from each label's anchor, the rest from these and from the corpus."""
     params, fields = model.params, {}
-    if params["lexical"]:
+    if params.lexical:
         fields["keywords"] = _keywords(labels, anchors)
-    if spans := getattr(model.task, "required_spans", None):  # of a task whose labels are places in the text
-        fields["required_spans"] = tuple(dict.fromkeys(span for source in sources for span in spans(source)))
-    if params["syntactic"]:
+    if params.syntactic:
         sentences = sources[rng.integers(len(sources))].made_of["tags"]
         fields["tags"] = tuple(sentences[rng.integers(len(sentences))]) if sentences else ()
-    if params["length"] != "none":
+    if params.length != "none":
         mean = float(np.mean([lengths.n_words(source.text) for source in sources]))
-        fields["length"] = lengths.MODES[params["length"]](mean, model.spread)
-    if params["concepts"]:
+        fields["length"] = lengths.MODES[params.length](mean, model.spread)
+    if params.concepts:
         fields["concepts"] = model.concepts(labels)
     return Constraints(labels, **fields)
 
@@ -187,22 +174,22 @@ def _exemplars(model: Model, labels: LabelSet, sources: Sequence[Example], rng) 
 
 def _counter(model: Model) -> tuple[Callable[[str], int], int]:
     """How many tokens a prompt has, and how many it may have beside an answer."""
-    context = model.params.get("context") or model.positions or PAPER_TOKENS
+    context = getattr(model.params, "context", None) or model.positions or PAPER_TOKENS
     if model.positions:
         context = min(context, model.positions)
-    room = context - model.params["max_tokens"]
-    if model.params["backend"] != "local":
+    room = context - model.params.max_tokens
+    if model.params.backend != "local":
         return lambda prompt: math.ceil(len(prompt) / CHARACTERS), room
     from transformers import AutoTokenizer  # slow to import
 
     tokenizer = AutoTokenizer.from_pretrained(model.folder / "tokenizer", local_files_only=True)
-    if model.params["form"] == "list":
+    if model.params.form == "list":
         return lambda prompt: len(tokenizer(prompt, verbose=False)["input_ids"]), room
     if tokenizer.chat_template is None:
         raise InputError("generators.coda.form: instruction, but the decoder has no chat template; set form: list")
-    return lambda prompt: len(_conversation(tokenizer, prompt)), room
 
+    def conversation(prompt: str) -> list[int]:
+        messages = [{"role": "user", "content": prompt}]
+        return tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
 
-def _conversation(tokenizer, prompt: str) -> list[int]:
-    messages = [{"role": "user", "content": prompt}]
-    return tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
+    return lambda prompt: len(conversation(prompt)), room

@@ -18,7 +18,6 @@ def measures(model, batches: Iterable[Mapping[str, Tensor]], names: Sequence[str
 
     kl: mean KL(Q(z | x) || P(z)). active: dimensions whose mean moves from text to text, Var E[z | x] > 0.01 (Burda et
     al. 2016). mutual_information: of z and x, with a Gaussian in place of the aggregate posterior (an upper bound).
-    All near 0: the posterior has collapsed onto the prior and the decoder reads nothing in that latent.
     """
     moments: dict[int, list[tuple[Tensor, Tensor, Tensor]]] = {}
     for batch in batches:

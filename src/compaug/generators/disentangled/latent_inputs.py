@@ -20,10 +20,7 @@ TEXTS_PER_CLUSTER = 5  # fewer clusters when the data is tiny
 
 
 def content_clusters(means: Tensor, params) -> tuple[Tensor, list[int]]:
-    """Centroids [k, H] of the texts' mean-pooled token states [n, H], and the cluster of every text.
-
-    By k-means, seed 0. k is at most a fifth of the number of texts. The standard prior has no clusters.
-    """
+    """Centroids [k, H] of the texts' mean states [n, H] by k-means, and each text's cluster; none for `standard`."""
     from sklearn.cluster import KMeans  # generation needs none, and it takes a second to import
 
     if params.prior == "standard":

@@ -18,17 +18,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from compaug.core.records import Draft, Example, InputError, digest, file_digest, sub_seed
+from compaug.core.records import Draft, Example, sub_seed, write_json
+from compaug.generators import Backbones, Requests
 from compaug.generators.disentangled import collapse, prefix_tuning
-from compaug.generators.disentangled.guidance import others
 from compaug.generators.disentangled.latent_inputs import ENCODER_BATCH, add_encoder_inputs, collate, content_clusters
 from compaug.generators.disentangled.posterior import SLOTS, Posterior
 from compaug.generators.shared.drafts import one_each, training_examples
-from compaug.models.loading import load_decoder, load_encoder, mean_states
+from compaug.generators.shared.facts import CONFIG, facts_of
+from compaug.generators.shared.model_folder import filled, learn, save_tensors
+from compaug.models.loading import load_decoder, load_encoder, load_tensors, mean_states
 from compaug.models.prefix_decoder import PrefixDecoder
 from compaug.training.batching import holdout
-from compaug.training.checkpoint import checkpoints_kept
-from compaug.training.loop import device, fit_and_validate, seed_everything
+from compaug.training.loop import device, seed_everything
 
 ROLES = ("encoder", "decoder")
 GUIDED = True
@@ -41,27 +42,27 @@ LabelSet = Sequence[int]
 class LatentPrefix(nn.Module):
     """Priors and prefix network: everything that inference needs besides the frozen decoder, and all that is saved."""
 
-    def __init__(self, params: Mapping, label_vectors: Tensor, centroids: Tensor, decoder) -> None:
+    def __init__(self, params, label_vectors: Tensor, centroids: Tensor, decoder) -> None:
         super().__init__()
-        self.length, self.latent = params["prefix_length"], params["latent"]
-        self.conditional = params["prior"] == "conditional"
-        self.variance = params["prior_variance"] if self.conditional else 1.0
-        self.per_copy = params["noise_per_copy"]
+        self.length, self.latent = params.prefix_length, params.latent
+        self.conditional = params.prior == "conditional"
+        self.variance = params.prior_variance if self.conditional else 1.0
+        self.per_copy = params.noise_per_copy
         if self.conditional:
             n_labels, width = label_vectors.shape
             self.register_buffer("label_vectors", label_vectors)  # l_y
             self.register_buffer("centroids", centroids)  # k_c
             self.content = nn.Linear(width, self.latent, bias=False)  # W_c
-            if params["label_prior"] == "per_label":
+            if params.label_prior == "per_label":
                 self.label_maps = nn.Parameter(torch.empty(n_labels, width, self.latent))  # W_y
                 nn.init.uniform_(self.label_maps, -(width**-0.5), width**-0.5)
             else:  # the reference's map has a bias, the composition's map of VAE-DPrior has none
-                self.shared_map = nn.Linear(width, self.latent, bias=params["label_prior"] == "shared")
+                self.shared_map = nn.Linear(width, self.latent, bias=params.label_prior == "shared")
         self.positions = None
-        if params["position_embedding"]:
+        if params.position_embedding:
             self.positions = nn.Parameter(torch.randn(self.length, decoder.hidden_size))  # e_l
-        width = 2 * self.latent + (decoder.hidden_size if params["position_embedding"] else 0)
-        self.mlp = prefix_tuning.prefix_mlp(width, params["mid_dim"], decoder)
+        width = 2 * self.latent + (decoder.hidden_size if params.position_embedding else 0)
+        self.mlp = prefix_tuning.prefix_mlp(width, params.mid_dim, decoder)
 
     def label_means(self, labels: Tensor) -> Tensor:
         """mu_y^p of the labels [N]: [N, latent]."""
@@ -263,7 +264,7 @@ def train(
     examples: Sequence[Example],
     task,
     params,
-    backbones: Mapping[str, Path],
+    backbones: Backbones,
     out_dir: Path,
     seed: int,
     generator: str = "ld_vae",
@@ -282,13 +283,11 @@ def fit(
     examples: Sequence[Example],
     task,
     params,
-    backbones: Mapping[str, Path],
+    backbones: Backbones,
     out_dir: Path,
     seed: int,
 ) -> None:
     """Cluster the contents of `examples`, all with labels, and train encoders, priors and prefix network on them."""
-    if not examples:
-        raise InputError(f"{generator}: no training example has a label")
     tokenizer, decoder = load_decoder(backbones["decoder"])
     encoder_tokenizer, encoder = load_encoder(backbones["encoder"])
     encoder.to(device())
@@ -304,69 +303,59 @@ def fit(
 
     seed_everything(sub_seed(seed, generator))
     label_vectors = mean_states(encoder, encoder_tokenizer, latents.phrases, params.max_length, ENCODER_BATCH, False)
-    network = LatentPrefix(vars(params), label_vectors, centroids, decoder.config)
-    shared_heads = params.label_heads == "shared"
-    posterior = Posterior(
-        len(latents.encoders), encoder.config.hidden_size, params.latent, params.label_pool, shared_heads
-    )
+    network = LatentPrefix(params, label_vectors, centroids, decoder.config)
+    n_encoders, shared_heads = len(latents.encoders), params.label_heads == "shared"
+    posterior = Posterior(n_encoders, encoder.config.hidden_size, params.latent, params.label_pool, shared_heads)
     seen = max(1, round((params.epoch_share or 1.0) * len(holdout(rows, params.validation, seed)[0])))  # in an epoch
     total_steps = params.epochs * -(-seen // params.batch_size)
     model = NegativeElbo(params, network, posterior, decoder, None if cached else encoder, total_steps, divergence)
     pads = {"pad_id": tokenizer.eos_token_id, "encoder_pad_id": encoder_tokenizer.pad_token_id}
-    batch = partial(collate, n_encoders=len(latents.encoders), prefix_length=params.prefix_length, **pads)
-    data = (task, *(file_digest(backbones[role]) for role in ("decoder", "encoder")), digest(examples))
-    measured = partial(collapse.measures, model, names=latents.encoders)
-    kept = prefix_tuning.dynamics_of(
-        model, rows, examples, batch, task, tokenizer, params, out_dir, seed, generator, *data
+    batch = partial(collate, n_encoders=n_encoders, prefix_length=params.prefix_length, **pads)
+
+    def save(folder: Path) -> None:
+        save_tensors(network.state_dict(), folder / prefix_tuning.TENSORS)
+        ids = [example.id for example in examples]
+        write_json(folder / "clusters.json", dict(zip(ids, clusters, strict=True)))
+
+    learn(
+        generator,
+        model,
+        rows,
+        batch,
+        *(examples, task, params, backbones, out_dir, seed, save, CONFIG),
+        measured=partial(collapse.measures, model, names=latents.encoders),
+        values=prefix_tuning.text_values(model, rows, examples, batch, tokenizer, task, params, seed),
     )
-    assignment = {example.id: cluster for example, cluster in zip(examples, clusters, strict=True)}
-    with checkpoints_kept():
-        history = fit_and_validate(
-            generator, model, rows, batch, params, out_dir, seed, *data, measured=measured, on_epoch_end=kept
-        )
-        prefix_tuning.save(out_dir, generator, task, params, network, history, dynamics=kept, clusters=assignment)
 
 
 # ---------------------------------------------------------------- sampling
 
 
-def generate(
-    model_dir: Path, requests: Sequence[LabelSet], task, synthesis, backbones: Mapping[str, Path], seed: int
-) -> Iterator[Draft]:
-    """One text per request: latents from the priors, then the decoder. Neither the encoder nor any text is opened."""
-    params, task, tensors = prefix_tuning.load(model_dir, task)
-    inputs_of = prefix_tuning.parts_and_prompts
-    against = inputs_of(others(requests, len(task.labels), seed), task) if synthesis.guidance else None
-    parts, prompts = inputs_of(requests, task)
-    texts = generate_texts(model_dir, params, tensors, parts, prompts, synthesis, backbones, seed, against)
-    return one_each(requests, texts)
-
-
-def generate_texts(
-    model_dir: Path,
-    params: Mapping,
-    tensors: Mapping[str, Tensor],
-    parts: Sequence[LabelSet],
-    prompts: Sequence[str],
-    synthesis,
-    backbones: Mapping[str, Path],
-    seed: int,
-    against: tuple[Sequence[LabelSet], Sequence[str]] | None = None,
-) -> list[str]:
-    """One text per prompt, with latents of its parts drawn from the priors in `tensors`.
-
-    What guidance holds `against` it has the same z_c.
-    """
+def opened(model_dir: Path, task, backbones: Backbones, vectors: Mapping[str, Tensor] | None = None):
+    """(params, task, tokenizer, decoder, network) of a folder that `fit` wrote; `vectors` stand in for its tensors."""
+    _, params, task = facts_of(model_dir, task)
     tokenizer, decoder = load_decoder(backbones["decoder"])
-    nothing = torch.zeros(0, 0)
-    network = LatentPrefix(
-        params, tensors.get("label_vectors", nothing), tensors.get("centroids", nothing), decoder.config
-    )
-    prefix_tuning.load_into(network, tensors, model_dir)
+    tensors = load_tensors(model_dir / prefix_tuning.TENSORS) | (vectors or {})
+    priors = (tensors.get(name, torch.zeros(0, 0)) for name in ("label_vectors", "centroids"))
+    return params, task, tokenizer, decoder, filled(LatentPrefix(params, *priors, decoder.config), tensors, model_dir)
 
-    def rows_of(requests: list[int], parts: list[LabelSet], index: Mapping[str, Tensor]) -> Tensor:
-        z_label, z_content = network.sample(parts, [sub_seed(seed, "latent", request) for request in requests])
+
+def generate(model_dir: Path, requests: Requests, task, synthesis, backbones: Backbones, seed: int) -> Iterator[Draft]:
+    """One text per request: latents from the priors, then the decoder. Neither the encoder nor any text is opened."""
+    return generate_drafts(*opened(model_dir, task, backbones), requests, synthesis, seed, tuple)
+
+
+def generate_drafts(
+    params, task, tokenizer, decoder, network: LatentPrefix, requests: Requests, synthesis, seed: int, parts_of
+) -> Iterator[Draft]:
+    """One text per request, with latents of its parts drawn from the network's priors.
+
+    What guidance holds against it has the same z_c.
+    """
+
+    def rows_of(numbers: list[int], parts: list[LabelSet], index: Mapping[str, Tensor]) -> Tensor:
+        z_label, z_content = network.sample(parts, [sub_seed(seed, "latent", number) for number in numbers])
         return network(z_label, z_content[index["pair_row"]])
 
-    length = params["prefix_length"]
-    return prefix_tuning.generate_texts(decoder, tokenizer, rows_of, parts, prompts, length, synthesis, seed, against)
+    behind = (requests, task, params.prefix_length, synthesis, seed, parts_of)
+    return one_each(requests, prefix_tuning.generate_texts(decoder, tokenizer, rows_of, *behind))

@@ -2,9 +2,8 @@
 
 A batch needs one encoder per label that occurs in it, on the rows that have the label, and the content encoder on every
 row. Their sequences are sorted into slots of equal size, each slot with the weights of its encoder, so that one loop
-over time with one batched matrix product per step serves all encoders and both directions. Padding never enters: a
-state stands still from the end of its own sequence on. This saves calls at the price of empty places and steps; where
-encoders are so wide that a CPU's time goes into the products themselves, they run one after the other.
+over time with one batched matrix product per step serves all encoders and both directions. Encoders so wide that a
+CPU's time goes into the products themselves run one after the other.
 """
 
 from __future__ import annotations

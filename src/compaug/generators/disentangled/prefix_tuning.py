@@ -1,8 +1,8 @@
-"""What the prefix-tuned generators share: a frozen decoder behind a computed prefix.
+"""What the prefix-tuned generators share: a frozen decoder behind a computed prefix (paper, Eqs. 5, 6).
 
-Paper, Eqs. 5, 6. A generator gives L rows of numbers per label of a composition; they become keys and values that every
-layer of the frozen decoder attends to before the first token (`compaug.models.prefix_decoder`). Requests of a batch may
-have different compositions: shorter prefixes and prompts are padded on the left with mask 0; positions follow the mask.
+A generator gives L rows of numbers per label of a composition; they become keys and values that every layer of the
+frozen decoder attends to before the first token (`compaug.models.prefix_decoder`). Requests of a batch may have
+different compositions: shorter prefixes and prompts are padded on the left with mask 0; positions follow the mask.
 """
 
 from __future__ import annotations
@@ -12,37 +12,30 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import torch
 from accelerate import PartialState
 from accelerate.utils import send_to_device
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from compaug.cartography.dynamics import Dynamics
-from compaug.core import shapes
-from compaug.core.records import (
-    Draft,
-    Example,
-    InputError,
-    Labels,
-    atomic_dir,
-    digest,
-    file_digest,
-    read_json,
-    sub_seed,
-    write_json,
-)
+from compaug.core.records import Draft, Example, InputError, Labels, sub_seed
+from compaug.generators import Backbones, Requests
 from compaug.generators.disentangled.guidance import Guided, others
 from compaug.generators.shared import teacher_forcing
-from compaug.generators.shared.drafts import check_prompts, one_each, training_examples
+from compaug.generators.shared.drafts import one_each, training_examples
+from compaug.generators.shared.facts import CONFIG, facts_of
+from compaug.generators.shared.model_folder import filled, learn, save_tensors
+from compaug.generators.shared.tokens import cut, token_ids
 from compaug.models import prefix_decoder, sampling
-from compaug.models.loading import PreTrainedModel, frozen, load_decoder, load_tensors, pad, say_cut
+from compaug.models.loading import PreTrainedModel, frozen, load_decoder, load_tensors, pad
 from compaug.models.prefix_decoder import PrefixDecoder
-from compaug.training.checkpoint import checkpoints_kept, work_dir_for
-from compaug.training.loop import device, fit_and_validate, seed_everything
+from compaug.training.loop import device, seed_everything
 
+TENSORS = "model.safetensors"
+GREEDY = {"temperature": 1.0, "top_k": 1, "top_p": 1.0, "no_repeat_ngram": 0, "guidance": None}
 LabelSet = Sequence[int]
-NetworkOf = Callable[[object, Labels, object], nn.Module]
+NetworkOf = Callable[[object, Labels, object], nn.Module]  # of the params, the labels and the decoder's configuration
+PartsOf = Callable[[LabelSet], LabelSet]  # of a label set: what its prefix is made of
 
 
 # ---------------------------------------------------------------- the prefix
@@ -93,6 +86,14 @@ def check_positions(decoder, label_sets: Sequence[LabelSet], prefix_length: int,
         )
 
 
+def check_prompts(prompts: Sequence[Sequence[int]], max_length: int) -> None:
+    longest = max(map(len, prompts), default=0)
+    if longest >= max_length:
+        raise InputError(
+            f"max_length {max_length} leaves no room for a text after a text_prompt of {longest} tokens; raise it"
+        )
+
+
 # ---------------------------------------------------------------- training
 
 
@@ -104,23 +105,20 @@ def text_rows(
     `first` is the index of the first token that counts in the loss, `begins` that of the text's first. A cut text gets
     no EOS: it did not end there.
     """
-    if not examples:
-        return []
-    prompts = tokenizer([task.source(e.labels) for e in examples], add_special_tokens=False)["input_ids"]
-    texts = tokenizer([" " + task.target(e) for e in examples], add_special_tokens=False)["input_ids"]
+    prompts = token_ids(tokenizer, [task.source(e.labels) for e in examples])
+    texts = token_ids(tokenizer, [" " + task.target(e) for e in examples])
     check_prompts(prompts, max_length)
-    cut = sum(len(head) + len(text) + 1 > max_length for head, text in zip(prompts, texts, strict=True))
-    say_cut("generator", cut, len(examples), max_length)
+    whole = [[*head, *text, tokenizer.eos_token_id] for head, text in zip(prompts, texts, strict=True)]
     return [
         {
             "id": example.id,
             "labels": example.labels,
-            "input_ids": (head + text + [tokenizer.eos_token_id])[:max_length],
+            "input_ids": ids,
             "first": 1 if loss_on_prompt else len(head),
             "begins": len(head),
-            "length": min(len(head) + len(text) + 1, max_length),
+            "length": len(ids),
         }
-        for example, head, text in zip(examples, prompts, texts, strict=True)
+        for example, head, ids in zip(examples, prompts, cut(whole, max_length), strict=True)
     ]
 
 
@@ -168,19 +166,15 @@ class PrefixModel(nn.Module):
 def train_prefix(
     generator: str,
     network_of: NetworkOf,
-    parts_of: Callable[[LabelSet], LabelSet],
+    parts_of: PartsOf,
     examples: Sequence[Example],
     task,
     params,
-    backbones: Mapping[str, Path],
+    backbones: Backbones,
     out_dir: Path,
     seed: int,
 ) -> None:
-    """Train a prefix network in front of the frozen decoder on D_cg and save its best epoch.
-
-    `network_of(params, labels, decoder config)` builds the network; `parts_of(label set)` are the parts of its prefix.
-    Rows without labels have no prefix and are left out.
-    """
+    """Train a prefix network in front of the frozen decoder on D_cg and save its best epoch."""
     examples = training_examples(examples, params.generator_data)
     tokenizer, decoder = load_decoder(backbones["decoder"])
     check_positions(decoder.config, [parts_of(e.labels) for e in examples], params.prefix_length, params.max_length)
@@ -190,191 +184,120 @@ def train_prefix(
     network = network_of(params, task.labels, decoder.config)
     model = PrefixModel(network, decoder)
     batch = partial(collate, prefix_length=params.prefix_length, pad_id=tokenizer.eos_token_id)
-    data = (task, file_digest(backbones["decoder"]), digest(examples))
-    kept = dynamics_of(model, rows, examples, batch, task, tokenizer, params, out_dir, seed, generator, *data)
-    with checkpoints_kept():
-        history = fit_and_validate(generator, model, rows, batch, params, out_dir, seed, *data, on_epoch_end=kept)
-        save(out_dir, generator, task, params, network, history, dynamics=kept)
+    values = text_values(model, rows, examples, batch, tokenizer, task, params, seed)
+    of = (examples, task, params, backbones, out_dir, seed)
+    save = lambda folder: save_tensors(network.state_dict(), folder / TENSORS)
+    learn(generator, model, rows, batch, *of, save=save, facts_file=CONFIG, values=values)
 
 
-def dynamics_of(
-    model: nn.Module,
-    rows: Sequence[Mapping],
-    examples: Sequence[Example],
-    collate,
-    task,
-    tokenizer,
-    params,
-    out_dir,
-    seed,
-    *identity,
-) -> list[Dynamics]:
-    """With `params.dynamics` the hook that keeps `teacher_forcing.VALUES` of all rows, those of the examples.
+def text_values(
+    model: nn.Module, rows: Sequence[Mapping], examples: Sequence[Example], collate, tokenizer, task, params, seed: int
+) -> Callable[[], np.ndarray] | None:
+    """`teacher_forcing.values` of the rows, those of the examples, at this moment; None without `params.dynamics`.
 
-    The model has `pair_rows(batch)`, the prefix rows [N, L, D] of the batch's pairs without noise; `identity` is that
-    of its checkpoint. Of a text that was cut the remaining tokens count; prompts never do. InputError for BLEU under
-    several processes.
+    The model has `pair_rows(batch)`, the prefix rows [N, L, D] of the batch's pairs without noise. Of a text that was
+    cut the remaining tokens count; prompts never do. InputError for BLEU under several processes.
     """
     if not params.dynamics:
-        return []
+        return None
     if params.dynamics_bleu and PartialState().num_processes > 1:
         raise InputError("dynamics_bleu: decodes on one process alone; train on one, or leave it out")
     rows = [row | {"first": row["begins"]} for row in rows]
+    parts_of = {example.labels: row["labels"] for example, row in zip(examples, rows, strict=True)}.__getitem__
+    decoding = SimpleNamespace(max_length=params.max_length, batch_size=params.batch_size, **GREEDY)
 
     def logits_of(batch: Mapping[str, Tensor]) -> Tensor:
-        placed = place(model.pair_rows(batch), batch["pair_row"], batch["pair_slot"], batch["prefix_mask"])
-        return model.decoder.logits(
-            placed, *(batch[name] for name in ("input_ids", "token_mask", "prefix_mask", "predicts"))
-        )
+        prefix = place(model.pair_rows(batch), batch["pair_row"], batch["pair_slot"], batch["prefix_mask"])
+        names = ("input_ids", "token_mask", "prefix_mask", "predicts")
+        return model.decoder.logits(prefix, *(batch[name] for name in names))
 
     def greedy(numbers: list[int]) -> list[tuple[str, str]]:
-        def rows_of(batch: list[int], _: object, index: Mapping[str, Tensor]) -> Tensor:
+        """The most likely text of each row, and its own."""
+
+        def rows_of(batch: list[int], *_: object) -> Tensor:
             return model.pair_rows(send_to_device(collate([rows[numbers[at]] for at in batch]), device()))
 
-        parts, prompts = zip(*((rows[n]["labels"], task.source(examples[n].labels)) for n in numbers), strict=True)
-        most_likely = {"temperature": 1.0, "top_k": 1, "top_p": 1.0, "no_repeat_ngram": 0}
-        synthesis = SimpleNamespace(max_length=params.max_length, batch_size=params.batch_size, **most_likely)
-        decoded = generate_texts(
-            model.decoder.model, tokenizer, rows_of, parts, prompts, params.prefix_length, synthesis, seed
-        )
-        originals = tokenizer.batch_decode(
-            [rows[n]["input_ids"][rows[n]["first"] :] for n in numbers], skip_special_tokens=True
-        )
-        return list(zip(decoded, originals, strict=True))
+        requests = [examples[number].labels for number in numbers]
+        behind = (requests, task, params.prefix_length, decoding, seed, parts_of)
+        likely = generate_texts(model.decoder.model, tokenizer, rows_of, *behind)
+        texts = [rows[number]["input_ids"][rows[number]["first"] :] for number in numbers]
+        return list(zip(likely, tokenizer.batch_decode(texts, skip_special_tokens=True), strict=True))
 
-    arguments = (rows, collate, params.batch_size, logits_of, greedy, params.dynamics_bleu, seed)
-    work_dir = work_dir_for(out_dir, identity[0], params, seed, *identity[1:])
-    return [Dynamics(work_dir, [row["id"] for row in rows], partial(teacher_forcing.values, *arguments))]
+    return partial(
+        teacher_forcing.values, rows, collate, params.batch_size, logits_of, greedy, params.dynamics_bleu, seed
+    )
 
 
 # ---------------------------------------------------------------- generation
 
 
-def parts_and_prompts(
-    requests: Sequence[LabelSet], task, parts_of: Callable[[LabelSet], LabelSet] = tuple
-) -> tuple[list[LabelSet], list[str]]:
-    """What `generate_texts` takes of every request: the parts of its prefix, and its prompt."""
-    return [parts_of(label_set) for label_set in requests], [task.source(label_set) for label_set in requests]
+def opened(network_of: NetworkOf, model_dir: Path, task, backbones: Backbones):
+    """(params, task, tokenizer, decoder, network) of a folder that `train_prefix` wrote."""
+    _, params, task = facts_of(model_dir, task)
+    tokenizer, decoder = load_decoder(backbones["decoder"])
+    network = network_of(params, task.labels, decoder.config)
+    return params, task, tokenizer, decoder, filled(network, load_tensors(model_dir / TENSORS), model_dir)
+
+
+def generate_prefix(
+    network_of: NetworkOf,
+    parts_of: PartsOf,
+    model_dir: Path,
+    requests: Requests,
+    task,
+    synthesis,
+    backbones: Backbones,
+    seed: int,
+) -> Iterator[Draft]:
+    """One text per request with the network that `train_prefix` saved."""
+    params, task, tokenizer, decoder, network = opened(network_of, model_dir, task, backbones)
+    rows_of = lambda numbers, parts, index: network(index["pair_label"])
+    behind = (requests, task, params.prefix_length, synthesis, seed, parts_of)
+    return one_each(requests, generate_texts(decoder, tokenizer, rows_of, *behind))
 
 
 def generate_texts(
     decoder: PreTrainedModel,
     tokenizer,
     rows_of: Callable[[list[int], list[LabelSet], Mapping[str, Tensor]], Tensor],
-    label_sets: Sequence[LabelSet],
-    prompts: Sequence[str],
+    requests: Requests,
+    task,
     prefix_length: int,
     synthesis,
     seed: int,
-    against: tuple[Sequence[LabelSet], Sequence[str]] | None = None,
+    parts_of: PartsOf = tuple,
 ) -> list[str]:
-    """One text per prompt and label set.
+    """One text per request, behind its prefix and its prompt, with `synthesis.guidance` held against other labels.
 
-    `rows_of(requests, label sets, pairs)` gives the prefix rows [N, L, D] of the pairs of a batch of request numbers.
-    `against`: the label sets and prompts that guidance holds against them, one for each.
+    `rows_of(request numbers, their parts, pairs)` gives the prefix rows [N, L, D] of the pairs of a batch.
     """
-    if not label_sets:
-        return []
-    where = device()
     decoder = frozen(decoder)
 
-    def tokens_of(prompts: Sequence[str]) -> list[list[int]]:
-        return tokenizer(list(prompts), add_special_tokens=False)["input_ids"]
+    def inputs_of(label_sets: Sequence[LabelSet]) -> tuple[list[LabelSet], list[list[int]]]:
+        prompts = [task.source(label_set) for label_set in label_sets]
+        return [parts_of(label_set) for label_set in label_sets], token_ids(tokenizer, prompts)
 
-    def step_of(requests: list[int], label_sets: Sequence[LabelSet]) -> prefix_decoder.Step:
-        chosen = [label_sets[i] for i in requests]
-        index = {name: tensor.to(where) for name, tensor in pairs(chosen, prefix_length).items()}
-        rows = rows_of(requests, chosen, index)
+    def step_of(numbers: list[int], parts: Sequence[LabelSet]) -> prefix_decoder.Step:
+        of_batch = [parts[number] for number in numbers]
+        index = {name: tensor.to(device()) for name, tensor in pairs(of_batch, prefix_length).items()}
+        rows = rows_of(numbers, of_batch, index)
         prefix = place(rows, index["pair_row"], index["pair_slot"], index["prefix_mask"])
         return prefix_decoder.Step(decoder, prefix_decoder.prefix_cache(prefix, decoder), index["prefix_mask"])
 
-    prompt_ids = tokens_of(prompts)
-    check_prompts(prompt_ids, synthesis.max_length)
-    check_positions(decoder.config, label_sets, prefix_length, synthesis.max_length)
-    if against:  # the same text stands there behind a prompt that may be longer
-        other_ids = tokens_of(against[1])
-        longer = max(len(other) - len(ids) for ids, other in zip(prompt_ids, other_ids, strict=True))
-        check_positions(decoder.config, against[0], prefix_length, synthesis.max_length + max(0, longer))
+    parts, prompts = inputs_of(requests)
+    check_prompts(prompts, synthesis.max_length)
+    check_positions(decoder.config, parts, prefix_length, synthesis.max_length)
+    if synthesis.guidance:  # the same text stands there behind a prompt that may be longer
+        other_parts, other_prompts = inputs_of(others(requests, len(task.labels), seed))
+        longer = max((len(other) - len(ids) for ids, other in zip(prompts, other_prompts, strict=True)), default=0)
+        check_positions(decoder.config, other_parts, prefix_length, synthesis.max_length + max(0, longer))
 
-    def begin(requests: list[int]) -> tuple[sampling.Step, list[list[int]]]:
-        step = step_of(requests, label_sets)
-        if against:
-            other = step_of(requests, against[0])
-            step = Guided(step, other, [other_ids[i] for i in requests], synthesis.guidance)
-        return step, [prompt_ids[i] for i in requests]
+    def begin(numbers: list[int]) -> tuple[sampling.Step, list[list[int]]]:
+        step = step_of(numbers, parts)
+        if synthesis.guidance:
+            others_first = [other_prompts[number] for number in numbers]
+            step = Guided(step, step_of(numbers, other_parts), others_first, synthesis.guidance)
+        return step, [prompts[number] for number in numbers]
 
-    lengths = [len(labels) * prefix_length + len(ids) for labels, ids in zip(label_sets, prompt_ids, strict=True)]
+    lengths = [len(of_one) * prefix_length + len(ids) for of_one, ids in zip(parts, prompts, strict=True)]
     return sampling.sample_texts(begin, lengths, tokenizer, synthesis, seed)
-
-
-def generate_prefix(
-    network_of: NetworkOf,
-    parts_of: Callable[[LabelSet], LabelSet],
-    model_dir: Path,
-    requests: Sequence[LabelSet],
-    task,
-    synthesis,
-    backbones: Mapping[str, Path],
-    seed: int,
-) -> Iterator[Draft]:
-    """One text per request with the network that `train_prefix` saved."""
-    params, task, tensors = load(model_dir, task)
-    tokenizer, decoder = load_decoder(backbones["decoder"])
-    network = load_into(network_of(SimpleNamespace(**params), task.labels, decoder.config), tensors, model_dir)
-    against = others(requests, len(task.labels), seed) if synthesis.guidance else None
-    texts = generate_texts(
-        decoder,
-        tokenizer,
-        lambda numbers, label_sets, index: network(index["pair_label"]),
-        *parts_and_prompts(requests, task, parts_of),
-        params["prefix_length"],
-        synthesis,
-        seed,
-        parts_and_prompts(against, task, parts_of) if against else None,
-    )
-    return one_each(requests, texts)
-
-
-# ---------------------------------------------------------------- model folders
-
-
-def save(
-    out_dir: Path,
-    generator: str,
-    task,
-    params,
-    network: nn.Module,
-    history: list[dict],
-    dynamics: Sequence[Dynamics] = (),
-    **records: object,
-) -> None:
-    """Write a model folder: all that generation needs besides the frozen decoder.
-
-    config.json, model.safetensors, history.json, <record>.json; dynamics.npy and dynamics.json where they were kept.
-    """
-    if not PartialState().is_main_process:
-        return
-    with atomic_dir(out_dir) as folder:
-        write_json(folder / "config.json", {"generator": generator, **task.facts(), "params": params.in_force()})
-        for name, record in {"history": {"epochs": history}, **records}.items():
-            write_json(folder / f"{name}.json", record)
-        tensors = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
-        save_file(tensors, folder / "model.safetensors")
-        for kept in dynamics:
-            kept.write(folder)
-
-
-def load(model_dir: Path, task) -> tuple[dict, object, dict[str, Tensor]]:
-    """(params, task, tensors) of a folder written by `save`; InputError when it was trained for another task."""
-    config = read_json(model_dir / "config.json", shapes.GeneratorFacts)
-    task = task.of_model(config, model_dir)
-    return config["params"], task, load_tensors(model_dir / "model.safetensors")
-
-
-def load_into(network: nn.Module, tensors: Mapping[str, Tensor], model_dir: Path) -> nn.Module:
-    """Fill `network`; InputError when the sizes do not fit, that is when the decoder is not the one of the training."""
-    expected = network.state_dict()
-    if {k: v.shape for k, v in expected.items()} != {k: v.shape for k, v in tensors.items()}:
-        raise InputError(f"{model_dir}: does not fit this decoder; give the backbones it was trained with")
-    network.load_state_dict(tensors)
-    return network.to(device()).eval()

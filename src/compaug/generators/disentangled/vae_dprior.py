@@ -6,19 +6,20 @@ the label phrases joined to one string. A composition that training never saw ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-import torch
 from torch import Tensor
 
 from compaug.core.records import Draft, Example
-from compaug.generators.disentangled import ld_vae, prefix_tuning
+from compaug.generators import Backbones, Requests
+from compaug.generators.disentangled import ld_vae
 from compaug.generators.disentangled.guidance import others
 from compaug.generators.disentangled.latent_inputs import ENCODER_BATCH
 from compaug.generators.parameters import LdVae
-from compaug.generators.shared.drafts import one_each, training_examples
+from compaug.generators.shared.drafts import training_examples
+from compaug.generators.shared.facts import facts_of
 from compaug.models.loading import load_encoder, mean_states
 
 ROLES = ("encoder", "decoder")
@@ -55,7 +56,7 @@ def commitment_loss(mean: Tensor, log_variance: Tensor, prior_mean: Tensor, prio
 KL_FORMS = {"exact": ld_vae.gaussian_kl, "reference": commitment_loss}
 
 
-def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
+def train(examples: Sequence[Example], task, params, backbones: Backbones, out_dir: Path, seed: int) -> None:
     """Train encoders, priors and prefix network on D_cg."""
     compositions = sorted({example.labels for example in examples if example.labels})
     examples = training_examples(examples, params.generator_data)
@@ -70,23 +71,14 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
     ld_vae.fit("vae_dprior", latents, KL_FORMS[params.kl_form], examples, task, settings, backbones, out_dir, seed)
 
 
-def generate(
-    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
-) -> Iterator[Draft]:
+def generate(model_dir: Path, requests: Requests, task, synthesis, backbones: Backbones, seed: int) -> Iterator[Draft]:
     """One text per request; the encoder reads the phrases of the requested compositions, and no text."""
-    params, task, tensors = prefix_tuning.load(model_dir, task)
+    _, params, task = facts_of(model_dir, task)
     against = others(requests, len(task.labels), seed) if synthesis.guidance else []
     compositions = sorted({tuple(label_set) for label_set in (*requests, *against)})
-    number = {composition: at for at, composition in enumerate(compositions)}
+    number = {composition: (at,) for at, composition in enumerate(compositions)}
     tokenizer, encoder = load_encoder(backbones["encoder"])
     phrases = [task.phrase(composition) for composition in compositions]
-    vectors = mean_states(encoder, tokenizer, phrases, params["max_length"], ENCODER_BATCH, False)
-    tensors = dict(tensors) | {"label_vectors": vectors if compositions else torch.zeros(0, encoder.config.hidden_size)}
-
-    def parts_of(label_set: Sequence[int]) -> tuple[int]:
-        return (number[tuple(label_set)],)
-
-    parts, prompts = prefix_tuning.parts_and_prompts(requests, task, parts_of)
-    other = prefix_tuning.parts_and_prompts(against, task, parts_of) if against else None
-    texts = ld_vae.generate_texts(model_dir, params, tensors, parts, prompts, synthesis, backbones, seed, other)
-    return one_each(requests, texts)
+    vectors = mean_states(encoder, tokenizer, phrases, params.max_length, ENCODER_BATCH, False)
+    model = ld_vae.opened(model_dir, task, backbones, {"label_vectors": vectors})
+    return ld_vae.generate_drafts(*model, requests, synthesis, seed, lambda label_set: number[tuple(label_set)])

@@ -7,8 +7,7 @@ Paper "Joint Text and Label Generation for Spoken Language Understanding", §2.2
 
 A marker names what the text is about, brackets name spans of words. Marks are words of their own; a word of the text
 that looks like one is written in full-width form. Writing loses nothing: `read(write(s)) == s` for every sentence.
-Reading is strict, because a model wrote the string: one that is not of this form is refused with one of `REASONS`,
-never guessed at.
+Reading is strict: a string that is not of this form is refused with one of `REASONS`.
 """
 
 from __future__ import annotations
@@ -43,11 +42,7 @@ OTHER = "other labels"  # a fate beside these: it can be read, and says other la
 
 
 class Unreadable(ValueError):
-    """Unreadable(reason): the string is no augmented language; `reason` is one of REASONS."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    """The string is no augmented language; the message is one of REASONS."""
 
 
 @dataclass(frozen=True)
@@ -90,13 +85,8 @@ def spans_of(tags: Sequence[str]) -> tuple[tuple[int, int, str], ...]:
     return tuple(spans)
 
 
-def tags_of(sentence: Sentence) -> list[str]:
-    """BIO tags of the words; inverse of `spans_of`."""
-    return bio_tags(len(sentence.words), sentence.spans)
-
-
 def bio_tags(n: int, spans: Iterable[tuple[int, int, str]]) -> list[str]:
-    """Of n words, of which these spans (first, behind the last, slot) have one."""
+    """Of n words, of which these spans (first, behind the last, slot) have one; inverse of `spans_of`."""
     tags = ["O"] * n
     for first, behind, slot in spans:
         tags[first:behind] = [f"B-{slot}", *[f"I-{slot}"] * (behind - first - 1)]

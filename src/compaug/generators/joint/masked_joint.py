@@ -10,35 +10,27 @@ requested, it is dropped, or keeps them (`relabel: generated`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import torch
-from accelerate import PartialState
 
-from compaug.core import shapes
-from compaug.core.records import (
-    Draft,
-    Example,
-    InputError,
-    atomic_dir,
-    digest,
-    file_digest,
-    read_json,
-    sub_seed,
-    write_json,
-    write_jsonl,
-)
+from compaug.core.records import Draft, Example, sub_seed, write_jsonl
+from compaug.generators import Backbones, Requests
 from compaug.generators.joint import masking
 from compaug.generators.joint.augmented_language import CLOSE, OTHER, Language, Sentence, Unreadable
 from compaug.generators.shared.drafts import training_examples
+from compaug.generators.shared.facts import facts_of
 from compaug.generators.shared.keywords import association, words_of
-from compaug.generators.shared.real_rows import EXAMPLES, examples_of
-from compaug.generators.shared.seq2seq import FACTS, collate, written
-from compaug.models.loading import Seq2SeqLoss, load_seq2seq, save, say_cut
-from compaug.training.loop import device, fit_and_validate, seed_everything
+from compaug.generators.shared.model_folder import learn
+from compaug.generators.shared.real_rows import EXAMPLES, by_composition, examples_of, jaccard
+from compaug.generators.shared.seq2seq import collate, written
+from compaug.generators.shared.tokens import cut, token_ids
+from compaug.models.loading import Seq2SeqLoss, load_seq2seq, save
+from compaug.training.loop import seed_everything
 
 ROLES = ("seq2seq",)
 LABELS = "labels"  # the mode that shows no text
@@ -63,7 +55,7 @@ def sentence_of(example: Example, task, evidence: Sequence[Sequence[str]], spans
 # ---------------------------------------------------------------- training
 
 
-def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
+def train(examples: Sequence[Example], task, params, backbones: Backbones, out_dir: Path, seed: int) -> None:
     """Fine-tune on D_cg, with other masks in every epoch, and save the best one; rows without labels are left out."""
     examples, evidence, sentences = learned_from(examples, task, params)
     tokenizer, model = load_seq2seq(backbones["seq2seq"])
@@ -71,13 +63,13 @@ def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Pat
     masks = masks_of(tokenizer, model)
     rows = sentence_rows(examples, sentences, tokenizer, params.max_length)
     batch = partial(collate_masked, tokenizer=tokenizer, masks=masks, params=params)
-    data = (task, file_digest(backbones["seq2seq"]), digest(examples))
-    history = fit_and_validate("masked_joint", Seq2SeqLoss(model), rows, batch, params, out_dir, seed, *data)
-    if not PartialState().is_main_process:
-        return
-    with atomic_dir(out_dir) as folder:
+
+    def keep(folder: Path) -> None:
         save(folder, tokenizer, model)
-        keep(folder, "masked_joint", task, params, evidence, history, examples)
+        write_jsonl(folder / EXAMPLES, examples)
+
+    of = (examples, task, params, backbones, out_dir, seed)
+    learn("masked_joint", Seq2SeqLoss(model), rows, batch, *of, save=keep, evidence=evidence)
 
 
 def learned_from(examples: Sequence[Example], task, params) -> tuple[list[Example], list[list[str]], list[str]]:
@@ -86,16 +78,6 @@ def learned_from(examples: Sequence[Example], task, params) -> tuple[list[Exampl
     scores = association([e.text for e in examples], [e.labels for e in examples], len(task.labels), longest=1)
     evidence, language = [list(words)[:EVIDENCE] for words in scores], language_of(task)
     return examples, evidence, [language.write(sentence_of(e, task, evidence, params.spans)) for e in examples]
-
-
-def keep(
-    folder: Path, generator: str, task, params, evidence, history: list[dict], examples: Sequence[Example]
-) -> None:
-    """What generation needs beside the model."""
-    facts = {"generator": generator, **task.facts(), "evidence": evidence, "params": params.in_force()}
-    write_json(folder / FACTS, facts)
-    write_json(folder / "history.json", {"epochs": history})
-    write_jsonl(folder / EXAMPLES, examples)
 
 
 def masks_of(tokenizer, model=None) -> list[str]:
@@ -110,12 +92,11 @@ def masks_of(tokenizer, model=None) -> list[str]:
 
 def sentence_rows(examples: Sequence[Example], sentences: Sequence[str], tokenizer, max_length: int) -> list[dict]:
     """Rows for `loop.fit`: the sentence as target, cut at `max_length` tokens, and its words, for batches to mask."""
-    end = tokenizer.eos_token_id
-    targets = tokenizer(list(sentences), add_special_tokens=False)["input_ids"] if sentences else []
-    say_cut("generator", sum(len(target) + 1 > max_length for target in targets), len(targets), max_length)
+    targets = [[*ids, tokenizer.eos_token_id] for ids in token_ids(tokenizer, sentences)]
+    lengths = [2 * (len(target) - 1) for target in targets]
     return [
-        {"id": e.id, "sentence": sentence, "target": [*target, end][:max_length], "length": 2 * len(target)}
-        for e, sentence, target in zip(examples, sentences, targets, strict=True)
+        {"id": e.id, "sentence": sentence, "target": target, "length": length}
+        for e, sentence, target, length in zip(examples, sentences, cut(targets, max_length), lengths, strict=True)
     ]
 
 
@@ -123,10 +104,8 @@ def collate_masked(rows: Sequence[Mapping], tokenizer, masks: Sequence[str], par
     """As `seq2seq.collate`, with sources of this moment: drawn from torch's generator, which every epoch seeds."""
     draw = lambda n: torch.rand(n).tolist()
     sources = [source(row["sentence"], params.mode, params.masked, masks, draw) for row in rows]
-    encoded = tokenizer(sources, add_special_tokens=False)["input_ids"]
-    pairs = [
-        {"source": [*ids, tokenizer.eos_token_id], "target": r["target"]} for ids, r in zip(encoded, rows, strict=True)
-    ]
+    ends = [[*ids, tokenizer.eos_token_id] for ids in token_ids(tokenizer, sources)]
+    pairs = [{"source": ids, "target": row["target"]} for ids, row in zip(ends, rows, strict=True)]
     return collate(pairs, tokenizer.pad_token_id)
 
 
@@ -152,16 +131,13 @@ def source(
 # ---------------------------------------------------------------- generation
 
 
-def generate(
-    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
-) -> Iterator[Draft]:
+def generate(model_dir: Path, requests: Requests, task, synthesis, backbones: Backbones, seed: int) -> Iterator[Draft]:
     """One draft per request; where no text of that composition was written, without one and with the reason as fate."""
 
     def writer(params: SimpleNamespace) -> tuple[list[str], Callable[[list[str]], list[str]]]:
         tokenizer, model = load_seq2seq(model_dir)
-        model, decoding = model.to(device()).eval(), decoding_of(synthesis)
-        encoded = lambda sources: tokenizer(sources, add_special_tokens=False)["input_ids"] if sources else []
-        return masks_of(tokenizer), lambda sources: written(tokenizer, model, encoded(sources), decoding, seed)
+        write = lambda sources: written(tokenizer, model, token_ids(tokenizer, sources), decoding_of(synthesis), seed)
+        return masks_of(tokenizer), write
 
     return generate_with(writer, model_dir, requests, task, seed)
 
@@ -169,13 +145,12 @@ def generate(
 def generate_with(
     writer: Callable[[SimpleNamespace], tuple[Sequence[str], Callable[[list[str]], list[str]]]],
     model_dir: Path,
-    requests: Sequence[Sequence[int]],
+    requests: Requests,
     task,
     seed: int,
 ) -> Iterator[Draft]:
     """`generate` with the masks, and the model that writes behind what it reads, that `writer` opens."""
-    facts = read_json(model_dir / FACTS, shapes.GeneratorFacts)
-    params, task = SimpleNamespace(**facts["params"]), task.of_model(facts, model_dir)
+    facts, params, task = facts_of(model_dir, task)
     (masks, write), language = writer(params), language_of(task)
     templates = Templates(examples_of(model_dir, task), task, facts["evidence"])
     inputs = [
@@ -189,8 +164,7 @@ def generate_with(
 
 def decoding_of(synthesis, times: int = 1) -> SimpleNamespace:
     """How it is written: marks repeat, so no n-gram is forbidden."""
-    names = ("batch_size", "temperature", "top_k", "top_p")
-    chosen = {name: getattr(synthesis, name) for name in names}
+    chosen = {name: getattr(synthesis, name) for name in ("batch_size", "temperature", "top_k", "top_p")}
     return SimpleNamespace(**chosen, max_length=times * synthesis.max_length, no_repeat_ngram=0)
 
 
@@ -201,7 +175,7 @@ def drafted(
     try:
         read = language.read(text)
     except Unreadable as refused:
-        return Draft(number, "", label_set, made_of=made_of, fate=refused.reason)
+        return Draft(number, "", label_set, made_of=made_of, fate=str(refused))
     labels = tuple(sorted(task.labels.index(name) for name in read.names))
     if labels != label_set and relabel == "drop":
         return Draft(number, "", label_set, made_of=made_of, fate=OTHER)
@@ -213,11 +187,7 @@ class Templates:
 
     def __init__(self, examples: Sequence[Example], task, evidence: Sequence[Sequence[str]]) -> None:
         self.task, self.evidence = task, [set(words) for words in evidence]
-        self.by_composition: dict[tuple[int, ...], list[Example]] = {}
-        for example in examples:
-            self.by_composition.setdefault(example.labels, []).append(example)
-        if not self.by_composition:
-            raise InputError("masked_joint: there is no text to start from; train the generator again")
+        self.by_composition = by_composition(examples)
 
     def ask(
         self, label_set: tuple[int, ...], language: Language, params, masks: Sequence[str], seed: int
@@ -226,26 +196,19 @@ class Templates:
 
         The composition of the template has most in common with `label_set` (Jaccard index), but is another one.
         """
+        names = tuple(self.task.labels.names[label] for label in label_set)
         if params.mode == LABELS:
-            return language.marker(self.task.labels.names[label] for label in label_set), None
+            return language.marker(names), None
         rng = np.random.default_rng(seed)
-        common = {
-            c: len(set(c) & set(label_set)) / len(set(c) | set(label_set))
-            for c in self.by_composition
-            if c != label_set
-        }
+        common = {c: jaccard(c, label_set) for c in self.by_composition if c != label_set}
         nearest = [c for c in common if common[c] == max(common.values())] or list(self.by_composition)
         texts = [example for composition in nearest for example in self.by_composition[composition]]
         template = texts[rng.integers(len(texts))]
         kept = tuple(label for label in template.labels if label in label_set)
-        reduced = Example(template.id, template.text, kept)
-        sentence = sentence_of(reduced, self.task, self.evidence, params.spans)
-        rewritten = language.write(
-            Sentence(tuple(self.task.labels.names[label] for label in label_set), sentence.words, sentence.spans)
-        )
-        others = set().union(*(self.evidence[label] for label in range(len(self.evidence)) if label not in label_set))
+        sentence = sentence_of(replace(template, labels=kept), self.task, self.evidence, params.spans)
+        rewritten = language.write(replace(sentence, names=names))
+        others = set().union(*(words for label, words in enumerate(self.evidence) if label not in label_set))
         others -= set().union(*(self.evidence[label] for label in label_set))
         draw = lambda n: rng.random(n).tolist()
-        return source(
-            rewritten, params.mode, params.masked, masks, draw, lambda word: not others.isdisjoint(words_of(word))
-        ), {"template": template.id}
+        hide = lambda word: not others.isdisjoint(words_of(word))
+        return source(rewritten, params.mode, params.masked, masks, draw, hide), {"template": template.id}

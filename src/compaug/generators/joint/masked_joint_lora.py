@@ -6,66 +6,59 @@ It is `masked_joint` with the body that comes nearest to the paper's pretrained 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import torch
-from accelerate import PartialState
-from safetensors.torch import save_file
 
-from compaug.core.records import Draft, Example, InputError, atomic_dir, digest, file_digest, sub_seed
+from compaug.core.records import Draft, Example, InputError, sub_seed, write_jsonl
+from compaug.generators import Backbones, Requests
 from compaug.generators.joint import lora, masked_joint
+from compaug.generators.shared.model_folder import filled, learn, save_tensors, trained
+from compaug.generators.shared.real_rows import EXAMPLES
 from compaug.models import prefix_decoder
 from compaug.models.loading import load_decoder, load_tensors
-from compaug.training.loop import device, fit_and_validate, seed_everything
+from compaug.training.loop import seed_everything
 
 ROLES = ("decoder",)
 FACTORS = "lora.safetensors"
 TIMES = 2  # as many tokens as a text has: what is shown of it stands before it
 
 
-def train(examples: Sequence[Example], task, params, backbones: Mapping[str, Path], out_dir: Path, seed: int) -> None:
+def train(examples: Sequence[Example], task, params, backbones: Backbones, out_dir: Path, seed: int) -> None:
     """Train the factors on D_cg, with other masks in every epoch, and save the best epoch's.
 
     Rows without labels are left out.
     """
     examples, evidence, sentences = masked_joint.learned_from(examples, task, params)
-    tokenizer, loaded = load_decoder(backbones["decoder"])
+    tokenizer, decoder = load_decoder(backbones["decoder"])
     longest = TIMES * params.max_length
-    _check_room("generators.masked_joint_lora", params.max_length, loaded)
+    _check_room("generators.masked_joint_lora", params.max_length, decoder)
     seed_everything(sub_seed(seed, "masked_joint_lora"))
-    model = lora.with_lora(loaded, params.lora)
+    model = lora.with_lora(decoder, params.lora)
     rows = lora.target_rows([e.id for e in examples], sentences, tokenizer, longest, "generator")
-    show = lambda sentence: masked_joint.source(
-        sentence, params.mode, params.masked, lora.MASKS, lambda n: torch.rand(n).tolist()
-    )
+    draw = lambda n: torch.rand(n).tolist()
+    show = lambda sentence: masked_joint.source(sentence, params.mode, params.masked, lora.MASKS, draw)
     batch = partial(lora.collate, tokenizer=tokenizer, show=show, max_length=longest)
-    data = (task, file_digest(backbones["decoder"]), digest(examples))
-    history = fit_and_validate("masked_joint_lora", lora.TargetLoss(model), rows, batch, params, out_dir, seed, *data)
-    if not PartialState().is_main_process:
-        return
-    with atomic_dir(out_dir) as folder:
-        factors = {name: p.detach().cpu().contiguous() for name, p in model.named_parameters() if p.requires_grad}
-        save_file(factors, folder / FACTORS)
-        masked_joint.keep(folder, "masked_joint_lora", task, params, evidence, history, examples)
+
+    def save(folder: Path) -> None:
+        save_tensors(trained(model), folder / FACTORS)
+        write_jsonl(folder / EXAMPLES, examples)
+
+    of = (examples, task, params, backbones, out_dir, seed)
+    learn("masked_joint_lora", lora.TargetLoss(model), rows, batch, *of, save=save, evidence=evidence)
 
 
-def generate(
-    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
-) -> Iterator[Draft]:
+def generate(model_dir: Path, requests: Requests, task, synthesis, backbones: Backbones, seed: int) -> Iterator[Draft]:
     """As `masked_joint.generate`. InputError where the backbone is not the one of the training, or has no room."""
 
     def writer(params):
-        tokenizer, loaded = load_decoder(backbones["decoder"])
+        tokenizer, decoder = load_decoder(backbones["decoder"])
         decoding = masked_joint.decoding_of(synthesis, TIMES)
-        _check_room("synthesis", synthesis.max_length, loaded)
-        model, factors = lora.with_lora(loaded, params.lora), load_tensors(model_dir / FACTORS)
-        shapes = {name: p.shape for name, p in model.named_parameters() if p.requires_grad}
-        if shapes != {name: factor.shape for name, factor in factors.items()}:
-            raise InputError(f"{model_dir}: does not fit this backbone; give the one that it was trained with")
-        model.load_state_dict(factors, strict=False)
-        model = model.merge_and_unload().to(device()).eval()
+        _check_room("synthesis", synthesis.max_length, decoder)
+        model = lora.with_lora(decoder, params.lora)
+        model = filled(model, load_tensors(model_dir / FACTORS), model_dir, trained(model)).merge_and_unload()
         return lora.MASKS, lambda sources: lora.written(tokenizer, model, sources, decoding, seed)
 
     return masked_joint.generate_with(writer, model_dir, requests, task, seed)

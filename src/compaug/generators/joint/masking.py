@@ -1,8 +1,7 @@
 """What a text shows of itself when it is written again: words hidden in several ways (joint generation, §2.2).
 
 Every function takes the tokens of the augmented language behind the marker and `draw(n)`, n uniform numbers in [0, 1),
-and says which tokens are hidden. In `words` each hidden word has a mask of its own, and marks are never hidden; a
-hidden span is one mask, marks in it included.
+and says which tokens are hidden.
 """
 
 from __future__ import annotations

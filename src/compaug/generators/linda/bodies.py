@@ -6,6 +6,7 @@ A body is a module with
     encode(input_ids, mask) -> states of a text's tokens                                      # [B, L, H] from [B, L]
     nll(mixed, mask, labels) -> -log p of the target tokens behind mixed states, 0 on padding  # [n B, T]
     begin(mixed, mask) -> a `sampling.Step` on mixed states and the first tokens of a text
+    save(folder) -> None, what was trained of the models that it was made of
     pad_id, mask_id; `tokenizer`, that of what it writes; `room`, how many tokens it can write
 
 The rows of `nll` are n targets of each row in turn. `EncoderDecoder` is the article's: any encoder-decoder of
@@ -18,13 +19,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from compaug.generators.shared.tokens import cut, token_ids
 from compaug.models import prefix_decoder
-from compaug.models.loading import IGNORED, BaseModelOutput, DynamicCache, PreTrainedModel, say_cut
+from compaug.models.loading import IGNORED, BaseModelOutput, DynamicCache, PreTrainedModel, save
 
 # of each text its token ids and, for each of them, the number of its word; -1 for a mark
 Sources = list[tuple[list[int], list[int]]]
@@ -67,9 +70,11 @@ class EncoderDecoder(nn.Module):
         """With the marks that the model's family puts around a text; one that is cut has no end."""
         end = self.tokenizer.eos_token_id
         ids = self.tokenizer(list(texts))["input_ids"]
-        ids = [row if row[-1:] == [end] else [*row, end] for row in ids]
-        say_cut("generator", sum(len(row) > max_length for row in ids), len(ids), max_length)
-        return [row[:max_length] for row in ids]
+        return cut([row if row[-1:] == [end] else [*row, end] for row in ids], max_length)
+
+    def save(self, folder: Path) -> None:
+        """As a model folder: all of its weights were trained."""
+        save(folder, self.tokenizer, self.model)
 
     def encode(self, input_ids: Tensor, mask: Tensor) -> Tensor:
         return self.model.get_encoder()(input_ids=input_ids, attention_mask=mask).last_hidden_state
@@ -101,10 +106,11 @@ class DecoderBody(nn.Module):
         self.start = tokenizer.eos_token_id  # as in a stream of documents
 
     def targets(self, texts: Sequence[str], max_length: int) -> list[list[int]]:
-        end = self.tokenizer.eos_token_id
-        ids = self.tokenizer([f" {text}" for text in texts], add_special_tokens=False)["input_ids"]
-        say_cut("generator", sum(len(row) + 1 > max_length for row in ids), len(ids), max_length)
-        return [[*row, end][:max_length] for row in ids]
+        ids = token_ids(self.tokenizer, [f" {text}" for text in texts])
+        return cut([[*row, self.tokenizer.eos_token_id] for row in ids], max_length)
+
+    def save(self, folder: Path) -> None:
+        """Nothing: encoder and decoder are the backbones."""
 
     def nll(self, mixed: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
         times, counted = len(labels) // len(mixed), labels != IGNORED
@@ -128,9 +134,8 @@ class DecoderBody(nn.Module):
 class PrefixBody(DecoderBody):
     """A frozen encoder, a frozen decoder, and between them prefix row j = W2 tanh(W1 h~_j + p_j + b) + c.
 
-    W1 stands before the mixing, which is the same for a mean of states and gives norm penalty and noise something that
-    is trained: the states h are W1 times those of the frozen encoder. p is the place in the mixed sequence, which a
-    decoder cannot tell from a prefix row.
+    W1 stands before the mixing: the states h are W1 times those of the frozen encoder. p is the place in the mixed
+    sequence, which a decoder cannot tell from a prefix row.
     """
 
     def __init__(self, encoder_tokenizer, encoder, tokenizer, decoder, mid_dim: int, longest: int) -> None:
@@ -166,9 +171,7 @@ class ReadingBody(DecoderBody):
     """A frozen decoder that reads the mixed text itself, in a prompt to repeat it.
 
     The text's tokens are h = A e of embeddings e. A, which begins as the identity, and the embeddings of the words
-    around the text are all that is trained. A pretrained decoder repeats a text that stands before it without having
-    been taught: untrained, at alpha = 1, SmolLM2 begins three of four tweets rightly, none between two ends of text;
-    a prefix made of an encoder's states has to learn it from nothing.
+    around the text are all that is trained.
     """
 
     def __init__(self, tokenizer, decoder, longest: int) -> None:

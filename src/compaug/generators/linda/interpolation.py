@@ -11,32 +11,20 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from accelerate import PartialState
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from compaug.core import shapes
-from compaug.core.records import (
-    Example,
-    InputError,
-    atomic_dir,
-    digest,
-    file_digest,
-    read_json,
-    sub_seed,
-    write_json,
-    write_jsonl,
-)
+from compaug.core.records import Example, InputError, sub_seed, write_jsonl
+from compaug.generators import Backbones
 from compaug.generators.linda.length_converter import LengthConverter, mix
+from compaug.generators.shared.model_folder import filled, learn, save_tensors, trained
 from compaug.generators.shared.real_rows import EXAMPLES
-from compaug.models import loading, sampling
+from compaug.models import sampling
 from compaug.models.loading import IGNORED, load_tensors, pad
 from compaug.training.batching import holdout
-from compaug.training.loop import device, fit_and_validate, seed_everything
+from compaug.training.loop import seed_everything
 
-NO_ROOM = "tokens exceed the {} that the decoder has room for; lower it"
-FACTS, TENSORS = "generator.json", "interpolation.safetensors"
-BodyOf = Callable[[Mapping[str, Path], Mapping], nn.Module]  # of the folders of the backbones and the settings
+TENSORS = "interpolation.safetensors"
+BodyOf = Callable[[Backbones, object], nn.Module]  # of the folders of the backbones and the settings
 
 
 # ---------------------------------------------------------------- the model and its risk
@@ -142,11 +130,10 @@ def collate(rows: Sequence[Mapping], pad_id: int) -> dict[str, Tensor]:
 def train(
     generator: str,
     body_of: BodyOf,
-    save_body: Callable[[nn.Module, Path], None],
     examples: Sequence[Example],
     task,
     params,
-    backbones: Mapping[str, Path],
+    backbones: Backbones,
     out_dir: Path,
     seed: int,
 ) -> None:
@@ -158,55 +145,39 @@ def train(
     if len(examples) < 2:
         raise InputError(f"{generator} writes texts between two texts; there are {len(examples)} to learn from")
     seed_everything(sub_seed(seed, generator))
-    body = body_of(backbones, params.in_force())
-    if params.max_length > body.room:
-        raise InputError(f"generators.{generator}.max_length: {params.max_length} {NO_ROOM.format(body.room)}")
+    body = body_of(backbones, params)
+    check_room(f"generators.{generator}", params.max_length, body)
     model, rows = Interpolation(body, params), text_rows(written(examples, task), body, params.max_length)
-    data = (*map(file_digest, backbones.values()), digest([e.as_row() for e in examples]))
-    batch = partial(collate, pad_id=body.pad_id)
-    history = fit_and_validate(generator, model, rows, batch, params, out_dir, seed, *data)
-    if not PartialState().is_main_process:
-        return
-    _, held_out = holdout(rows, params.validation, seed)
-    with atomic_dir(out_dir) as folder:
-        save_body(body, folder)
-        trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
-        kept = {
-            name: p.detach().cpu().contiguous() for name, p in trained.items() if not name.startswith("body.model.")
-        }
-        save_file(kept, folder / TENSORS)
-        facts = {"generator": generator, **task.facts(), "params": params.in_force()}
-        write_json(folder / FACTS, facts | {"held_out": [row["id"] for row in held_out]})
-        write_json(folder / "history.json", {"epochs": history})
+    held_out = [row["id"] for row in holdout(rows, params.validation, seed)[1]]
+
+    def save(folder: Path) -> None:
+        body.save(folder)
+        save_tensors(beside_model(model), folder / TENSORS)
         write_jsonl(folder / EXAMPLES, examples)
 
-
-def save_model(body, folder: Path) -> None:
-    """An encoder-decoder, all of whose weights were trained, as a model folder."""
-    loading.save(folder, body.tokenizer, body.model)
+    of = (examples, task, params, backbones, out_dir, seed)
+    learn(generator, model, rows, partial(collate, pad_id=body.pad_id), *of, save=save, held_out=held_out)
 
 
-def save_nothing(body, folder: Path) -> None:
-    """Encoder and decoder are the backbones."""
+def beside_model(model: Interpolation) -> dict[str, Tensor]:
+    """What was trained but an encoder-decoder, which has files of its own."""
+    return {name: tensor for name, tensor in trained(model).items() if not name.startswith("body.model.")}
+
+
+def check_room(block: str, max_length: int, body) -> None:
+    if max_length > body.room:
+        raise InputError(
+            f"{block}.max_length: {max_length} tokens exceed the {body.room} that the decoder has room for; lower it"
+        )
 
 
 # ---------------------------------------------------------------- generation
 
 
-def facts_of(model_dir: Path, task) -> tuple[dict, object]:
-    """(facts, task) of a model's folder. InputError when it was trained for other labels."""
-    facts = read_json(model_dir / FACTS, shapes.GeneratorFacts)
-    return facts, task.of_model(facts, model_dir)
-
-
-def load(model_dir: Path, params, body_of: BodyOf, backbones: Mapping[str, Path]) -> Interpolation:
+def load(model_dir: Path, params, body_of: BodyOf, backbones: Backbones) -> Interpolation:
     """The trained model. InputError when the backbones are not those of the training."""
-    model, tensors = Interpolation(body_of(backbones, vars(params)), params), load_tensors(model_dir / TENSORS)
-    state = {name: value for name, value in model.state_dict().items() if name in tensors}
-    if {name: value.shape for name, value in state.items()} != {name: value.shape for name, value in tensors.items()}:
-        raise InputError(f"{model_dir}: does not fit these backbones; give those that it was trained with")
-    model.load_state_dict(tensors, strict=False)
-    return model.to(device()).eval()
+    model = Interpolation(body_of(backbones, params), params)
+    return filled(model, load_tensors(model_dir / TENSORS), model_dir, beside_model(model))
 
 
 def write_between(
@@ -219,8 +190,7 @@ def write_between(
     if not a:
         return []
     body = model.body
-    if synthesis.max_length > body.room:
-        raise InputError(f"synthesis.max_length: {synthesis.max_length} {NO_ROOM.format(body.room)}")
+    check_room("synthesis", synthesis.max_length, body)
     limit = model.params.max_length
     first, second = body.sources(list(a), limit), body.sources(list(b), limit)
 

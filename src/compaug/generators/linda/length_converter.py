@@ -11,9 +11,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-SIGMA = (
-    0.5  # at first: with L~ = L a position attends nearly to itself alone, so a fresh model is close to its backbone
-)
 LEAST_SIGMA = 1e-3  # a width below it is no other than this one in float32
 ROUNDING = 1e-3  # positions: a mixed length that is a whole number but for rounding is that number
 
@@ -36,7 +33,7 @@ class LengthConverter(nn.Module):
     sigma is one trained number, kept above 0 by a softplus.
     """
 
-    def __init__(self, sigma: float = SIGMA) -> None:
+    def __init__(self, sigma: float) -> None:
         super().__init__()
         self.width = nn.Parameter(torch.tensor(math.log(math.expm1(sigma - LEAST_SIGMA))))
 

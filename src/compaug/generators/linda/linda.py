@@ -1,16 +1,15 @@
 """LINDA: a text between two texts, by an encoder-decoder trained without labels (docs/spec/linda.md).
 
 For a requested composition it takes two real texts that make it up and writes one between them; its labels are the
-composition (selection may give it those of the two texts instead, in the proportion in which they were mixed). With
-three or more labels and no such pair it goes over three texts. Which texts these are depends also on how many earlier
-requests have the same composition, for no choice is used twice before all were. With pairs of `random` texts the
-request counts for nothing: plain augmentation, one more text for every request, with the labels of both.
+composition. With three or more labels and no such pair it goes over three texts. Which texts these are depends also on
+how many earlier requests have the same composition. With pairs of `random` texts the request counts for nothing: plain
+augmentation, one more text for every request, with the labels of both.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,15 +17,17 @@ from types import SimpleNamespace
 import numpy as np
 
 from compaug.core.records import Draft, Example, sub_seed
+from compaug.generators import Backbones, Requests
 from compaug.generators.linda import interpolation, soft_labels
 from compaug.generators.linda.pairs import KINDS, RANDOM, Pairs, Sources, random_pairs
+from compaug.generators.shared.facts import facts_of
 from compaug.generators.shared.real_rows import examples_of
 
 ROLES = ("seq2seq",)
 DIGITS = 4  # of alpha
 
 
-def body_of(backbones: Mapping[str, Path], params: Mapping):
+def body_of(backbones: Backbones, params):
     """The encoder-decoder in the folder of that role."""
     from compaug.generators.linda.bodies import EncoderDecoder
     from compaug.models.loading import load_seq2seq
@@ -34,17 +35,15 @@ def body_of(backbones: Mapping[str, Path], params: Mapping):
     return EncoderDecoder(*load_seq2seq(backbones["seq2seq"]))
 
 
-def opened(model_dir: Path, params, backbones: Mapping[str, Path]) -> interpolation.Interpolation:
+def opened(model_dir: Path, params, backbones: Backbones) -> interpolation.Interpolation:
     """The trained model; its folder has all of it."""
     return interpolation.load(model_dir, params, body_of, {"seq2seq": model_dir})
 
 
-train = partial(interpolation.train, "linda", body_of, interpolation.save_model)
+train = partial(interpolation.train, "linda", body_of)
 
 
-def generate(
-    model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
-) -> Iterator[Draft]:
+def generate(model_dir: Path, requests: Requests, task, synthesis, backbones: Backbones, seed: int) -> Iterator[Draft]:
     """One text per request, none where no texts make it up; the model is in `model_dir`, no backbone is opened."""
     return generate_with(opened, model_dir, requests, task, synthesis, backbones, seed)
 
@@ -52,10 +51,10 @@ def generate(
 def generate_with(
     open_model: Callable[..., interpolation.Interpolation],
     model_dir: Path,
-    requests: Sequence[Sequence[int]],
+    requests: Requests,
     task,
     synthesis,
-    backbones: Mapping[str, Path],
+    backbones: Backbones,
     seed: int,
 ) -> Iterator[Draft]:
     """`generate` with the model that `open_model` opens."""
@@ -94,11 +93,10 @@ def _alphas(sources: Sources, params, seed: int) -> list[float]:
 
 
 def _chosen(
-    model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int
+    model_dir: Path, requests: Requests, task, seed: int
 ) -> tuple[SimpleNamespace, list[Example], list[Sources | None]]:
     """(settings, texts, what is mixed for every request)."""
-    facts, task = interpolation.facts_of(model_dir, task)
-    params = SimpleNamespace(**facts["params"])
+    _, params, task = facts_of(model_dir, task)
     examples = interpolation.written(examples_of(model_dir, task), task)
     if params.pairs == RANDOM:
         return params, examples, random_pairs(len(examples), len(requests), sub_seed(seed, "sources"))
@@ -106,16 +104,16 @@ def _chosen(
     return params, examples, pairs.for_requests(requests, sub_seed(seed, "sources"))
 
 
-def feasible(model_dir: Path, requests: Sequence[Sequence[int]], task) -> list[bool]:
+def feasible(model_dir: Path, requests: Requests, task) -> list[bool]:
     """Which label sets some texts make up."""
-    facts, task = interpolation.facts_of(model_dir, task)
-    if facts["params"]["pairs"] == RANDOM:
+    _, params, task = facts_of(model_dir, task)
+    if params.pairs == RANDOM:
         return [True] * len(requests)
-    pairs = Pairs([e.labels for e in examples_of(model_dir, task)], facts["params"]["pairs"])
+    pairs = Pairs([e.labels for e in examples_of(model_dir, task)], params.pairs)
     return [bool(pairs.groups(tuple(sorted(request)))[0]) for request in requests]
 
 
-def account(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int) -> dict[str, object]:
+def account(model_dir: Path, requests: Requests, task, seed: int) -> dict[str, object]:
     """For the side-car: how many requests were made up in which way, and how many choices of texts were used again."""
     _, _, chosen = _chosen(model_dir, requests, task, seed)
     kinds = Counter(sources.kind for sources in chosen if sources)

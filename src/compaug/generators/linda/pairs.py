@@ -1,7 +1,6 @@
 """Which texts to write between, so that what lies between them has a requested composition (docs/spec/linda.md, 7).
 
-Compositions are few where texts are many: pairs are sought among compositions and counted, and a pair of texts is
-found from its number, so that neither time nor memory grows with the square of the corpus.
+Pairs are sought among compositions, which are few, and counted; a pair of texts is found from its number.
 """
 
 from __future__ import annotations
@@ -33,10 +32,7 @@ class Sources:
 
 
 def random_pairs(n: int, times: int, seed: int) -> list[Sources]:
-    """So many pairs of two different of n rows.
-
-    Every row is the first of a pair before any is again; its partner is drawn.
-    """
+    """So many pairs of different rows of n; every row is the first of a pair before any is again."""
     rng = np.random.default_rng(sub_seed(seed, "random pairs"))
     first = np.array([row for _ in range(-(-times // n)) for row in rng.permutation(n)], dtype=int)[:times]
     second = (first + rng.integers(1, n, size=times)) % n
@@ -59,34 +55,29 @@ class Pairs:
         self._groups: dict[Composition, tuple[str, list[list[Group]]]] = {}
 
     def groups(self, composition: Composition) -> tuple[str, list[list[Group]]]:
-        """The kind of pairs that a composition has, "" where it has none, and the groups that make it up, in tiers.
-
-        The best tier is first. Sought once for each composition.
-        """
+        """The kind of pairs that a composition has, "" where it has none, and its groups in tiers, the best first."""
         if composition not in self._groups:
             tiers_by_kind = ((kind, FINDERS[kind](self, composition)) for kind in self.order)
             self._groups[composition] = next(((kind, tiers) for kind, tiers in tiers_by_kind if tiers), ("", []))
         return self._groups[composition]
 
     def sizes(self, tier: Sequence[Group]) -> list[int]:
-        """How many choices of texts each group has."""
-        return [self._size(group) for group in tier]
+        """How many choices of texts each group has: of the same composition, pairs of different texts."""
+        counts = ([len(self.rows[composition]) for composition in group] for group in tier)
+        return [
+            math.comb(count[0], 2) if _same_composition(group) else math.prod(count)
+            for group, count in zip(tier, counts, strict=True)
+        ]
 
-    def _size(self, group: Group) -> int:
-        """Of texts of the same composition two different ones are chosen."""
-        counts = [len(self.rows[composition]) for composition in group]
-        return math.comb(counts[0], 2) if len(set(group)) == 1 else math.prod(counts)
-
-    def _at(self, group: Group, number: int) -> tuple[int, ...]:
-        """The choice of that number, from 0 to `_size` - 1."""
-        if len(set(group)) == 1:
-            second = (1 + math.isqrt(1 + 8 * number)) // 2  # the pairs (i, j), i < j, in the order of j
-            return tuple(self.rows[group[0]][at] for at in (number - math.comb(second, 2), second))
-        rows = []
-        for composition in group:
-            number, at = divmod(number, len(self.rows[composition]))
-            rows.append(self.rows[composition][at])
-        return tuple(rows)
+    def choice(self, group: Group, number: int) -> tuple[int, ...]:
+        """The rows of that choice, from 0 to the group's size - 1."""
+        choices = [self.rows[composition] for composition in group]
+        if _same_composition(group):
+            places = _pair(number)
+            choices = [choices[0]] * 2
+        else:
+            places = np.unravel_index(number, [len(rows) for rows in choices], order="F")
+        return tuple(rows[at] for rows, at in zip(choices, places, strict=True))
 
     def draw(self, composition: Composition, times: int, seed: int) -> list[Sources]:
         """So many choices for a composition, in a seeded order; none where it has no pair.
@@ -104,7 +95,7 @@ class Pairs:
             every = [group for tier in tiers for group in tier]
             numbers = rng.integers(sum(self.sizes(every)), size=times - len(drawn))
             drawn += self._located(every, numbers.tolist())
-        return [Sources(self._at(group, number), kind) for group, number in drawn]
+        return [Sources(self.choice(group, number), kind) for group, number in drawn]
 
     def _located(self, groups: Sequence[Group], numbers: Sequence[int]) -> Iterator[tuple[Group, int]]:
         """From numbers among all choices of the groups to a group and the number in it."""
@@ -113,13 +104,20 @@ class Pairs:
             yield groups[at], number - (int(ends[at - 1]) if at else 0)
 
     def for_requests(self, requests: Sequence[Sequence[int]], seed: int) -> list[Sources | None]:
-        """One choice for every request, None without any.
-
-        It depends on how many requests before have the same composition.
-        """
+        """One choice for every request, None without any."""
         compositions = [tuple(sorted(request)) for request in requests]
         drawn = {composition: iter(self.draw(composition, n, seed)) for composition, n in Counter(compositions).items()}
         return [next(drawn[composition], None) for composition in compositions]
+
+
+def _same_composition(group: Group) -> bool:
+    return len(set(group)) == 1
+
+
+def _pair(number: int) -> tuple[int, int]:
+    """Pair `number` of (0, 1), (0, 2), (1, 2), (0, 3), ...: k (k - 1) / 2 of them stand before (0, k)."""
+    second = (1 + math.isqrt(1 + 8 * number)) // 2
+    return number - math.comb(second, 2), second
 
 
 def _bits(composition: Composition) -> int:

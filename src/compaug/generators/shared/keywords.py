@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+BATCH = 256  # n-grams in one pass of the encoder
 LONGEST = 3  # words of an n-gram
 MOST = 10  # keywords of a text
 RARE, RARE_SHARE = 3, 0.005  # an n-gram that speaks for a label stands in at least so many texts
@@ -45,19 +46,14 @@ def n_keywords(text: str) -> int:
     return min(max(min(3, unigrams), 3 * unigrams // 10), MOST)
 
 
-def similarities(
-    groups: Sequence[tuple[Sequence[str], str]], encoder: Path, batch_size: int = 256
-) -> list[list[float]]:
-    """For each (n-grams, text) the cosine of every n-gram and the text, by mean token states of the encoder.
-
-    An n-gram that many texts have is read once.
-    """
+def similarities(groups: Sequence[tuple[Sequence[str], str]], encoder: Path) -> list[list[float]]:
+    """For each (n-grams, text) the cosine of every n-gram and the text, by mean token states of the encoder."""
     from compaug.models.loading import load_encoder, mean_states  # torch is slow to import
     from compaug.training.loop import device
 
     strings = list(dict.fromkeys(string for phrases, text in groups for string in (*phrases, text)))
     tokenizer, model = load_encoder(encoder)
-    states = mean_states(model.to(device()), tokenizer, strings, model.config.max_position_embeddings, batch_size)
+    states = mean_states(model.to(device()), tokenizer, strings, model.config.max_position_embeddings, BATCH)
     vectors = states.double().numpy()  # [n, H]
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     row = {string: at for at, string in enumerate(strings)}

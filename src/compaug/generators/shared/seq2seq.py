@@ -11,8 +11,6 @@ from compaug.models.loading import IGNORED, pad
 from compaug.models.prefix_decoder import Seq2SeqStep
 from compaug.training.loop import device
 
-FACTS = "generator.json"
-
 
 def collate(rows: Sequence[Mapping], pad_id: int) -> dict[str, Tensor]:
     """input_ids, attention_mask [B, S]; labels [B, T], IGNORED on padding."""
@@ -23,6 +21,7 @@ def collate(rows: Sequence[Mapping], pad_id: int) -> dict[str, Tensor]:
 
 def written(tokenizer, model, prompts: Sequence[Sequence[int]], synthesis, seed: int) -> list[str]:
     """What the model writes for each prompt, tokens without an end."""
+    model = model.to(device()).eval()
     sources = [[*ids, tokenizer.eos_token_id] for ids in prompts]
 
     def begin(numbers: list[int]) -> tuple[Seq2SeqStep, list[list[int]]]:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from compaug.core.records import InputError, digest, file_digest, sub_seed
 from compaug.core.shapes import Inventory
 from compaug.generators.joint import lora
-from compaug.generators.joint.augmented_language import Language, Sentence, Unreadable, in_words, spans_of, tags_of
+from compaug.generators.joint.augmented_language import Language, Sentence, Unreadable, bio_tags, in_words, spans_of
 from compaug.generators.joint.masked_joint import LABELS, source
 from compaug.models.loading import load_decoder
 from compaug.tasks.slu.parameters import FACTORISED, Writer
@@ -41,7 +41,8 @@ def sentence_of(utterance: Utterance, mode: str) -> Sentence:
 def read(text: str, language: Language, name: str) -> Utterance:
     """The utterance that a string says, as `name`. Unreadable with the reason where it says none."""
     sentence = language.read(text)
-    return Utterance(name, sentence.words, tuple(tags_of(sentence)), sentence.names[0])
+    tags = bio_tags(len(sentence.words), sentence.spans)
+    return Utterance(name, sentence.words, tuple(tags), sentence.names[0])
 
 
 def shown(sentence: str, settings: Writer, draw) -> str:
@@ -114,5 +115,5 @@ def write(
         try:
             written.append(read(text, language, f"written-{number}"))
         except Unreadable as error:
-            refused.setdefault(error.reason, []).append(text)
+            refused.setdefault(str(error), []).append(text)
     return written, refused

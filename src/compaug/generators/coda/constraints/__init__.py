@@ -1,15 +1,4 @@
-"""Constraints that a prompt can state, taken from real texts, and how a text keeps them (docs/spec/coda.md, 2 to 6).
-
-    lexical.py      keywords of a text
-    syntactic.py    universal tags of its sentences
-    lengths.py      how many words
-    concepts.py     n-grams that give a label away in training, and the concepts behind them
-    wording.py      all of them in words: as an instruction, or as a list to go on with
-    compliance.py   which of them a text keeps
-
-Each is small functions from texts to plain values; `Constraints` holds what one text is to keep. Nothing here depends
-on the model that writes.
-"""
+"""Constraints that a prompt can state, taken from real texts, and how a text keeps them (docs/spec/coda.md, 2 to 6)."""
 
 from __future__ import annotations
 
@@ -32,14 +21,10 @@ class Shown:
 
 @dataclass(frozen=True)
 class Constraints:
-    """What a text is asked to keep; what is empty or None is not asked for.
-
-    `required_spans` must appear word for word: entities or answers, for tasks whose labels are places in the text.
-    """
+    """What a text is asked to keep; what is empty or None is not asked for."""
 
     labels: LabelSet
     keywords: Mapping[int, Sequence[str]] | None = None  # by the label that they stand for
-    required_spans: Sequence[str] = ()
     named: bool = False  # whether the labels are a constraint: all of them and no other
     shown: Sequence[Shown] = ()  # exemplars
     tags: Sequence[str] = ()  # of one sentence
@@ -54,8 +39,12 @@ class Constraints:
 
     def record(self) -> dict:
         """As JSON, without texts: what is kept beside a text that was asked for so."""
-        fields = {"sources": list(self.sources), "length": list(self.length or ()), "tags": list(self.tags)}
-        fields["keywords"] = {str(label): list(keywords) for label, keywords in (self.keywords or {}).items()}
-        fields |= {"required_spans": list(self.required_spans), "exemplars": [exemplar.id for exemplar in self.shown]}
-        fields["concepts"] = [concept.name for concept in self.concepts]
+        fields = {
+            "sources": list(self.sources),
+            "length": list(self.length or ()),
+            "tags": list(self.tags),
+            "keywords": {str(label): list(keywords) for label, keywords in (self.keywords or {}).items()},
+            "exemplars": [exemplar.id for exemplar in self.shown],
+            "concepts": [concept.name for concept in self.concepts],
+        }
         return {name: value for name, value in fields.items() if value}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from compaug.generators.coda.constraints import Constraints
 
 DECIMALS = 4
-PARTS = ("coverage", "spans", "tags", "length", "violations")
+PARTS = ("coverage", "tags", "length", "violations")
 
 
 def lemmas(words: Iterable[str]) -> list[str]:
@@ -36,7 +36,7 @@ def has(phrase: str, text_lemmas: str) -> bool:
 def compliance(text: str, constraints: Constraints, tags: Sequence[Sequence[str]] = ()) -> dict[str, float]:
     """Shares from 0 to 1 of what was asked for, and of nothing else:
 
-    coverage    of the keywords that the text has; spans: of the required spans, word for word
+    coverage    of the keywords that the text has
     tags        1 - the edit distance to the pattern, over the longer of both; the best sentence of `tags`, the text's
     length      1 within the range, else 0
     violations  of the concepts to avoid that the text expresses, by the n-grams that stand for them
@@ -46,8 +46,6 @@ def compliance(text: str, constraints: Constraints, tags: Sequence[Sequence[str]
     shares: dict[str, float] = {}
     if words := constraints.words:
         shares["coverage"] = sum(has(word, joined) for word in words) / len(words)
-    if constraints.required_spans:
-        shares["spans"] = sum(span in text for span in constraints.required_spans) / len(constraints.required_spans)
     if constraints.tags:
         shares["tags"] = max((similarity(constraints.tags, sentence) for sentence in tags), default=0.0)
     if constraints.length:

@@ -13,6 +13,7 @@ from compaug.generators.coda.constraints.compliance import lemmas
 from compaug.generators.shared.keywords import STOP_WORDS, words_of
 
 CONCEPTS = 3  # of a label, and of a prompt
+GROUPS = 2 * CONCEPTS  # of n-grams, of a label: some concepts have no name, or the same
 PAIRS = 3  # of a text and a phrase, when a concept is to be named
 LONGEST_NAME = 2  # words
 MARKED = re.compile(r"#\s*([^#]+?)\s*#")
@@ -26,7 +27,7 @@ class Concept:
     phrases: tuple[str, ...]
 
 
-def groups(scores: Mapping[str, float], most: int = 2 * CONCEPTS) -> list[list[str]]:
+def groups(scores: Mapping[str, float]) -> list[list[str]]:
     """N-grams that share a content word's lemma with the best of their group, groups by their best."""
     grouped: list[tuple[set[str], list[str]]] = []
     for ngram in scores:
@@ -36,7 +37,7 @@ def groups(scores: Mapping[str, float], most: int = 2 * CONCEPTS) -> list[list[s
                 group.append(ngram)
                 break
         else:
-            if len(grouped) < most:
+            if len(grouped) < GROUPS:
                 grouped.append((content, [ngram]))
     return [group for _, group in grouped]
 
@@ -46,23 +47,22 @@ def groups(scores: Mapping[str, float], most: int = 2 * CONCEPTS) -> list[list[s
 
 def question(group: Sequence[str], texts: Sequence[str]) -> str:
     """Ask for the concept that the phrases of a group share, with up to three pairs of a sentence and its phrase."""
-    lines = ["Each line has a sentence and a phrase from it."]
-    for sentence, phrase in pairs(group, texts):
-        lines.append(f'Sentence: "{sentence}" Phrase: "{phrase}"')
-    lines.append(
-        "Which one high-level concept do the phrases have in common? Answer with exactly one concept of at most"
-    )
-    lines.append("two words between two # characters, such as #family life#, and with nothing else.")
+    lines = [
+        "Each line has a sentence and a phrase from it.",
+        *(f'Sentence: "{sentence}" Phrase: "{phrase}"' for sentence, phrase in pairs(group, texts)),
+        "Which one high-level concept do the phrases have in common? Answer with exactly one concept of at most",
+        "two words between two # characters, such as #family life#, and with nothing else.",
+    ]
     return "\n".join(lines)
 
 
-def pairs(group: Sequence[str], texts: Sequence[str], most: int = PAIRS) -> list[tuple[str, str]]:
+def pairs(group: Sequence[str], texts: Sequence[str]) -> list[tuple[str, str]]:
     """(sentence, phrase): another text each time, the phrases of the group in turn."""
     chosen: list[tuple[str, str]] = []
     used: set[int] = set()
     for phrase in (*group, *group, *group):
         for at, text in enumerate(texts):
-            if len(chosen) < most and at not in used and (sentence := _sentence_with(phrase, text)):
+            if len(chosen) < PAIRS and at not in used and (sentence := _sentence_with(phrase, text)):
                 chosen.append((sentence, phrase))
                 used.add(at)
                 break
@@ -85,13 +85,13 @@ def name_in(answer: str | None) -> str:
     return " ".join(words_of(marked[1] if marked else answer or "")[:LONGEST_NAME])
 
 
-def distinct(names: Sequence[str], of_groups: Sequence[Sequence[str]], most: int = CONCEPTS) -> list[Concept]:
+def distinct(names: Sequence[str], of_groups: Sequence[Sequence[str]]) -> list[Concept]:
     """The first concepts that have a name, groups of the same name together."""
     groups_by_name: dict[str, list[str]] = {}
     for name, group in zip(names, of_groups, strict=True):
         if name:
             groups_by_name.setdefault(name, []).extend(group)
-    return [Concept(name, tuple(phrases)) for name, phrases in list(groups_by_name.items())[:most]]
+    return [Concept(name, tuple(phrases)) for name, phrases in list(groups_by_name.items())[:CONCEPTS]]
 
 
 # ---------------------------------------------------------------- which of them a request is to avoid

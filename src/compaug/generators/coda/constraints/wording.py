@@ -1,7 +1,7 @@
 """Constraints in words: one instruction with a numbered list, or a list that a model continues (docs/spec/coda.md, 4).
 
-The instruction is for models that follow one. In the list every exemplar stands behind a line with the constraints that
-it keeps, and the requested text would come next: small models continue a pattern better than they follow instructions.
+In the list every exemplar stands behind a line with the constraints that it keeps, and the requested text would come
+next: small models continue a pattern better than they follow instructions.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ END = "\n"  # of a text in the list
 
 
 def instruction(task, constraints: Constraints) -> str:
-    """Conditions, numbered: keywords, required spans, labels with exemplars, pattern, length, one for each concept.
+    """Conditions, numbered: keywords, labels with exemplars, pattern, length, one for each concept.
 
     The first line names the labels as the corpus puts them, so that without any condition this is the plain prompt.
     """
-    lines = [
-        f"Write one short text of one or more sentences that fits this description: {description(task, constraints)}"
-    ]
+    description = task.source(constraints.labels).strip().rstrip(" :")
+    lines = [f"Write one short text of one or more sentences that fits this description: {description}."]
     if conditions := [*_conditions(task, constraints)]:
         lines.append("It must meet all of these conditions:")
         lines += [f"{number}. {condition}" for number, condition in enumerate(conditions, start=1)]
@@ -37,8 +36,6 @@ def _conditions(task, constraints: Constraints):
         else:
             of_labels = "; ".join(f'for "{name}" {_quoted(keywords)}' for name, keywords in several)
             yield f"It contains all of these keywords: {of_labels}."
-    if constraints.required_spans:
-        yield f"It contains, word for word: {_quoted(constraints.required_spans)}."
     if constraints.named:
         labels = _quoted([names[label] for label in constraints.labels])
         what = "this label" if len(constraints.labels) == 1 else "all of these labels"
@@ -73,8 +70,6 @@ def _line(task, constraints: Constraints) -> str:
     parts = []
     if words := constraints.words:
         parts.append(f"Keywords: {', '.join(words)}.")
-    if constraints.required_spans:
-        parts.append(f"Word for word: {_quoted(constraints.required_spans)}.")
     if constraints.tags:
         parts.append(f"Parts of speech: {' '.join(constraints.tags)}.")
     if constraints.length:
@@ -82,10 +77,6 @@ def _line(task, constraints: Constraints) -> str:
     if constraints.concepts:
         parts.append(f"Not about: {', '.join(concept.name for concept in constraints.concepts)}.")
     return "\n".join(filter(None, [" ".join(parts), task.source(constraints.labels).strip()]))
-
-
-def description(task, constraints: Constraints) -> str:
-    return f"{task.source(constraints.labels).strip().rstrip(' :')}."
 
 
 def _quoted(words: Sequence[str]) -> str:
