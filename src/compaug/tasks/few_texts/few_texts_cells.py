@@ -1,10 +1,6 @@
 """What configs/low_resource.yaml asks for: one entry for each kind of stage and name.
 
 experiments/low_resource/dvc.yaml runs over them.
-
-experiments/low_resource/dvc.yaml runs over them.
-
-experiments/low_resource/dvc.yaml runs over them.
 """
 
 from __future__ import annotations

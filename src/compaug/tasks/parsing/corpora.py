@@ -1,10 +1,6 @@
 """COGS (Kim and Linzen 2020) and the split MCD1 of CFQ (Keysers et al. 2020): files to pairs.
 
 A pair is a sentence and its logical form.
-
-A pair is a sentence and its logical form.
-
-A pair is a sentence and its logical form.
 """
 
 from __future__ import annotations

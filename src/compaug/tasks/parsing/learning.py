@@ -1,10 +1,6 @@
 """Training a parser and judging it: rows, batches, exact match (cartography spec, sections 1 to 4).
 
 Also what its training thought of every row.
-
-Also what its training thought of every row.
-
-Also what its training thought of every row.
 """
 
 from __future__ import annotations
@@ -48,10 +44,6 @@ def collate(rows: Sequence[Mapping]) -> dict[str, Tensor]:
     """source [B, S] and written [B, T], padded on the right; targets [tokens].
 
     The targets are what follows each written word, row after row.
-
-    The targets are what follows each written word, row after row.
-
-    The targets are what follows each written word, row after row.
     """
     source, written = (
         pad_sequence([torch.tensor(row[name]) for row in rows], batch_first=True, padding_value=PAD)
@@ -75,12 +67,6 @@ def sample(pairs: Sequence[Pair], share: float) -> list[Pair]:
 
 def chosen(pairs: Sequence[Pair], choice, folder: Path | None, seed: int) -> tuple[list[Pair], dict[str, int]]:
     """What is learned from, and what the repair of the subset did; the order is a curriculum's where there is one.
-
-    `choice` is a `parameters.Choice`, `folder` that of a data map. InputError for a map that is missing, or that
-    nothing asks for.
-
-    `choice` is a `parameters.Choice`, `folder` that of a data map. InputError for a map that is missing, or that
-    nothing asks for.
 
     `choice` is a `parameters.Choice`, `folder` that of a data map. InputError for a map that is missing, or that
     nothing asks for.
@@ -158,10 +144,6 @@ def dynamics(model: Parser, rows: Sequence[Mapping], vocabulary: Vocabulary, siz
 
 def decode(model: Parser, rows: Sequence[Mapping]) -> list[list[int]]:
     """Greedy logical forms, which may be twice as long as the right ones.
-
-    Without such an end a model that has learned little writes on and on.
-
-    Without such an end a model that has learned little writes on and on.
 
     Without such an end a model that has learned little writes on and on.
     """

@@ -1,8 +1,6 @@
 """What the experiment of configs/parsing.yaml runs: one entry for each kind of stage and name.
 
 experiments/parsing/dvc.yaml runs over them.
-
-experiments/parsing/dvc.yaml runs over them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,4 @@
 
 Paper "Joint Text and Label Generation for Spoken Language Understanding", §2.1 and §2.3: the joint system's first task,
 with few labelled utterances.
-
-Paper "Joint Text and Label Generation for Spoken Language Understanding", §2.1 and §2.3: the joint system's first task,
-with few labelled utterances.
 """

@@ -14,9 +14,6 @@ def chunks(tags: Sequence[str]) -> set[Chunk]:
 
     One begins at a B-, and at an I- that continues nothing, behind an O or another slot. (The strict reading of BIO has
     no span there; a tagger can write it, a corpus cannot.)
-
-    One begins at a B-, and at an I- that continues nothing, behind an O or another slot. (The strict reading of BIO has
-    no span there; a tagger can write it, a corpus cannot.)
     """
     spans: set[Chunk] = set()
     first, slot = 0, ""  # of the open span; no slot: none is open

@@ -1,8 +1,6 @@
 """What the experiment of configs/slu.yaml runs: one entry for each kind of stage and name.
 
 experiments/slu/dvc.yaml runs over them.
-
-experiments/slu/dvc.yaml runs over them.
 """
 
 from __future__ import annotations

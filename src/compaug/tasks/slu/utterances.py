@@ -1,8 +1,6 @@
 """Utterances with an intent and BIO tags: SNIPS and NLU-ED read strictly, few of them drawn, their files.
 
 A file has one utterance a line.
-
-A file has one utterance a line.
 """
 
 from __future__ import annotations
@@ -42,9 +40,6 @@ def read_snips(files: Mapping[str, Path]) -> dict[str, list[Utterance]]:
 
     Words and tags between blanks, as many of both. Or of the three files of each part, `train_label`, `train_in` and
     `train_out`, that were published.
-
-    Words and tags between blanks, as many of both. Or of the three files of each part, `train_label`, `train_in` and
-    `train_out`, that were published.
     """
     return {part: [_snips(*line) for line in _snips_lines(files, part)] for part in PARTS}
 
@@ -72,8 +67,6 @@ def _snips(path: Path, number: int, fields: Sequence[str]) -> Utterance:
 
 def read_nlu_ed(files: Mapping[str, Path], fold: int = 1) -> dict[str, list[Utterance]]:
     """{part: utterances} of the union of ten test folds.
-
-    `fold` is the test, the next one is for validation, eight to train on. An intent is `scenario_intent`.
 
     `fold` is the test, the next one is for validation, eight to train on. An intent is `scenario_intent`.
     """
@@ -157,8 +150,6 @@ def apart(parts: Mapping[str, Sequence[Utterance]]) -> dict[str, list[Utterance]
     """Without the training utterances whose words stand in the validation or test set too (25 of SNIPS).
 
     And without those for validation that stand in the test set.
-
-    And without those for validation that stand in the test set.
     """
     seen: set[tuple[str, ...]] = set()
     kept = {}
@@ -187,9 +178,6 @@ def write(folder: Path, parts: Mapping[str, Sequence[Utterance]], names: shapes.
 
 def read(path: Path, names: shapes.Inventory | None = None, may_be_empty: bool = False) -> list[Utterance]:
     """Utterances of a file that `write` made.
-
-    InputError names the line that is wrong, or has a name that `names` lacks, and a file without any, unless it may be
-    empty: a decoder can write nothing that can be read.
 
     InputError names the line that is wrong, or has a name that `names` lacks, and a file without any, unless it may be
     empty: a decoder can write nothing that can be read.
