@@ -262,12 +262,6 @@ def test_given_validation_rows_are_not_trained_on(encoder, tmp_path):
     assert history[0]["train"] == longer[0]["train"] and history[0]["valid"] != longer[0]["valid"]
 
 
-def test_training_on_nothing_is_refused(encoder, tmp_path):
-    with pytest.raises(InputError, match="quality filter: there are no training examples"):
-        bert.train([], LABELS, SETTINGS, encoder, tmp_path / "out", 13, "quality filter")
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_folder_that_is_no_encoder_is_refused(tmp_path):
     with pytest.raises(InputError, match="no such model folder"):
         trained(tmp_path / "absent", tmp_path / "out")

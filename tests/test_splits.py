@@ -151,7 +151,7 @@ def test_a_draw_has_the_size_asked_for_and_leaves_every_label_its_floor():
     counts = Counter({(label,): 200 for label in range(5)} | {pair: 20 + 10 * i for i, pair in enumerate(PAIRS)})
     for seed in range(20):
         split_options = options(compositions=3, seed=seed, min_count=40, test_share=[0.1, 0.12])
-        choice = draw_compositions(counts, LABELS, split_options)
+        choice = draw_compositions(counts, counts, LABELS, split_options)
         assert not choice.relaxations
         assert 0.1 <= sum(counts[c] for c in choice.compositions) / counts.total() <= 0.12
         assert all(counts[c] >= 40 for c in choice.compositions)
@@ -159,7 +159,7 @@ def test_a_draw_has_the_size_asked_for_and_leaves_every_label_its_floor():
 
 def test_the_label_floor_is_halved_until_it_can_be_kept_and_the_relaxation_is_recorded():
     # a occurs 44 times (20 alone, 4 pairs of 6): two pairs may leave it 32, never the 50 of the floor.
-    choice = draw_compositions(Counter(COUNTS), LABELS, options(compositions=4))
+    choice = draw_compositions(Counter(COUNTS), Counter(COUNTS), LABELS, options(compositions=4))
     assert choice.relaxations == ("labels keep at least 25 training examples instead of 50",)
 
 
@@ -167,7 +167,7 @@ def test_a_label_rarer_than_the_floor_stays_in_training_entirely():
     counts = Counter({(label,): 100 for label in range(4)} | {pair: 30 for pair in PAIRS if 4 not in pair})
     counts[0, 4] = counts[1, 4] = 10
     for seed in range(20):
-        choice = draw_compositions(counts, LABELS, options(seed=seed, test_share=[0.05, 0.3]))
+        choice = draw_compositions(counts, counts, LABELS, options(seed=seed, test_share=[0.05, 0.3]))
         assert not any(4 in composition for composition in choice.compositions)
         assert choice.relaxations == ("e has 20 examples in all, fewer than 50: all of them stay in training",)
 
@@ -226,7 +226,7 @@ def test_draws_that_always_empty_a_label_are_refused():
 
 
 def test_a_label_without_examples_is_refused():
-    with pytest.raises(InputError, match="no example has the label 'e'"):
+    with pytest.raises(InputError, match="no example to train on has the label 'e'"):
         split_corpus(corpus({(0, 1): 9, (2, 3): 9}), LABELS, options())
 
 
@@ -312,10 +312,6 @@ def _move(reference, identifier, source, target):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda r: r["train"].append("nobody"), "train names 'nobody', which the corpus lacks"),
-        (lambda r: r["test"].append(r["train"][0]), "'x000' is in train and in test"),
-        (lambda r: r["train"].remove("x000"), "'x000' is in no part"),
-        (lambda r: r.update(dev=[]), "unknown part 'dev'"),
         (lambda r: _move(r, r["test"][0], "test", "train"), r"the composition a\+b is in train and in test"),
         (lambda r: [_move(r, i, "test", "support") for i in r["test"][:5]], r"a\+b is in support but not in test"),
     ],

@@ -118,9 +118,6 @@ def _co_occurrence(facts: Mapping) -> Tensor:
 ADJACENCIES = {"xavier": _xavier, "identity": _identity, "co_occurrence": _co_occurrence}
 
 
-def build(encoder: nn.Module, facts: Mapping) -> BertMagnet:
-    return BertMagnet(encoder, facts)
-
-
+build = BertMagnet
 train = partial(body.train, "magnet", build)
 predict = partial(body.predict, build)

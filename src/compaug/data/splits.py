@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
@@ -93,27 +93,25 @@ def split_corpus(
     that for one seed S_50 is within S_100 within S_250. The iid split is a seeded shuffle of D_ori with a test part of
     the size of D_test. InputError when the corpus or the published parts cannot give what is asked.
     """
-    unused: dict[str, list[int]] = {}
     if own_split is not None and options.mode != "generate":
         raise InputError(
             f"split.mode is {options.mode}, but the corpus brings a split of its own; set split.mode to generate"
         )
+    unused: dict[str, list[int]] = {}
     if options.mode == "reference":
         published = reference_positions(examples, labels, reference)
         train, groups = published["train"], [published["support"], published["test"]]
         held = {examples[position].labels for group in groups for position in group}
         choice = Choice(tuple(sorted(held)), _other_support(options, len(published["support"])))
     else:
-        choose = {"generate": draw_compositions, "reconstruct": reconstruct_compositions}[options.mode]
-        own_train, own_test = (range(len(examples)),) * 2 if own_split is None else own_positions(examples, own_split)
-        counts, candidates = (Counter(examples[p].labels for p in positions) for positions in (own_train, own_test))
-        choice = choose(counts, labels, options, *(() if own_split is None else (candidates,)))
+        may_train, may_test = own_positions(examples, own_split)
+        choice = _chosen(examples, may_train, may_test, labels, options)
         held = set(choice.compositions)
-        train = [position for position in own_train if examples[position].labels not in held]
-        groups = [[position for position in own_test if examples[position].labels in held]]
+        train, left_of_train = _parted(examples, may_train, lambda example: example.labels not in held)
+        in_pool, left_of_test = _parted(examples, may_test, lambda example: example.labels in held)
+        groups = [in_pool]
         if own_split is not None:
-            unused["train"] = [position for position in own_train if examples[position].labels in held]
-            unused["test"] = [position for position in own_test if examples[position].labels not in held]
+            unused = {"train": left_of_train, "test": left_of_test}
 
     order = nested_order(groups, options.seed)
     if options.support_size >= len(order):
@@ -133,22 +131,37 @@ def split_corpus(
                 f"corpus has {len({text_key(example.text) for example in examples})} different texts for "
                 f"{len(examples)} rows; one text belongs in one row"
             )
-    iid_train, iid_test = (
-        iid_positions(len(examples), len(test), options.seed)
-        if own_split is None
-        else (list(own_train), list(own_test))
-    )
+    if own_split is None:
+        iid_train, iid_test = iid_positions(len(examples), len(test), options.seed)
+    else:
+        iid_train, iid_test = own_positions(examples, own_split)
     positions = {"train": train, "support": support, "test": test, "iid_train": iid_train, "iid_test": iid_test}
     if options.seen_test:
         positions["train"], positions["seen_test"] = hold_out_seen(examples, train, options.seen_test, options.seed)
     return Parts(choice, positions, repeats, unused)
 
 
-def own_positions(examples: Sequence[Example], own_split: Mapping[str, Sequence[str]]) -> tuple[list[int], list[int]]:
-    """Positions of the training and validation rows, and of the test rows, of the split that a corpus came with."""
+def own_positions(
+    examples: Sequence[Example], own_split: Mapping[str, Sequence[str]] | None
+) -> tuple[Sequence[int], Sequence[int]]:
+    """Positions of the rows that can be trained on, and of those that can be tested on.
+
+    With the split that a corpus came with these are its training and validation rows, and its test rows; all rows both
+    times without one.
+    """
+    if own_split is None:
+        return (range(len(examples)),) * 2
     test = set(own_split["test"])
-    positions = range(len(examples))
-    return [p for p in positions if examples[p].id not in test], [p for p in positions if examples[p].id in test]
+    return _parted(examples, range(len(examples)), lambda example: example.id not in test)
+
+
+def _chosen(
+    examples: Sequence[Example], may_train: Sequence[int], may_test: Sequence[int], labels: Labels, options: Split
+) -> Choice:
+    to_train, to_test = (Counter(examples[p].labels for p in positions) for positions in (may_train, may_test))
+    if options.mode == "reconstruct":
+        return reconstruct_compositions(to_train, labels, options)
+    return draw_compositions(to_train, to_test, labels, options)
 
 
 def nested_order(groups: Sequence[Sequence[int]], seed: int) -> list[int]:
@@ -209,10 +222,17 @@ def _without_texts(
 ) -> tuple[list[int], list[int]]:
     """`positions` whose text none of `others` has, and the rest."""
     taken = {text_key(examples[position].text) for position in others}
-    kept, repeated = [], []
+    return _parted(examples, positions, lambda example: text_key(example.text) not in taken)
+
+
+def _parted(
+    examples: Sequence[Example], positions: Sequence[int], keeps: Callable[[Example], bool]
+) -> tuple[list[int], list[int]]:
+    """The positions whose example the rule keeps, and the rest."""
+    parts: dict[bool, list[int]] = {True: [], False: []}
     for position in positions:
-        (repeated if text_key(examples[position].text) in taken else kept).append(position)
-    return kept, repeated
+        parts[keeps(examples[position])].append(position)
+    return parts[True], parts[False]
 
 
 def _other_support(options: Split, published: int) -> tuple[str, ...]:
@@ -231,30 +251,14 @@ def _other_support(options: Split, published: int) -> tuple[str, ...]:
 def reference_positions(
     examples: Sequence[Example], labels: Labels, reference: Mapping[str, Sequence[str]] | None
 ) -> dict[str, list[int]]:
-    """Published parts as positions; InputError unless they divide D_ori and obey the protocol."""
+    """Published parts as positions, ascending; InputError unless they obey the protocol."""
     if reference is None:
         raise InputError("split.mode is reference but the benchmark has no published split; set it to generate")
-    if unknown := sorted(set(reference) - set(PARTS)):
-        raise InputError(f"reference split: unknown part {unknown[0]!r}; the parts are {', '.join(PARTS)}")
-    position_of = {example.id: position for position, example in enumerate(examples)}
-    part_of: dict[str, str] = {}
-    for part in PARTS:
-        for identifier in reference.get(part, ()):
-            if identifier not in position_of:
-                raise InputError(
-                    f"reference split: {part} names {identifier!r}, which the corpus lacks; run the raw stage again"
-                )
-            if identifier in part_of:
-                raise InputError(
-                    f"reference split: {identifier!r} is in {part_of[identifier]} and in {part}; keep it in one of them"
-                )
-            part_of[identifier] = part
-    for example in examples:
-        if example.id not in part_of:
-            raise InputError(f"reference split: {example.id!r} is in no part; add it or leave it out of the corpus")
-
-    parts = {part: sorted(position_of[identifier] for identifier in reference.get(part, ())) for part in PARTS}
-    held_by = {part: {examples[position].labels for position in parts[part]} for part in PARTS}
+    part_of = {identifier: part for part in PARTS for identifier in reference.get(part, ())}
+    parts: dict[str, list[int]] = {part: [] for part in PARTS}
+    for position, example in enumerate(examples):
+        parts[part_of[example.id]].append(position)
+    held_by = {part: {examples[position].labels for position in positions} for part, positions in parts.items()}
     if shared := held_by["train"] & (held_by["test"] | held_by["support"]):
         raise InputError(
             f"reference split: the composition {labels.key(min(shared))} is in train and in test or support; "
@@ -272,35 +276,32 @@ def reference_positions(
 
 
 def draw_compositions(
-    counts: Counter[Composition], labels: Labels, options: Split, candidates: Counter[Composition] | None = None
+    counts: Counter[Composition], candidates: Counter[Composition], labels: Labels, options: Split
 ) -> Choice:
     """M compositions, drawn uniformly until D'_test and what remains of every label have a fair size.
 
-    `counts` are those of the rows that can be trained on, `candidates` of those that can be tested on; the same rows
-    without it.
+    `counts` are those of the rows that can be trained on, `candidates` of those that can be tested on.
 
     Eligible are compositions of at least two labels and `min_count` candidates. A draw is accepted when |D'_test|
     is within `test_share` of the candidates and every label keeps max(50, 0.5 %) training instances; a label with
     fewer in the whole corpus keeps them all. When `DRAWS` draws fail the floor is halved and that is recorded.
     Repeated texts leave later, so a label may end a few rows below its floor. InputError when no draw will do.
     """
-    tested = counts if candidates is None else candidates
-    size = tested.total()
+    size = candidates.total()
     lowest, highest = (share * size for share in options.test_share)
     of_label = label_counts(counts, len(labels))
     if not of_label.all():
         name = labels.names[int(of_label.argmin())]
-        where = "" if candidates is None else " to train on"
-        raise InputError(f"no example{where} has the label {name!r}; take it out of the label inventory")
-    eligible = sorted(c for c, count in tested.items() if len(c) >= 2 and count >= options.min_count)
-    _check_enough(sorted(tested[composition] for composition in eligible), size, options)
+        raise InputError(f"no example to train on has the label {name!r}; take it out of the label inventory")
+    eligible = sorted(c for c, count in candidates.items() if len(c) >= 2 and count >= options.min_count)
+    _check_enough(sorted(candidates[composition] for composition in eligible), size, options)
 
     first = floor = max(LABEL_FLOOR, math.ceil(LABEL_FLOOR_SHARE * counts.total()))
     while floor:
         floors = np.minimum(floor, of_label)
         pool = [c for c in eligible if all(of_label[label] - counts[c] >= floors[label] for label in c)]
         members = np.array([[label in c for label in range(len(labels))] for c in pool], dtype=int)  # [pool, labels]
-        sizes, leaving = (np.array([rows[c] for c in pool], dtype=int) for rows in (tested, counts))
+        sizes, leaving = (np.array([rows[c] for c in pool], dtype=int) for rows in (candidates, counts))
         rng = np.random.default_rng(sub_seed(options.seed, "compositions"))
         for _ in range(DRAWS if len(pool) >= options.compositions else 0):
             drawn = rng.choice(len(pool), options.compositions, replace=False)

@@ -38,10 +38,17 @@ def batches_by_length(
     return batches
 
 
+def batches_of(rows: Sequence[Mapping], batch_size: int, seed: int | None = None) -> list[list[int]]:
+    """`batches_by_length` of rows for `loop.fit`, by their "length" and, where they have it, their "group"."""
+    groups = [row["group"] for row in rows] if "group" in rows[0] else None
+    return batches_by_length([row["length"] for row in rows], batch_size, seed, groups)
+
+
 def shares(rows: Sequence[Mapping], share: float, batch_size: int, seed: int) -> Callable[[int, int], list[list[int]]]:
-    """The order of training, as `fit` wants it, of epochs that see a share of the rows: one epoch goes on where the
-    last one stopped, and after the last row they are shuffled and begun again, so that all rows are seen equally
-    often."""
+    """The order of training, as `fit` wants it, of epochs that see a share of the rows, all rows equally often.
+
+    An epoch goes on where the last one stopped; after the last row they are shuffled and begun again.
+    """
     count = max(1, round(share * len(rows)))
 
     def batches(epoch: int, seed_of_epoch: int) -> list[list[int]]:
@@ -49,9 +56,8 @@ def shares(rows: Sequence[Mapping], share: float, batch_size: int, seed: int) ->
         passes = range(first, ((epoch + 1) * count - 1) // len(rows) + 1)
         order = [np.random.default_rng(sub_seed(seed, "pass", number)).permutation(len(rows)) for number in passes]
         chosen = np.concatenate(order)[at : at + count].tolist()
-        lengths = [rows[row]["length"] for row in chosen]
-        groups = [rows[row]["group"] for row in chosen] if "group" in rows[0] else None
-        return [[chosen[at] for at in batch] for batch in batches_by_length(lengths, batch_size, seed_of_epoch, groups)]
+        numbers = batches_of([rows[row] for row in chosen], batch_size, seed_of_epoch)
+        return [[chosen[at] for at in batch] for batch in numbers]
 
     return batches
 
