@@ -24,25 +24,18 @@ from compaug.core.schema import Block, Count, Positive, Seed, Share
 
 
 class Split(Block):
-    mode: Literal["reference", "generate", "reconstruct"]
+    mode: Literal["reference", "generate"]
     compositions: Positive
     support_size: Count
     seed: Seed
     min_count: Positive | None = None
     test_share: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = None
-    known: list[str] | None = None
-    test_total: Positive | None = None
     seen_test: Positive | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Split:
-        needed = {
-            "reference": (),
-            "generate": ("min_count", "test_share"),
-            "reconstruct": ("min_count", "known", "test_total"),
-        }
-        for key in needed[self.mode]:
-            if getattr(self, key) in (None, []):
+        for key in ("min_count", "test_share"):
+            if self.mode == "generate" and getattr(self, key) is None:
                 raise ValueError(f"mode {self.mode} needs `{key}`")
         if self.test_share is not None and self.test_share[0] >= self.test_share[1]:
             raise ValueError("test_share must be [lowest, highest]")
@@ -58,11 +51,10 @@ Composition = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Choice:
-    """The test compositions, what had to be relaxed for them, and what a reconstruction had to guess."""
+    """The test compositions, and what had to be relaxed for them."""
 
     compositions: tuple[Composition, ...]
     relaxations: tuple[str, ...] = ()
-    reconstruction: dict = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,7 +97,8 @@ def split_corpus(
         choice = Choice(tuple(sorted(held)), _other_support(options, len(published["support"])))
     else:
         may_train, may_test = own_positions(examples, own_split)
-        choice = _chosen(examples, may_train, may_test, labels, options)
+        to_train, to_test = (Counter(examples[p].labels for p in positions) for positions in (may_train, may_test))
+        choice = draw_compositions(to_train, to_test, labels, options)
         held = set(choice.compositions)
         train, left_of_train = _parted(examples, may_train, lambda example: example.labels not in held)
         in_pool, left_of_test = _parted(examples, may_test, lambda example: example.labels in held)
@@ -153,15 +146,6 @@ def own_positions(
         return (range(len(examples)),) * 2
     test = set(own_split["test"])
     return _parted(examples, range(len(examples)), lambda example: example.id not in test)
-
-
-def _chosen(
-    examples: Sequence[Example], may_train: Sequence[int], may_test: Sequence[int], labels: Labels, options: Split
-) -> Choice:
-    to_train, to_test = (Counter(examples[p].labels for p in positions) for positions in (may_train, may_test))
-    if options.mode == "reconstruct":
-        return reconstruct_compositions(to_train, labels, options)
-    return draw_compositions(to_train, to_test, labels, options)
 
 
 def nested_order(groups: Sequence[Sequence[int]], seed: int) -> list[int]:
@@ -351,80 +335,6 @@ def _relaxations(first: int, floor: int, of_label: np.ndarray, labels: Labels) -
     return (*lowered, *rare)
 
 
-# ---------------------------------------------------------------- reconstructed compositions
-
-
-def reconstruct_compositions(counts: Counter[Composition], labels: Labels, options: Split) -> Choice:
-    """The known test compositions and a seeded guess of the others, from the published size of D'_test.
-
-    The others are as many eligible compositions as are missing from M, their sizes adding up to the remainder or
-    as near to it as any do, drawn uniformly among all such sets. It is a guess unless one set alone fits exactly.
-    InputError for a known composition that the corpus lacks and for numbers that contradict one another.
-    """
-    published = [labels.composition(key) for key in options.known]
-    for key, composition in zip(options.known, published, strict=True):
-        if published.count(composition) > 1:
-            raise InputError(f"split.known: {key} is listed twice; list it once")
-        if not counts[composition]:
-            raise InputError(f"split.known: no example has the composition {key}; correct or remove it")
-    missing = options.compositions - len(published)
-    remainder = options.test_total - sum(counts[composition] for composition in published)
-    if missing < 0 or remainder < 0:
-        raise InputError(
-            f"split.known: {len(published)} compositions with {options.test_total - remainder} examples are more "
-            f"than split.compositions {options.compositions} and split.test_total {options.test_total} allow; "
-            "correct one of the three"
-        )
-    eligible = sorted(
-        c for c, count in counts.items() if len(c) >= 2 and count >= options.min_count and c not in published
-    )
-    rng = np.random.default_rng(sub_seed(options.seed, "reconstruct"))
-    drawn, reached, ways = draw_subset([counts[c] for c in eligible], missing, remainder, rng)
-    if drawn is None:
-        raise InputError(
-            f"split.known: no {missing} of {len(eligible)} eligible compositions come near the missing "
-            f"{remainder} examples; check split.test_total and split.min_count"
-        )
-    guessed = [eligible[index] for index in drawn]
-    reconstruction = {
-        "missing_examples": remainder,
-        "found_examples": reached,
-        "found": [labels.key(composition) for composition in guessed],
-        "equally_good": ways,
-        "guess": reached != remainder or ways > 1,
-    }
-    return Choice(tuple(sorted([*published, *guessed])), reconstruction=reconstruction)
-
-
-def draw_subset(
-    sizes: Sequence[int], k: int, target: int, rng: np.random.Generator
-) -> tuple[list[int] | None, int, int]:
-    """A uniform draw among the k-subsets whose sizes sum nearest to `target` (the lower of two sums as near).
-
-    Returns the indices (None when every k-subset sums to more than twice the target), the sum, and how many
-    subsets have it. ways[i, j, s] counts the j-subsets of the first i sizes with sum s; a walk backwards through
-    it draws one of them. Memory: 16 len(sizes) k target bytes.
-    """
-    limit = 2 * target
-    ways = np.zeros((len(sizes) + 1, k + 1, limit + 1))
-    ways[0, 0, 0] = 1
-    for i, size in enumerate(sizes):
-        ways[i + 1] = ways[i]
-        if size <= limit:
-            ways[i + 1, 1:, size:] += ways[i, :-1, : limit + 1 - size]
-    reachable = np.flatnonzero(ways[-1, k])
-    if not len(reachable):
-        return None, 0, 0
-    reached = total = min(reachable.tolist(), key=lambda value: (abs(value - target), value))
-    drawn, left = [], k
-    for i in range(len(sizes), 0, -1):
-        rest = total - sizes[i - 1]
-        if left and rest >= 0 and rng.random() * ways[i, left, total] < ways[i - 1, left - 1, rest]:
-            drawn.append(i - 1)
-            left, total = left - 1, rest
-    return sorted(drawn), reached, int(ways[-1, k, reached])
-
-
 # ---------------------------------------------------------------- what was done
 
 
@@ -450,7 +360,7 @@ def describe(parts: Parts, examples: Sequence[Example], labels: Labels, options:
         },
         "test_share": round(in_pool / size, 6),
         "relaxations": list(parts.choice.relaxations),
-        "reconstruction": parts.choice.reconstruction,
+        "reconstruction": {},  # no split has one; files of earlier ones keep their bytes
         "ids": {part: digest(ids_of(examples, where)) for part, where in parts.positions.items()},
     }
 
