@@ -1,7 +1,4 @@
-"""What the experiment of configs/slu.yaml runs: one entry for each kind of stage and name.
-
-experiments/slu/dvc.yaml runs over them.
-"""
+"""What configs/slu.yaml asks for, stage by stage; experiments/slu/dvc.yaml runs over it."""
 
 from __future__ import annotations
 
@@ -33,24 +30,18 @@ def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
             stages["slu_corpus"][few] = {"corpus": experiment.corpus, "share": share, "seed": seed}
             for mode in experiment.modes:
                 name = f"{experiment.corpus}-{experiment.scale}-{mode}-{share:g}-{seed}"
-                cell = {
-                    "few": few,
-                    "scale": experiment.scale,
-                    "encoder": encoder,
-                    "seed": seed,
-                    "texts": f"data/slu/{few}",
-                    "more": "",
-                }
+                cell = {"few": few, "scale": experiment.scale, "encoder": encoder, "seed": seed}
+                cell |= {"texts": f"data/slu/{few}", "more": ""}
                 if mode != NONE:
-                    tagger = {"tagger": encoder, "more": f"--encoder {encoder}"} if mode == FACTORISED else {}
                     written = {
                         "few": few,
                         "decoder": decoder,
-                        "tagger": decoder,
                         "mode": mode,
                         "seed": seed,
+                        "tagger": decoder,
                         "more": "",
                     }
+                    tagger = {"tagger": encoder, "more": f"--encoder {encoder}"} if mode == FACTORISED else {}
                     stages["slu_texts"][name] = written | tagger
                     texts = f"data/slu/texts/{name}.jsonl"
                     cell |= {"texts": texts, "more": f"--synthetic {texts}"}
