@@ -1,7 +1,4 @@
-"""Training a parser and judging it: rows, batches, exact match (cartography spec, sections 1 to 4).
-
-Also what its training thought of every row.
-"""
+"""Training a parser, judging it, and what its training thought of every row (cartography spec, sections 1 to 4)."""
 
 from __future__ import annotations
 
@@ -41,10 +38,7 @@ def rows_of(pairs: Sequence[Pair], vocabulary: Vocabulary) -> list[dict]:
 
 
 def collate(rows: Sequence[Mapping]) -> dict[str, Tensor]:
-    """source [B, S] and written [B, T], padded on the right; targets [tokens].
-
-    The targets are what follows each written word, row after row.
-    """
+    """source [B, S] and written [B, T], padded on the right; targets [tokens]: what follows each written word."""
     source, written = (
         pad_sequence([torch.tensor(row[name]) for row in rows], batch_first=True, padding_value=PAD)
         for name in ("source", "input_ids")
@@ -143,10 +137,7 @@ def dynamics(model: Parser, rows: Sequence[Mapping], vocabulary: Vocabulary, siz
 
 
 def decode(model: Parser, rows: Sequence[Mapping]) -> list[list[int]]:
-    """Greedy logical forms, which may be twice as long as the right ones.
-
-    Without such an end a model that has learned little writes on and on.
-    """
+    """Greedy logical forms, cut at twice the length of the right ones: a model that has learned little does not end."""
     words_of: dict[int, list[int]] = {}
     for numbers in batches_by_length([row["length"] for row in rows], DECODED[device().type]):
         batch = [rows[number] for number in numbers]

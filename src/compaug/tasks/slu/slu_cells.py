@@ -33,16 +33,10 @@ def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
                 cell = {"few": few, "scale": experiment.scale, "encoder": encoder, "seed": seed}
                 cell |= {"texts": f"data/slu/{few}", "more": ""}
                 if mode != NONE:
-                    written = {
-                        "few": few,
-                        "decoder": decoder,
-                        "mode": mode,
-                        "seed": seed,
-                        "tagger": decoder,
-                        "more": "",
-                    }
-                    tagger = {"tagger": encoder, "more": f"--encoder {encoder}"} if mode == FACTORISED else {}
-                    stages["slu_texts"][name] = written | tagger
+                    tagger = {"tagger": decoder, "more": ""}
+                    if mode == FACTORISED:
+                        tagger = {"tagger": encoder, "more": f"--encoder {encoder}"}
+                    stages["slu_texts"][name] = {"few": few, "decoder": decoder, "mode": mode, "seed": seed} | tagger
                     texts = f"data/slu/texts/{name}.jsonl"
                     cell |= {"texts": texts, "more": f"--synthetic {texts}"}
                 stages["train_slu"][name] = cell
