@@ -68,9 +68,8 @@ def holdout(
     """A random share of the rows for validation (at least one of two or more): (training rows, validation rows).
 
     Of rows that `group_of` finds alike either all are for training or one is for validation and the others for nothing,
-    so that no validation row has a copy in training. The share is that of groups, each as likely as any other: a text
-    that stands there a hundred times would else be held out almost surely, and a few such texts would be all that there
-    is to validate on. Without two groups nothing is held out.
+    so that no validation row has a copy in training. The share is that of groups, each as likely as any other, however
+    often its text occurs. Without two groups nothing is held out.
     """
     groups: dict[Hashable, int] = {}  # the number of the first of the rows that are alike
     firsts = [groups.setdefault(n if group_of is None else group_of(row), n) for n, row in enumerate(rows)]
@@ -83,9 +82,8 @@ def holdout(
 def containing(examples: Sequence[Example], held_out: Sequence[Example]) -> list[Example]:
     """Those of the examples that have a held-out text in theirs: all its words in a row, white space and case aside.
 
-    Generators that copy may rely on it: they draw from all real texts, for what they join or lengthen is not learned
-    from where a validation text stands in it. A held-out text of fewer than `SHARED_WORDS` words counts as contained in
-    none, and so does one whose words were parted, left out or put in another order.
+    A held-out text of fewer than `SHARED_WORDS` words counts as contained in none, and so does one whose words were
+    parted, left out or put in another order.
     """
     words_of = lambda example: tuple(text_key(example.text).split())
     runs = {words for words in map(words_of, held_out) if len(words) >= SHARED_WORDS}

@@ -87,9 +87,10 @@ def device() -> torch.device:
 
 
 def reduced(where: torch.device) -> bool:
-    """Whether models compute in bfloat16 on that device: a GPU that has it, and a CPU that has it where
-    COMPAUG_CPU=native asks for its own instructions. Weights that are trained, losses and probabilities stay in
-    float32."""
+    """Whether models compute in bfloat16 on that device: where a GPU has it, or a CPU under COMPAUG_CPU=native.
+
+    Weights that are trained, losses and probabilities stay in float32.
+    """
     if where.type == "cuda":
         return torch.cuda.is_bf16_supported()
     return numerics.native() and torch.cpu._is_avx512_bf16_supported()  # every CPU with AMX has it too
