@@ -268,6 +268,20 @@ def _answers(
     return probabilities, unparsed
 
 
+# ---------------------------------------------------------------- one logit a label, of `dbloss` and `magnet`
+
+
+class SigmoidClassifier(nn.Module):
+    """A subclass has `logits(input_ids, attention_mask)` [B, n_labels] and `loss(logits, targets)`, a scalar."""
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:
+        logits = self.logits(input_ids, attention_mask)
+        return {"loss": self.loss(logits, targets), PROBABILITIES: logits.detach().sigmoid()}
+
+    def probabilities(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        return self.logits(input_ids, attention_mask).sigmoid()
+
+
 # ---------------------------------------------------------------- two-way heads, of `bert` and `bert_p`
 
 

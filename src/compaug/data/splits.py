@@ -130,7 +130,13 @@ def split_corpus(
         iid_train, iid_test = own_positions(examples, own_split)
     positions = {"train": train, "support": support, "test": test, "iid_train": iid_train, "iid_test": iid_test}
     if options.seen_test:
-        positions["train"], positions["seen_test"] = hold_out_seen(examples, train, options.seen_test, options.seed)
+        positions["train"], seen = hold_out_seen(examples, train, options.seen_test, options.seed)
+        if len(seen) < options.seen_test:
+            raise InputError(
+                f"split.seen_test is {options.seen_test} but only {len(seen)} training rows can leave: "
+                "each composition keeps one, and a repeated text stays; lower it"
+            )
+        positions["seen_test"] = seen
     return Parts(choice, positions, repeats, unused)
 
 
@@ -160,37 +166,23 @@ def iid_positions(size: int, test_size: int, seed: int) -> tuple[list[int], list
     return np.sort(order[test_size:]).tolist(), np.sort(order[:test_size]).tolist()
 
 
-def hold_out_seen(
-    examples: Sequence[Example], train: Sequence[int], size: int, seed: int
-) -> tuple[list[int], list[int]]:
-    """D_train without `size` rows, and these rows: the seen test set of the generalised protocol.
-
-    They are drawn at random. Each of their compositions stays in D_train, and none of their texts does. InputError
-    when there are not that many.
-    """
-    left, held = _without_seen(examples, train, size, seed)
-    if len(held) < size:
-        raise InputError(
-            f"split.seen_test is {size} but only {len(held)} training rows can leave: "
-            "each composition keeps one, and a repeated text stays; lower it"
-        )
-    return left, held
-
-
 def with_seen(parts: Parts, examples: Sequence[Example], seed: int) -> Parts:
     """The same with a seen test set of the size of the unseen one.
 
     It has at most a tenth of D_train, and no more rows than can leave.
     """
     train = parts.positions["train"]
-    left, held = _without_seen(examples, train, min(len(parts.positions["test"]), len(train) // 10), seed)
+    left, held = hold_out_seen(examples, train, min(len(parts.positions["test"]), len(train) // 10), seed)
     return replace(parts, positions=parts.positions | {"train": left, "seen_test": held}) if held else parts
 
 
-def _without_seen(
+def hold_out_seen(
     examples: Sequence[Example], train: Sequence[int], size: int, seed: int
 ) -> tuple[list[int], list[int]]:
-    """D_train without at most `size` rows, and these rows."""
+    """D_train without at most `size` rows, and these rows: the seen test set of the generalised protocol.
+
+    They are drawn at random. Each of their compositions stays in D_train, and none of their texts does.
+    """
     left, keys = Counter(examples[p].labels for p in train), Counter(text_key(examples[p].text) for p in train)
     held: set[int] = set()
     for position in np.random.default_rng(sub_seed(seed, "seen test")).permutation(np.array(train, dtype=int)).tolist():
