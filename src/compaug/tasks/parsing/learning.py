@@ -106,16 +106,23 @@ def train(
     epochs = epochs or max(1, round(size.steps / math.ceil(len(rows) / size.batch_size)))
     seed_everything(sub_seed(seed, "parser"))
     model = Parser(size, len(vocabulary))
-    options = FitOptions(epochs, size.batch_size, size.lr, warmup=size.warmup, schedule=size.schedule)
     order = curricula.batches(pacing, [row["length"] for row in rows], size.batch_size, epochs) if pacing else None
-    work_dir = work_dir_for(
-        out, "parser", size, epochs, pacing, seed, vocabulary.words, digest([str(p) for p in pairs])
-    )
-    values = partial(dynamics, model, rows, vocabulary, size, seed)
-    hook = Dynamics(work_dir, [row["id"] for row in rows], values)
-    more = {"seed": seed, "work_dir": work_dir, "description": "parser", "batches": order}
+    identity = ("parser", size, epochs, pacing, seed, vocabulary.words, digest([str(p) for p in pairs]))
+    work_dir = work_dir_for(out, *identity)
+    hook = Dynamics(work_dir, [row["id"] for row in rows], partial(dynamics, model, rows, vocabulary, size, seed))
     with checkpoints_kept():
-        history = fit(model, rows, [], collate, options, on_epoch_end=[hook] if mapped else [], **more)
+        history = fit(
+            model,
+            rows,
+            [],
+            collate,
+            FitOptions(epochs, size.batch_size, size.lr, warmup=size.warmup, schedule=size.schedule),
+            seed=seed,
+            work_dir=work_dir,
+            description="parser",
+            batches=order,
+            on_epoch_end=[hook] if mapped else [],
+        )
         if mapped:
             hook.write(mapped)
     return model, history
