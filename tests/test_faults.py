@@ -35,7 +35,7 @@ from compaug.models.loading import load_decoder
 from compaug.reports.paper import read_paper_values
 from compaug.stages import prepare_backbone as backbones_stage
 from compaug.stages import synthesize, train_classifier, train_filter, train_generator
-from compaug.training import loop
+from compaug.training import checkpoint, loop
 
 ROOT = Path(__file__).parents[1]
 GONE = 2**22 + 1  # above every process number of Linux
@@ -150,6 +150,33 @@ def fitted(folder: Path, epochs: int = 3) -> tuple[float, list]:
         description="line",
     )
     return model.w.item(), history
+
+
+DAMAGE = {
+    "empty": lambda data: b"",
+    "cut": lambda data: data[: len(data) // 2],
+    "of another program": lambda data: b"PK\x03\x04 something else",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_checkpoint_is_set_aside_and_the_training_is_the_same(tmp_path, monkeypatch, capsys, damage):
+    undisturbed, save = fitted(tmp_path / "a"), checkpoint.Checkpoint.save
+
+    def save_and_die(self, history, *rest):
+        save(self, history, *rest)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(checkpoint.Checkpoint, "save", save_and_die)
+        fitted(tmp_path / "b")
+    file = tmp_path / "b" / "checkpoint.pt"
+    file.write_bytes(DAMAGE[damage](file.read_bytes()))
+    capsys.readouterr()
+    assert fitted(tmp_path / "b") == undisturbed
+    message = capsys.readouterr().err
+    assert f"note: {file} is damaged; it is now damaged.pt, the training starts afresh" in message
+    assert "resuming" not in message
 
 
 # ---------------------------------------------------------------- DVC's locks and cache

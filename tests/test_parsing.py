@@ -8,6 +8,7 @@ import math
 import os
 import re
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +21,7 @@ from graph import ROOT
 from compaug.cartography import dynamics
 from compaug.cartography import maps as cartography
 from compaug.cartography.maps import DataMap, write_map
-from compaug.core.records import InputError, file_digest, read_json
+from compaug.core.records import InputError, file_digest, read_json, write_rows
 from compaug.experiments.params import Edited
 from compaug.generators.shared.teacher_forcing import VALUES
 from compaug.stages import map_parser, parsing_corpus, train_parser
@@ -129,6 +130,21 @@ def test_what_is_tested_is_not_what_was_learned_from(tmp_path):
     assert corpora.read(tmp_path / "train.jsonl") == toys() and corpora.parts_in(tmp_path) == ["test"]
     with pytest.raises(InputError, match="test-7 is a sentence of the training set too"):
         corpora.write(tmp_path, {"train": toys(), "test": [Pair("test-7", toys()[3].source, "dog")]})
+
+
+@pytest.mark.parametrize(
+    "rows, fault",
+    [
+        ([{"id": "a"}], ":1: source: Field required"),
+        ([asdict(toys()[0]) | {"target": 3}], ":1: target: "),
+        ([], ": no rows"),
+    ],
+)
+def test_a_file_that_the_corpus_stage_did_not_write_is_refused(tmp_path, rows, fault):
+    write_rows(tmp_path / "train.jsonl", rows)
+    with pytest.raises(InputError) as error:
+        corpora.read(tmp_path / "train.jsonl")
+    assert f"train.jsonl{fault}" in str(error.value) and "run the stage again" in str(error.value)
 
 
 def test_a_vocabulary_gives_words_back_and_knows_no_mark_as_a_word():

@@ -166,10 +166,24 @@ def test_what_stands_in_a_later_part_is_left_out_of_an_earlier_one():
     assert kept["test"] == rows[2:4] and kept["validation"] == rows[:2] and kept["train"] == rows[4:]
 
 
-def test_files_are_read_back(tmp_path):
+def test_files_are_read_back_and_a_wrong_one_is_named(tmp_path):
     corpus.write(tmp_path, {"train": utterances()}, NAMES)
-    assert corpus.read(tmp_path / "train.jsonl") == utterances()
-    assert corpus.read_inventory(tmp_path) == NAMES
+    path = tmp_path / "train.jsonl"
+    assert corpus.read(path, corpus.read_inventory(tmp_path)) == utterances()
+    good = json.loads(path.read_text().splitlines()[0])
+    for wrong in (
+        {"words": []},
+        {"tags": ["O"]},
+        {"intent": 5},
+        {"tags": ["X-joy", *good["tags"][1:]]},
+        {"intent": "z"},
+    ):
+        path.write_text(json.dumps(good | wrong) + "\n")
+        with pytest.raises(InputError, match=r"train\.jsonl:.* run the stage again"):
+            corpus.read(path, NAMES)
+    path.write_text("")
+    with pytest.raises(InputError, match="no rows"):
+        corpus.read(path, NAMES)
 
 
 def test_the_real_corpora_have_the_published_counts(mirror):
@@ -362,7 +376,7 @@ def desk(tmp_path, in_a_temporary_folder, monkeypatch) -> Path:
 def test_the_stages_run_from_files_to_measures(desk, folders):
     config = ["--params", "slu.yaml", "--seed", "1"]
     slu_corpus.main([*config, "--corpus", "toy", "--share", "0.5", "--out", "few"])
-    rows = corpus.read(Path("few/train.jsonl"))
+    rows = corpus.read(Path("few/train.jsonl"), NAMES)
     assert len(rows) == 16 and utterances()[0].words not in {row.words for row in rows}  # it stands in the test set
     trained = [*config, "--corpus", "few", "--scale", "small", "--encoder", str(folders["encoder"])]
     train_slu.main([*trained, "--out", "real.json"])
@@ -377,7 +391,7 @@ def test_the_stages_run_from_files_to_measures(desk, folders):
     slu_texts.main([*config, *writes, "--out", "strict.jsonl"])
     strict = json.loads(Path("strict.json").read_text())
     assert set(strict["refused"]) <= {"unbalanced brackets"}  # cut within a span
-    utterances_read = corpus.read(Path("made.jsonl"))
+    utterances_read = corpus.read(Path("made.jsonl"), NAMES, may_be_empty=True)
     assert len(utterances_read) == facts["written"]
     corpus.write(Path(), {"more": utterances()[:2]}, NAMES)
     Path("made.json").rename("more.json")
@@ -424,7 +438,7 @@ def test_factorised_texts_are_tagged_by_the_classifier(desk, folders, monkeypatc
     tagged = [["I-joy", *["B-joy"] * len(row.words)][: len(row.words)] for row in plain]  # what no corpus has
     monkeypatch.setattr(joint_classifier, "predict", lambda tokenizer, model, rows, *of: (["joy"] * len(rows), tagged))
     slu_texts.main([*words, "--encoder", str(folders["encoder"])])
-    tagged_rows = corpus.read(Path("f.jsonl"))
+    tagged_rows = corpus.read(Path("f.jsonl"), NAMES)
     assert [list(row.tags) for row in tagged_rows] == [["B-joy"] * len(row.words) for row in plain] and [
         row.intent for row in tagged_rows
     ] == [row.intent for row in plain]

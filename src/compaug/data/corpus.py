@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from compaug.core.records import Example, InputError, Labels, loads, text_key
+from pydantic import TypeAdapter, ValidationError
+
+from compaug.core.records import Example, InputError, Labels, iter_rows, loads, text_key
 from compaug.data.download import open_bytes
 
 LONGEST = csv.field_size_limit()  # characters of a text
@@ -87,6 +89,21 @@ def require_columns(where: str, needed: Iterable[str], columns: Iterable[str]) -
     for name in needed:
         if name not in columns:
             raise InputError(f"{where}: no column {name!r}; there are: {', '.join(columns) or 'none'}")
+
+
+def rows_as(path: Path, kind: type, may_be_empty: bool = False) -> list:
+    """The rows of a JSONL file as dataclasses of that kind; InputError for one that is none, and for a file of none."""
+    checked, rows = TypeAdapter(kind), []
+    for number, row in iter_rows(path):
+        try:
+            rows.append(checked.validate_python(row))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            key = ".".join(map(str, first["loc"]))
+            raise InputError(f"{path}:{number}: {key}: {first['msg']}; run the stage again that made it") from None
+    if not (rows or may_be_empty):
+        raise InputError(f"{path}: no rows; run the stage again that made it")
+    return rows
 
 
 def indicators(values: Iterable[object], names: Sequence[str]) -> tuple[int, ...]:

@@ -29,7 +29,7 @@ def main(argv: list[str] | None = None) -> None:
     settings = parameters.load(args.params)
     options = settings.writer
     names = utterances.read_inventory(args.corpus)
-    real = utterances.read(args.corpus / "train.jsonl")
+    real = utterances.read(args.corpus / "train.jsonl", names)
     from compaug.tasks.slu import joint_classifier, writer  # after the cheap checks: torch is slow to import
 
     if options.mode == writer.FACTORISED and args.encoder is None:

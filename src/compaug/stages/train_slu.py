@@ -27,8 +27,8 @@ def main(argv: list[str] | None = None) -> None:
     if args.synthetic and args.out == args.synthetic.with_suffix(".json"):
         raise InputError(f"--out {args.out}: is the side-car of --synthetic, which is read; give another path")
     names = utterances.read_inventory(args.corpus)
-    real, test = (utterances.read(args.corpus / f"{part}.jsonl") for part in ("train", args.on))
-    synthetic = utterances.read(args.synthetic) if args.synthetic else []
+    real, test = (utterances.read(args.corpus / f"{part}.jsonl", names) for part in ("train", args.on))
+    synthetic = utterances.read(args.synthetic, names, may_be_empty=True) if args.synthetic else []
     cell = read_json(args.corpus / utterances.FACTS, shapes.SluCorpusFacts) | {
         "scale": args.scale,
         "mode": NONE,

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
+from pickle import UnpicklingError
 
 import torch
 
@@ -90,7 +91,12 @@ class Checkpoint:
     def resume(self) -> tuple[list[dict], dict | None, int]:
         if not self.file.exists():
             return [], None, 0
-        state = torch.load(self.file, map_location="cpu", weights_only=True)
+        try:
+            state = torch.load(self.file, map_location="cpu", weights_only=True)
+        except (EOFError, RuntimeError, UnpicklingError):  # what a power cut left of it
+            aside = self.file.replace(self.file.with_name("damaged.pt"))
+            print(f"note: {self.file} is damaged; it is now {aside.name}, the training starts afresh", file=sys.stderr)
+            return [], None, 0
         restore(self.trained, state["weights"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.schedule.load_state_dict(state["schedule"])

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from compaug.core.records import InputError, iter_rows, write_rows
-from compaug.data.corpus import lines, require_files
+from compaug.core.records import InputError, write_rows
+from compaug.data.corpus import lines, require_files, rows_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def write(folder: Path, parts: Parts) -> None:
 
 def read(path: Path) -> list[Pair]:
     """What `write` wrote."""
-    return [Pair(**row) for _, row in iter_rows(path)]
+    return rows_as(path, Pair)
 
 
 def parts_in(folder: Path) -> list[str]:

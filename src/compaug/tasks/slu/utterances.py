@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from compaug.core import shapes
-from compaug.core.records import InputError, iter_rows, read_json, sub_seed, write_json, write_rows
-from compaug.data.corpus import lines, require_files
+from compaug.core.records import InputError, read_json, sub_seed, write_json, write_rows
+from compaug.data.corpus import lines, require_files, rows_as
 from compaug.generators.joint.augmented_language import spans_of
 
 PARTS = ("train", "validation", "test")
@@ -150,9 +150,14 @@ def write(folder: Path, parts: Mapping[str, Sequence[Utterance]], names: shapes.
     write_json(folder / INVENTORY, names)
 
 
-def read(path: Path) -> list[Utterance]:
-    """What `write` wrote."""
-    return [Utterance(row["id"], tuple(row["words"]), tuple(row["tags"]), row["intent"]) for _, row in iter_rows(path)]
+def read(path: Path, names: shapes.Inventory, may_be_empty: bool = False) -> list[Utterance]:
+    """What `write` wrote, with intents and slots of `names`. Empty is what a decoder wrote that cannot be read."""
+    utterances = rows_as(path, Utterance, may_be_empty)
+    tags = {"O", *(f"{mark}-{slot}" for slot in names["slots"] for mark in "BI")}
+    for row in utterances:
+        if not 0 < len(row.words) == len(row.tags) or row.intent not in names["intents"] or not tags >= {*row.tags}:
+            raise InputError(f"{path}: {row.id!r} is no utterance of this corpus; run the stage again that made it")
+    return utterances
 
 
 def read_inventory(folder: Path) -> shapes.Inventory:
