@@ -309,6 +309,8 @@ def _move(reference, identifier, source, target):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
+        (lambda r: r["train"].append("nobody"), "its ids are not those of the corpus"),
+        (lambda r: r["train"].remove("x000"), "its ids are not those of the corpus"),
         (lambda r: _move(r, r["test"][0], "test", "train"), r"the composition a\+b is in train and in test"),
         (lambda r: [_move(r, i, "test", "support") for i in r["test"][:5]], r"a\+b is in support but not in test"),
     ],

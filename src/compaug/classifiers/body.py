@@ -218,7 +218,9 @@ def load(
     tokenizer, backbone = load_backbone(model_dir)
     facts = read_json(Path(model_dir) / FACTS, shapes.ClassifierFacts)
     model = build(backbone, facts)
-    model.load_state_dict(loading.load_tensors(Path(model_dir) / HEADS), strict=False)  # the backbone is loaded
+    missing, unexpected = model.load_state_dict(loading.load_tensors(Path(model_dir) / HEADS), strict=False)
+    if unexpected or any(not name.startswith("backbone.") for name in missing):
+        raise InputError(f"{model_dir}: {HEADS} does not fit this classifier; train it again")
     if hasattr(model, "take_tokenizer"):
         model.take_tokenizer(tokenizer)
     return tokenizer, model.eval().to(loop.device()), facts

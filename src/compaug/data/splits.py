@@ -231,6 +231,8 @@ def reference_positions(
     if reference is None:
         raise InputError("split.mode is reference but the benchmark has no published split; set it to generate")
     part_of = {identifier: part for part in PARTS for identifier in reference.get(part, ())}
+    if part_of.keys() != {example.id for example in examples}:
+        raise InputError("reference split: its ids are not those of the corpus; run the raw stage again")
     parts: dict[str, list[int]] = {part: [] for part in PARTS}
     for position, example in enumerate(examples):
         parts[part_of[example.id]].append(position)
