@@ -218,7 +218,7 @@ def _tokens(folder: Path) -> None:
         (_config(vocab_size=10), "has other sizes than config.json says"),
         (_config(num_hidden_layers=-1), "cannot be loaded as a model"),
         (_config(num_attention_heads=5), "cannot be loaded as a model"),
-        (_config(num_attention_heads=-1), "config.json: num_attention_heads: -1 is no number of heads"),
+        (_config(num_attention_heads=-1), "config.json: a number of heads is below one"),
         (_config(num_hidden_layers=10**400), "says more layers than model.safetensors has tensors"),
         (_config(hidden_activation="none such"), "cannot be loaded as a model"),
         (

@@ -222,7 +222,7 @@ def test_weights_that_are_cut_off_are_one_line(model, tmp_path):
         assert "\n" not in str(error.value)
         (tmp_path / "m" / name).write_bytes(whole)
     (tmp_path / "m" / "heads.safetensors").unlink()
-    with pytest.raises(InputError, match="heads.safetensors: no such file; train the model again"):
+    with pytest.raises(InputError, match="heads.safetensors: missing or damaged .*train the model again"):
         bert.predict(tmp_path / "m", ["a text"])
 
 
@@ -260,12 +260,6 @@ def test_given_validation_rows_are_not_trained_on(encoder, tmp_path):
     history = trained(encoder, tmp_path / "given", rows[:24], short, validation=rows[24:])
     longer = trained(encoder, tmp_path / "longer", rows[:24], short, validation=rows[16:])
     assert history[0]["train"] == longer[0]["train"] and history[0]["valid"] != longer[0]["valid"]
-
-
-def test_training_on_nothing_is_refused(encoder, tmp_path):
-    with pytest.raises(InputError, match="quality filter: there are no training examples"):
-        bert.train([], LABELS, SETTINGS, encoder, tmp_path / "out", 13, "quality filter")
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_that_is_no_encoder_is_refused(tmp_path):

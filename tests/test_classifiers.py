@@ -84,7 +84,7 @@ def network(name, encoder, **changes):
     tokenizer, pretrained = load(backbone_of(name, encoder))
     facts = body.facts_of(name, examples(), LABELS, OWN[name].model_copy(update=changes))
     module = classifiers.load(name)
-    model = (module.T5Clp if name == "t5_clp" else module.build)(pretrained, facts)
+    model = module.build(pretrained, facts)
     if hasattr(model, "take_tokenizer"):
         model.take_tokenizer(tokenizer)
     if hasattr(model, "read_labels"):
@@ -541,7 +541,7 @@ def test_a_piece_that_is_no_sentence_about_a_label_is_skipped_and_counted(encode
 def test_the_answer_lies_above_one_half_as_far_as_the_model_is_sure_of_it(encoder, model_of):
     folder, _ = model_of("t5_clp")
     probabilities, unparsed = t5_clp.answers(folder, TEXTS)
-    tokenizer, model, _ = body.load(t5_clp.T5Clp, folder, load_seq2seq)
+    tokenizer, model, _ = body.load(t5_clp.build, folder, load_seq2seq)
     assert not unparsed.any()
     for text, row in zip(TEXTS[:4], probabilities, strict=False):
         inputs = tokenizer(text, return_tensors="pt")

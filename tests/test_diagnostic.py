@@ -101,7 +101,7 @@ def test_texts_are_short_messages(corpus):
     "options", [{"size": 0}, {"size": 2.5}, {"size": True}, {"ambiguity": 1.5}, {"ambiguity": "high"}, {"colour": 1}]
 )
 def test_an_impossible_option_is_one_clear_line(options):
-    with pytest.raises(InputError, match="diagnostic options"):
+    with pytest.raises(InputError, match="^options\\."):
         grammar.read(options, seed=1)
 
 
@@ -191,10 +191,22 @@ def test_a_text_that_the_prior_cannot_explain_gets_the_most_probable_composition
     assert grammar.bayes_predictions(["I kissed her on the forehead.", ""], prior) == [(OPTIMISM,)] * 2
 
 
+def bayes_accuracy(target: dict, prior: dict) -> float:
+    """Expected Acc (0 to 1) of the Bayes classifier under `prior` on texts whose compositions follow `target`."""
+    rule = grammar.decision_rule(prior)
+    correct = sum(
+        share * probability
+        for composition, share in target.items()
+        for outcome, probability in grammar.likelihood(composition).items()
+        if rule.get(outcome) == composition
+    )
+    return correct / sum(target.values())
+
+
 def test_expected_bayes_accuracy_agrees_with_predictions_on_texts(corpus):
     predicted = grammar.bayes_predictions([example.text for example in corpus], grammar.PRIOR)
     accuracy = sum(y == example.labels for y, example in zip(predicted, corpus, strict=True)) / len(corpus)
-    assert accuracy == pytest.approx(grammar.bayes_accuracy(grammar.PRIOR, grammar.PRIOR), abs=0.03)
+    assert accuracy == pytest.approx(bayes_accuracy(grammar.PRIOR, grammar.PRIOR), abs=0.03)
 
 
 # ---------------------------------------------------------------- what the corpus was calibrated for
@@ -218,9 +230,9 @@ def _random_split(seed: int) -> tuple[dict, dict]:
 def test_the_training_prior_hides_new_compositions_that_the_right_prior_finds():
     """Exact ceilings: iid and CG under the target prior are high, CG under the prior of D_cg is about half of that."""
     splits = [_random_split(seed) for seed in range(10)]
-    under_training = [grammar.bayes_accuracy(test, cg) for cg, test in splits]
-    under_target = [grammar.bayes_accuracy(test, test) for _, test in splits]
-    assert grammar.bayes_accuracy(grammar.PRIOR, grammar.PRIOR) >= 0.8
+    under_training = [bayes_accuracy(test, cg) for cg, test in splits]
+    under_target = [bayes_accuracy(test, test) for _, test in splits]
+    assert bayes_accuracy(grammar.PRIOR, grammar.PRIOR) >= 0.8
     assert sum(under_training) / 10 <= 0.5 and max(under_training) <= 0.55
     assert sum(under_target) / 10 >= 0.8 and min(under_target) >= 0.72
 
@@ -228,4 +240,4 @@ def test_the_training_prior_hides_new_compositions_that_the_right_prior_finds():
 def test_synthetic_texts_with_the_right_compositions_would_close_most_of_the_gap():
     for cg, test in map(_random_split, range(5)):
         augmented = Counter(cg) + Counter({y: 600 * count / sum(test.values()) for y, count in test.items()})
-        assert grammar.bayes_accuracy(test, augmented) >= grammar.bayes_accuracy(test, cg) + 0.3
+        assert bayes_accuracy(test, augmented) >= bayes_accuracy(test, cg) + 0.3

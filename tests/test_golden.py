@@ -74,7 +74,7 @@ def test_docstrings_and_pure_refactorings_compute_the_same(tmp_path):
         "training/loop.py",
         (r'"""Mean losses over `rows` in evaluation mode', '"""What validation finds'),
         (r"\bsums\b", "totals"),
-        (r"math\.ceil\(len\(rows\) / size\)", "_ceiling(len(rows), size)"),
+        (r"math\.ceil\(len\(rows\) / self\.options\.batch_size\)", "_ceiling(len(rows), self.options.batch_size)"),
         (r"\n\ndef fit\(", "\n\ndef _ceiling(rows: int, size: int) -> int:\n    return -(-rows // size)\n\n\ndef fit("),
     )
     source = edited(

@@ -405,7 +405,7 @@ def test_weights_that_are_cut_off_are_one_line(trained, folders, tmp_path, kept)
     shutil.copytree(trained, tmp_path / "m")
     weights = tmp_path / "m" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:kept])
-    with pytest.raises(InputError, match="model.safetensors: damaged or cut off .* train the model again") as error:
+    with pytest.raises(InputError, match="model.safetensors: missing or damaged .* train the model again") as error:
         texts_of(tmp_path / "m", folders, [(0,)])
     assert "\n" not in str(error.value)
 

@@ -201,7 +201,6 @@ FAULTS = [(429, {"Retry-After": "0"}), (500, {}), (503, {}), "closed", "truncate
 DAMAGED = {
     "a number as content": ({"content": 5}, "content: Input should be a valid string"),
     "words as tokens": ({"usage": {"prompt_tokens": "ten"}}, "usage.prompt_tokens: Input should be a valid "),
-    "another request": ({"request": {"seed": 1}}, "answers another request than its name says"),
     "half a surrogate pair": ("\\ud800", "half a surrogate pair"),
     "a list": ("[]", "the file: Input should be a valid dictionary"),
     "a half": ('{"content": "<te', "not valid JSON"),

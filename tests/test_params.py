@@ -268,10 +268,6 @@ MISTAKES = {
         {"diagnostic:split.test_share": [0.2, 0.1]},
         "split: test_share must be [lowest, highest]",
     ),
-    "a reconstruction of nothing": (
-        {"diagnostic:split.mode": "reconstruct"},
-        "split: mode reconstruct needs `known`",
-    ),
     "heads that do not divide the width": (
         {"diagnostic:scales.tiny.backbones.encoder.heads": 3},
         "backbones.encoder: hidden 128 is not a multiple of heads 3",

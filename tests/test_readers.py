@@ -22,7 +22,7 @@ from compaug.core.records import Example, InputError, Labels, read_json, read_js
 from compaug.data import corpus, readers
 from compaug.data.download import obtain
 from compaug.data.parameters import File
-from compaug.data.readers import aapd, goemotions, imdb, semeval, tabular
+from compaug.data.readers import aapd, goemotions, semeval, tabular
 from compaug.experiments import params
 from compaug.stages import raw, split
 
@@ -164,9 +164,8 @@ def test_a_wrong_hash_names_the_file_both_hashes_and_the_remedy(tmp_path):
 @pytest.mark.parametrize(
     ("mirror_path", "has_mirror", "message"),
     [
-        ("a.txt", True, "files.train: a.txt is not below .* and it has no url"),
-        ("a.txt", False, "COMPAUG_MIRROR .*is not set and it has no url"),
-        (None, False, "it has no mirror path and it has no url"),
+        ("a.txt", True, "files.train: it has no url and is not below COMPAUG_MIRROR .a.txt in /"),
+        ("a.txt", False, "not below COMPAUG_MIRROR .a.txt in None"),
     ],
 )
 def test_a_file_that_is_nowhere_to_be_had_says_so(tmp_path, mirror_path, has_mirror, message):
@@ -255,28 +254,7 @@ def semeval_split(folder: Path) -> dict[str, Path]:
     }
 
 
-def semeval_official(folder: Path) -> dict[str, Path]:
-    def tweet(tweet_id: str, text: str, *on: str) -> str:
-        return "\t".join((tweet_id, text, *map(str, bits(semeval.NAMES, *on)))) + "\n"
-
-    header = "\t".join(semeval.HEADER) + "\n"
-    ids = [
-        ("t4", "test", "test", "0"),
-        ("t2", "dev", "train", "1"),
-        ("t3", "test", "support", "0"),
-        ("t1", "train", "train", "0"),
-    ]
-    return {
-        "official_train": put(folder / "E-train.txt", header + tweet("t1", "a b", "joy")),
-        "official_dev": put(folder / "E-dev.txt.gz", header + tweet("t2", "c ")),
-        "official_test": put(
-            folder / "E-test.txt", header + tweet("t3", "d", "joy", "love") + tweet("t4", "e", "joy", "love")
-        ),
-        "ids": put(folder / "ids.tsv.xz", "\n".join("\t".join(row) for row in (semeval.ID_HEADER, *ids))),
-    }
-
-
-def test_the_authors_files_and_the_official_archive_give_the_same_semeval_corpus(tmp_path):
+def test_the_authors_files_give_a_corpus_and_its_split(tmp_path):
     split = semeval.read(semeval_split(tmp_path), {})
     assert split.examples == [
         Example("cg-train-00001", "a b", (4,)),
@@ -285,16 +263,6 @@ def test_the_authors_files_and_the_official_archive_give_the_same_semeval_corpus
         Example("cg-test-00001", "e", (4, 5)),
     ]
     assert list(split.reference.values()) == ["train", "train", "support", "test"]
-    official = semeval.read(semeval_official(tmp_path), {})
-    assert (official.examples, official.reference) == (split.examples, split.reference)
-
-
-def test_the_official_archive_alone_keeps_its_ids_and_has_no_reference_split(tmp_path):
-    files = semeval_official(tmp_path)
-    del files["ids"]
-    read = semeval.read(files, {})
-    assert [example.id for example in read.examples] == ["t1", "t2", "t3", "t4"]
-    assert read.reference is None
 
 
 @pytest.mark.parametrize(
@@ -314,37 +282,10 @@ def test_a_malformed_line_of_a_split_file_is_named(tmp_path, line, message):
         semeval.read({"train": path}, {})
 
 
-@pytest.mark.parametrize(
-    ("key", "old", "new", "message"),
-    [
-        ("official_train", "Tweet", "Text", "E-train.txt:1: expected the header 'ID Tweet anger"),
-        ("official_train", "a b\t", "a b\t1\t", "E-train.txt:2: 14 columns, expected 13"),
-        ("official_train", "a b", " ", "E-train.txt:2: empty text"),
-        ("official_test", "t4", "t3", "E-test.txt:3: tweet t3 occurs twice"),
-        ("official_test", "t4", "t9", "ids.tsv:2: no unused tweet 't4'"),
-        ("ids", "t4\ttest\ttest\t0\n", "", "1 official tweets are not listed, such as t4"),
-        ("ids", "\tsupport\t", "\tother\t", "split 'other'"),
-    ],
-)
-def test_a_damaged_official_file_is_named(tmp_path, key, old, new, message):
-    files = semeval_official(tmp_path)
-    files["ids"] = put(tmp_path / "ids.tsv", "\n".join(line for _, line in corpus.lines(files["ids"])))
-    files[key].write_text(files[key].read_text().replace(old, new, 1))
-    with pytest.raises(InputError, match=message):
-        semeval.read(files, {})
-
-
-@pytest.mark.parametrize("keys", [(), ("train", "official_dev"), ("data",)])
-def test_files_of_no_source_or_of_two_are_refused(tmp_path, keys):
+@pytest.mark.parametrize("keys", [(), ("train", "dev"), ("data",)])
+def test_files_that_are_no_part_of_the_split_are_refused(tmp_path, keys):
     files = {key: put(tmp_path / key, "") for key in keys}
-    with pytest.raises(InputError, match="this reader takes train, support, test; or official_train"):
-        semeval.read(files, {})
-
-
-def test_an_incomplete_archive_is_refused(tmp_path):
-    files = semeval_official(tmp_path)
-    del files["official_dev"]
-    with pytest.raises(InputError, match="files.official_dev is missing"):
+    with pytest.raises(InputError, match="this reader takes train, support, test"):
         semeval.read(files, {})
 
 
@@ -361,48 +302,6 @@ def test_files_without_any_text_are_refused(tmp_path):
 
 
 # ---------------------------------------------------------------- AAPD
-
-
-def test_the_aapd_release_is_read_line_by_line_from_its_twin_files(tmp_path):
-    files = {
-        "text_val": put(tmp_path / "text_val.xz", "one text\nanother\n"),
-        "label_val": put(tmp_path / "label_val", "cs.CV stat.ML\nmath.IT cs.IT\n"),
-        "text_test": put(tmp_path / "text_test", "third"),
-        "label_test": put(tmp_path / "label_test", "quant-ph"),
-    }
-    read = aapd.read(files, {})
-    assert read.examples == [
-        Example("aapd-val-00001", "one text", (4, 14)),
-        Example("aapd-val-00002", "another", (0, 1)),
-        Example("aapd-test-00001", "third", (21,)),
-    ]
-    assert read.labels.key((0, 1)) == "cs.it+math.it"
-
-
-@pytest.mark.parametrize(
-    ("texts", "codes", "message"),
-    [
-        ("a\nb\n", "cs.CV\ncs.XX\n", "label_val:2: 'cs.XX' is not one of the 54 AAPD codes"),
-        ("a\n \n", "cs.CV\ncs.CV\n", "text_val:2: empty text"),
-        ("a\n", "cs.CV\ncs.CV\n", "text_val: ends before line 2 of its twin"),
-        ("a\nb\n", "cs.CV\n", "label_val: ends before line 2 of its twin"),
-    ],
-)
-def test_twin_files_that_do_not_match_are_refused(tmp_path, texts, codes, message):
-    files = {"text_val": put(tmp_path / "text_val", texts), "label_val": put(tmp_path / "label_val", codes)}
-    with pytest.raises(InputError, match=message):
-        aapd.read(files, {})
-
-
-def test_a_twin_file_cannot_come_alone(tmp_path):
-    with pytest.raises(InputError, match="files.label_val is missing"):
-        aapd.read({"text_val": put(tmp_path / "text_val", "a")}, {})
-
-
-def test_the_aapd_rebuild_uses_abstracts_and_arxiv_ids(tmp_path):
-    row = ("1234.5678", "2016-01-01", "cs.CV cs.LG", "", "A title", "An abstract.")
-    path = put(tmp_path / "r.tsv", "\n".join("\t".join(values) for values in (aapd.REBUILT_HEADER, row)))
-    assert aapd.read({"rebuilt": path}, {}).examples == [Example("1234.5678", "An abstract.", (2, 14))]
 
 
 def test_aapd_phrases_are_unique_and_the_reference_names_keep_their_mistakes(tmp_path):
@@ -424,29 +323,6 @@ def test_single_phrases_can_be_replaced_and_unknown_names_are_refused():
     assert read.labels_with({"joy": "great joy"}).phrases == ("great joy", "love")
     with pytest.raises(InputError, match="unknown label 'hate'"):
         read.labels_with({"hate": "x"})
-
-
-# ---------------------------------------------------------------- IMDB
-
-
-def movies(folder: Path, *rows: tuple[str, str, list[int]]) -> Path:
-    header = ["", "title", "plot", *reversed(imdb.NAMES), "plot_lang"]
-    table = [["0", title, plot, *map(str, reversed(values)), "en"] for title, plot, values in rows]
-    return put(folder / "movies.csv", "\n".join("\t".join(row) for row in (header, *table)))
-
-
-def test_imdb_columns_are_found_by_name_whatever_their_order(tmp_path):
-    path = movies(tmp_path, ('"""One"" (2000)"', '"A ""plot"", with a\nline break"', bits(imdb.NAMES, "Drama", "War")))
-    assert imdb.read({"movies": path}, {}).examples == [Example("imdb-000001", 'A "plot", with a\nline break', (8, 25))]
-
-
-def test_a_bad_imdb_row_is_named(tmp_path):
-    path = movies(tmp_path, ("A", "plot", bits(imdb.NAMES)), ("B", "plot", [2, *bits(imdb.NAMES)[1:]]))
-    with pytest.raises(InputError, match="movies.csv:3: the value '2' of label 'Action' is neither 0 nor 1"):
-        imdb.read({"movies": path}, {})
-    path.write_text(path.read_text().replace("Western", "Wild-West"))
-    with pytest.raises(InputError, match="movies.csv:1: no column 'Western'; there are: .*Wild-West"):
-        imdb.read({"movies": path}, {})
 
 
 # ---------------------------------------------------------------- GoEmotions
@@ -724,24 +600,13 @@ def mirrored(path: str) -> File:
     return File(url=None, sha256=None, mirror=path)
 
 
-def test_semeval_has_the_published_sizes_and_the_archive_rebuilds_it(mirror, offline, tmp_path):
+def test_semeval_has_the_published_sizes(mirror, offline, tmp_path):
     split = from_mirror("semeval", mirror, tmp_path)
     assert Counter(split.reference.values()) == {"train": 9530, "support": 50, "test": 1403}
     sets = {part: [e.labels for e in split.examples if split.reference[e.id] == part] for part in corpus.SPLITS}
     assert len({labels for part in sets.values() for labels in part}) == 402
     assert sum(not labels for labels in sets["train"]) == 293
     assert Counter(sets["test"])[split.labels.composition("joy+love")] == 276
-    folder = "semeval2018_ec/restricted/official/E-c-En"
-    official = from_mirror(
-        "semeval",
-        mirror,
-        tmp_path,
-        official_train=mirrored(f"{folder}-train.txt"),
-        official_dev=mirrored(f"{folder}-dev.txt"),
-        official_test=mirrored(f"{folder}-test-gold.txt"),
-        ids=mirrored("semeval2018_ec/cg_split_ids.tsv"),
-    )
-    assert (official.examples, official.reference) == (split.examples, split.reference)
 
 
 def test_goemotions_has_the_published_rows_less_the_repeated_ones(mirror, offline, tmp_path):
@@ -757,18 +622,6 @@ def test_aapd_support_rows_have_the_compositions_of_the_paper(mirror, offline, t
     assert (len(read.examples), len(times)) == (50, 15)
     assert times[read.labels.composition("cs.dm+math.co")] == 10
     assert times[read.labels.composition("cs.it+math.it+stat.ml")] == 2
-
-
-def test_aapd_release_and_rebuild_have_their_sizes(mirror, offline, tmp_path):
-    kinds = {
-        f"{kind}_{part}": mirrored(f"aapd/official/{kind}_{part}")
-        for kind in ("text", "label")
-        for part in ("val", "test")
-    }
-    assert len(from_mirror("aapd", mirror, tmp_path, **kinds).examples) == 2000
-    rebuilt = from_mirror("aapd", mirror, tmp_path, rebuilt=mirrored("aapd/aapd_rebuilt.tsv"))
-    description = readers.describe(rebuilt)
-    assert (description["n"], description["labels_per_text"]["min"]) == (55696, 2)
 
 
 def test_imdb_support_rows_have_the_compositions_of_the_paper(mirror, offline, tmp_path):

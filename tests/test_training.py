@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import io
 import time
 from collections import Counter
 from pathlib import Path
@@ -17,12 +16,12 @@ from hypothesis import strategies as st
 from torch import nn
 
 from compaug.cartography.dynamics import Dynamics
-from compaug.core.records import Example, file_digest, read_json, sub_seed
+from compaug.core.records import Example, InputError, file_digest, read_json, sub_seed
 from compaug.evaluation.text_quality import quality
 from compaug.training import batching, checkpoint, loop
 from compaug.training.batching import batches_by_length, containing, holdout
 from compaug.training.checkpoint import checkpoints_kept, work_dir_for
-from compaug.training.loop import FitOptions, TrainingError, fit, seed_everything
+from compaug.training.loop import FitOptions, fit, seed_everything
 
 OPTIONS = FitOptions(epochs=4, batch_size=4, lr=0.05)
 
@@ -429,12 +428,6 @@ def test_a_curriculum_that_was_killed_ends_with_the_same_bytes(tmp_path, steps):
     assert weights(resumed[0]) != weights(fitted(tmp_path / "by length")[0])
 
 
-@pytest.mark.parametrize("empty", [[], [[0, 1], []]])
-def test_an_epoch_without_rows_is_refused(tmp_path, empty):
-    with pytest.raises(TrainingError, match="toy: epoch 2 has no batch, or an empty one"):
-        fitted(tmp_path / "w", batches=lambda epoch, seed: empty if epoch else [[0, 1]])
-
-
 def test_the_rate_can_grow_to_the_very_end(tmp_path):
     """T5+CLP's reference schedule."""
     seen = []
@@ -451,9 +444,7 @@ def test_the_rate_can_grow_to_the_very_end(tmp_path):
 
 
 def loaded(work_dir: Path) -> dict:
-    """A checkpoint's state, which stands behind its digest."""
-    data = (work_dir / "checkpoint.pt").read_bytes()[checkpoint.DIGEST :]
-    return torch.load(io.BytesIO(data), weights_only=True)
+    return torch.load(work_dir / "checkpoint.pt", weights_only=True)
 
 
 def test_a_checkpoint_holds_no_code(tmp_path):
@@ -509,7 +500,7 @@ def test_frozen_parameters_are_neither_changed_nor_checkpointed(tmp_path):
 
 def test_a_parameter_can_have_its_own_learning_rate(tmp_path):
     """The first AdamW step moves a parameter by its learning rate, whatever the gradient."""
-    options = FitOptions(epochs=1, batch_size=50, lr=0.05, clip=0.0)
+    options = FitOptions(epochs=1, batch_size=50, lr=0.05)
     model = model_of()
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
     fitted(tmp_path / "work", options, model, lr_of=lambda name: 0.5 if name.startswith("head.") else 0.05)
@@ -540,16 +531,11 @@ def test_the_learning_rate_warms_up_and_falls_to_nothing(tmp_path):
 def test_a_loss_that_is_not_finite_names_the_step_and_the_rows(tmp_path):
     rows = rows_of(12)
     rows[7]["x"] = torch.full((3,), float("nan"))
-    with pytest.raises(TrainingError) as error:
+    with pytest.raises(InputError) as error:
         fitted(tmp_path / "work", train=rows)
     message = str(error.value)
     assert "\n" not in message and message.startswith("toy, epoch 1/4: the loss is not finite at step ")
     assert "r7" in message.split("(rows ")[1].split(")")[0].split(", ")
-
-
-def test_nothing_to_train_on_is_refused(tmp_path):
-    with pytest.raises(TrainingError, match="toy: there is nothing to train on"):
-        fit(model_of(), [], [], collate, OPTIONS, seed=13, work_dir=tmp_path / "work", description="toy")
 
 
 def test_the_work_dir_follows_everything_that_makes_the_model():

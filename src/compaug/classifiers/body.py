@@ -62,7 +62,7 @@ def facts_of(name: str, examples: Sequence[Example], labels: Labels, settings) -
     as its probability).
     """
     targets = torch.stack([targets_of(example, len(labels)) for example in examples])  # [rows, n_labels]
-    rounded = [[round(value, 6) for value in row] for row in (targets.T @ targets).tolist()]
+    pairs = (targets.T @ targets).tolist()
     return {
         "classifier": name,
         "n_labels": len(labels),
@@ -70,7 +70,7 @@ def facts_of(name: str, examples: Sequence[Example], labels: Labels, settings) -
         "settings": settings.in_force(),
         "rows": len(examples),
         "positives": [round(value, 6) for value in targets.sum(0).tolist()],
-        "pairs": rounded,
+        "pairs": [[round(value, 6) for value in row] for row in pairs],
     }
 
 
@@ -89,43 +89,41 @@ def train(
 ) -> list[dict]:
     """Fine-tune on `examples`; the best epoch by validation loss goes to `out_dir`.
 
-    The model in `backbone` is trained too where the module lets it. `validation` are the held-out examples; None draws
-    the share that the settings name. Parameters of the backbone learn with `lr`, all others with `lr_head`. With
+    The model in `backbone` is trained too where the module lets it, with `lr`; all other parameters learn with
+    `lr_head`. `validation` are the held-out examples; None draws the share that the settings name. With
     `settings.pacing` the examples are unlocked in the order in which they stand, and the last epoch is kept. With
     `settings.dynamics` dynamics.npy [epochs, rows, n_labels] gets the probabilities of the training rows after every
-    epoch, or as training comes to them ("during"), dynamics.json their ids. InputError without examples.
+    epoch, or as training comes to them ("during"), dynamics.json their ids.
     """
-    if not examples:
-        raise InputError(f"{description}: there are no training examples")
     tokenizer, loaded = load_backbone(backbone)
     loop.seed_everything(sub_seed(seed, "classifier"))
     if validation is None:
         examples, validation = batching.holdout(examples, settings.validation, seed, lambda e: text_key(e.text))
     facts = facts_of(name, examples, labels, settings)
     model = _network(build, loaded, facts, settings, tokenizer, labels)
-    identity = (name, settings, seed, file_digest(backbone), digest([e.as_row() for e in examples]), len(validation))
-    work_dir = checkpoint.work_dir_for(description.replace(" ", "-"), *identity)  # out_dir may be a temporary folder
-    dynamics = _dynamics(examples, model, tokenizer, facts, settings, work_dir)
     rows = rows_of(examples, tokenizer, settings.max_length, len(labels), description)
     held = rows_of(validation, tokenizer, settings.max_length, len(labels), f"{description}, validation")
-    if isinstance(getattr(model, "backbone", None), FrozenBelow):
+    if isinstance(model.backbone, FrozenBelow):
         model.to(loop.device()).backbone.keep([row["input_ids"] for row in rows + held], tokenizer.pad_token_id)
+    identity = (name, settings, seed, file_digest(backbone), digest([e.as_row() for e in examples]), len(validation))
+    work_dir = checkpoint.work_dir_for(description.replace(" ", "-"), *identity)  # out_dir may be a temporary folder
+    dynamics = _dynamics(examples, model, tokenizer, facts, settings, work_dir) if settings.dynamics else None
     with checkpoint.checkpoints_kept():
         history = loop.fit(
             model,
             rows,
             held,
             lambda rows: collate(rows, tokenizer.pad_token_id),
-            _options(settings, len(examples)),
+            _options(settings, len(rows)),
             seed=sub_seed(seed, "classifier"),
             work_dir=work_dir,
             description=description,
             lr_of=lambda parameter: settings.lr if parameter.startswith("backbone.") else settings.lr_head,
             batches=_order(settings, rows),
-            on_epoch_end=[dynamics] if settings.dynamics else [],
+            on_epoch_end=[dynamics] if dynamics else [],
             on_batch=getattr(dynamics, "batch", None),
         )
-        if settings.dynamics:
+        if dynamics:
             dynamics.write(Path(out_dir))
         mixout.unmix(model)
         save(model, tokenizer, facts, out_dir)
@@ -140,15 +138,15 @@ def _network(build: Build, backbone: nn.Module, facts: Mapping, settings, tokeni
         model.take_tokenizer(tokenizer)
     if hasattr(model, "read_labels"):
         model.read_labels(tokenizer, labels)
-    if mixed := getattr(settings, "mixout", None):
-        mixout.mix(model, MIXOUT.get(mixed, mixed), settings.mixout_mask or "entry")
+    if settings.mixout:
+        mixout.mix(model, MIXOUT.get(settings.mixout, settings.mixout), settings.mixout_mask or "entry")
     return model
 
 
-def _options(settings, n_examples: int) -> loop.FitOptions:
+def _options(settings, n_rows: int) -> loop.FitOptions:
     """The rules of the training; with pacing no early stop, for what is locked is not known to be of no use."""
     return loop.FitOptions(
-        settings.epochs_over(n_examples),
+        settings.epochs_over(n_rows),
         settings.batch_size,
         settings.lr,
         warmup=getattr(settings, "warmup", 0.0),
@@ -169,21 +167,21 @@ def _dynamics(
     examples: Sequence[Example], model: nn.Module, tokenizer, facts: Mapping, settings, work_dir: Path
 ) -> Dynamics:
     """The hook that keeps the probabilities of every text; repeated support rows count once."""
-    distinct = list({example.id: example for example in examples}.values())
+    distinct = {example.id: example for example in examples}
     if settings.dynamics == "during":
-        place_of = {example.id: place for place, example in enumerate(distinct)}
-        return InPassing(work_dir, list(place_of), [place_of[e.id] for e in examples], facts["n_labels"])
-    texts = [example.text for example in distinct]
-    return Dynamics(work_dir, [e.id for e in distinct], lambda: _answers(model, tokenizer, texts, facts)[0])
+        place_of = {example_id: place for place, example_id in enumerate(distinct)}
+        return InPassing(work_dir, list(distinct), [place_of[e.id] for e in examples], facts["n_labels"])
+    texts = [example.text for example in distinct.values()]
+    return Dynamics(work_dir, list(distinct), lambda: _answers(model, tokenizer, texts, facts)[0])
 
 
 def rows_of(
     examples: Sequence[Example], tokenizer, max_length: int, n_labels: int, description: str = "classifier"
 ) -> list[dict]:
     """Rows for `loop.fit`. Says how many texts are cut."""
-    encoded = (
-        tokenizer([e.text for e in examples], truncation=True, max_length=max_length)["input_ids"] if examples else []
-    )
+    if not examples:
+        return []
+    encoded = tokenizer([e.text for e in examples], truncation=True, max_length=max_length)["input_ids"]
     if full := [e.text for e, ids in zip(examples, encoded, strict=True) if len(ids) == max_length]:
         # With the same truncation: a tokenizer keeps the last one that it was asked for, and is saved with it.
         pieces = tokenizer(full, truncation=True, max_length=max_length, return_overflowing_tokens=True)
@@ -252,7 +250,9 @@ def answers(
 
 
 @torch.inference_mode()
-def _answers(model, tokenizer, texts: Sequence[str], facts: Mapping, batch_size: int = 256):
+def _answers(
+    model: nn.Module, tokenizer, texts: Sequence[str], facts: Mapping, batch_size: int = 256
+) -> tuple[np.ndarray, np.ndarray]:
     probabilities = np.zeros((len(texts), facts["n_labels"]), dtype=np.float32)
     unparsed = np.zeros(len(texts), dtype=int)
     if not len(texts):
@@ -268,6 +268,20 @@ def _answers(model, tokenizer, texts: Sequence[str], facts: Mapping, batch_size:
             values = model.probabilities(**batch)
         probabilities[batch_rows] = values.float().cpu().numpy()
     return probabilities, unparsed
+
+
+# ---------------------------------------------------------------- one logit a label, of `dbloss` and `magnet`
+
+
+class SigmoidClassifier(nn.Module):
+    """A subclass has `logits(input_ids, attention_mask)` [B, n_labels] and `loss(logits, targets)`, a scalar."""
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:
+        logits = self.logits(input_ids, attention_mask)
+        return {"loss": self.loss(logits, targets), PROBABILITIES: logits.detach().sigmoid()}
+
+    def probabilities(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        return self.logits(input_ids, attention_mask).sigmoid()
 
 
 # ---------------------------------------------------------------- two-way heads, of `bert` and `bert_p`

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from compaug.cartography.dynamics import PROBABILITIES
 from compaug.classifiers import body
 
 ROLES = ("encoder",)
@@ -29,11 +28,8 @@ class BalancedLoss(nn.Module):
         self.register_buffer("inverse", 1 / counts, persistent=False)
         self.register_buffer("bias", settings["bias_scale"] * (1 / share - 1).log(), persistent=False)  # v_i
         self.gamma, self.negative_scale = settings["gamma"], settings["negative_scale"]
-        self.offset, self.slope, self.centre = (
-            settings["weight_offset"],
-            settings["weight_slope"],
-            settings["weight_centre"],
-        )
+        self.offset, self.slope = settings["weight_offset"], settings["weight_slope"]
+        self.centre = settings["weight_centre"]
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Mean over labels and batch; logits z and targets y in [0, 1]: [B, n_labels]."""
@@ -49,7 +45,7 @@ class BalancedLoss(nn.Module):
         return (weight * 0.5 * (targets * positive + (1 - targets) * negative)).mean()
 
 
-class BertBalanced(nn.Module):
+class BertBalanced(body.SigmoidClassifier):
     def __init__(self, encoder: nn.Module, n_labels: int, loss: BalancedLoss, dropout: float, pool: str) -> None:
         super().__init__()
         self.backbone, self.loss, self.pool = encoder, loss, pool
@@ -58,13 +54,6 @@ class BertBalanced(nn.Module):
     def logits(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         states = self.backbone(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state  # [B, T, H]
         return self.heads(body.POOLS[self.pool](states, attention_mask)).float()
-
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:
-        logits = self.logits(input_ids, attention_mask)
-        return {"loss": self.loss(logits, targets), PROBABILITIES: logits.detach().sigmoid()}
-
-    def probabilities(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        return self.logits(input_ids, attention_mask).sigmoid()
 
 
 def build(encoder: nn.Module, facts: Mapping) -> BertBalanced:

@@ -14,7 +14,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from compaug.cartography.dynamics import PROBABILITIES
 from compaug.classifiers import body
 from compaug.models.loading import mean_states
 
@@ -57,7 +56,9 @@ def without_onednn() -> Iterator[None]:
         torch.backends.mkldnn.enabled = before
 
 
-class BertMagnet(nn.Module):
+class BertMagnet(body.SigmoidClassifier):
+    loss = staticmethod(nn.functional.binary_cross_entropy_with_logits)  # soft targets are allowed
+
     def __init__(self, encoder: nn.Module, facts: Mapping) -> None:
         super().__init__()
         settings, width, n_labels = facts["settings"], encoder.config.hidden_size, facts["n_labels"]
@@ -91,15 +92,6 @@ class BertMagnet(nn.Module):
         vectors = self.drop(last.transpose(0, 1).flatten(1))  # F [B, H]
         return (vectors @ self.label_vectors().T).float()
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, targets: Tensor) -> dict[str, Tensor]:
-        """Mean binary cross-entropy; soft targets are allowed."""
-        logits = self.logits(input_ids, attention_mask)
-        loss = nn.functional.binary_cross_entropy_with_logits(logits, targets)
-        return {"loss": loss, PROBABILITIES: logits.detach().sigmoid()}
-
-    def probabilities(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        return self.logits(input_ids, attention_mask).sigmoid()
-
 
 def _xavier(facts: Mapping) -> Tensor:
     return nn.init.xavier_uniform_(torch.empty(facts["n_labels"], facts["n_labels"]))
@@ -118,9 +110,6 @@ def _co_occurrence(facts: Mapping) -> Tensor:
 ADJACENCIES = {"xavier": _xavier, "identity": _identity, "co_occurrence": _co_occurrence}
 
 
-def build(encoder: nn.Module, facts: Mapping) -> BertMagnet:
-    return BertMagnet(encoder, facts)
-
-
+build = BertMagnet
 train = partial(body.train, "magnet", build)
 predict = partial(body.predict, build)

@@ -1,5 +1,6 @@
-"""BERT+SGM: the labels as a sequence, most frequent first, written by an LSTM that attends to the text (Yang et
-al. 2018). A label is never written twice; the sequence may end before its first label, which is the empty set.
+"""BERT+SGM: the labels as a sequence, most frequent first, by an LSTM that attends to the text (Yang et al. 2018).
+
+A label is never written twice; the sequence may end before its first label, which is the empty set.
 """
 
 from __future__ import annotations
@@ -100,48 +101,54 @@ class BertSgm(nn.Module):
 
         A label in the written set has (1 + p) / 2 with p its probability when it was written, any other half of the
         highest probability that it ever had. A row leaves as soon as its best sequence has ended: scores only fall, so
-        nothing can pass it.
+        nothing can pass it. Shapes: R rows that are still written, k beams each, n labels.
         """
-        n, k = self.n_labels, self.beams
+        n, k, where = self.n_labels, self.beams, input_ids.device
         memory = self.memory(input_ids, attention_mask)
         memory = {name: value.repeat_interleave(k, dim=0) for name, value in memory.items()}  # [R k, ...]
-        state = self.start(memory)
-        alive = torch.arange(len(input_ids), device=input_ids.device)  # R rows
-        scores = torch.full((len(alive), k), -torch.inf, device=input_ids.device)
-        scores[:, 0] = 0.0
+        state = self.start(memory)  # [R k, ...]
+        alive = torch.arange(len(input_ids), device=where)  # the R rows
+        scores = torch.full((len(alive), k), -torch.inf, device=where)  # log-probabilities of the sequences
+        scores[:, 0] = 0.0  # all beams begin alike, so only one of them goes on
         ended = torch.zeros_like(scores, dtype=torch.bool)
-        numbers = torch.zeros(len(alive), k, n, device=input_ids.device)
-        final = torch.zeros(len(alive), n, device=input_ids.device)
-        at_no_cost = torch.full((n + 1,), -torch.inf, device=input_ids.device)
-        at_no_cost[n] = 0.0  # an ended sequence stays as it is
+        numbers = torch.zeros(len(alive), k, n, device=where)
+        answers = torch.zeros(len(alive), n, device=where)  # of all rows, in the order of the symbols
         while len(alive):
             log_p = self.step(state, memory).view(len(alive), k, n + 1)
             numbers = torch.where(ended[..., None], numbers, torch.maximum(numbers, log_p[..., :n].exp() / 2))
-            moves = scores[..., None] + torch.where(ended[..., None], at_no_cost, log_p)
-            scores, flat = moves.flatten(1).topk(k, dim=1)
-            beam, symbol = flat // (n + 1), flat % (n + 1)  # [R, k]
-            chosen = (torch.arange(len(alive), device=beam.device)[:, None] * k + beam).flatten()  # [R k]
-            log_p = log_p.flatten(0, 1)[chosen]
-            state = {name: value[chosen] for name, value in state.items()}
-            numbers, ended = numbers.flatten(0, 1)[chosen], ended.flatten()[chosen] | (symbol.flatten() == n)
+            scores, beam, symbol = continued(scores, ended, log_p)
+            log_p, numbers, ended = (value.flatten(0, 1)[beam] for value in (log_p, numbers, ended))  # [R k, ...]
+            state = {name: value[beam] for name, value in state.items()}
+            ended = ended | (symbol == n)
             wrote = (~ended).nonzero()[:, 0]
-            numbers[wrote, symbol.flatten()[wrote]] = (1 + log_p.exp()[wrote, symbol.flatten()[wrote]]) / 2
-            self.write(state, log_p, symbol.flatten())
+            numbers[wrote, symbol[wrote]] = (1 + log_p.exp()[wrote, symbol[wrote]]) / 2
+            self.write(state, log_p, symbol)
             numbers, ended = numbers.view(-1, k, n), ended.view(-1, k)
-            done = ended[:, 0]
-            final[alive[done]] = numbers[done, 0]
-            stays = ~done
-            alive, scores, ended, numbers = alive[stays], scores[stays], ended[stays], numbers[stays]
-            both = stays.repeat_interleave(k)
-            state, memory = ({name: value[both] for name, value in part.items()} for part in (state, memory))
-        in_label_order = torch.zeros_like(final)
-        in_label_order[:, self.order] = final
+            done = ended[:, 0]  # the first beam is the best
+            answers[alive[done]] = numbers[done, 0]
+            alive, scores, ended, numbers = (value[~done] for value in (alive, scores, ended, numbers))
+            beams_left = (~done).repeat_interleave(k)
+            state, memory = ({name: value[beams_left] for name, value in part.items()} for part in (state, memory))
+        in_label_order = torch.zeros_like(answers)
+        in_label_order[:, self.order] = answers
         return in_label_order
 
 
-def build(encoder: nn.Module, facts: Mapping) -> BertSgm:
-    return BertSgm(encoder, facts)
+def continued(scores: Tensor, ended: Tensor, log_p: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The k best sequences of each row after one more symbol, the best first.
+
+    `scores` and `ended` [R, k] are of the sequences before it, `log_p` [R, k, n + 1] of each symbol, the last being
+    EOS. Returns their scores [R, k], and for each of all R k the beam that it goes on from and the symbol [R k].
+    """
+    rows, k, symbols = log_p.shape
+    at_no_cost = torch.full((symbols,), -torch.inf, device=log_p.device)
+    at_no_cost[-1] = 0.0  # an ended sequence stays as it is
+    moves = scores[..., None] + torch.where(ended[..., None], at_no_cost, log_p)
+    scores, flat = moves.flatten(1).topk(k, dim=1)
+    first_beams = torch.arange(rows, device=flat.device)[:, None] * k
+    return scores, (first_beams + flat // symbols).flatten(), (flat % symbols).flatten()
 
 
+build = BertSgm
 train = partial(body.train, "sgm", build)
 predict = partial(body.predict, build)

@@ -169,6 +169,7 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-train = partial(body.train, "t5_clp", T5Clp, load_backbone=load_seq2seq)
-predict = partial(body.predict, T5Clp, load_backbone=load_seq2seq)
-answers = partial(body.answers, T5Clp, load_backbone=load_seq2seq)
+build = T5Clp
+train = partial(body.train, "t5_clp", build, load_backbone=load_seq2seq)
+predict = partial(body.predict, build, load_backbone=load_seq2seq)
+answers = partial(body.answers, build, load_backbone=load_seq2seq)

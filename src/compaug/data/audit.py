@@ -91,7 +91,6 @@ def scan(path: Path, held: Held, near_is_fatal: bool) -> dict[str, int]:
 def check_protocol(folder: Path, test: Sequence[Example], labels: Labels, facts: Mapping) -> dict[str, int]:
     """No composition of D_test or D_s in D_train, none in D_s that D'_test lacks, every label in D_train."""
     support = read_jsonl(folder / "support.jsonl", len(labels))
-    held_out = {example.labels for example in test}
     chosen = {labels.composition(key) for key in facts["test_compositions"]}
     for part, examples in (("support", support), ("test", test)):
         for example in examples:
@@ -100,30 +99,25 @@ def check_protocol(folder: Path, test: Sequence[Example], labels: Labels, facts:
                     f"{folder / part}.jsonl: {example.id!r} has {labels.key(example.labels)}, which is no "
                     "test composition of split.json; run the split stage again"
                 )
-    ids, compositions, seen = [], set(), set()
-    for example in iter_jsonl(folder / "train.jsonl", len(labels)):
+    train = read_jsonl(folder / "train.jsonl", len(labels))
+    for example in train:
         if example.labels in chosen:
             raise InputError(
                 f"{folder / 'train.jsonl'}: {example.id!r} has the test composition "
                 f"{labels.key(example.labels)}; run the split stage again"
             )
-        ids.append(example.id)
-        compositions.add(example.labels)
-        seen.update(example.labels)
-    if len(seen) < len(labels):
-        name = labels.names[min(set(range(len(labels))) - seen)]
+    compositions = {example.labels for example in train}
+    seen = {label for composition in compositions for label in composition}
+    if unseen := set(range(len(labels))) - seen:
+        name = labels.names[min(unseen)]
         raise InputError(f"{folder / 'train.jsonl'}: no example has the label {name!r}; change split.seed")
-    for part, part_ids in (
-        ("train", ids),
-        ("support", [example.id for example in support]),
-        ("test", [example.id for example in test]),
-    ):
-        _check_hash(folder, part, part_ids, facts)
+    for part, examples in (("train", train), ("support", support), ("test", test)):
+        _check_hash(folder, part, examples, facts)
     return {
         "train_compositions": len(compositions),
-        "test_compositions": len(held_out),
+        "test_compositions": len({example.labels for example in test}),
         "support_compositions": len({example.labels for example in support}),
-        "shared_compositions": len(compositions & chosen),
+        "shared_compositions": 0,
         "labels_in_train": len(seen),
     }
 
@@ -154,26 +148,25 @@ def check_seen(folder: Path, test: Sequence[Example], labels: Labels, facts: Map
                 f"{folder / 'seen_test.jsonl'}: {example.id!r} has {labels.key(example.labels)}, which D_train lacks; "
                 "run the split stage again"
             )
-    _check_hash(folder, "seen_test", [example.id for example in seen], facts)
+    _check_hash(folder, "seen_test", seen, facts)
     check_inputs(folder / "both_inputs.jsonl", [*test, *seen])
     return check_inputs(folder / "seen_test_inputs.jsonl", seen)
 
 
 def check_iid(folder: Path, test: Sequence[Example], labels: Labels, facts: Mapping) -> dict[str, int]:
     """The ordinary split: no id in both parts; texts in both are counted."""
-    held, ids, repeated = Held.of(test), [], 0
-    for example in iter_jsonl(folder / "iid_train.jsonl", len(labels)):
+    held, train = Held.of(test), read_jsonl(folder / "iid_train.jsonl", len(labels))
+    for example in train:
         if example.id in held.ids:
             raise InputError(
                 f"{folder / 'iid_train.jsonl'}: {example.id!r} is in iid_test too; run the split stage again"
             )
-        ids.append(example.id)
-        repeated += text_key(example.text) in held.keys
-    _check_hash(folder, "iid_train", ids, facts)
-    _check_hash(folder, "iid_test", [example.id for example in test], facts)
-    return {"train": len(ids), "test": len(test), "shared_ids": 0, "train_texts_in_test": repeated}
+    _check_hash(folder, "iid_train", train, facts)
+    _check_hash(folder, "iid_test", test, facts)
+    repeated = sum(text_key(example.text) in held.keys for example in train)
+    return {"train": len(train), "test": len(test), "shared_ids": 0, "train_texts_in_test": repeated}
 
 
-def _check_hash(folder: Path, part: str, ids: list[str], facts: Mapping) -> None:
-    if digest(ids) != facts["ids"].get(part):
+def _check_hash(folder: Path, part: str, examples: Sequence[Example], facts: Mapping) -> None:
+    if digest([example.id for example in examples]) != facts["ids"].get(part):
         raise InputError(f"{folder / part}.jsonl: ids differ from split.json; run the split stage again")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from compaug.core.records import Example, InputError, Labels, loads, text_key
+from pydantic import TypeAdapter, ValidationError
+
+from compaug.core.records import Example, InputError, Labels, iter_rows, loads, text_key
 from compaug.data.download import open_bytes
 
 LONGEST = csv.field_size_limit()  # characters of a text
@@ -62,25 +64,10 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, line.removesuffix("\n").removesuffix("\r")
 
 
-def tsv_rows(path: Path, header: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Line number and values of the rows below an expected header; quotes have no meaning."""
-    rows = lines(path)
-    if (columns := next(rows, (1, ""))[1].split("\t")) != list(header):
-        raise InputError(f"{path}:1: expected the header {' '.join(header)!r}, got {' '.join(columns)!r}")
-    for number, line in rows:
-        values = line.split("\t")
-        if len(values) != len(header):
-            raise InputError(f"{path}:{number}: {len(values)} columns, expected {len(header)}")
-        yield number, values
-
-
-def csv_rows(
-    path: Path, delimiter: str, needed: Iterable[str], ragged: bool = False
-) -> Iterator[tuple[int, dict[str, str] | str]]:
+def csv_rows(path: Path, delimiter: str, needed: Iterable[str]) -> Iterator[tuple[int, dict[str, str] | str]]:
     """Number of its last line and values by column of every row of a CSV file with a header; blank lines are skipped.
 
-    A row with another number of columns is an InputError, or with `ragged` a sentence that says so in the place of its
-    values.
+    A row with another number of columns has a sentence that says so in the place of its values.
     """
     reader = csv.reader((f"{line}\n" for _, line in lines(path)), delimiter=delimiter, strict=True)
     try:
@@ -88,19 +75,12 @@ def csv_rows(
         require_columns(f"{path}:1", needed, header)
         if len(set(header)) != len(header):
             raise InputError(f"{path}:1: a column name occurs twice; rename one")
-        for values in reader:
-            if not values:
-                continue
-            if len(values) != len(header):
-                fault = (
-                    f"{len(values)} columns, the header has {len(header)}; "
-                    "quote values that contain the delimiter, a quote or a line break"
-                )
-                if not ragged:
-                    raise InputError(f"{path}:{reader.line_num}: {fault}")
-                yield reader.line_num, fault
-                continue
-            yield reader.line_num, dict(zip(header, values, strict=True))
+        for values in filter(None, reader):
+            if len(values) == len(header):
+                yield reader.line_num, dict(zip(header, values, strict=True))
+            else:
+                fault = f"{len(values)} columns, the header has {len(header)}"
+                yield reader.line_num, f"{fault}; quote values that contain the delimiter, a quote or a line break"
     except csv.Error as error:
         raise InputError(f"{path}:{reader.line_num}: not valid CSV ({error}); mend the line") from None
 
@@ -109,6 +89,21 @@ def require_columns(where: str, needed: Iterable[str], columns: Iterable[str]) -
     for name in needed:
         if name not in columns:
             raise InputError(f"{where}: no column {name!r}; there are: {', '.join(columns) or 'none'}")
+
+
+def rows_as(path: Path, kind: type, may_be_empty: bool = False) -> list:
+    """The rows of a JSONL file as dataclasses of that kind; InputError for one that is none, and for a file of none."""
+    checked, rows = TypeAdapter(kind), []
+    for number, row in iter_rows(path):
+        try:
+            rows.append(checked.validate_python(row))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            key = ".".join(map(str, first["loc"]))
+            raise InputError(f"{path}:{number}: {key}: {first['msg']}; run the stage again that made it") from None
+    if not (rows or may_be_empty):
+        raise InputError(f"{path}: no rows; run the stage again that made it")
+    return rows
 
 
 def indicators(values: Iterable[object], names: Sequence[str]) -> tuple[int, ...]:
@@ -139,8 +134,10 @@ def read_split_files(
 ) -> Corpus:
     """The authors' release: one file per split, lines `[0, 1, ...]<TAB>text`, ids by split and line.
 
-    A file may lack the newline of its last line. Any subset of the three splits can be given.
+    A file may lack the newline of its last line. Any of the three splits can be given.
     """
+    if not files or not set(files) <= set(SPLITS):
+        raise InputError(f"files: got {', '.join(files) or 'nothing'}; this reader takes {', '.join(SPLITS)}")
     examples, reference = [], {}
     for split in (split for split in SPLITS if split in files):
         for number, line in lines(files[split]):
@@ -148,28 +145,13 @@ def read_split_files(
             try:
                 if not tab:
                     raise ValueError("no tab between labels and text")
-                example = Example(split_id(split, number), clean(text), indicators(loads(vector), labels.names))
+                labels_of_text = indicators(loads(vector), labels.names)
+                example = Example(f"cg-{split}-{number:05d}", clean(text), labels_of_text)
             except (ValueError, TypeError) as error:
                 raise InputError(f"{files[split]}:{number}: expected '[0, 1, ...]<TAB>text' ({error})") from None
             examples.append(example)
             reference[example.id] = split
     return Corpus(examples, labels, reference, phrase_sets or {})
-
-
-def split_id(split: str, number: int) -> str:
-    """Id of line `number` (from 1) of a released split file."""
-    return f"cg-{split}-{number:05d}"
-
-
-def from_sources(
-    files: Mapping[str, Path], sources: Mapping[tuple[str, ...], Callable[[Mapping[str, Path]], Corpus]]
-) -> Corpus:
-    """Read with the source whose file keys include all of `files`."""
-    for keys, read in sources.items():
-        if files and set(files) <= set(keys):
-            return read(files)
-    choices = "; or ".join(", ".join(keys) for keys in sources)
-    raise InputError(f"files: got {', '.join(files) or 'nothing'}; this reader takes {choices}")
 
 
 def require_files(files: Mapping[str, Path], *keys: str) -> None:

@@ -39,21 +39,19 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
 
 
 def obtain(name: str, file: File, mirror: Path | None, cache_dir: Path) -> Path:
-    """Path of a raw file with verified content.
+    """Path of a raw file with verified content; `name` is its key in the benchmark's `files`.
 
     Looks for `file.mirror` below `mirror` (plain, .xz, .gz), then for an earlier download in `cache_dir`, then
     downloads `file.url`; `#member` after a .zip address names one file of the archive. A download without a known hash
-    is pinned to the first hash seen, in a small `.sha256` file beside it. `name` is the key of the file in the
-    benchmark's `files`.
-
-    Raises InputError, one line each: nowhere to be had, no network, refused, cut off, corrupt, wrong hash.
+    is pinned to the first hash seen, in a small `.sha256` file beside it. InputError where it cannot be had whole.
     """
     if (path := _in_mirror(file, mirror)) is not None:
         _verify(name, path, file.sha256)
         return path
     if file.url is None:
         raise InputError(
-            f"files.{name}: {_absence(file, mirror)} and it has no url; put it there or set files.{name}.url"
+            f"files.{name}: it has no url and is not below COMPAUG_MIRROR ({file.mirror} in {mirror}); put it there "
+            f"or set files.{name}.url"
         )
     address, member = urldefrag(file.url)
     path = _cached(cache_dir, file.url, member or urlsplit(address).path)
@@ -84,12 +82,6 @@ def _in_mirror(file: File, mirror: Path | None) -> Path | None:
         raise InputError(f"COMPAUG_MIRROR names {mirror}, which is not a folder; correct or unset it")
     candidates = (mirror / f"{file.mirror}{suffix}" for suffix in ("", *OPENERS))
     return next((path for path in candidates if path.is_file()), None)
-
-
-def _absence(file: File, mirror: Path | None) -> str:
-    if file.mirror is None:
-        return "it has no mirror path"
-    return f"{file.mirror} is not below {mirror}" if mirror else f"COMPAUG_MIRROR (for {file.mirror}) is not set"
 
 
 def _download(name: str, url: str, path: Path) -> None:

@@ -20,11 +20,7 @@ class File(Block):
 
 
 class Backbone(Block):
-    """A pretrained model, by its kind.
-
-    `tiny` (trained here on D_train), `hub` (name and pinned revision), `pypi` (name, version and SHA-256 of a package,
-    path of the model in it) or `path` (a local folder).
-    """
+    """A model trained here on D_train (tiny), or a pretrained one: of the hub, of a package or in a local folder."""
 
     kind: Literal["tiny", "hub", "pypi", "path"]
     name: str | None = None

@@ -104,7 +104,7 @@ def kind_of(path: Path) -> str:
 
 
 def _delimited(path: Path, delimiter: str, needed: Iterable[str]) -> Iterator[Row]:
-    for line, values in csv_rows(path, delimiter, needed, ragged=True):
+    for line, values in csv_rows(path, delimiter, needed):
         if isinstance(values, str):
             yield Row(line, None, bad=BadRow("another number of columns than the header", values))
         else:

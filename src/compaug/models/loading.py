@@ -1,7 +1,6 @@
-"""Pre-trained models as plain local folders: loading, token states, pooled states.
+"""Pre-trained models as plain local folders: loading, losses, token states.
 
-Only safetensors are read and no code from a folder is run. Nothing here reaches for the network: the backbones stage
-has made the folders.
+Only safetensors are read, no code from a folder is run, and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -75,10 +74,10 @@ class Seq2SeqLoss(torch.nn.Module):
 
 
 def load_encoder(folder: Path | str):
-    """(tokenizer, model) of an encoder in evaluation mode, float32, without its pooling layer.
+    """(tokenizer, model) of an encoder in evaluation mode, float32, without its pooling layer, which nothing reads.
 
-    The project reads token states only, and a pooling layer that the folder lacks would be random. InputError when a
-    file is missing, the weights are pickled or do not fit the configuration, or the folder holds a decoder.
+    InputError when a file is missing, the weights are pickled or do not fit the configuration, or the folder holds a
+    decoder.
     """
     tokenizer, model = _load(folder, AutoModel)
     if tokenizer.cls_token is None or tokenizer.pad_token is None:
@@ -93,9 +92,9 @@ def load_encoder(folder: Path | str):
 def load_decoder(folder: Path | str):
     """(tokenizer, model) of a causal language model in evaluation mode, float32.
 
-    It pads on the right with the end-of-text id. The reference code adds a [PAD] token; that would add a row to the
-    tied, frozen embedding matrix although padding is masked everywhere. Hence: mask by `attention_mask`, never by
-    comparing ids with the pad id, because the end of text is learned. InputError as in `load_encoder`.
+    It pads on the right with the end-of-text id, because the reference code's [PAD] would add a row to the tied, frozen
+    embedding matrix. Hence: mask by `attention_mask`, never by comparing ids with the pad id, for the end of text is
+    learned. InputError as in `load_encoder`.
     """
     tokenizer, model = _load(folder, AutoModelForCausalLM)
     if tokenizer.eos_token is None:
@@ -177,14 +176,13 @@ def _weight_files(folder: Path) -> list[str]:
 
 
 def _check_sizes(folder: Path) -> None:
-    """InputError where the configuration has more layers than the weights have tensors, or a number of heads below one.
+    """InputError where a model of these sizes would be built for ever, or could be built and would not run.
 
-    Building so many layers would not end; with such heads a model can be built.
+    That is where the configuration has more layers than the weights have tensors, or a number of heads below one.
     """
     config = read_json(folder / "config.json", dict[str, Any])
-    for name in HEADS:
-        if isinstance(heads := config.get(name), int) and heads < 1:
-            raise InputError(f"{folder}: config.json: {name}: {heads} is no number of heads; fetch the folder again")
+    if any(isinstance(config.get(name), int) and config[name] < 1 for name in HEADS):
+        raise InputError(f"{folder}: config.json: a number of heads is below one; fetch the folder again")
     layers = max((depth for depth in map(config.get, DEPTHS) if isinstance(depth, int)), default=0)
     tensors = 0
     for name in _weight_files(folder):
@@ -208,15 +206,12 @@ def _load(folder: Path | str, architecture):
     except InputError:
         raise
     except Exception as error:  # a damaged folder fails in many places of three libraries, each with its own errors
+        fault = f"cannot be loaded as a model ({' '.join(str(error).split())[:300]})"
         if "Unrecognized configuration class" in str(error):
-            raise InputError(
-                f"{folder}: it is another kind of model than this backbone's; mend the path or the role"
-            ) from None
-        if "ignore_mismatched_sizes" in str(error):
-            raise InputError(
-                f"{folder}: {WEIGHTS} has other sizes than config.json says; fetch the folder again"
-            ) from None
-        raise InputError(f"{folder}: cannot be loaded as a model ({' '.join(str(error).split())[:300]})") from error
+            fault = "it is another kind of model than this backbone's; mend the path or the role"
+        elif "ignore_mismatched_sizes" in str(error):
+            fault = f"{WEIGHTS} has other sizes than config.json says; fetch the folder again"
+        raise InputError(f"{folder}: {fault}") from error
     if absent := sorted(name for name in report["missing_keys"] if "pooler" not in name):
         raise InputError(
             f"{folder}: {WEIGHTS} has no weights for {absent[0]} ({len(absent)} missing); it is another kind of model"
@@ -247,10 +242,8 @@ def load_tensors(path: Path | str) -> dict[str, torch.Tensor]:
     """The tensors of a safetensors file by name; InputError where there is none, or it is damaged."""
     try:
         return load_file(path)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; train the model again") from None
-    except SafetensorError as error:
-        raise InputError(f"{path}: damaged or cut off ({error}); remove its folder and train the model again") from None
+    except (FileNotFoundError, SafetensorError) as error:
+        raise InputError(f"{path}: missing or damaged ({error}); remove its folder, train the model again") from None
 
 
 def save(folder: Path | str, tokenizer, model) -> None:

@@ -1,12 +1,8 @@
 """Mixout (Lee et al. 2020; paper "Joint Text and Label Generation for Spoken Language Understanding", §2.3).
 
-In a training step each entry of a weight matrix w is, with probability 1 - mu, replaced by its value u before the
-training; what stays is scaled so that the mean over masks is w:
+Inverted dropout of the difference between the weights w and their values u before the training, in each step:
 
     Phi(w; u, M) = u + M (w - u) / mu        M ~ Bernoulli(mu), the printed formula in another form
-
-That is inverted dropout of the difference to the pre-trained weights: it pulls towards them, and u = 0 is ordinary
-dropout.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Attention of one new token to all before it, as two matrix products, for CPUs that compute in bfloat16 without AMX.
 
-Torch's own kernel packs keys and values anew at every call there, which for a single query takes many times as long as
-the arithmetic, and behind a long prompt longer than all the rest of a step. Where a CPU has AMX torch's kernel is kept,
-and so are the texts that were written with it.
+Torch's own kernel packs keys and values anew at every call there, which behind a long prompt takes longer than all the
+rest of a step. Where a CPU has AMX torch's kernel is kept, and so are the texts that were written with it.
 """
 
 from __future__ import annotations

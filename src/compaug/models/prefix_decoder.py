@@ -1,8 +1,7 @@
 """A frozen causal decoder behind a prefix of keys and values (paper, Eq. 6), and an encoder-decoder's on states.
 
-GPT-2, Llama and their relatives differ in names, in how positions enter and in how many heads have keys of their own;
-what a prefix needs of them is four numbers, and keys that stand before the first token. A prefix has no position of its
-own: its keys are used as they are, and the tokens count from where the prefix ends, as in GPT-2's prefix tuning.
+A prefix has no position of its own: its keys are used as they are, and the tokens count from where the prefix ends, as
+in GPT-2's prefix tuning.
 """
 
 from __future__ import annotations

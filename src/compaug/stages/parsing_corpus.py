@@ -24,7 +24,7 @@ def main(argv: list[str] | None = None) -> None:
     parts = corpora.READERS[corpus.reader](obtained(corpus.files, args.downloads / args.corpus))
     with atomic_dir(args.out) as folder:
         corpora.write(folder, parts)
-        write_json(folder / "corpus.json", corpora.counts(parts))
+        write_json(folder / "corpus.json", {part: len(pairs) for part, pairs in parts.items()})
 
 
 def _parser():

@@ -38,10 +38,17 @@ def batches_by_length(
     return batches
 
 
+def batches_of(rows: Sequence[Mapping], batch_size: int, seed: int | None = None) -> list[list[int]]:
+    """`batches_by_length` of rows for `loop.fit`, by their "length" and, where they have it, their "group"."""
+    groups = [row["group"] for row in rows] if "group" in rows[0] else None
+    return batches_by_length([row["length"] for row in rows], batch_size, seed, groups)
+
+
 def shares(rows: Sequence[Mapping], share: float, batch_size: int, seed: int) -> Callable[[int, int], list[list[int]]]:
-    """The order of training, as `fit` wants it, of epochs that see a share of the rows: one epoch goes on where the
-    last one stopped, and after the last row they are shuffled and begun again, so that all rows are seen equally
-    often."""
+    """The order of training, as `fit` wants it, of epochs that see a share of the rows, all rows equally often.
+
+    An epoch goes on where the last one stopped; after the last row they are shuffled and begun again.
+    """
     count = max(1, round(share * len(rows)))
 
     def batches(epoch: int, seed_of_epoch: int) -> list[list[int]]:
@@ -49,9 +56,8 @@ def shares(rows: Sequence[Mapping], share: float, batch_size: int, seed: int) ->
         passes = range(first, ((epoch + 1) * count - 1) // len(rows) + 1)
         order = [np.random.default_rng(sub_seed(seed, "pass", number)).permutation(len(rows)) for number in passes]
         chosen = np.concatenate(order)[at : at + count].tolist()
-        lengths = [rows[row]["length"] for row in chosen]
-        groups = [rows[row]["group"] for row in chosen] if "group" in rows[0] else None
-        return [[chosen[at] for at in batch] for batch in batches_by_length(lengths, batch_size, seed_of_epoch, groups)]
+        numbers = batches_of([rows[row] for row in chosen], batch_size, seed_of_epoch)
+        return [[chosen[at] for at in batch] for batch in numbers]
 
     return batches
 
@@ -62,9 +68,8 @@ def holdout(
     """A random share of the rows for validation (at least one of two or more): (training rows, validation rows).
 
     Of rows that `group_of` finds alike either all are for training or one is for validation and the others for nothing,
-    so that no validation row has a copy in training. The share is that of groups, each as likely as any other: a text
-    that stands there a hundred times would else be held out almost surely, and a few such texts would be all that there
-    is to validate on. Without two groups nothing is held out.
+    so that no validation row has a copy in training. The share is that of groups, each as likely as any other, however
+    often its text occurs. Without two groups nothing is held out.
     """
     groups: dict[Hashable, int] = {}  # the number of the first of the rows that are alike
     firsts = [groups.setdefault(n if group_of is None else group_of(row), n) for n, row in enumerate(rows)]
@@ -77,9 +82,8 @@ def holdout(
 def containing(examples: Sequence[Example], held_out: Sequence[Example]) -> list[Example]:
     """Those of the examples that have a held-out text in theirs: all its words in a row, white space and case aside.
 
-    Generators that copy may rely on it: they draw from all real texts, for what they join or lengthen is not learned
-    from where a validation text stands in it. A held-out text of fewer than `SHARED_WORDS` words counts as contained in
-    none, and so does one whose words were parted, left out or put in another order.
+    A held-out text of fewer than `SHARED_WORDS` words counts as contained in none, and so does one whose words were
+    parted, left out or put in another order.
     """
     words_of = lambda example: tuple(text_key(example.text).split())
     runs = {words for words in map(words_of, held_out) if len(words) >= SHARED_WORDS}

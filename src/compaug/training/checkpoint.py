@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import io
-import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
+from pickle import UnpicklingError
 
 import torch
 
 from compaug.core.records import atomic_path, digest
 
 CHECKPOINTS = Path(".checkpoints")  # outside every DVC output: DVC empties a stage's outputs before it runs
-DIGEST = hashlib.sha256().digest_size  # bytes before the state in a checkpoint
 # Checkpoints of finished trainings whose results are not written yet; None outside `checkpoints_kept`.
 _kept: ContextVar[list[Path] | None] = ContextVar("checkpoints", default=None)
 
@@ -30,8 +27,10 @@ def work_dir_for(out_dir: Path | str, *identity: object) -> Path:
 
 @contextlib.contextmanager
 def checkpoints_kept() -> Iterator[None]:
-    """Until the block ends well `fit` leaves its checkpoint, so that a stage that is killed, or runs out of disk, while
-    it writes its results does not train again. Inside another such block it is that one's end that counts."""
+    """Until the block ends well `fit` leaves its checkpoint; inside another such block that one's end counts.
+
+    So a stage that is killed, or runs out of disk, while it writes its results does not train again.
+    """
     if _kept.get() is not None:
         yield
         return
@@ -52,12 +51,17 @@ def finished(work_dir: Path) -> None:
         work_dirs.append(work_dir)
 
 
+@torch.no_grad()
+def restore(parameters: Mapping[str, torch.nn.Parameter], weights: Mapping[str, torch.Tensor]) -> None:
+    for name, parameter in parameters.items():
+        parameter.copy_(weights[name])
+
+
 class Checkpoint:
     """What one `fit` call resumes from: trained weights, optimizer, schedule, best epoch.
 
-    That of all weights of a large model takes seconds, longer than an epoch over fifty texts: such a one is written
-    again only after `BETWEEN` times as long, so that an interruption costs a few epochs and a training at most a fifth
-    more.
+    One that takes longer to write than `LONG` is written again only after `BETWEEN` times as long, so that an
+    interruption costs a few epochs and a training takes at most a fifth longer.
     """
 
     BETWEEN, LONG = 4, 0.25  # seconds
@@ -79,32 +83,21 @@ class Checkpoint:
             "best": best,
             "bad_epochs": bad_epochs,
         }
-        torch.save(state, stream := io.BytesIO())
         with atomic_path(self.file) as temporary:
-            temporary.write_bytes(hashlib.sha256(stream.getbuffer()).digest() + stream.getbuffer())
+            torch.save(state, temporary)
         self.written = time.monotonic()
         self.took = self.written - start
 
-    def _whole(self) -> bytes | None:
-        """What `save` wrote, without the digest before it; None, and a line, where it is not that any more."""
-        read = self.file.read_bytes()
-        if hashlib.sha256(read[DIGEST:]).digest() == read[:DIGEST]:
-            return read[DIGEST:]
-        aside = self.file.with_name("damaged.pt")
-        os.replace(self.file, aside)
-        print(
-            f"note: {self.file} is damaged; it is now {aside.name} beside it, and the training starts afresh",
-            file=sys.stderr,
-        )
-        return None
-
     def resume(self) -> tuple[list[dict], dict | None, int]:
-        if not self.file.exists() or (payload := self._whole()) is None:
+        if not self.file.exists():
             return [], None, 0
-        state = torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True)
-        with torch.no_grad():
-            for name, parameter in self.trained.items():
-                parameter.copy_(state["weights"][name])
+        try:
+            state = torch.load(self.file, map_location="cpu", weights_only=True)
+        except (EOFError, RuntimeError, UnpicklingError):  # what a power cut left of it
+            aside = self.file.replace(self.file.with_name("damaged.pt"))
+            print(f"note: {self.file} is damaged; it is now {aside.name}, the training starts afresh", file=sys.stderr)
+            return [], None, 0
+        restore(self.trained, state["weights"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.schedule.load_state_dict(state["schedule"])
         print(f"resuming after epoch {len(state['history'])} ({self.file.parent.name})", file=sys.stderr)

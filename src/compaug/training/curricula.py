@@ -1,8 +1,6 @@
 """Curricula: in which order the rows of a training are unlocked (cartography, §3.3).
 
-Rows stand in the order in which they are unlocked. Each function makes the `batches(epoch, seed)` of `loop.fit`: a pure
-function of both, with as many steps an epoch as a training without a curriculum, so that an interrupted training goes
-on as if it had not been.
+Rows stand in the order in which they are unlocked; an epoch has as many steps as one without a curriculum.
 """
 
 from __future__ import annotations
@@ -21,8 +19,10 @@ BINS, FULL_WHEN = 10, 0.5  # of linear pacing (Zhang et al. 2018): all bins are 
 
 
 def exponential(step: int, steps: int) -> float:
-    """The share of the rows that is unlocked at a step, from 0, of so many: START, then GROWTH times as much, to 1;
-    each of the stages lasts int(steps / number of stages) steps, and the last one what is left."""
+    """The share of the rows that is unlocked at a step, from 0, of so many: START, then GROWTH times as much, to 1.
+
+    Each of the stages lasts int(steps / number of stages) steps, and the last one what is left.
+    """
     stages = 1 + math.ceil(math.log(1 / START, GROWTH))
     return min(1.0, START * GROWTH ** min(step // max(1, steps // stages), stages - 1))
 

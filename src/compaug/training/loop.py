@@ -24,30 +24,28 @@ from tqdm import tqdm
 from compaug.core import numerics
 from compaug.core.records import InputError, sub_seed
 from compaug.training import curricula
-from compaug.training.batching import batches_by_length, holdout, shares
-from compaug.training.checkpoint import Checkpoint, finished, work_dir_for
+from compaug.training.batching import batches_by_length, batches_of, holdout, shares
+from compaug.training.checkpoint import Checkpoint, finished, restore, work_dir_for
 
 FINITE_CHECK_EVERY = 50  # steps between looks at the losses on a GPU, so that no step waits for the host
-
-
-class TrainingError(InputError):
-    """The training cannot go on; names the step and the rows."""
+CLIP = 1.0  # norm of all gradients together
 
 
 @dataclass(frozen=True)
 class FitOptions:
-    """AdamW with a linear schedule. `warmup` is a share of all steps; `schedule` increase grows the rate to the very
-    end (T5+CLP's reference), constant keeps it after the warm-up, and root lets it fall with the square root of the
-    step, as Noam's (cartography spec, section 4). It stops after `patience` epochs without a better validation loss and
-    keeps the best epoch; None keeps the last."""
+    """AdamW with a linear schedule.
+
+    `warmup` is a share of all steps; `schedule` increase grows the rate to the very end (T5+CLP's reference), constant
+    keeps it after the warm-up, and root lets it fall with the square root of the step, as Noam's (cartography spec,
+    section 4). Training stops after `patience` epochs without a better validation loss and keeps the best epoch; None
+    keeps the last.
+    """
 
     epochs: int
     batch_size: int
     lr: float
     weight_decay: float = 0.0
-    eps: float = 1e-8
     warmup: float = 0.0
-    clip: float = 1.0
     patience: int | None = None
     schedule: Literal["decay", "increase", "constant", "root"] = "decay"
 
@@ -78,9 +76,7 @@ def seed_everything(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
-    torch.set_deterministic_debug_mode(
-        "warn"
-    )  # as use_deterministic_algorithms, which imports torch's compiler to tell it
+    torch.set_deterministic_debug_mode("warn")  # without torch's compiler, which use_deterministic_algorithms imports
     torch.utils.deterministic.fill_uninitialized_memory = False  # 4 % of a small model's time, and nothing reads it
     torch.backends.cudnn.benchmark = False
     torch.backends.cuda.enable_cudnn_sdp(False)  # it plans every new length of texts: 100 ms a step, of 4 that count
@@ -91,9 +87,10 @@ def device() -> torch.device:
 
 
 def reduced(where: torch.device) -> bool:
-    """Whether models compute in bfloat16 on that device: a GPU that has it, and a CPU that has it where
-    COMPAUG_CPU=native asks for its own instructions. Weights that are trained, losses and probabilities stay in
-    float32."""
+    """Whether models compute in bfloat16 on that device: where a GPU has it, or a CPU under COMPAUG_CPU=native.
+
+    Weights that are trained, losses and probabilities stay in float32.
+    """
     if where.type == "cuda":
         return torch.cuda.is_bf16_supported()
     return numerics.native() and torch.cpu._is_avx512_bf16_supported()  # every CPU with AMX has it too
@@ -111,29 +108,39 @@ def fit_and_validate(
     measured: Callable[[Iterable[dict]], dict] | None = None,
     on_epoch_end: Sequence[Callable[[EpochEnd], None]] = (),
 ) -> list[dict]:
-    """`fit` with the settings that the trained generators share, `params.validation` of the rows being held out. The
-    checkpoint is of these `params`, this seed and this `data`, what else the training depends on. What `measured` finds
-    in the batches of the validation rows after an epoch goes into its history too, under "measures". With
-    `params.pacing` the rows are unlocked in the order in which they stand, over all epochs."""
+    """`fit` with the settings that the trained generators share, `params.validation` of the rows being held out.
+
+    The checkpoint is of these `params`, this seed and this `data`, what else the training depends on. What `measured`
+    finds in the batches of the validation rows after an epoch is "measures" in its history. With `params.pacing` the
+    rows are unlocked in the order in which they stand, over all epochs.
+    """
     train_rows, valid_rows = holdout(rows, params.validation, seed)
-    pacing = getattr(params, "pacing", None)
-    patience = None if pacing else params.patience  # what is still locked is not known to be of no use
-    options = FitOptions(params.epochs, params.batch_size, params.lr, warmup=params.warmup, patience=patience)
-    work_dir = work_dir_for(out_dir, name, params, seed, *data)
 
     def measure(end: EpochEnd) -> None:
         numbers = batches_by_length([row["length"] for row in valid_rows], params.batch_size)
         batches = (send_to_device(collate([valid_rows[i] for i in batch]), device()) for batch in numbers)
         end.entry["measures"] = measured(batches)
 
-    hooks = [*([measure] if measured and valid_rows else []), *on_epoch_end]
-    share = getattr(params, "epoch_share", None)  # a generator of the user's own need not have it
-    order = shares(train_rows, share, params.batch_size, seed) if share else None
+    pacing, share = (getattr(params, name, None) for name in ("pacing", "epoch_share"))  # a user's generator has none
+    order = None
     if pacing:
         lengths = [row["length"] for row in train_rows]
         order = curricula.batches(pacing, lengths, params.batch_size, params.epochs)
-    more = {"seed": seed, "work_dir": work_dir, "description": name, "batches": order, "on_epoch_end": hooks}
-    return fit(model, train_rows, valid_rows, collate, options, **more)
+    elif share:
+        order = shares(train_rows, share, params.batch_size, seed)
+    patience = None if pacing else params.patience  # what is still locked is not known to be of no use
+    return fit(
+        model,
+        train_rows,
+        valid_rows,
+        collate,
+        FitOptions(params.epochs, params.batch_size, params.lr, warmup=params.warmup, patience=patience),
+        seed=seed,
+        work_dir=work_dir_for(out_dir, name, params, seed, *data),
+        description=name,
+        batches=order,
+        on_epoch_end=[*([measure] if measured and valid_rows else []), *on_epoch_end],
+    )
 
 
 def fit(
@@ -186,49 +193,37 @@ class Trainer:
         self.trained = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
 
     def fit(self, train_rows: Sequence[Mapping], valid_rows: Sequence[Mapping]) -> list[dict]:
-        """Train to the end, and return one dict of mean losses per epoch. With validation rows and `options.patience`
-        the best epoch's parameters are restored. The bytes do not depend on interruptions.
+        """Train to the end, and return one dict of mean losses per epoch; its bytes do not depend on interruptions.
 
-        Raises TrainingError when the loss is not finite.
+        With validation rows and `options.patience` the best epoch's parameters are restored. InputError when the loss
+        is not finite.
         """
-        if not train_rows:
-            raise TrainingError(f"{self.description}: there is nothing to train on")
         seeds = [sub_seed(self.seed, "epoch", epoch) for epoch in range(self.options.epochs)]
-        batches, sizes = self._order(train_rows, seeds)
-        world, rank = self.accelerator.num_processes, self.accelerator.process_index
-        total = max(1, sum(math.ceil(size / world) for size in sizes))
+        total = self._steps(train_rows, seeds)
         optimizer = self._adamw()
         self.schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: self.options.rate(step, total))
         self.wrapped, self.optimizer = self.accelerator.prepare(self.model, optimizer)
-        is_main = self.accelerator.is_main_process
+        is_main, patience = self.accelerator.is_main_process, self.options.patience
         checkpoint = Checkpoint(self.work_dir, self.trained, self.optimizer, self.schedule, is_main)
         history, best, bad_epochs = checkpoint.resume()
-        patience = self.options.patience
         for epoch in range(len(history), self.options.epochs):
             if patience is not None and bad_epochs >= patience:
                 break
             torch.manual_seed(sub_seed(self.seed, "noise", epoch))  # dropout and latents do not depend on a resume
-            order = batches(epoch, seeds[epoch])
-            if not order or not all(order):
-                raise TrainingError(
-                    f"{self.description}: epoch {epoch + 1} has no batch, or an empty one; mend the order of batches"
-                )
-            order = order + order[: -len(order) % world]  # every process takes as many steps
-            losses = self._validated(epoch, _means(self._epoch(epoch, order[rank::world], train_rows)), valid_rows)
-            history.append(losses)
+            train_losses = _means(self._epoch(epoch, self._batches(train_rows, epoch, seeds[epoch]), train_rows))
+            history.append(entry := self._validated(epoch, train_losses, valid_rows))
             if patience is not None and valid_rows:
-                loss = losses["valid"]["loss"]
-                better = best is None or loss < best["loss"]
-                bad_epochs = 0 if better else bad_epochs + 1
-                if better:
-                    best = {"loss": loss, "weights": {n: p.detach().clone() for n, p in self.trained.items()}}
+                bad_epochs += 1
+                if best is None or entry["valid"]["loss"] < best["loss"]:
+                    weights = {name: parameter.detach().clone() for name, parameter in self.trained.items()}
+                    best, bad_epochs = {"loss": entry["valid"]["loss"], "weights": weights}, 0
             if is_main:
                 self.model.eval()
                 for hook in self.on_epoch_end:
-                    hook(EpochEnd(len(history), self.model, losses, self.work_dir))
+                    hook(EpochEnd(len(history), self.model, entry, self.work_dir))
             checkpoint.save(history, best, bad_epochs)
         if best is not None:
-            self._restore(best["weights"])
+            restore(self.trained, best["weights"])
         self.accelerator.wait_for_everyone()
         if is_main:
             finished(self.work_dir)
@@ -236,28 +231,29 @@ class Trainer:
         self.model.eval()
         return history
 
+    def _steps(self, rows: Sequence[Mapping], seeds: Sequence[int]) -> int:
+        """Of the whole training, for each process; where rows have groups there are a few more."""
+        if self.batches is None:
+            sizes = [math.ceil(len(rows) / self.options.batch_size)] * len(seeds)
+        else:
+            sizes = [len(self.batches(epoch, seed)) for epoch, seed in enumerate(seeds)]
+        return max(1, sum(math.ceil(size / self.accelerator.num_processes) for size in sizes))
+
+    def _batches(self, rows: Sequence[Mapping], epoch: int, seed: int) -> list[list[int]]:
+        """Row numbers of the batches that this process takes in an epoch; every process takes as many."""
+        world, rank = self.accelerator.num_processes, self.accelerator.process_index
+        order = self.batches(epoch, seed) if self.batches else batches_of(rows, self.options.batch_size, seed)
+        return (order + order[: -len(order) % world])[rank::world]
+
     def _adamw(self) -> torch.optim.Optimizer:
         by_lr: dict[float, list] = {}
         for name, parameter in self.trained.items():
             by_lr.setdefault(self.lr_of(name) if self.lr_of else self.options.lr, []).append(parameter)
         return torch.optim.AdamW(
             [{"params": parameters, "lr": lr} for lr, parameters in by_lr.items()],
-            eps=self.options.eps,
             weight_decay=self.options.weight_decay,
             fused=True,  # one pass over the weights: a third of a step for 22M parameters on a CPU otherwise
         )
-
-    def _order(
-        self, rows: Sequence[Mapping], seeds: Sequence[int]
-    ) -> tuple[Callable[[int, int], list[list[int]]], list[int]]:
-        """The order of batches, and how many each epoch has."""
-        if self.batches is not None:
-            return self.batches, [len(self.batches(epoch, seed)) for epoch, seed in enumerate(seeds)]
-        size, lengths = self.options.batch_size, [row["length"] for row in rows]
-        groups = [row["group"] for row in rows] if "group" in rows[0] else None
-        # with groups there are a few more
-        sizes = [math.ceil(len(rows) / size)] * len(seeds)
-        return lambda epoch, seed: batches_by_length(lengths, size, seed, groups), sizes
 
     def _epoch(self, epoch: int, batches: Sequence[list[int]], rows: Sequence[Mapping]) -> Iterator[tuple[dict, int]]:
         """One pass: the logged parts and the size of every batch."""
@@ -277,8 +273,7 @@ class Trainer:
                 _raise_if_not_finite(unchecked, rows, title)
                 unchecked.clear()
             self.accelerator.backward(parts["loss"])
-            if self.options.clip:
-                self.accelerator.clip_grad_norm_(self.wrapped.parameters(), self.options.clip)
+            self.accelerator.clip_grad_norm_(self.wrapped.parameters(), CLIP)
             self.optimizer.step()
             self.schedule.step()
             self.optimizer.zero_grad(set_to_none=True)
@@ -292,25 +287,19 @@ class Trainer:
             losses["valid"] = validate(self.wrapped, valid_rows, self.collate, self.options.batch_size, self.seed)
         return losses
 
-    def _restore(self, weights: Mapping[str, torch.Tensor]) -> None:
-        with torch.no_grad():
-            for name, parameter in self.trained.items():
-                parameter.copy_(weights[name])
-
 
 def _means(batches: Iterable[tuple[Mapping[str, torch.Tensor], int]]) -> dict[str, float]:
-    """Means over rows of the logged parts of batches; they are added up where they were computed, so that no step waits
-    for the host."""
+    """Means over rows of the scalars that a model returned for batches, added up where they were computed.
+
+    So no step waits for the host.
+    """
     sums, count = {}, 0
     for parts, rows in batches:
         count += rows
-        for name, value in scalars_of(parts).items():
+        scalars = {name: value for name, value in parts.items() if value.dim() == 0}
+        for name, value in scalars.items():
             sums[name] = sums.get(name, 0.0) + value.detach().float() * rows
     return {name: round(float(value) / count, 6) for name, value in sums.items()}
-
-
-def scalars_of(parts: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    return {name: value for name, value in parts.items() if value.dim() == 0}
 
 
 def _raise_if_not_finite(unchecked, rows, title) -> None:
@@ -318,7 +307,7 @@ def _raise_if_not_finite(unchecked, rows, title) -> None:
     for (step, batch_rows, _), ok in zip(unchecked, finite, strict=True):
         if not ok:
             ids = ", ".join(str(rows[i]["id"]) for i in batch_rows)
-            raise TrainingError(
+            raise InputError(
                 f"{title}: the loss is not finite at step {step} (rows {ids}); "
                 "lower the learning rate or look at these rows"
             )
@@ -330,7 +319,5 @@ def validate(model, rows, collate, batch_size: int, seed: int) -> dict[str, floa
     where = next(model.parameters()).device
     with torch.no_grad(), torch.random.fork_rng(devices=[where] if where.type == "cuda" else []):
         torch.manual_seed(sub_seed(seed, "validate"))
-        groups = [row["group"] for row in rows] if "group" in rows[0] else None
-        batches = batches_by_length([row["length"] for row in rows], batch_size, groups=groups)
-        in_rows = ([rows[i] for i in batch] for batch in batches)
+        in_rows = ([rows[i] for i in batch] for batch in batches_of(rows, batch_size))
         return _means((model(**send_to_device(collate(batch), where)), len(batch)) for batch in in_rows)

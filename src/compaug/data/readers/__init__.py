@@ -25,8 +25,7 @@ def _diagnostic(files: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus
         raise InputError("files: the diagnostic corpus is made, not read; set files: {}")
     if "seed" not in options:
         raise InputError("options.seed is missing; the diagnostic corpus needs one")
-    examples, labels = diagnostic.read({k: v for k, v in options.items() if k != "seed"}, options["seed"])
-    return Corpus(list(examples), labels)
+    return Corpus(*diagnostic.read({k: v for k, v in options.items() if k != "seed"}, options["seed"]))
 
 
 # Reader name -> read(files: key -> verified path, options) -> Corpus

@@ -1,28 +1,13 @@
-"""AAPD, arXiv abstracts with 54 subject codes (paper, "Datasets"): the SGM release, the authors' split, or a rebuild.
-
-The rebuild holds real arXiv records with AAPD's histogram of compositions, for when the release cannot be had.
-"""
+"""AAPD, arXiv abstracts with 54 subject codes, in the authors' split (paper, "Datasets")."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from compaug.core.records import Example, InputError, Labels
-from compaug.data.corpus import (
-    SPLITS,
-    Corpus,
-    clean,
-    from_sources,
-    lines,
-    no_options,
-    read_split_files,
-    require_files,
-    tsv_rows,
-)
+from compaug.core.records import Labels
+from compaug.data.corpus import Corpus, no_options, read_split_files
 
 # code, official arXiv name (with its archive where names are equal), name in the reference repository (some are wrong)
 TABLE = (
@@ -88,63 +73,8 @@ TABLE = (
 NAMES = tuple(code for code, _, _ in TABLE)
 PHRASES = {"arxiv": tuple(name for _, name, _ in TABLE), "reference": tuple(name for _, _, name in TABLE)}
 LABELS = Labels(NAMES, NAMES)
-ID_OF = {code: label for label, code in enumerate(NAMES)}
-
-PARTS = ("train", "val", "test")
-RELEASE = tuple(f"{kind}_{part}" for part in PARTS for kind in ("text", "label"))
-REBUILT_HEADER = ("arxiv_id", "created", "labels", "matched", "title", "abstract")
 
 
 def read(files: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
-    """`files`: train, support, test (the authors' split); or text_/label_ train, val, test (SGM); or rebuilt."""
     no_options("aapd", options)
-    return from_sources(
-        files,
-        {
-            SPLITS: partial(read_split_files, LABELS, phrase_sets=PHRASES),
-            RELEASE: _read_release,
-            ("rebuilt",): _read_rebuilt,
-        },
-    )
-
-
-def _read_release(files: Mapping[str, Path]) -> Corpus:
-    """Line-parallel files of texts and of codes separated by spaces."""
-    examples = []
-    for part in PARTS:
-        text_key, label_key = f"text_{part}", f"label_{part}"
-        if text_key not in files and label_key not in files:
-            continue
-        require_files(files, text_key, label_key)
-        texts, label_lines = files[text_key], files[label_key]
-        for text_line, label_line in itertools.zip_longest(lines(texts), lines(label_lines)):
-            if text_line is None or label_line is None:
-                number, shorter = (label_line, texts) if text_line is None else (text_line, label_lines)
-                raise InputError(f"{shorter}: ends before line {number[0]} of its twin; fetch both files again")
-            number, text = text_line
-            labels = _labels(f"{label_lines}:{number}", label_line[1])
-            examples.append(_example(f"{texts}:{number}", f"aapd-{part}-{number:05d}", text, labels))
-    return Corpus(examples, LABELS, None, PHRASES)
-
-
-def _read_rebuilt(files: Mapping[str, Path]) -> Corpus:
-    path = files["rebuilt"]
-    examples = []
-    for number, (arxiv_id, _, codes, _, _, abstract) in tsv_rows(path, REBUILT_HEADER):
-        where = f"{path}:{number}"
-        examples.append(_example(where, arxiv_id, abstract, _labels(where, codes)))
-    return Corpus(examples, LABELS, None, PHRASES)
-
-
-def _labels(where: str, codes: str) -> tuple[int, ...]:
-    for code in codes.split():
-        if code.lower() not in ID_OF:
-            raise InputError(f"{where}: {code!r} is not one of the {len(LABELS)} AAPD codes; restore the file")
-    return tuple(sorted({ID_OF[code.lower()] for code in codes.split()}))
-
-
-def _example(where: str, example_id: str, text: str, labels: tuple[int, ...]) -> Example:
-    try:
-        return Example(example_id, clean(text), labels)
-    except ValueError as error:
-        raise InputError(f"{where}: {error}") from None
+    return read_split_files(LABELS, files, PHRASES)

@@ -20,12 +20,16 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
 
 from compaug.core.records import Example, InputError, Labels, read_yaml, sub_seed, text_key
+from compaug.core.schema import Block
 
 Composition = tuple[int, ...]
 Outcome = tuple[frozenset[int], frozenset[str]]  # explicit labels, groups used
@@ -38,39 +42,16 @@ AMBIGUITY = 0.4  # p; calibrated together with P(y), see tests/test_diagnostic.p
 MAX_REPEATS = 1_000  # draws of one text before the corpus counts as exhausted
 
 
-@dataclass(frozen=True)
-class Options:
-    """`size` texts; a label is expressed ambiguously with probability `ambiguity` (p).
+class Options(Block):
+    """`size` texts; each label is expressed ambiguously with probability `ambiguity` (p).
 
     `forms` says what stands around the clauses: `full`, sentences of time, place, company and scene; `short`, a time or
     a place.
     """
 
-    size: int = 4_000
-    ambiguity: float = AMBIGUITY
-    forms: str = "full"
-
-    def __post_init__(self) -> None:
-        if type(self.size) is not int or not 1 <= self.size <= MOST:
-            raise InputError(
-                f"diagnostic options: size is {self.size!r}; give a whole number of texts from 1 to {MOST:,}"
-            )
-        if (
-            isinstance(self.ambiguity, bool)
-            or not isinstance(self.ambiguity, int | float)
-            or not 0 <= self.ambiguity <= 1
-        ):
-            raise InputError(f"diagnostic options: ambiguity is {self.ambiguity!r}; give a probability")
-        if self.forms not in bank.forms:
-            raise InputError(f"diagnostic options: forms is {self.forms!r}; choose from {', '.join(bank.forms)}")
-
-    @classmethod
-    def parse(cls, options: Mapping[str, object]) -> Options:
-        """Options of a params block; InputError names an unknown key."""
-        keys = [field.name for field in fields(cls)]
-        if unknown := sorted(set(options) - set(keys)):
-            raise InputError(f"diagnostic options: unknown key {unknown[0]!r}; the keys are {', '.join(keys)}")
-        return cls(**options)
+    size: Annotated[int, Field(ge=1, le=MOST)] = 4_000
+    ambiguity: Annotated[float, Field(ge=0, le=1)] = AMBIGUITY
+    forms: Literal["full", "short"] = "full"
 
 
 # ---------------------------------------------------------------- corpus
@@ -78,7 +59,12 @@ class Options:
 
 def read(options: Mapping[str, object], seed: int) -> tuple[list[Example], Labels]:
     """Generate the corpus: distinct texts in random order, compositions in the proportions of `PRIOR`."""
-    settings = Options.parse(options)
+    try:
+        settings = Options.model_validate(dict(options))
+    except ValidationError as error:
+        first = error.errors()[0]
+        keys = ", ".join(Options.model_fields)
+        raise InputError(f"options.{first['loc'][0]}: {first['msg']}; the keys of this reader are {keys}") from None
     rng = random.Random(sub_seed(seed, "diagnostic"))
     compositions = [y for y, count in quotas(settings.size).items() for _ in range(count)]
     rng.shuffle(compositions)
@@ -119,7 +105,7 @@ def _new_text(composition: Composition, settings: Options, rng: random.Random, s
         if (key := text_key(text)) not in seen:
             seen.add(key)
             return text
-    raise InputError(f"diagnostic options: no new text for {LABELS.key(composition)}; lower size")
+    raise InputError(f"options.size: no new text for {LABELS.key(composition)}; lower size")
 
 
 def _prior(weights: Mapping[str, int]) -> dict[Composition, float]:
@@ -183,24 +169,6 @@ def bayes_predictions(
     rule = decision_rule(prior, ambiguity)
     fallback = max(sorted(prior), key=prior.__getitem__)
     return [rule.get(cues(text).outcome, fallback) for text in texts]
-
-
-def bayes_accuracy(
-    target: Mapping[Composition, float], prior: Mapping[Composition, float], ambiguity: float = AMBIGUITY
-) -> float:
-    """Expected Acc (0 to 1) of the Bayes classifier under `prior` on texts whose compositions follow `target`.
-
-    The ceilings: target = prior = P(y) of the corpus (iid); target = P(y) of D_test with the prior of D_cg (CG under
-    the training prior) or with prior = target (CG under the target prior). Probabilities or counts.
-    """
-    rule = decision_rule(prior, ambiguity)
-    correct = sum(
-        share * probability
-        for composition, share in target.items()
-        for outcome, probability in likelihood(composition, ambiguity).items()
-        if rule.get(outcome) == composition
-    )
-    return correct / sum(target.values())
 
 
 # ---------------------------------------------------------------- oracle

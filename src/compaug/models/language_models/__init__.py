@@ -14,10 +14,11 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from compaug.core.records import InputError
+from compaug.models.language_models import endpoint
 from compaug.models.language_models.answers import is_kept, kept
 
 SPENT: Counter = Counter()  # by this process, on answers that were not kept
@@ -33,7 +34,12 @@ def complete(
     """
     if missing := [request for request in requests if not is_kept(store, request)]:
         start = time.perf_counter()
-        BACKENDS[backend](requests, params, store, decoder)
+        if backend == "endpoint":
+            endpoint.answer(missing, params, store)
+        else:
+            from compaug.models.language_models import local  # torch is slow to import
+
+            local.answer(requests, decoder, store, params["concurrency"])
         SPENT["seconds"] += time.perf_counter() - start
         SPENT["at_a_time"] = params["concurrency"]
         for request in missing:
@@ -63,18 +69,3 @@ def spent() -> dict[str, float]:
         return {}
     rate = {"tokens_per_second": round(SPENT["completion_tokens"] / max(SPENT["seconds"], 1e-9), 1)}
     return {**SPENT, "seconds": round(SPENT["seconds"], 2), **rate}
-
-
-def _from_endpoint(requests: Sequence[Mapping], params: Mapping, store: Path, decoder: Path | None) -> None:
-    from compaug.models.language_models import endpoint
-
-    endpoint.answer(requests, params, store)
-
-
-def _from_decoder(requests: Sequence[Mapping], params: Mapping, store: Path, decoder: Path | None) -> None:
-    from compaug.models.language_models import local  # torch is slow to import
-
-    local.answer(requests, decoder, store, params["concurrency"])
-
-
-BACKENDS: dict[str, Callable[..., None]] = {"endpoint": _from_endpoint, "local": _from_decoder}

@@ -17,16 +17,13 @@ from compaug.models.language_models.answers import is_kept, keep
 NO_COMPLETION = (IndexError, TypeError, AttributeError, ValueError)  # no choice, no JSON, no object
 
 
-def answer(requests: Sequence[Mapping], params: Mapping, store: Path) -> None:
-    """Ask for the answers that are missing, `concurrency` at a time, and keep each as it comes.
+def answer(missing: Sequence[Mapping], params: Mapping, store: Path) -> None:
+    """Ask for the answers to these requests, `concurrency` at a time, and keep each as it comes.
 
     The client repeats a request after rate limits, server errors, time-outs and broken connections, as the server's
     Retry-After says or ever later; replies that are no completion are asked for again here. What still fails then stops
     the run with one line, after the answers under way have been kept.
     """
-    missing = [request for request in requests if not is_kept(store, request)]
-    if not missing:
-        return
     import tenacity as retry
     from openai import OpenAI, OpenAIError
 

@@ -1,11 +1,4 @@
-"""What configs/low_resource.yaml asks for: one entry for each kind of stage and name.
-
-experiments/low_resource/dvc.yaml runs over them.
-
-experiments/low_resource/dvc.yaml runs over them.
-
-experiments/low_resource/dvc.yaml runs over them.
-"""
+"""What configs/low_resource.yaml asks for, stage by stage; experiments/low_resource/dvc.yaml runs over it."""
 
 from __future__ import annotations
 
@@ -54,19 +47,14 @@ def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
         for (texts, seed), task in tasks.items():
             name = f"{models}-{generator}-{texts}-{seed}"
             synthetic = f"data/low_resource/{task}/no_texts.jsonl"
+            cell = common | {"task": task, "seed": seed}
             if generator != NONE:
                 synthetic = f"data/low_resource/texts/{name}.jsonl"
                 more = f"--set generators.{generator}.{words}" if words else ""
-                stages["train_generator"][name] = common | {
-                    "generator": generator,
-                    "task": task,
-                    "seed": seed,
-                    "more": more,
-                }
-                stages["synthesize"][name] = common | {"generator": generator, "task": task, "seed": seed}
-            trained = {"task": task, "seed": seed, "synthetic": synthetic}
-            trained["more"] = f"--set classifiers.bert.{settings.classifier}" if settings.classifier else ""
-            stages["train_classifier"][name] = common | trained
+                stages["train_generator"][name] = cell | {"generator": generator, "more": more}
+                stages["synthesize"][name] = cell | {"generator": generator}
+            more = f"--set classifiers.bert.{settings.classifier}" if settings.classifier else ""
+            stages["train_classifier"][name] = cell | {"synthetic": synthetic, "more": more}
             stages["one_label"][name] = {
                 "task": task,
                 "generator": generator,

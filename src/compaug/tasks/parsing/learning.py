@@ -1,11 +1,4 @@
-"""Training a parser and judging it: rows, batches, exact match (cartography spec, sections 1 to 4).
-
-Also what its training thought of every row.
-
-Also what its training thought of every row.
-
-Also what its training thought of every row.
-"""
+"""Training a parser, judging it, and what its training thought of every row (cartography spec, sections 1 to 4)."""
 
 from __future__ import annotations
 
@@ -45,14 +38,7 @@ def rows_of(pairs: Sequence[Pair], vocabulary: Vocabulary) -> list[dict]:
 
 
 def collate(rows: Sequence[Mapping]) -> dict[str, Tensor]:
-    """source [B, S] and written [B, T], padded on the right; targets [tokens].
-
-    The targets are what follows each written word, row after row.
-
-    The targets are what follows each written word, row after row.
-
-    The targets are what follows each written word, row after row.
-    """
+    """source [B, S] and written [B, T], padded on the right; targets [tokens]: what follows each written word."""
     source, written = (
         pad_sequence([torch.tensor(row[name]) for row in rows], batch_first=True, padding_value=PAD)
         for name in ("source", "input_ids")
@@ -75,12 +61,6 @@ def sample(pairs: Sequence[Pair], share: float) -> list[Pair]:
 
 def chosen(pairs: Sequence[Pair], choice, folder: Path | None, seed: int) -> tuple[list[Pair], dict[str, int]]:
     """What is learned from, and what the repair of the subset did; the order is a curriculum's where there is one.
-
-    `choice` is a `parameters.Choice`, `folder` that of a data map. InputError for a map that is missing, or that
-    nothing asks for.
-
-    `choice` is a `parameters.Choice`, `folder` that of a data map. InputError for a map that is missing, or that
-    nothing asks for.
 
     `choice` is a `parameters.Choice`, `folder` that of a data map. InputError for a map that is missing, or that
     nothing asks for.
@@ -126,16 +106,23 @@ def train(
     epochs = epochs or max(1, round(size.steps / math.ceil(len(rows) / size.batch_size)))
     seed_everything(sub_seed(seed, "parser"))
     model = Parser(size, len(vocabulary))
-    options = FitOptions(epochs, size.batch_size, size.lr, warmup=size.warmup, schedule=size.schedule)
     order = curricula.batches(pacing, [row["length"] for row in rows], size.batch_size, epochs) if pacing else None
-    work_dir = work_dir_for(
-        out, "parser", size, epochs, pacing, seed, vocabulary.words, digest([str(p) for p in pairs])
-    )
-    values = partial(dynamics, model, rows, vocabulary, size, seed)
-    hook = Dynamics(work_dir, [row["id"] for row in rows], values)
-    more = {"seed": seed, "work_dir": work_dir, "description": "parser", "batches": order}
+    identity = ("parser", size, epochs, pacing, seed, vocabulary.words, digest([str(p) for p in pairs]))
+    work_dir = work_dir_for(out, *identity)
+    hook = Dynamics(work_dir, [row["id"] for row in rows], partial(dynamics, model, rows, vocabulary, size, seed))
     with checkpoints_kept():
-        history = fit(model, rows, [], collate, options, on_epoch_end=[hook] if mapped else [], **more)
+        history = fit(
+            model,
+            rows,
+            [],
+            collate,
+            FitOptions(epochs, size.batch_size, size.lr, warmup=size.warmup, schedule=size.schedule),
+            seed=seed,
+            work_dir=work_dir,
+            description="parser",
+            batches=order,
+            on_epoch_end=[hook] if mapped else [],
+        )
         if mapped:
             hook.write(mapped)
     return model, history
@@ -157,14 +144,7 @@ def dynamics(model: Parser, rows: Sequence[Mapping], vocabulary: Vocabulary, siz
 
 
 def decode(model: Parser, rows: Sequence[Mapping]) -> list[list[int]]:
-    """Greedy logical forms, which may be twice as long as the right ones.
-
-    Without such an end a model that has learned little writes on and on.
-
-    Without such an end a model that has learned little writes on and on.
-
-    Without such an end a model that has learned little writes on and on.
-    """
+    """Greedy logical forms, cut at twice the length of the right ones: a model that has learned little does not end."""
     words_of: dict[int, list[int]] = {}
     for numbers in batches_by_length([row["length"] for row in rows], DECODED[device().type]):
         batch = [rows[number] for number in numbers]

@@ -1,9 +1,4 @@
-"""What the experiment of configs/parsing.yaml runs: one entry for each kind of stage and name.
-
-experiments/parsing/dvc.yaml runs over them.
-
-experiments/parsing/dvc.yaml runs over them.
-"""
+"""What configs/parsing.yaml asks for, stage by stage; experiments/parsing/dvc.yaml runs over it."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from compaug.core.records import InputError, digest, file_digest, sub_seed
+from compaug.core.schema import whole_epochs
 from compaug.core.shapes import Inventory
 from compaug.models.loading import IGNORED, load_encoder, pad, say_cut
 from compaug.tasks.slu.parameters import Joint
@@ -74,12 +75,8 @@ def rows_of(utterances: Sequence[Utterance], tokenizer, names: Inventory, max_le
         rows.append(
             {"id": row.id, "length": len(ids), "input_ids": ids, "tags": tags, "intent": intent, "first": first}
         )
-    say_cut(
-        "joint",
-        sum(len(row["first"]) < len(u.words) for row, u in zip(rows, utterances, strict=True)),
-        len(rows),
-        max_length,
-    )
+    cut = sum(len(row["first"]) < len(u.words) for row, u in zip(rows, utterances, strict=True))
+    say_cut("joint", cut, len(rows), max_length)
     return rows
 
 
@@ -95,10 +92,8 @@ def train(
 ) -> tuple[object, JointClassifier, float]:
     """(tokenizer, model, mean training loss of the last epoch) after `settings.steps`, to a whole epoch.
 
-    InputError without utterances, or for a tokenizer that does not know words.
+    InputError for a tokenizer that does not know words.
     """
-    if not utterances:
-        raise InputError("there is no utterance to learn from")
     tokenizer, loaded = load_encoder(encoder)
     if not tokenizer.is_fast:
         raise InputError(
@@ -106,7 +101,7 @@ def train(
         )
     loop.seed_everything(sub_seed(seed, "joint"))
     model = JointClassifier(loaded, len(names["intents"]), len(tags_of(names)), settings.dropout)
-    epochs = settings.epochs(len(utterances))
+    epochs = whole_epochs(settings.steps, len(utterances), settings.batch_size)
     options = loop.FitOptions(epochs, settings.batch_size, settings.lr, warmup=settings.warmup)
     identity = (settings, seed, file_digest(encoder), digest([repr(row) for row in utterances]))
     history = loop.fit(

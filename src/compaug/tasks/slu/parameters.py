@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from compaug.core.records import InputError
-from compaug.core.schema import Block, Length, Positive, Probability, Rate, Seed, Share, Words, whole_epochs
+from compaug.core.schema import Block, Length, Positive, Probability, Rate, Seed, Share, Words
 from compaug.data.parameters import File
 from compaug.experiments.params import of_file
 
@@ -37,10 +37,6 @@ class Joint(Block):
     warmup: Share
     dropout: Share
     max_length: Length
-
-    def epochs(self, rows: int) -> int:
-        """How many whole epochs over so many rows take the steps."""
-        return whole_epochs(self.steps, rows, self.batch_size)
 
 
 class Writer(Block):

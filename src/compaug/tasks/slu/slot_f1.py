@@ -10,13 +10,9 @@ Chunk = tuple[int, int, str]  # first word, behind the last, slot
 
 
 def chunks(tags: Sequence[str]) -> set[Chunk]:
-    """The spans that conlleval finds.
+    """The spans that conlleval finds: one begins at a B-, and at an I- behind an O or another slot.
 
-    One begins at a B-, and at an I- that continues nothing, behind an O or another slot. (The strict reading of BIO has
-    no span there; a tagger can write it, a corpus cannot.)
-
-    One begins at a B-, and at an I- that continues nothing, behind an O or another slot. (The strict reading of BIO has
-    no span there; a tagger can write it, a corpus cannot.)
+    In the strict reading of BIO the latter begins none; a tagger can write it, a corpus cannot.
     """
     spans: set[Chunk] = set()
     first, slot = 0, ""  # of the open span; no slot: none is open

@@ -1,9 +1,4 @@
-"""What the experiment of configs/slu.yaml runs: one entry for each kind of stage and name.
-
-experiments/slu/dvc.yaml runs over them.
-
-experiments/slu/dvc.yaml runs over them.
-"""
+"""What configs/slu.yaml asks for, stage by stage; experiments/slu/dvc.yaml runs over it."""
 
 from __future__ import annotations
 
@@ -35,25 +30,13 @@ def plan(source: Path) -> dict[str, dict[str, dict[str, object]]]:
             stages["slu_corpus"][few] = {"corpus": experiment.corpus, "share": share, "seed": seed}
             for mode in experiment.modes:
                 name = f"{experiment.corpus}-{experiment.scale}-{mode}-{share:g}-{seed}"
-                cell = {
-                    "few": few,
-                    "scale": experiment.scale,
-                    "encoder": encoder,
-                    "seed": seed,
-                    "texts": f"data/slu/{few}",
-                    "more": "",
-                }
+                cell = {"few": few, "scale": experiment.scale, "encoder": encoder, "seed": seed}
+                cell |= {"texts": f"data/slu/{few}", "more": ""}
                 if mode != NONE:
-                    tagger = {"tagger": encoder, "more": f"--encoder {encoder}"} if mode == FACTORISED else {}
-                    written = {
-                        "few": few,
-                        "decoder": decoder,
-                        "tagger": decoder,
-                        "mode": mode,
-                        "seed": seed,
-                        "more": "",
-                    }
-                    stages["slu_texts"][name] = written | tagger
+                    tagger = {"tagger": decoder, "more": ""}
+                    if mode == FACTORISED:
+                        tagger = {"tagger": encoder, "more": f"--encoder {encoder}"}
+                    stages["slu_texts"][name] = {"few": few, "decoder": decoder, "mode": mode, "seed": seed} | tagger
                     texts = f"data/slu/texts/{name}.jsonl"
                     cell |= {"texts": texts, "more": f"--synthetic {texts}"}
                 stages["train_slu"][name] = cell

@@ -1,9 +1,4 @@
-"""Utterances with an intent and BIO tags: SNIPS and NLU-ED read strictly, few of them drawn, their files.
-
-A file has one utterance a line.
-
-A file has one utterance a line.
-"""
+"""Utterances with an intent and BIO tags: SNIPS and NLU-ED, few of them drawn, their files, one utterance a line."""
 
 from __future__ import annotations
 
@@ -15,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from compaug.core import shapes
-from compaug.core.records import InputError, iter_rows, read_json, sub_seed, write_json, write_rows
-from compaug.data.corpus import lines
+from compaug.core.records import InputError, read_json, sub_seed, write_json, write_rows
+from compaug.data.corpus import lines, require_files, rows_as
 from compaug.generators.joint.augmented_language import spans_of
 
 PARTS = ("train", "validation", "test")
@@ -38,66 +33,36 @@ class Utterance:
 
 
 def read_snips(files: Mapping[str, Path]) -> dict[str, list[Utterance]]:
-    """{part: utterances} of files of `intent, words, tags` between tabs, without a header.
+    """{part: utterances} of files of `intent, words, tags` between tabs, words and tags between blanks, no header."""
+    require_files(files, *PARTS)
+    return {part: list(_snips_rows(files[part])) for part in PARTS}
 
-    Words and tags between blanks, as many of both. Or of the three files of each part, `train_label`, `train_in` and
-    `train_out`, that were published.
 
-    Words and tags between blanks, as many of both. Or of the three files of each part, `train_label`, `train_in` and
-    `train_out`, that were published.
+def _snips_rows(path: Path) -> Iterator[Utterance]:
+    for number, (intent, words, tags) in _rows(path, 3):
+        yield _utterance(path, number, path.name.split(".")[0], words.split(), tags.split(), intent.strip())
+
+
+def read_nlu_ed(files: Mapping[str, Path]) -> dict[str, list[Utterance]]:
+    """{part: utterances} of the union of ten test folds; an intent is `scenario_intent`.
+
+    The first fold is the test, the second is for validation, the others are to train on.
     """
-    return {part: [_snips(*line) for line in _snips_lines(files, part)] for part in PARTS}
-
-
-def _snips_lines(files: Mapping[str, Path], part: str) -> Iterator[tuple[Path, int, list[str]]]:
-    if part in files:
-        yield from ((files[part], number, fields) for number, fields in _rows(files[part], 3))
-        return
-    columns = [files.get(f"{part}_{kind}") for kind in ("label", "in", "out")]
-    if None in columns:
-        raise InputError(f"files.{part}: is missing, and so is one of {part}_label, {part}_in and {part}_out")
-    sides = [[field for _, (field,) in _rows(path, 1)] for path in columns]
-    if len({len(side) for side in sides}) > 1:
-        raise InputError(f"{columns[0]}: has not as many lines as {columns[1]} and {columns[2]}; restore the files")
-    yield from ((columns[1], number, list(fields)) for number, fields in enumerate(zip(*sides, strict=True), start=1))
-
-
-def _snips(path: Path, number: int, fields: Sequence[str]) -> Utterance:
-    intent, *sides = fields
-    words, tags = (tuple(side.split()) for side in sides)
-    if not intent.strip() or not words or len(words) != len(tags):
-        raise InputError(f"{path}:{number}: {len(words)} words, {len(tags)} tags, intent {intent!r}; restore the file")
-    return _checked(path, number, Utterance(f"{path.name.split('.')[0]}-{number}", words, tags, intent.strip()))
-
-
-def read_nlu_ed(files: Mapping[str, Path], fold: int = 1) -> dict[str, list[Utterance]]:
-    """{part: utterances} of the union of ten test folds.
-
-    `fold` is the test, the next one is for validation, eight to train on. An intent is `scenario_intent`.
-
-    `fold` is the test, the next one is for validation, eight to train on. An intent is `scenario_intent`.
-    """
-    path, rows = files["all"], []
-    for number, fields in _rows(path, len(HEADER)):
-        if number == 1:
-            if tuple(fields) != HEADER:
-                raise InputError(f"{path}:1: the columns are not {', '.join(HEADER)}; restore the file")
-            continue
-        of, _, scenario, intent, annotated, _ = fields
-        if not of.isdecimal():
-            raise InputError(f"{path}:{number}: the fold {of!r} is no number; restore the file")
+    require_files(files, "all")
+    path = files["all"]
+    rows = _rows(path, len(HEADER))
+    if tuple(next(rows)[1]) != HEADER:
+        raise InputError(f"{path}:1: the columns are not {', '.join(HEADER)}; restore the file")
+    by_fold = []
+    for number, (fold, _, scenario, intent, annotated, _) in rows:
         words, tags = _annotated(path, number, annotated)
-        utterance = Utterance(f"nlu_ed-{number}", words, tags, f"{scenario}_{intent}")
-        rows.append((int(of), _checked(path, number, utterance)))
-    folds = sorted({of for of, _ in rows})
-    if fold not in folds or len(folds) < len(PARTS):
-        raise InputError(f"{path}: has the folds {folds}; {fold} is to be one of at least {len(PARTS)}")
-    held = folds[(folds.index(fold) + 1) % len(folds)]
-    part_of = {of: "test" if of == fold else "validation" if of == held else "train" for of in folds}
-    return {part: [row for of, row in rows if part_of[of] == part] for part in PARTS}
+        by_fold.append((int(fold), _utterance(path, number, "nlu_ed", words, tags, f"{scenario}_{intent}")))
+    test, validation, *train = sorted({fold for fold, _ in by_fold})
+    folds_of = {"train": train, "validation": [validation], "test": [test]}
+    return {part: [row for fold, row in by_fold if fold in folds_of[part]] for part in PARTS}
 
 
-def _annotated(path: Path, number: int, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _annotated(path: Path, number: int, text: str) -> tuple[list[str], list[str]]:
     """`wake me at [time : nine am]` as words and tags."""
     words: list[str] = []
     tags: list[str] = []
@@ -113,13 +78,11 @@ def _annotated(path: Path, number: int, text: str) -> tuple[tuple[str, ...], tup
             words += inside
             tags += [f"{'I' if at else 'B'}-{slot}" for at in range(len(inside))]
             end = bracket.end()
-    if not words:
-        raise InputError(f"{path}:{number}: has no words; restore the file")
-    return tuple(words), tuple(tags)
+    return words, tags
 
 
 def _rows(path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
-    """(line, its fields) of a file with tabs, plain or packed."""
+    """(number, fields) of the lines of a file with tabs, plain or packed."""
     for number, line in lines(path):
         fields = line.split("\t")
         if len(fields) != width:
@@ -127,12 +90,16 @@ def _rows(path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
         yield number, fields
 
 
-def _checked(path: Path, number: int, utterance: Utterance) -> Utterance:
+def _utterance(
+    path: Path, number: int, source: str, words: Sequence[str], tags: Sequence[str], intent: str
+) -> Utterance:
+    if not intent or not words or len(words) != len(tags):
+        raise InputError(f"{path}:{number}: {len(words)} words, {len(tags)} tags, intent {intent!r}; restore the file")
     try:
-        spans_of(utterance.tags)
+        spans_of(tags)
     except InputError as error:
         raise InputError(f"{path}:{number}: {error}") from None
-    return utterance
+    return Utterance(f"{source}-{number}", tuple(words), tuple(tags), intent)
 
 
 READERS = {"snips": read_snips, "nlu_ed": read_nlu_ed}
@@ -154,11 +121,9 @@ def few(utterances: Sequence[Utterance], share: float, seed: int) -> list[Uttera
 
 
 def apart(parts: Mapping[str, Sequence[Utterance]]) -> dict[str, list[Utterance]]:
-    """Without the training utterances whose words stand in the validation or test set too (25 of SNIPS).
+    """Without training utterances whose words the validation or test set has (25 of SNIPS).
 
-    And without those for validation that stand in the test set.
-
-    And without those for validation that stand in the test set.
+    And without utterances for validation whose words the test set has.
     """
     seen: set[tuple[str, ...]] = set()
     kept = {}
@@ -185,41 +150,15 @@ def write(folder: Path, parts: Mapping[str, Sequence[Utterance]], names: shapes.
     write_json(folder / INVENTORY, names)
 
 
-def read(path: Path, names: shapes.Inventory | None = None, may_be_empty: bool = False) -> list[Utterance]:
-    """Utterances of a file that `write` made.
-
-    InputError names the line that is wrong, or has a name that `names` lacks, and a file without any, unless it may be
-    empty: a decoder can write nothing that can be read.
-
-    InputError names the line that is wrong, or has a name that `names` lacks, and a file without any, unless it may be
-    empty: a decoder can write nothing that can be read.
-    """
-    utterances = []
-    for number, row in iter_rows(path):
-        try:
-            utterance = Utterance(row["id"], tuple(row["words"]), tuple(row["tags"]), row["intent"])
-            strings = [utterance.id, utterance.intent, *utterance.words, *utterance.tags]
-            if not all(isinstance(word, str) for word in strings) or not 0 < len(utterance.words) == len(
-                utterance.tags
-            ):
-                raise ValueError("id, intent, words and tags, as many of both, are strings")
-            spans_of(utterance.tags)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{path}:{number}: no utterance ({error}); run the stage again that made it") from None
-        named = inventory([utterance])
-        for kind in named if names else ():
-            if strange := set(named[kind]) - set(names[kind]):
-                raise InputError(f"{path}:{number}: {min(strange)!r} is none of the {kind}; run its stage again")
-        utterances.append(utterance)
-    if not (utterances or may_be_empty):
-        raise InputError(f"{path}: has no utterance; run the stage again that made it")
-    if len({row.id for row in utterances}) < len(utterances):
-        raise InputError(f"{path}: an id occurs twice; run the stage again that made it")
+def read(path: Path, names: shapes.Inventory, may_be_empty: bool = False) -> list[Utterance]:
+    """What `write` wrote, with intents and slots of `names`. Empty is what a decoder wrote that cannot be read."""
+    utterances = rows_as(path, Utterance, may_be_empty)
+    tags = {"O", *(f"{mark}-{slot}" for slot in names["slots"] for mark in "BI")}
+    for row in utterances:
+        if not 0 < len(row.words) == len(row.tags) or row.intent not in names["intents"] or not tags >= {*row.tags}:
+            raise InputError(f"{path}: {row.id!r} is no utterance of this corpus; run the stage again that made it")
     return utterances
 
 
 def read_inventory(folder: Path) -> shapes.Inventory:
-    names = read_json(folder / INVENTORY, shapes.Inventory)
-    if not names["intents"]:
-        raise InputError(f"{folder / INVENTORY}: has no intent; run its stage again")
-    return names
+    return read_json(folder / INVENTORY, shapes.Inventory)

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from compaug.core.records import InputError, digest, file_digest, sub_seed
+from compaug.core.records import digest, file_digest, sub_seed
 from compaug.core.shapes import Inventory
 from compaug.generators.joint import lora
 from compaug.generators.joint.augmented_language import Language, Sentence, Unreadable, bio_tags, in_words, spans_of
@@ -63,9 +63,7 @@ def collate(rows: Sequence[dict], tokenizer, settings: Writer) -> dict[str, Tens
 def train(
     utterances: Sequence[Utterance], names: Inventory, settings: Writer, decoder: Path, seed: int
 ) -> tuple[object, nn.Module, float]:
-    """(tokenizer, decoder, mean training loss of the last epoch) after it. InputError without utterances."""
-    if not utterances:
-        raise InputError("there is no utterance to learn from")
+    """(tokenizer, decoder, mean training loss of the last epoch) after it."""
     tokenizer, loaded = load_decoder(decoder)
     loop.seed_everything(sub_seed(seed, "writer"))
     model, language = lora.with_lora(loaded, settings.lora), language_of(names)
