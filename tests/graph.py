@@ -60,13 +60,13 @@ def imports_of(file: Path) -> frozenset[Path]:
     return frozenset(imports - {file})
 
 
-# stages/__init__.py reads argv, writes costs and turns errors into one line; params.py, the schemas that it collects
-# and shapes.py check values; compaug/__init__.py holds the version; numerics.py is checked by the numbers themselves.
+# stages/__init__.py reads argv, writes costs and turns errors into one line; params.py and the schemas that it
+# collects check values; compaug/__init__.py holds the version; numerics.py is checked by the numbers themselves.
 # None of them computes a result.
 PLUMBING = {
     SRC / "compaug/stages/__init__.py",
     SRC / "compaug/__init__.py",
-    *(SRC / "compaug/core" / name for name in ("numerics.py", "schema.py", "shapes.py")),
+    *(SRC / "compaug/core" / name for name in ("numerics.py", "schema.py")),
     SRC / "compaug/experiments/params.py",
     *SRC.glob("compaug/**/parameters.py"),
 }

@@ -18,7 +18,6 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.markdown import markdown_table
 from compaug.core.records import InputError, read_json, write_json, write_text
 from compaug.engine import built, planning
@@ -30,9 +29,9 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     from compaug.evaluation import longtable  # after the cheap checks: pandas is slow to import
 
-    kept = read_json(args.out, shapes.Provenances) if args.out.exists() else {}
+    kept = read_json(args.out) if args.out.exists() else {}
     seconds = args.out.with_name("seconds.json")
-    sorts = read_json(seconds, shapes.Seconds) if seconds.exists() else {}
+    sorts = read_json(seconds) if seconds.exists() else {}
     entries = built.read(args.grid) | built.locks(args.grid)
     outputs = {address.partition(":")[2]: built.outputs(entry) for address, entry in entries.items()}
     frame = longtable.read(args.reports)[0]

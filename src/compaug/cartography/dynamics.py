@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
-from compaug.core import shapes
 from compaug.core.records import InputError, atomic_path, read_json, write_json
 from compaug.training.loop import EpochEnd
 
@@ -71,7 +70,7 @@ def read(folder: Path) -> tuple[np.ndarray, list[str]]:
 
     The array is a file mapped into memory. InputError where they do not fit each other.
     """
-    ids = read_json(Path(folder) / f"{NAME}.json", shapes.DynamicsFacts)["ids"]
+    ids = read_json(Path(folder) / f"{NAME}.json")["ids"]
     path = Path(folder) / f"{NAME}.npy"
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)

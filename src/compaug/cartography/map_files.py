@@ -36,7 +36,7 @@ def leave(trained: Path, out: Path, epochs: slice, label_sets: Mapping[str, Coll
 
 
 def shown(data_map: DataMap, examples: Sequence[Example], labels: Labels, seed: int, texts: bool) -> dict:
-    """Statistics of the regions and a sample of the points (`shapes.MapFacts`).
+    """Statistics of the regions and a sample of the points.
 
     With `texts` those of the sample too, which a corpus must allow. InputError for an example that the map does not
     have.

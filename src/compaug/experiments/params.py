@@ -27,7 +27,7 @@ from pydantic import Field, ValidationError, model_validator
 from compaug.classifiers import parameters as classifiers
 from compaug.classifiers import roles_of
 from compaug.core.records import InputError, read_yaml
-from compaug.core.schema import Amount, Block, Count, Positive, Probability, Seed, Share, Words
+from compaug.core.schema import Amount, Block, Count, Positive, Probability, Seed, Share, Words, first_problem
 from compaug.data.parameters import GRAMMARS, Backbone, Backbones, Corpus
 from compaug.data.splits import Split
 from compaug.generators import parameters as generators
@@ -286,9 +286,7 @@ def of_file(schema: type[Block], source: Path | str | Edited) -> Any:
     try:
         return schema.model_validate(tree)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key, what = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{source}: {key}: {what}; mend that key") from None
+        raise InputError(f"{source}: {first_problem(error)}; mend that key") from None
 
 
 def load(source: Path | str | Edited, keys: list[str], **coordinates: str) -> dict[str, Any]:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.numerics import native
 from compaug.core.records import InputError, check_file, check_folder, read_json, write_json
 
@@ -129,7 +128,7 @@ def cost_of(out: Path) -> Iterator[dict]:
     start, cpu_start = time.perf_counter(), time.process_time()
     yield facts
     if (out / "history.json").exists():
-        epochs = read_json(out / "history.json", shapes.History)["epochs"]
+        epochs = read_json(out / "history.json")["epochs"]
         facts |= {"epochs": len(epochs)} | ({"trained_parameters": epochs[0]["trained_parameters"]} if epochs else {})
     if language_models := sys.modules.get("compaug.models.language_models"):
         facts |= {"language_model": usage} if (usage := language_models.spent()) else {}
@@ -162,7 +161,7 @@ def cost_file(out: Path | str) -> str:
 
 def read_cost(file: Path) -> dict:
     """What `cost_of` wrote. InputError for another file."""
-    return read_json(file, shapes.Cost, "not what a stage records; remove it")
+    return read_json(file, remedy="not what a stage records; remove it")
 
 
 def _peak() -> int:

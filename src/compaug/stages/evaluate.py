@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.records import InputError, read_json, write_json
 from compaug.evaluation import gold as golds
 from compaug.evaluation import plots, predictions, root_cell
@@ -31,7 +30,7 @@ def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS)
     evaluation, gold = blocks["evaluation"], golds.read(args.gold)
-    quality = read_json(args.quality, shapes.Quality)
+    quality = read_json(args.quality)
     trained = {arm: predictions.read(path, len(gold.labels)) for arm, path in _paths_by_arm(args.predictions).items()}
 
     truth, predicted, arms, outcomes, halves = {}, {}, {}, {}, []

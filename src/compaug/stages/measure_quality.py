@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.records import Labels, iter_jsonl, read_json, read_jsonl, write_json
 from compaug.data.readers import oracle_for
 from compaug.data.task import TASKS
@@ -40,9 +39,9 @@ def main(argv: list[str] | None = None) -> None:
     corpus = (example.text for path in real for example in iter_jsonl(path, len(labels)))
     with cost_of(args.out):
         measures = dict(measure(kept, corpus, args.decoder, task.source))
-        measures["selection"] = _only(SELECTION, read_json(args.selected.with_suffix(".json"), shapes.SideCar))
+        measures["selection"] = _only(SELECTION, read_json(args.selected.with_suffix(".json")))
         if args.compositions:
-            requests = read_json(args.compositions, shapes.Requests)
+            requests = read_json(args.compositions)
             measures["label_generator"] = _only(LABEL_GENERATOR, requests)
             measures["coverage"] = coverage(kept, requests.get("compositions", {}), labels)
         if any("compliance" in (row.made_of or {}) for row in written):

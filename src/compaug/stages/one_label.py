@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.records import InputError, Labels, read_json, read_jsonl, write_json
 from compaug.evaluation import predictions
 from compaug.stages import parser, run
@@ -27,7 +26,7 @@ def main(argv: list[str] | None = None) -> None:
         )
     predicted = predictions.read(args.predictions, len(labels))
     facts = {"accuracy": accuracy(predicted.of([row.id for row in gold]), gold), "n": len(gold)}
-    task = read_json(args.split / "low_resource.json", shapes.LowResourceTask)
+    task = read_json(args.split / "low_resource.json")
     cell = {"benchmark": args.benchmark, "scale": args.scale, "generator": args.generator}
     cell |= {"texts": task["train"], "seed": task["seed"]}
     write_json(args.out, cell | facts | {"n_train": predicted.n_train, "n_aug": predicted.n_synthetic})

@@ -10,7 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug import classifiers, generators
-from compaug.core import shapes
 from compaug.core.records import InputError, read_json, write_text
 from compaug.evaluation import plots
 from compaug.experiments import params
@@ -27,12 +26,12 @@ def main(argv: list[str] | None = None) -> None:
     from compaug.reports import figures  # after the cheap checks: matplotlib is slow to import
 
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)
-    quality = read_json(args.quality, shapes.Quality)
+    quality = read_json(args.quality)
     roles = {*generators.roles_of(args.generator), *classifiers.roles_of(args.classifier)}
     cell = {name: getattr(args, name) for name in ("benchmark", "generator", "classifier", "seed")}
     cell |= {
         "metrics": _measures(args.measures),
-        "details": read_json(args.details, shapes.Details),
+        "details": read_json(args.details),
         "selection": quality["selection"],
     }
     cell |= {"label_generator": quality.get("label_generator", {}), "paper": read_paper_values(args.paper_values)}
@@ -49,7 +48,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _measures(path: Path) -> dict:
-    measures = read_json(path, shapes.Measures)
+    measures = read_json(path)
     if "baseline" not in measures:
         raise InputError(f"{path}: has no arm `baseline`; run the stage evaluate again")
     return measures

@@ -31,7 +31,6 @@ from pathlib import Path
 
 from compaug import selection
 from compaug.cartography import maps
-from compaug.core import shapes
 from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl, sub_seed, write_json, write_jsonl
 from compaug.evaluation.decoding.composition_prior import posteriors, prior_of
 from compaug.experiments import params
@@ -52,7 +51,7 @@ def main(argv: list[str] | None = None) -> None:
         )
     labels = Labels.read(args.labels)
     examples = read_jsonl(args.synthetic, len(labels))
-    synthesis = read_json(args.synthetic.with_suffix(".json"), shapes.SideCar)
+    synthesis = read_json(args.synthetic.with_suffix(".json"))
     if args.share is not None:
         settings = settings.model_copy(update={"k": math.ceil(args.share * len(examples))})
     examples = examples[: selection.among(len(examples), settings.k, settings.overgenerate)]

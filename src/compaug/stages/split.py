@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.records import Example, Labels, atomic_dir, read_json, read_jsonl, write_json, write_jsonl
 from compaug.data.splits import Parts, describe, split_corpus, with_seen
 from compaug.experiments import params
@@ -32,7 +31,7 @@ def main(argv: list[str] | None = None) -> None:
     labels = Labels.read(args.raw / "labels.json")
     examples = read_jsonl(args.raw / "examples.jsonl", len(labels))
     published, own_split = (
-        read_json(path, shapes.Reference) if path.exists() else None
+        read_json(path) if path.exists() else None
         for path in (args.raw / "reference.json", args.raw / "own_split.json")
     )
     parts = split_corpus(examples, labels, options, published, own_split)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.records import InputError, read_json, write_json
 from compaug.evaluation.metrics import rounded
 from compaug.stages import cost_of, parser, run
@@ -29,13 +28,13 @@ def main(argv: list[str] | None = None) -> None:
     names = utterances.read_inventory(args.corpus)
     real, test = (utterances.read(args.corpus / f"{part}.jsonl", names) for part in ("train", args.on))
     synthetic = utterances.read(args.synthetic, names, may_be_empty=True) if args.synthetic else []
-    cell = read_json(args.corpus / utterances.FACTS, shapes.SluCorpusFacts) | {
+    cell = read_json(args.corpus / utterances.FACTS) | {
         "scale": args.scale,
         "mode": NONE,
         "on": args.on,
     }
     if args.synthetic:
-        written = read_json(args.synthetic.with_suffix(".json"), shapes.SluTexts)
+        written = read_json(args.synthetic.with_suffix(".json"))
         cell |= {name: written[name] for name in ("mode", "validity", "fresh")}
     from compaug.tasks.slu import joint_classifier  # after the cheap checks: torch is slow to import
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.records import InputError, read_json, write_text
 from compaug.evaluation import measures
 from compaug.experiments import params
@@ -25,7 +24,7 @@ def main(argv: list[str] | None = None) -> None:
     from compaug.reports import page, queries  # after the cheap checks: pandas and matplotlib are slow to import
 
     results = queries.load(args.reports, params.every(args.params))
-    costs = read_json(path, shapes.Provenances) if (path := args.reports / "provenance.json").exists() else {}
+    costs = read_json(path) if (path := args.reports / "provenance.json").exists() else {}
     quality = measures.read(args.reports, "quality")
     shown = page.page(results, args.reports / "tables/figures", quality, page.provenance(results, costs))
     if (size := len(shown.encode())) > LIMIT:

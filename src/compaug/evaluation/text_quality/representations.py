@@ -25,7 +25,6 @@ from sklearn.metrics import silhouette_score
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from compaug.core import shapes
 from compaug.core.records import InputError, read_json, sub_seed
 from compaug.generators.baselines import flan_t5
 from compaug.generators.disentangled import gpt2_pt, ld_vae, ls_pt, prefix_tuning
@@ -57,7 +56,7 @@ def views(
 
 
 def _flan_t5(model_dir, compositions, task, backbones, seed) -> dict[str, np.ndarray]:
-    task = task.of_model(read_json(model_dir / flan_t5.FACTS, shapes.GeneratorFacts), model_dir)
+    task = task.of_model(read_json(model_dir / flan_t5.FACTS), model_dir)
     tokenizer, model = load_seq2seq(model_dir)
     encoder = model.to(device()).eval().get_encoder()
 

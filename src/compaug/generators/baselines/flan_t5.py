@@ -8,7 +8,6 @@ from pathlib import Path
 
 from accelerate import PartialState
 
-from compaug.core import shapes
 from compaug.core.records import Draft, Example, atomic_dir, digest, file_digest, read_json, sub_seed, write_json
 from compaug.generators.shared.drafts import one_each, training_examples
 from compaug.generators.shared.seq2seq import FACTS, collate, written
@@ -58,7 +57,7 @@ def generate(
     model_dir: Path, requests: Sequence[Sequence[int]], task, synthesis, backbones: Mapping[str, Path], seed: int
 ) -> Iterator[Draft]:
     """One text per request; the fine-tuned model is in `model_dir`, no backbone is opened."""
-    task = task.of_model(read_json(model_dir / FACTS, shapes.GeneratorFacts), model_dir)
+    task = task.of_model(read_json(model_dir / FACTS), model_dir)
     tokenizer, model = load_seq2seq(model_dir)
     model = model.to(device()).eval()
     if not requests:

@@ -16,7 +16,6 @@ from statistics import median
 
 import numpy as np
 
-from compaug.core import shapes
 from compaug.core.records import (
     Draft,
     Example,
@@ -64,7 +63,7 @@ def generate(
 
 def account(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int) -> dict[str, object]:
     """For the side-car: the model, the fates of its answers, tokens as the model counted them, their price in USD."""
-    params = read_json(model_dir / "config.json", shapes.GeneratorFacts)["params"]
+    params = read_json(model_dir / "config.json")["params"]
     answers, read = _answers(model_dir, requests, task, None, seed)
     fates = Counter(read(answer)[0] for answer in answers)
     tokens = {
@@ -80,7 +79,7 @@ def account(model_dir: Path, requests: Sequence[Sequence[int]], task, seed: int)
 
 def _answers(model_dir: Path, requests: Sequence[Sequence[int]], task, decoder: Path | None, seed: int):
     """The answers to all requests, and how they are read."""
-    config = read_json(model_dir / "config.json", shapes.GeneratorFacts)
+    config = read_json(model_dir / "config.json")
     params, task = config["params"], task.of_model(config, model_dir)
     texts: dict[tuple[int, ...], list[str]] = {}
     for example in read_jsonl(model_dir / "examples.jsonl", len(task.labels)):

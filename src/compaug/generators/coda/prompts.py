@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core import shapes
 from compaug.core.records import Example, InputError, read_json, read_jsonl, sub_seed, text_key
 from compaug.generators.coda.constraints import Constraints, Shown, lengths, wording
 from compaug.generators.coda.constraints.concepts import Concept, to_avoid
@@ -37,7 +36,7 @@ class Model:
     """What `train` has kept, and what of it is asked for again and again."""
 
     def __init__(self, folder: Path, task) -> None:
-        config = read_json(folder / "config.json", shapes.GeneratorFacts)
+        config = read_json(folder / "config.json")
         self.folder, self.task, self.params = folder, task.of_model(config, folder), config["params"]
         self.spread, self.positions = config["spread"], config.get("positions")
         self._concepts = [

@@ -19,7 +19,6 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from compaug.cartography.dynamics import Dynamics
-from compaug.core import shapes
 from compaug.core.records import (
     Draft,
     Example,
@@ -366,7 +365,7 @@ def save(
 
 def load(model_dir: Path, task) -> tuple[dict, object, dict[str, Tensor]]:
     """(params, task, tensors) of a folder written by `save`; InputError when it was trained for another task."""
-    config = read_json(model_dir / "config.json", shapes.GeneratorFacts)
+    config = read_json(model_dir / "config.json")
     task = task.of_model(config, model_dir)
     return config["params"], task, load_tensors(model_dir / "model.safetensors")
 

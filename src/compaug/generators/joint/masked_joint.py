@@ -18,7 +18,6 @@ import numpy as np
 import torch
 from accelerate import PartialState
 
-from compaug.core import shapes
 from compaug.core.records import (
     Draft,
     Example,
@@ -174,7 +173,7 @@ def generate_with(
     seed: int,
 ) -> Iterator[Draft]:
     """`generate` with the masks, and the model that writes behind what it reads, that `writer` opens."""
-    facts = read_json(model_dir / FACTS, shapes.GeneratorFacts)
+    facts = read_json(model_dir / FACTS)
     params, task = SimpleNamespace(**facts["params"]), task.of_model(facts, model_dir)
     (masks, write), language = writer(params), language_of(task)
     templates = Templates(examples_of(model_dir, task), task, facts["evidence"])

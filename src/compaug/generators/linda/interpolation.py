@@ -15,7 +15,6 @@ from accelerate import PartialState
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from compaug.core import shapes
 from compaug.core.records import (
     Example,
     InputError,
@@ -195,7 +194,7 @@ def save_nothing(body, folder: Path) -> None:
 
 def facts_of(model_dir: Path, task) -> tuple[dict, object]:
     """(facts, task) of a model's folder. InputError when it was trained for other labels."""
-    facts = read_json(model_dir / FACTS, shapes.GeneratorFacts)
+    facts = read_json(model_dir / FACTS)
     return facts, task.of_model(facts, model_dir)
 
 

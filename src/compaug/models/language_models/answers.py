@@ -10,9 +10,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from compaug.core import shapes
+from typing_extensions import TypedDict
+
 from compaug.core.records import InputError, digest, read_json, write_json
+
+
+class Usage(TypedDict):
+    prompt_tokens: int | None
+    completion_tokens: int | None
+
+
+class Answer(TypedDict):
+    request: dict[str, Any]
+    content: str | None
+    refusal: str | None
+    finish_reason: str | None
+    usage: Usage
 
 
 def file_of(request: Mapping) -> str:
@@ -31,14 +46,14 @@ def kept(store: Path, request: Mapping) -> dict:
     InputError where the file holds something else, or the answer to another request.
     """
     path = store / file_of(request)
-    answer = read_json(path, shapes.Answer, "delete it: it is asked for again")
+    answer = read_json(path, Answer, "delete it: it is asked for again")
     if answer["request"] != request:
         raise InputError(f"{path}: answers another request than its name says; delete it: it is asked for again")
     return answer
 
 
 def keep(store: Path, request: Mapping, answer: Mapping) -> None:
-    """Write the answer to a request, a `shapes.Answer` without the request; an interrupted run leaves no half of it."""
+    """Write the answer to a request, an `Answer` without the request; an interrupted run leaves no half of it."""
     path = store / file_of(request)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, {**answer, "request": request})

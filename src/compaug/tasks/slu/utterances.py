@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core import shapes
 from compaug.core.records import InputError, iter_rows, read_json, sub_seed, write_json, write_rows
 from compaug.data.corpus import lines
 from compaug.generators.joint.augmented_language import spans_of
 
 PARTS = ("train", "validation", "test")
 INVENTORY = "inventory.json"
+Inventory = dict[str, list[str]]  # "intents" and "slots": sorted names of the whole corpus
 FACTS = "corpus.json"  # which corpus, and how few of it
 HEADER = ("fold", "answerid", "scenario", "intent", "annotated", "text")  # of NLU-ED
 BRACKET = re.compile(r"\[([^][:]+):([^][]*)\]")  # [slot : its words]
@@ -168,7 +168,7 @@ def apart(parts: Mapping[str, Sequence[Utterance]]) -> dict[str, list[Utterance]
     return {part: kept[part] for part in PARTS}
 
 
-def inventory(utterances: Iterable[Utterance]) -> shapes.Inventory:
+def inventory(utterances: Iterable[Utterance]) -> Inventory:
     intents, slots = set(), set()
     for utterance in utterances:
         intents.add(utterance.intent)
@@ -179,13 +179,13 @@ def inventory(utterances: Iterable[Utterance]) -> shapes.Inventory:
 # ---------------------------------------------------------------- files
 
 
-def write(folder: Path, parts: Mapping[str, Sequence[Utterance]], names: shapes.Inventory) -> None:
+def write(folder: Path, parts: Mapping[str, Sequence[Utterance]], names: Inventory) -> None:
     for part, utterances in parts.items():
         write_rows(folder / f"{part}.jsonl", map(asdict, utterances))
     write_json(folder / INVENTORY, names)
 
 
-def read(path: Path, names: shapes.Inventory | None = None, may_be_empty: bool = False) -> list[Utterance]:
+def read(path: Path, names: Inventory | None = None, may_be_empty: bool = False) -> list[Utterance]:
     """Utterances of a file that `write` made.
 
     InputError names the line that is wrong, or has a name that `names` lacks, and a file without any, unless it may be
@@ -218,8 +218,8 @@ def read(path: Path, names: shapes.Inventory | None = None, may_be_empty: bool =
     return utterances
 
 
-def read_inventory(folder: Path) -> shapes.Inventory:
-    names = read_json(folder / INVENTORY, shapes.Inventory)
+def read_inventory(folder: Path) -> Inventory:
+    names = read_json(folder / INVENTORY)
     if not names["intents"]:
         raise InputError(f"{folder / INVENTORY}: has no intent; run its stage again")
     return names
