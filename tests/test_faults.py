@@ -398,7 +398,7 @@ def test_a_bad_row_of_an_own_corpus_is_one_line(tmp_path, case):
 @pytest.mark.parametrize("word", ["-1", "1.5", "x", "", str(2**31)])
 def test_a_seed_that_is_none_is_one_line(word, capsys):
     with pytest.raises(SystemExit, match="2"):
-        synthesize._parser().parse_args(["--seed", word])
+        synthesize.OPTIONS.parse_args(["--seed", word])
     assert f"argument --seed: {word!r} is not a whole number from 0 to 2147483647" in capsys.readouterr().err
 
 

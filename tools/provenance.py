@@ -152,7 +152,6 @@ def _parser():
         "--grid", type=Path, default=planning.EXPERIMENTS, help="folder of what was built (default: grid)"
     )
     options.add_argument("--costs", type=Path, default=COSTS, help=f"folder of the recorded costs (default: {COSTS})")
-    options.add_argument("--out", type=Path, required=True, help="JSON to write; what has not run here keeps its cost")
     return options
 
 

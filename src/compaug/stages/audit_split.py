@@ -16,23 +16,16 @@ from compaug.core.records import write_json, write_text
 from compaug.data.audit import audit_split
 from compaug.stages import parser, run
 
-PARAMS: list[str] = []
 PASSED = "nothing of the test set is in a training input\n"
+
+OPTIONS = parser(__doc__, "benchmark split", out=".json")
+OPTIONS.add_argument("--inputs", type=Path, nargs="*", default=[], help="further JSONL files that a stage trains on")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     write_json(args.out, {"benchmark": args.benchmark, **audit_split(args.split, args.inputs)})
     write_text(args.out.with_suffix(".passed"), PASSED)
-
-
-def _parser():
-    options = parser(__doc__, "benchmark", out=".json", writes="JSON of all counts to write")
-    options.add_argument("--split", type=Path, required=True, help="folder written by the split stage")
-    options.add_argument(
-        "--inputs", type=Path, nargs="*", default=[], help="further JSONL files that a stage trains on"
-    )
-    return options
 
 
 if __name__ == "__main__":

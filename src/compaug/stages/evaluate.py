@@ -25,9 +25,16 @@ from compaug.stages import parser, run
 
 PARAMS = ["evaluation", "composition_prior"]
 
+OPTIONS = parser(__doc__, "quality", out=".json")
+OPTIONS.add_argument("--gold", type=Path, required=True, help="gold label sets of the benchmark (.jsonl.gz)")
+OPTIONS.add_argument("--predictions", type=Path, nargs="+", required=True, help="<arm>.jsonl.gz, one per arm")
+OPTIONS.add_argument("--plots", type=Path, required=True, help="folder for the data of `dvc plots`")
+OPTIONS.add_argument("--measures", type=Path, required=True, help="measures.json to write, all of them")
+OPTIONS.add_argument("--details", type=Path, required=True, help="details.json to write")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS)
     evaluation, gold = blocks["evaluation"], golds.read(args.gold)
     quality = read_json(args.quality)
@@ -124,18 +131,6 @@ def _paths_by_arm(paths: list[Path]) -> dict[str, Path]:
     if sum(half in arms for half in root_cell.HALVES) == 1:
         raise InputError("--predictions: matched_a and matched_b belong together; give both or neither")
     return arms
-
-
-def _parser():
-    options = parser(__doc__, out=".json")
-    options.add_argument("--gold", type=Path, required=True, help="gold label sets of the benchmark (.jsonl.gz)")
-    options.add_argument("--quality", type=Path, required=True, help="measures of the cell's texts")
-    options.add_argument("--predictions", type=Path, nargs="+", required=True, help="<arm>.jsonl.gz, one per arm")
-    options.add_argument("--plots", type=Path, required=True, help="folder for the data of `dvc plots`")
-    options.add_argument("--out", type=Path, required=True, help="metrics.json to write, the headline")
-    options.add_argument("--measures", type=Path, required=True, help="measures.json to write, all of them")
-    options.add_argument("--details", type=Path, required=True, help="details.json to write")
-    return options
 
 
 if __name__ == "__main__":

@@ -12,16 +12,15 @@ texts).
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from compaug.core.records import InputError, Labels, atomic_dir, read_jsonl, sub_seed, text_key, write_jsonl
 from compaug.stages import cost_of, parser, run
 
-PARAMS: list[str] = []
+OPTIONS = parser(__doc__, "split seed synthetic", out="folder")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     labels = Labels.read(args.split / "labels.json")
     support = read_jsonl(args.split / "support.jsonl", len(labels))
     synthetic = read_jsonl(args.synthetic, len(labels))
@@ -37,12 +36,6 @@ def main(argv: list[str] | None = None) -> None:
             write_jsonl(folder / name / "held.jsonl", held)
             write_jsonl(folder / name / "held_inputs.jsonl", (replace(example, labels=()) for example in held))
             write_jsonl(folder / name / "synthetic.jsonl", (e for e in synthetic if text_key(e.text) not in texts))
-
-
-def _parser():
-    options = parser(__doc__, "split seed", out="folder", writes="folder to write, with a/ and b/")
-    options.add_argument("--synthetic", type=Path, required=True, help="selected synthetic rows of the cell")
-    return options
 
 
 if __name__ == "__main__":

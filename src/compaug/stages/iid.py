@@ -15,11 +15,11 @@ import shutil
 from compaug.core.records import InputError, Labels, atomic_dir, read_jsonl, write_rows
 from compaug.stages import parser, run
 
-PARAMS: list[str] = []
+OPTIONS = parser(__doc__, "split", out="folder")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     labels = Labels.read(args.split / "labels.json")
     train, support = (read_jsonl(args.split / f"iid_{part}.jsonl", len(labels)) for part in ("train", "support"))
     if not any(example.labels for example in train):
@@ -32,10 +32,6 @@ def main(argv: list[str] | None = None) -> None:
             shutil.copyfile(args.split / f"iid_{part}.jsonl", folder / f"{part}.jsonl")
         requests = ({"requested_labels": list(example.labels)} for example in train if example.labels)
         write_rows(folder / "requests.jsonl", requests)
-
-
-def _parser():
-    return parser(__doc__, "split", out="folder", writes="folder to write")
 
 
 if __name__ == "__main__":

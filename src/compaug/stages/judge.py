@@ -11,8 +11,6 @@ of the iid split. Both are proxies of people. How well that classifier reads rea
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from compaug import classifiers
 from compaug.core.records import InputError, Labels, read_jsonl, write_json
 from compaug.data.readers import oracle_for
@@ -23,9 +21,11 @@ from compaug.stages import cost_of, parser, run
 
 PARAMS = [*params.corpus("reader", "options"), "evaluation.threshold"]
 
+OPTIONS = parser(__doc__, "benchmark seed generator classifier labels model selected", out=".json")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
     labels = Labels.read(args.labels)
     selected = read_jsonl(args.selected, len(labels))
@@ -41,15 +41,6 @@ def main(argv: list[str] | None = None) -> None:
                 judged["oracle"] = ratings.oracle_shares(grammar.oracle, selected)
         row = {"generator": args.generator, "seed": args.seed, "n": len(selected)}
         write_json(args.out, row | {"judged": judged})
-
-
-def _parser():
-    options = parser(__doc__, "benchmark seed generator classifier labels", out=".json", writes="JSON to write")
-    options.add_argument("--selected", type=Path, required=True, help="kept texts of the cell")
-    options.add_argument(
-        "--model", type=Path, required=True, help="model folder of the judge, which saw every composition"
-    )
-    return options
 
 
 if __name__ == "__main__":

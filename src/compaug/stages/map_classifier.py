@@ -23,9 +23,13 @@ from compaug.stages import cost_of, parser, run
 
 PARAMS = [*params.method("classifiers"), "data_map", *params.corpus("reader")]
 
+OPTIONS = parser(__doc__, "benchmark scale seed classifier labels report", out="folder")
+OPTIONS.add_argument("--train", type=Path, nargs="+", required=True, help="rows to train on, real and synthetic")
+OPTIONS.add_argument("--backbone", type=Path, required=True, help="folder of the classifier's backbone")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, classifier=args.classifier)
     block = blocks["data_map"]
     epochs = window(block.epochs, block.min_epoch, block.convergence_epoch)
@@ -56,14 +60,6 @@ def main(argv: list[str] | None = None) -> None:
         allowed = blocks["reader"] in GRAMMARS
         write_json(args.report, of | map_files.shown(data_map, examples, labels, args.seed, allowed))
         shutil.rmtree(trained)
-
-
-def _parser():
-    options = parser(__doc__, "benchmark scale seed classifier labels", out="folder", writes="folder of maps to write")
-    options.add_argument("--train", type=Path, nargs="+", required=True, help="rows to train on, real and synthetic")
-    options.add_argument("--backbone", type=Path, required=True, help="folder of the classifier's backbone")
-    options.add_argument("--report", type=Path, required=True, help="what may be shown of the map, JSON to write")
-    return options
 
 
 if __name__ == "__main__":

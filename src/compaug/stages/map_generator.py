@@ -10,7 +10,6 @@ for every measure, the values behind them, and a report that holds texts of a kn
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 from compaug.cartography.maps import GENERATED, window
 from compaug.core.records import InputError, Labels, atomic_dir, read_jsonl, sub_seed, write_json
@@ -25,9 +24,11 @@ PARAMS = [
     *params.corpus("reader", "text_prompt", "label_separator"),
 ]
 
+OPTIONS = parser(__doc__, "benchmark scale split seed generator backbones report", out="folder")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, generator=args.generator)
     block, settings = blocks["data_map"], blocks["generator"]
     if not hasattr(settings, "dynamics"):
@@ -58,14 +59,6 @@ def main(argv: list[str] | None = None) -> None:
         allowed = blocks["reader"] in GRAMMARS
         write_json(args.report, of | map_files.shown(data_map, examples, labels, args.seed, allowed))
         shutil.rmtree(trained)
-
-
-def _parser():
-    options = parser(
-        __doc__, "benchmark scale split seed generator backbones", out="folder", writes="folder of maps to write"
-    )
-    options.add_argument("--report", type=Path, required=True, help="what may be shown of the map, JSON to write")
-    return options
 
 
 if __name__ == "__main__":

@@ -19,9 +19,14 @@ from compaug.tasks.parsing import corpora, parameters
 
 PARAMS = [f"{parameters.FILE}:scales.{{scale}}.{{corpus}}"]
 
+OPTIONS = parser(__doc__, "seed", out="folder", params=parameters.FILE)
+OPTIONS.add_argument("--corpus", required=True, help="a block of `corpora` in configs/parsing.yaml")
+OPTIONS.add_argument("--scale", required=True, help="a block of `scales` in configs/parsing.yaml")
+OPTIONS.add_argument("--data", type=Path, required=True, help="folder written by parsing_corpus")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     size = parameters.load(args.params).size(args.scale, args.corpus)
     epochs = window(size.map_epochs, size.min_epoch, size.convergence_epoch)
     corpus = corpora.read(args.data / "train.jsonl")
@@ -38,15 +43,6 @@ def main(argv: list[str] | None = None) -> None:
         map_files.leave(kept, out, epochs, None)
         write_json(out / "history.json", {"epochs": history})
         shutil.rmtree(kept)
-
-
-def _parser():
-    options = parser(__doc__, "seed", out="folder", writes="folder of maps to write")
-    options.set_defaults(params=parameters.FILE)
-    options.add_argument("--corpus", required=True, help="a block of `corpora` in configs/parsing.yaml")
-    options.add_argument("--scale", required=True, help="a block of `scales` in configs/parsing.yaml")
-    options.add_argument("--data", type=Path, required=True, help="folder written by parsing_corpus")
-    return options
 
 
 if __name__ == "__main__":

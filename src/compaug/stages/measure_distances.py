@@ -25,12 +25,15 @@ from compaug.evaluation.metrics import rounded
 from compaug.evaluation.text_quality import distances
 from compaug.stages import check_out, cost_of, parser, run
 
-PARAMS: list[str] = []
 SUFFIX = ".json"
+
+OPTIONS = parser(__doc__, "split encoder")
+OPTIONS.add_argument("--out", type=Path, required=True, help="JSON to write; of several files the folder")
+OPTIONS.add_argument("--selected", type=Path, nargs="+", required=True, help="kept rows; one file or more")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     labels = Labels.read(args.split / "labels.json")
     outs = _outs(args)
     real = {name: read_jsonl(args.split / f"{name}.jsonl", len(labels)) for name in ("support", "train")}
@@ -98,13 +101,6 @@ def _outs(args) -> list[Path]:
     for out in (outs := [args.out / name for name in names]):
         check_file(out)
     return outs
-
-
-def _parser():
-    options = parser(__doc__, "split", writes="JSON of distances to write; of several files of kept rows the folder")
-    options.add_argument("--selected", type=Path, nargs="+", required=True, help="kept rows; one file or more")
-    options.add_argument("--encoder", type=Path, required=True, help="encoder backbone whose states are compared")
-    return options
 
 
 if __name__ == "__main__":

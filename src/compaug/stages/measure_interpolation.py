@@ -9,8 +9,6 @@ Numbers alone are written, no text.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from compaug.core.records import Labels, write_json
 from compaug.data.task import TASKS
 from compaug.evaluation.metrics import rounded
@@ -20,9 +18,11 @@ from compaug.stages import cost_of, parser, run
 PARAMS = ["synthesis"]
 ROLES = ("encoder", "decoder", "seq2seq")
 
+OPTIONS = parser(__doc__, "benchmark scale split seed generator backbones model", out=".json")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)["synthesis"]
     labels = Labels.read(args.split / "labels.json")
     task = TASKS["multi_label"](labels)  # the model's folder has the prompt
@@ -35,12 +35,6 @@ def main(argv: list[str] | None = None) -> None:
         trends = {name: monotony(by_alpha["alphas"], name) for name in ("precision_a", "similarity_a")}
         of = {"generator": args.generator, "seed": args.seed, "spearman": trends}
         write_json(args.out, rounded(of | by_alpha))
-
-
-def _parser():
-    options = parser(__doc__, "benchmark scale split seed generator backbones", out=".json", writes="JSON to write")
-    options.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
-    return options
 
 
 if __name__ == "__main__":

@@ -28,9 +28,12 @@ SELECTION = ("requested", "produced", "dropped", "kept", "per_composition", "his
 SELECTION += ("mean_filter_jacc", "share_jacc_1", "total_variation")
 LABEL_GENERATOR = ("requested", "rejected", "rejection_rate")
 
+OPTIONS = parser(__doc__, "benchmark split selected synthetic decoder", out=".json")
+OPTIONS.add_argument("--compositions", type=Path, help="side-car of the label generator's requests")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
     labels = Labels.read(args.split / "labels.json")
     task = TASKS["multi_label"](labels, blocks["text_prompt"], blocks["label_separator"])
@@ -57,15 +60,6 @@ def main(argv: list[str] | None = None) -> None:
 
 def _only(names: tuple[str, ...], values: Mapping) -> dict:
     return {name: values[name] for name in names if name in values}
-
-
-def _parser():
-    options = parser(__doc__, "benchmark split", out=".json", writes="JSON of measures to write")
-    options.add_argument("--synthetic", type=Path, required=True, help="all synthetic rows")
-    options.add_argument("--selected", type=Path, required=True, help="kept rows, side-car .json beside them")
-    options.add_argument("--compositions", type=Path, help="side-car of the label generator's requests")
-    options.add_argument("--decoder", type=Path, required=True, help="decoder backbone that judges their fluency")
-    return options
 
 
 if __name__ == "__main__":

@@ -11,18 +11,17 @@ python -m compaug.stages.measure_representations --generator ld_vae --model mode
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from compaug.core.records import InputError, Labels, iter_jsonl, write_json
 from compaug.data.task import TASKS
 from compaug.stages import cost_of, parser, run
 
-PARAMS: list[str] = []
 ROLES = ("encoder", "decoder", "seq2seq")
+
+OPTIONS = parser(__doc__, "split seed generator backbones model", out=".json")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     labels = Labels.read(args.split / "labels.json")
     parts = (args.split / f"{name}.jsonl" for name in ("train", "support"))
     compositions = sorted({e.labels for part in parts for e in iter_jsonl(part, len(labels)) if e.labels})
@@ -47,12 +46,6 @@ def main(argv: list[str] | None = None) -> None:
         }
         of = {"generator": args.generator, "seed": args.seed, "labels": list(labels.names), "pair_labels": pairs}
         write_json(args.out, of | {"views": measured})
-
-
-def _parser():
-    options = parser(__doc__, "split seed generator backbones", out=".json", writes="JSON to write")
-    options.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
-    return options
 
 
 if __name__ == "__main__":

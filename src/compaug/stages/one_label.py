@@ -13,11 +13,12 @@ from compaug.evaluation import predictions
 from compaug.stages import parser, run
 from compaug.tasks.few_texts import accuracy
 
-PARAMS: list[str] = []
+OPTIONS = parser(__doc__, "benchmark scale generator split", out=".json")
+OPTIONS.add_argument("--predictions", type=Path, required=True, help="what train_classifier wrote")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     labels = Labels.read(args.split / "labels.json")
     gold = read_jsonl(args.split / "test.jsonl", len(labels), may_be_empty=False)
     if several := [row.id for row in gold if len(row.labels) != 1]:
@@ -34,12 +35,6 @@ def main(argv: list[str] | None = None) -> None:
         f"accuracy {facts['accuracy']:.2f} on {len(gold)} texts; {predicted.n_train} real and {predicted.n_synthetic} "
         "synthetic ones"
     )
-
-
-def _parser():
-    options = parser(__doc__, "benchmark scale generator split", out=".json", writes="JSON to write")
-    options.add_argument("--predictions", type=Path, required=True, help="what train_classifier wrote")
-    return options
 
 
 if __name__ == "__main__":

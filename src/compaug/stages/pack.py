@@ -15,12 +15,15 @@ from compaug.core.records import InputError
 from compaug.evaluation import measures, packs
 from compaug.stages import parser, run
 
-PARAMS: list[str] = []
 PREDICTIONS = "predictions"
+
+OPTIONS = parser(__doc__)
+OPTIONS.add_argument("--out", type=Path, required=True, help="folder of the packs")
+OPTIONS.add_argument("--data", type=Path, required=True, help="folder of the folders that cells leave files in")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     if not args.data.is_dir():
         raise InputError(f"--data {args.data}: no such folder; give the one that cells leave their files in")
     files = {kind: _files(args.data / kind, ".json") for kind in measures.KINDS}
@@ -40,12 +43,6 @@ def _files(folder: Path, suffix: str) -> dict[str, Path]:
 def _print(kind: str, names: Iterable[str]) -> None:
     for name in names:
         print(f"{kind}: {name}")
-
-
-def _parser():
-    options = parser(__doc__, writes="folder of the packs")
-    options.add_argument("--data", type=Path, required=True, help="folder of the folders that cells leave files in")
-    return options
 
 
 if __name__ == "__main__":

@@ -9,32 +9,23 @@ was counted.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from compaug.core.records import atomic_dir, write_json
 from compaug.stages import obtained, parser, run
 from compaug.tasks.parsing import corpora, parameters
 
 PARAMS = [f"{parameters.FILE}:corpora.{{corpus}}"]
 
+OPTIONS = parser(__doc__, "downloads", out="folder", params=parameters.FILE)
+OPTIONS.add_argument("--corpus", required=True, help="a block of `corpora` in configs/parsing.yaml")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     corpus = parameters.load(args.params).corpus_of(args.corpus)
     parts = corpora.READERS[corpus.reader](obtained(corpus.files, args.downloads / args.corpus))
     with atomic_dir(args.out) as folder:
         corpora.write(folder, parts)
         write_json(folder / "corpus.json", corpora.counts(parts))
-
-
-def _parser():
-    options = parser(__doc__, out="folder", writes="folder of the corpus to write")
-    options.set_defaults(params=parameters.FILE)
-    options.add_argument("--corpus", required=True, help="a block of `corpora` in configs/parsing.yaml")
-    options.add_argument(
-        "--downloads", type=Path, default=Path("data/downloads"), help="where downloaded files are kept"
-    )
-    return options
 
 
 if __name__ == "__main__":

@@ -20,9 +20,15 @@ PARAMS = [*params.scaled("backbones.{role}"), *params.corpus("text_prompt", "lab
 
 ALWAYS = {"encoder", "decoder"}  # the filter opens the one, the label generator and the measures of texts the other
 
+OPTIONS = parser(__doc__, "benchmark scale split", out="folder")
+OPTIONS.add_argument("--role", required=True, choices=("encoder", "decoder", "seq2seq"), help="which of its backbones")
+OPTIONS.add_argument("--generator", help="make it only if this generator opens it, else a folder that says so")
+OPTIONS.add_argument("--classifier", help="... or this classifier")
+OPTIONS.add_argument("--seed", type=int, default=0, help="seed of the tiny models (default: 0)")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, role=args.role)
     methods = {generators: args.generator, classifiers: args.classifier}
     named = {package: name for package, name in methods.items() if name}
@@ -45,17 +51,6 @@ def main(argv: list[str] | None = None) -> None:
     with cost_of(args.out), checkpoints_kept(), atomic_dir(args.out) as folder:
         work_dir = work_dir_for(args.out, blocks[args.role], args.seed, digest([*prompts, *texts]))
         prepare(args.role, blocks[args.role], texts, folder, args.seed, work_dir, prompts)
-
-
-def _parser():
-    options = parser(__doc__, "benchmark scale split", out="folder", writes="model folder to write")
-    options.add_argument(
-        "--role", required=True, choices=("encoder", "decoder", "seq2seq"), help="which of its backbones"
-    )
-    options.add_argument("--generator", help="make it only if this generator opens it, else a folder that says so")
-    options.add_argument("--classifier", help="... or this classifier")
-    options.add_argument("--seed", type=int, default=0, help="seed of the tiny models (default: 0)")
-    return options
 
 
 if __name__ == "__main__":

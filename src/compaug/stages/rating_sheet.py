@@ -18,9 +18,14 @@ from compaug.core.records import InputError, Labels, atomic_dir, digest, read_js
 from compaug.evaluation.text_quality import ratings
 from compaug.stages import parser, run
 
+OPTIONS = parser(__doc__, "labels", out="folder")
+OPTIONS.add_argument("--selected", nargs="+", required=True, metavar="GENERATOR=FILE", help="each one's kept texts")
+OPTIONS.add_argument("--texts", type=int, default=50, help="texts of each generator (default: 50, as in the paper)")
+OPTIONS.add_argument("--seed", type=int, required=True, help="which texts are drawn, and their order")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     labels = Labels.read(args.labels)
     selected = {}
     for argument in args.selected:
@@ -62,14 +67,6 @@ def form(items: Sequence[ratings.Item], labels: Labels) -> str:
         separator=ratings.SEPARATOR,
         key=f"ratings-{digest([labels.names, [item.text for item in items]])}",  # of the ticks in the browser's storage
     )
-
-
-def _parser():
-    options = parser(__doc__, "labels", out="folder", writes="folder to write")
-    options.add_argument("--selected", nargs="+", required=True, metavar="GENERATOR=FILE", help="each one's kept texts")
-    options.add_argument("--texts", type=int, default=50, help="texts of each generator (default: 50, as in the paper)")
-    options.add_argument("--seed", type=int, required=True, help="which texts are drawn, and their order")
-    return options
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ test set. The fine-tuned decoder is not kept: it is seconds of work and nothing 
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from compaug.core.records import Labels, digest, file_digest, iter_jsonl, write_json, write_rows
 from compaug.experiments import params
 from compaug.label_generator import Listing, sample_label_sets
@@ -18,9 +16,11 @@ from compaug.stages import cost_of, parser, run
 
 PARAMS = ["label_generator", *params.size("requested"), *params.corpus("label_prompt", "label_separator")]
 
+OPTIONS = parser(__doc__, "benchmark scale split seed decoder", out=".jsonl")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)
     options, listing = blocks["label_generator"], Listing(blocks["label_prompt"], blocks["label_separator"])
     labels = Labels.read(args.split / "labels.json")
@@ -54,14 +54,6 @@ def main(argv: list[str] | None = None) -> None:
         )
         write_rows(args.out, ({"requested_labels": list(label_set)} for label_set in label_sets))
         write_json(args.out.with_suffix(".json"), report | {"made_of": made_of})
-
-
-def _parser():
-    options = parser(
-        __doc__, "benchmark scale split seed", out=".jsonl", writes="JSONL to write; the side-car .json goes beside it"
-    )
-    options.add_argument("--decoder", type=Path, required=True, help="model folder of the decoder backbone")
-    return options
 
 
 if __name__ == "__main__":

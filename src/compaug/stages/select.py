@@ -40,9 +40,17 @@ from compaug.stages import cost_of, parser, run, share
 PARAMS = ["selection", *params.size("k")]
 THRESHOLD = 0.5  # the filter's own decision: the larger of its two probabilities
 
+OPTIONS = parser(__doc__, "benchmark seed classifier labels synthetic", out=".jsonl")
+OPTIONS.add_argument("--map", type=Path, help="folder of a data map of these texts: scores hard, ambiguous and easy")
+OPTIONS.add_argument("--share", type=share, help="keep this share of the texts, in place of sizes.k of them")
+OPTIONS.add_argument("--filter", type=Path, required=True, help="model folder of the filter")
+OPTIONS.add_argument(
+    "--train", type=Path, nargs="+", required=True, help="what the filter learned from: P_train(y) of `posterior`"
+)
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark)["selection"]
     if (settings.score in maps.REGIONS) != (args.map is not None):
         raise InputError(
@@ -113,25 +121,6 @@ def merged(synthesis: dict, report: dict) -> dict:
     by_key = synthesis.get("per_composition", {})
     both = {key: by_key.get(key, {}) | row for key, row in report.get("per_composition", {}).items()}
     return synthesis | report | {"per_composition": by_key | both}
-
-
-def _parser():
-    options = parser(
-        __doc__,
-        "benchmark seed classifier labels",
-        out=".jsonl",
-        writes="kept rows to write, side-car .json beside them",
-    )
-    options.add_argument("--synthetic", type=Path, required=True, help="synthetic rows, side-car .json beside them")
-    options.add_argument(
-        "--map", type=Path, help="folder of a data map of these texts: scores hard, ambiguous and easy"
-    )
-    options.add_argument("--share", type=share, help="keep this share of the texts, in place of sizes.k of them")
-    options.add_argument("--filter", type=Path, required=True, help="model folder of the filter")
-    options.add_argument(
-        "--train", type=Path, nargs="+", required=True, help="what the filter learned from: P_train(y) of `posterior`"
-    )
-    return options
 
 
 if __name__ == "__main__":

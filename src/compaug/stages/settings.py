@@ -16,9 +16,11 @@ from compaug.stages import parser, run
 
 PARAMS = params.joined()
 
+OPTIONS = parser(__doc__, "benchmark scale", out="folder")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = params.parse(args.params, args.benchmark, args.scale)
     with atomic_dir(args.out) as folder:
         for kind in params.METHODS:
@@ -29,10 +31,6 @@ def main(argv: list[str] | None = None) -> None:
         for name in params.BLOCKS:
             held = getattr(settings, name).in_force()
             write_json(folder / f"{name}.json", {key: value for key, value in held.items() if key not in params.SIZES})
-
-
-def _parser():
-    return parser(__doc__, "benchmark scale", out="folder", writes="folder of the files to write")
 
 
 if __name__ == "__main__":

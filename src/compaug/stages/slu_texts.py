@@ -23,9 +23,13 @@ from compaug.tasks.slu.utterances import Utterance
 
 PARAMS = [f"{parameters.FILE}:writer", f"{parameters.FILE}:joint"]
 
+OPTIONS = parser(__doc__, "seed decoder", out=".jsonl", params=parameters.FILE)
+OPTIONS.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
+OPTIONS.add_argument("--encoder", type=Path, help="encoder backbone, of the tagger of the mode factorised")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = parameters.load(args.params)
     options = settings.writer
     names = utterances.read_inventory(args.corpus)
@@ -71,15 +75,6 @@ def fresh(written: Sequence[Utterance], real: Sequence[Utterance]) -> tuple[list
     fates = [fate for _, fate in judge(drafts, known_texts, copies=False)]
     kept = [row for row, fate in zip(written, fates, strict=True) if fate == "kept"]
     return kept, {fate: fates.count(fate) for fate in ("copied", "duplicate")}
-
-
-def _parser():
-    options = parser(__doc__, "seed", out=".jsonl", writes="utterances to write (.jsonl)")
-    options.set_defaults(params=parameters.FILE)
-    options.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
-    options.add_argument("--decoder", type=Path, required=True, help="decoder backbone")
-    options.add_argument("--encoder", type=Path, help="encoder backbone, of the tagger of the mode factorised")
-    return options
 
 
 if __name__ == "__main__":

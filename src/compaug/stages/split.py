@@ -24,9 +24,12 @@ EMPTY = (
 )  # what the iid split and generator `none` have, so that every cell is the same command
 SOURCES = {"train": "train", "support": "support", "iid_train": "train"}  # every other part is tested on
 
+OPTIONS = parser(__doc__, "benchmark raw", out="folder")
+OPTIONS.add_argument("--seen-test", action="store_true", help="hold out texts of seen combinations too")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     options = params.load(args.params, PARAMS, benchmark=args.benchmark)["split"]
     labels = Labels.read(args.raw / "labels.json")
     examples = read_jsonl(args.raw / "examples.jsonl", len(labels))
@@ -66,14 +69,6 @@ def write(
 
 def _rows(examples: Sequence[Example], positions: Sequence[int], source: str) -> Iterator[Example]:
     return (replace(examples[position], source=source) for position in positions)
-
-
-def _parser():
-    options = parser(__doc__, "benchmark", out="folder", writes="folder of the splits to write")
-    options.add_argument("--raw", type=Path, required=True, help="folder written by the raw stage")
-    words = "hold out texts of known combinations for testing too, also where the split does not say how many"
-    options.add_argument("--seen-test", action="store_true", help=words)
-    return options
 
 
 if __name__ == "__main__":

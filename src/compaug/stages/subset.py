@@ -18,9 +18,13 @@ from compaug.stages import cost_of, parser, run
 
 PARAMS = ["subset"]
 
+OPTIONS = parser(__doc__, "split seed", out="folder")
+OPTIONS.add_argument("--map", type=Path, required=True, help="folder of a data map of D_train")
+OPTIONS.add_argument("--labelled", action="store_true", help="of the texts with labels alone, for a generator")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = params.load(args.params, PARAMS)["subset"]
     labels = Labels.read(args.split / "labels.json")
     train = read_jsonl(args.split / "train.jsonl", len(labels), may_be_empty=False)
@@ -44,13 +48,6 @@ def main(argv: list[str] | None = None) -> None:
             f"note: {len(subset.rows)} texts are kept, for {settings.coverage} would vanish with "
             f"{int(settings.ratio * len(train))}"
         )
-
-
-def _parser():
-    options = parser(__doc__, "split seed", out="folder", writes="folder to write: what is kept of the split")
-    options.add_argument("--map", type=Path, required=True, help="folder of a data map of D_train")
-    options.add_argument("--labelled", action="store_true", help="of the texts with labels alone, for a generator")
-    return options
 
 
 if __name__ == "__main__":

@@ -17,11 +17,13 @@ from pathlib import Path
 from compaug.core.records import InputError, Labels, atomic_dir, file_digest, read_jsonl, write_jsonl
 from compaug.stages import parser, run
 
-PARAMS: list[str] = []
+OPTIONS = parser(__doc__, "split", out="folder")
+OPTIONS.add_argument("--like", type=Path, required=True, help="folder of the split that the other grids use")
+OPTIONS.add_argument("--sizes", type=int, nargs="+", required=True, help="numbers of support texts")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     n_labels = len(Labels.read(args.split / "labels.json"))
     support, other = (read_jsonl(folder / "support.jsonl", n_labels) for folder in (args.split, args.like))
     for name in ("labels.json", "train.jsonl"):
@@ -45,14 +47,6 @@ def main(argv: list[str] | None = None) -> None:
             write_jsonl(folder / str(size) / "support.jsonl", support[:size])
             for name in ("labels.json", "train.jsonl"):
                 shutil.copyfile(args.split / name, folder / str(size) / name)
-
-
-def _parser():
-    options = parser(__doc__, out="folder", writes="folder to write, one folder for every size")
-    options.add_argument("--split", type=Path, required=True, help="folder of the split with the largest support set")
-    options.add_argument("--like", type=Path, required=True, help="folder of the split that the other grids use")
-    options.add_argument("--sizes", type=int, nargs="+", required=True, help="numbers of support texts")
-    return options
 
 
 if __name__ == "__main__":

@@ -35,9 +35,11 @@ from compaug.stages import cost_of, parser, run
 
 PARAMS = ["synthesis"]
 
+OPTIONS = parser(__doc__, "benchmark scale split seed generator backbones model compositions", out=".jsonl")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)["synthesis"]
     from compaug import generators  # after the cheap checks: torch is slow to import
 
@@ -114,18 +116,6 @@ def rows_of(
                 soft_labels=draft.soft_labels,
                 made_of=draft.made_of,
             )
-
-
-def _parser():
-    options = parser(
-        __doc__,
-        "benchmark scale split seed generator backbones",
-        out=".jsonl",
-        writes="synthetic rows to write, side-car .json beside them",
-    )
-    options.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
-    options.add_argument("--compositions", type=Path, required=True, help="requested label sets, one per line")
-    return options
 
 
 if __name__ == "__main__":

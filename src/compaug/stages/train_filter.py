@@ -6,8 +6,6 @@ python -m compaug.stages.train_filter --benchmark diagnostic --classifier bert -
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from compaug import classifiers
 from compaug.core.records import InputError, Labels, atomic_dir, read_jsonl, sub_seed, write_json
 from compaug.experiments import params
@@ -15,9 +13,11 @@ from compaug.stages import cost_of, parser, run
 
 PARAMS = params.method("classifiers")
 
+OPTIONS = parser(__doc__, "benchmark scale split seed classifier encoder", out="folder")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, classifier=args.classifier)[
         "classifier"
     ].without_texts()
@@ -38,12 +38,6 @@ def main(argv: list[str] | None = None) -> None:
     with cost_of(args.out), checkpoints_kept(), atomic_dir(args.out) as out:
         history = train(examples, labels, settings, args.encoder, out, seed, "quality filter")
         write_json(out / "history.json", {"epochs": history})
-
-
-def _parser():
-    options = parser(__doc__, "benchmark scale split seed classifier", out="folder", writes="model folder to write")
-    options.add_argument("--encoder", type=Path, required=True, help="folder of the pre-trained encoder")
-    return options
 
 
 if __name__ == "__main__":

@@ -16,9 +16,14 @@ from compaug.stages import cost_of, parser, run
 
 PARAMS = [*params.method("generators"), *params.corpus("text_prompt", "label_separator")]
 
+OPTIONS = parser(__doc__, "benchmark scale split seed generator backbones", out="folder")
+OPTIONS.add_argument(
+    "--map", type=Path, help="folder of the data map that orders a curriculum (generators.<name>.pacing)"
+)
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, generator=args.generator)
     block = blocks["generator"]
     if args.map and not hasattr(block, "first"):
@@ -38,16 +43,6 @@ def main(argv: list[str] | None = None) -> None:
     backbones = {role: args.backbones / role for role in generator.roles}
     with cost_of(args.out), checkpoints_kept():
         generator.train(examples, task, block, backbones, args.out, args.seed)
-
-
-def _parser():
-    options = parser(
-        __doc__, "benchmark scale split seed generator backbones", out="folder", writes="model folder to write"
-    )
-    options.add_argument(
-        "--map", type=Path, help="folder of the data map that orders a curriculum (generators.<name>.pacing)"
-    )
-    return options
 
 
 if __name__ == "__main__":

@@ -19,9 +19,16 @@ from compaug.tasks.slu import parameters, slot_f1, utterances
 PARAMS = [f"{parameters.FILE}:joint"]
 NONE = "none"  # the mode of real utterances alone
 
+OPTIONS = parser(__doc__, "scale seed encoder", out=".json", params=parameters.FILE)
+OPTIONS.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
+OPTIONS.add_argument("--synthetic", type=Path, help="further utterances to train on (.jsonl)")
+OPTIONS.add_argument(
+    "--on", choices=("validation", "test"), default="test", help="utterances to measure on (default: test)"
+)
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = parameters.load(args.params).joint
     if args.synthetic and args.out == args.synthetic.with_suffix(".json"):
         raise InputError(f"--out {args.out}: is the side-car of --synthetic, which is read; give another path")
@@ -57,18 +64,6 @@ def judged(gold, intents, tags) -> dict[str, float]:
         "intent_acc": slot_f1.intent_accuracy([row.intent for row in gold], intents),
         "whole": 100 * sum(whole) / len(whole),
     }
-
-
-def _parser():
-    options = parser(__doc__, "scale seed", out=".json", writes="JSON of measures to write")
-    options.set_defaults(params=parameters.FILE)
-    options.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
-    options.add_argument("--synthetic", type=Path, help="further utterances to train on (.jsonl)")
-    options.add_argument(
-        "--on", choices=("validation", "test"), default="test", help="utterances to measure on (default: test)"
-    )
-    options.add_argument("--encoder", type=Path, required=True, help="encoder backbone")
-    return options
 
 
 if __name__ == "__main__":

@@ -8,19 +8,18 @@ search are the samples in reports/quality.jsonl.gz, which has those of the proje
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from compaug.core.records import InputError, read_json, write_text
 from compaug.evaluation import measures
 from compaug.experiments import params
 from compaug.stages import parser, run
 
-PARAMS: list[str] = []  # configs/ is a dependency
 LIMIT = 1_000_000  # bytes of the page
+
+OPTIONS = parser(__doc__, "reports", out=".html")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     from compaug.reports import page, queries  # after the cheap checks: pandas and matplotlib are slow to import
 
     results = queries.load(args.reports, params.every(args.params))
@@ -31,15 +30,6 @@ def main(argv: list[str] | None = None) -> None:
         raise InputError(f"{args.out}: the page has {size:,} bytes, more than {LIMIT:,}; show fewer texts or figures")
     write_text(args.out, shown)
     print(f"{args.out}: {round(size / 1000)} kB")
-
-
-def _parser():
-    options = parser(__doc__, out=".html")
-    options.add_argument(
-        "--reports", type=Path, default=Path("reports"), help="folder with results, tables and quality"
-    )
-    options.add_argument("--out", type=Path, required=True, help="page to write")
-    return options
 
 
 if __name__ == "__main__":
