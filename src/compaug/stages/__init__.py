@@ -15,7 +15,16 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from compaug.core.numerics import native
-from compaug.core.records import InputError, check_file, check_folder, read_json, write_json
+from compaug.core.records import (
+    Example,
+    InputError,
+    Labels,
+    check_file,
+    check_folder,
+    read_json,
+    read_jsonl,
+    write_json,
+)
 
 COSTS = Path(".costs")  # seconds, versions and devices: never in a DVC output, because they differ at every run
 PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scikit-learn")
@@ -156,6 +165,13 @@ def cost_of(out: Path) -> Iterator[dict]:
     facts |= {"cpu_seconds": round(time.process_time() - cpu_start, 2), "peak_mib": _peak()}
     facts |= {"python": platform.python_version(), "machine": platform.machine(), "device": _device()}
     write_json(COSTS / cost_file(out), facts)
+
+
+def d_cg(split: Path) -> tuple[Labels, list[Example], list[Example]]:
+    """Labels, training rows and support rows of the folder of a split."""
+    labels = Labels.read(split / "labels.json")
+    train = read_jsonl(split / "train.jsonl", len(labels), may_be_empty=False)
+    return labels, train, read_jsonl(split / "support.jsonl", len(labels))
 
 
 def obtained(files: Mapping, downloads: Path) -> dict[str, Path]:

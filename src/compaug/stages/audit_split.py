@@ -3,9 +3,7 @@
 python -m compaug.stages.audit_split --benchmark diagnostic --split data/splits/diagnostic \
     --out data/audit/diagnostic.json
 
-Paper, "Problem Setting". train.jsonl and support.jsonl are always checked; --inputs adds files for pre-training,
-few-shot prompts or augmentation. What trains on D_train alone waits for the file `.passed`, which is the same whatever
-the counts are.
+What trains on D_train alone waits for the file `.passed`, which is the same whatever the counts are.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
 """Halves of the unseen test set as if a generator had written them: what perfect texts would be worth.
 
-For ceiling rows alone.
-
-python -m compaug.stages.ceiling --split data/splits/diagnostic+seen_test=400 \
-    --out data/ceiling/diagnostic+seen_test=400
+python -m compaug.stages.ceiling --split data/splits/diagnostic --out data/ceiling/diagnostic
 
 Writes <out>/a and <out>/b: synthetic.jsonl (one half, with its labels), held.jsonl (the other half) and inputs.jsonl
-(the other half and the seen test set, where the split has one, without labels). The rows that come of it are marked as
-a ceiling and take part in no comparison.
+(the other half and the seen test set, where the split has one, without labels).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Draw a single-label task with few training texts from a corpus, in the form of a split (CoDa; docs/spec/coda.md, 7).
 
-python -m compaug.stages.draw_few_texts --raw data/raw/goemotions --texts 100 --seed 42 \
-    --out data/splits/goemotions+texts=100-42
+python -m compaug.stages.draw_few_texts --raw data/raw/goemotions --texts 100 --seed 42 --out data/splits/few
 
 Beside the parts of a split, of which support.jsonl is empty, requests.jsonl asks for n_aug texts for every training
 row: what `synthesize` takes as --compositions.

@@ -1,11 +1,7 @@
-"""Turn the predictions of the root cell's arms into metrics; no text, model or split is opened.
+"""Turn the predictions of the root cell's arms into metrics (paper, Eqs. 1, 2, 15, 16).
 
-python -m compaug.stages.evaluate --gold reports/run/gold.jsonl.gz --quality reports/run/quality.json \
-    --predictions reports/run/augmented.jsonl.gz reports/run/baseline.jsonl.gz \
-    --plots reports/plots --out reports/metrics.json --measures reports/measures.json --details reports/details.json
-
-Paper, Eqs. 1, 2, 15, 16; an arm is named by the file of its predictions: augmented and baseline; oversample, iid, and
-matched_a with matched_b where they are there.
+An arm is named by the file of its predictions: augmented and baseline; oversample, iid, and matched_a with matched_b
+where they are there.
 """
 
 from __future__ import annotations

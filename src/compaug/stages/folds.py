@@ -1,8 +1,7 @@
 """Cross-fitting folds of a cell: halves of the support set that a classifier does not see (composition prior).
 
-python -m compaug.stages.folds --split data/splits/diagnostic+seen_test=400 \
-    --synthetic data/selected/diagnostic+seen_test=400-ld_vae-13.jsonl --seed 13 \
-    --out data/folds/diagnostic+seen_test=400-ld_vae-13
+python -m compaug.stages.folds --split data/splits/diagnostic --synthetic data/selected/diagnostic-ld_vae-13.jsonl \
+    --seed 13 --out data/folds/diagnostic-ld_vae-13
 
 Writes <out>/a and <out>/b: support.jsonl (the half that is trained on), held.jsonl (the other half), held_inputs.jsonl
 (without its labels) and synthetic.jsonl (the synthetic rows without texts of the held-out half: controls repeat support

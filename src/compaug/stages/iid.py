@@ -1,11 +1,8 @@
 """The iid split in the form in which generators read a split, the label set of every training text as a request.
 
-Plain augmentation: as many synthetic texts as training texts (LINDA, §3.4).
-
 python -m compaug.stages.iid --split data/splits/diagnostic --out data/iid/diagnostic
 
-Writes labels.json, train.jsonl (the split's iid_train.jsonl), support.jsonl (empty) and requests.jsonl, a line for each
-training text with labels, in their order.
+Plain augmentation: as many synthetic texts as training texts (LINDA, §3.4).
 """
 
 from __future__ import annotations

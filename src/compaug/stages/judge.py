@@ -1,12 +1,7 @@
 """Judge a cell's kept texts in the place of people (Table 10): what a reader finds in a text against what was asked.
 
-python -m compaug.stages.judge --benchmark diagnostic --labels data/splits/diagnostic/labels.json --generator ld_vae \
-    --seed 13 --selected data/selected/diagnostic-ld_vae-13.jsonl --classifier bert \
-    --model models/classifier/diagnostic-iid-none-bert-13 --out data/judged/diagnostic-ld_vae-13.json
-
 Two readers: the oracle of the corpus where its grammar is known, and a classifier that has seen every combination, that
-of the iid split. Both are proxies of people. How well that classifier reads real texts follows from its predictions
-(`evaluation.ratings`).
+of the iid split.
 """
 
 from __future__ import annotations

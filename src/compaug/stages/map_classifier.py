@@ -1,12 +1,7 @@
 """The data map of a classifier: what a training thought of its rows, epoch by epoch (cartography, Eqs. 1 and 2).
 
-python -m compaug.stages.map_classifier --benchmark diagnostic --classifier bert \
-    --labels data/splits/diagnostic/labels.json \
-    --train data/splits/diagnostic/train.jsonl data/splits/diagnostic/support.jsonl data/synthetic/run/augmented.jsonl \
-    --backbone models/run/backbones/encoder --seed 42 --out data/maps/run --report data/maps/run.json
-
-Trains on all rows given, for data_map.epochs epochs, without early stopping. Writes a CSV of ids and numbers for every
-measure, the probabilities behind them, and a report that holds texts of a known grammar alone.
+Trains on all rows given for data_map.epochs epochs, with nothing held out and no early stopping. Writes a CSV for every
+measure, the values behind them, and a report that holds texts of a known grammar alone.
 """
 
 from __future__ import annotations

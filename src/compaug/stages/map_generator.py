@@ -1,10 +1,7 @@
 """The data map of a generator: what a training thought of its texts, epoch by epoch (cartography, Eqs. 3 to 8).
 
-python -m compaug.stages.map_generator --benchmark diagnostic --generator ls_pt --split data/splits/diagnostic \
-    --backbones models/backbones/diagnostic --seed 42 --out data/maps/run --report data/maps/run.json
-
-Trains on D_cg for data_map.epochs epochs, with nothing held out and no early stopping. Writes a CSV of ids and numbers
-for every measure, the values behind them, and a report that holds texts of a known grammar alone.
+Trains on D_cg for data_map.epochs epochs, with nothing held out and no early stopping. Writes a CSV for every
+measure, the values behind them, and a report that holds texts of a known grammar alone.
 """
 
 from __future__ import annotations
@@ -12,11 +9,11 @@ from __future__ import annotations
 import shutil
 
 from compaug.cartography.maps import GENERATED, window
-from compaug.core.records import InputError, Labels, atomic_dir, read_jsonl, sub_seed, write_json
+from compaug.core.records import InputError, atomic_dir, sub_seed, write_json
 from compaug.data.parameters import GRAMMARS
 from compaug.data.task import TASKS
 from compaug.experiments import params
-from compaug.stages import cost_of, parser, run
+from compaug.stages import cost_of, d_cg, parser, run
 
 PARAMS = [
     *params.method("generators"),
@@ -36,9 +33,8 @@ def main(argv: list[str] | None = None) -> None:
             f"--generator {args.generator}: keeps no dynamics; there are maps of the prefix-tuned generators"
         )
     epochs = window(block.epochs, block.min_epoch, block.convergence_epoch)
-    labels = Labels.read(args.split / "labels.json")
-    examples = read_jsonl(args.split / "train.jsonl", len(labels), may_be_empty=False)
-    examples = [e for e in examples + read_jsonl(args.split / "support.jsonl", len(labels)) if e.labels]
+    labels, train, support = d_cg(args.split)
+    examples = [e for e in train + support if e.labels]
     from compaug import generators  # after the cheap checks: torch is slow to import
     from compaug.cartography import map_files
     from compaug.training.checkpoint import CHECKPOINTS, checkpoints_kept

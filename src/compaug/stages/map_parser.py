@@ -2,9 +2,6 @@
 
 python -m compaug.stages.map_parser --corpus cogs --scale tiny --data data/parsing/cogs --seed 42 \
     --out data/maps/parser-cogs-tiny-42
-
-Trains on all pairs for map_epochs epochs, with nothing held out. Writes a CSV of ids and numbers for every measure, and
-the values behind them; no word of the corpus.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""Whether a generator that writes between two texts goes from one to the other with alpha, on held-out texts.
-
-python -m compaug.stages.measure_interpolation --benchmark diagnostic --generator linda \
-    --model models/generator/diagnostic-linda-42 --split data/splits/diagnostic \
-    --backbones models/backbones/diagnostic --seed 42 --out data/interpolation/diagnostic-linda-42.json
-
-Numbers alone are written, no text.
-"""
+"""Whether a generator that writes between two texts goes from one to the other with alpha, on held-out texts."""
 
 from __future__ import annotations
 

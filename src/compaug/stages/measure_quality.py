@@ -1,9 +1,5 @@
 """Measure a generator's texts: fidelity, variety, copying, length, fluency; and what the filter kept of them.
 
-python -m compaug.stages.measure_quality --benchmark diagnostic --synthetic data/synthetic/diagnostic-ld_vae-13.jsonl \
-    --selected data/selected/diagnostic-ld_vae-13.jsonl --split data/splits/diagnostic \
-    --decoder models/backbones/diagnostic/decoder --out data/quality/diagnostic-ld_vae-13.json
-
 Numbers alone are written; ten texts with the oracle's verdicts only where the grammar of the corpus is known, because
 texts of other corpora may not be published. Reads the training and support rows, never the test set.
 """
@@ -13,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from compaug.core.records import Labels, iter_jsonl, read_json, read_jsonl, write_json
+from compaug.core.records import read_json, read_jsonl, write_json
 from compaug.data.readers import oracle_for
 from compaug.data.task import TASKS
 from compaug.evaluation.metrics import rounded
 from compaug.evaluation.text_quality import grammar
 from compaug.evaluation.text_quality.quality import coverage, measure
 from compaug.experiments import params
-from compaug.stages import cost_of, parser, run
+from compaug.stages import cost_of, d_cg, parser, run
 
 PARAMS = params.corpus("reader", "options", "text_prompt", "label_separator")
 # Of the side-car of the kept texts: counts and shares, no text.
@@ -35,11 +31,10 @@ OPTIONS.add_argument("--compositions", type=Path, help="side-car of the label ge
 def main(argv: list[str] | None = None) -> None:
     args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
-    labels = Labels.read(args.split / "labels.json")
+    labels, train, support = d_cg(args.split)
     task = TASKS["multi_label"](labels, blocks["text_prompt"], blocks["label_separator"])
     written, kept = (read_jsonl(path, len(labels)) for path in (args.synthetic, args.selected))
-    real = (args.split / f"{name}.jsonl" for name in ("train", "support"))
-    corpus = (example.text for path in real for example in iter_jsonl(path, len(labels)))
+    corpus = (example.text for example in train + support)
     with cost_of(args.out):
         measures = dict(measure(kept, corpus, args.decoder, task.source))
         measures["selection"] = _only(SELECTION, read_json(args.selected.with_suffix(".json")))

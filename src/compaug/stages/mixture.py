@@ -1,11 +1,5 @@
 """Texts of the known grammar in the place of a generator's, of which a given share says what was asked for.
 
-For report-only rows.
-
-python -m compaug.stages.mixture --benchmark diagnostic --split data/splits/diagnostic \
-    --compositions data/compositions/diagnostic-42.jsonl --right 0.6 --seed 42 \
-    --out data/mixtures/diagnostic-oracle+right=0.6-42.jsonl
-
 As many as a selection keeps (sizes.k), in the proportions of the requested compositions; fresh ones, so none of the
 corpus.
 """

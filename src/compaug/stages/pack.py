@@ -2,8 +2,7 @@
 
 python -m compaug.stages.pack --data data --out reports
 
-A cell whose files are here replaces what the packs have of it; all others stay as they are. So a clone without any
-cell's files leaves the packs alone, and one that built three cells changes these three.
+A cell whose files are here replaces what the packs have of it; all others stay as they are.
 """
 
 from __future__ import annotations

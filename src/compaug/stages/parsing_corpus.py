@@ -1,10 +1,6 @@
 """Read COGS or CFQ from its files, check them, and write pairs of a sentence and its logical form (cartography, §3.2).
 
 python -m compaug.stages.parsing_corpus --corpus cogs --out data/parsing/cogs
-
-Files come from the folder that the environment variable COMPAUG_MIRROR names, else from their address (kept in
---downloads), and are checked against the hashes of configs/parsing.yaml. Writes <part>.jsonl, and corpus.json with what
-was counted.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 python -m compaug.stages.prepare_backbone --benchmark diagnostic --role decoder --split data/splits/diagnostic \
     --out models/run/backbones/decoder
 
-The folder is what later stages open. Reads train.jsonl and no other text. With `pretraining: prompted` a tiny decoder
-and a tiny sequence-to-sequence model see each text after its prompt P(y): GPT-2 and T5 know what a label's words mean
-before any tuning, and a model that does not can hardly be steered. `texts` leaves the prompts out.
+With `pretraining: prompted` a tiny decoder and a tiny sequence-to-sequence model see each text after its prompt P(y):
+GPT-2 and T5 know what a label's words mean before any tuning. `texts` leaves the prompts out.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Export a blind rating sheet: what do synthetic texts express, in a reader's eyes (Table 10 of the paper).
 
-python -m compaug.stages.rating_sheet --labels data/splits/diagnostic/labels.json --texts 50 --seed 13 \
-    --out data/rating/diagnostic \
-    --selected ld_vae=data/selected/diagnostic-ld_vae-13.jsonl ls_pt=data/selected/diagnostic-ls_pt-13.jsonl
+python -m compaug.stages.rating_sheet --labels data/splits/diagnostic/labels.json --seed 13 \
+    --out data/rating/diagnostic --selected ld_vae=data/selected/diagnostic-ld_vae-13.jsonl
 
-Writes <out>/sheet.html (a form that works offline), <out>/sheet.csv (the same for a spreadsheet) and <out>/key.json,
-which raters must not see. `python -m compaug.stages.read_ratings` reads filled sheets back.
+Writes sheet.html (a form that works offline), sheet.csv (the same for a spreadsheet) and key.json, which raters must
+not see. `python -m compaug.stages.read_ratings` reads filled sheets back.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Write the page of the root cell, summary.md, and its figures, and print its answer.
-
-python -m compaug.stages.report --benchmark diagnostic --generator ld_vae --classifier bert --seed 42 \
-    --measures reports/measures.json --details reports/details.json --quality reports/run/quality.json \
-    --plots reports/plots --figures reports/figures --out reports/summary.md
-"""
+"""Write the page of the root cell, summary.md, and its figures, and print its answer."""
 
 from __future__ import annotations
 

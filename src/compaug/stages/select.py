@@ -2,23 +2,12 @@
 
 The score (`selection.score`) says how well what the filter reads in a text agrees with what was asked for: the
 probability of exactly the requested set, the Jaccard index of the filter's label set and the requested one (the paper),
-or the probability of the requested set among all compositions under the composition prior: a filter that saw a
-composition in 4 support texts gives it little, whatever the text says. Its probabilities are not calibrated first: it
-keeps no predictions on its validation rows.
-
-hard, ambiguous and easy rank by a data map in place of the filter: what a training on D_cg and all synthetic texts
-thought of each text (--map, of the stage map_classifier; docs/spec/cartography.md, 5).
+or the probability of the requested set among all compositions under the composition prior. hard, ambiguous and easy
+rank by a data map of these texts (--map; docs/spec/cartography.md, 5).
 
 With `selection.labels` the kept texts get soft labels: `teacher`, the filter's probabilities, for it is a classifier
 that was trained on real texts alone; `soft`, those of the real texts that each was made of, in their proportion
-(LINDA). `selection.sharpening` moves them from the middle. Otherwise they keep those that the generator gave them, if
-any.
-
-python -m compaug.stages.select --benchmark diagnostic --classifier bert \
-    --synthetic data/synthetic/run/augmented.jsonl --filter models/run/filter \
-    --labels data/splits/diagnostic/labels.json \
-    --train data/splits/diagnostic/train.jsonl data/splits/diagnostic/support.jsonl --seed 42 \
-    --out data/selected/run/augmented.jsonl
+(LINDA). `selection.sharpening` moves them from the middle. Otherwise they keep those that the generator gave them.
 """
 
 from __future__ import annotations

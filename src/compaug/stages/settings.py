@@ -1,11 +1,9 @@
 """Write what every generator, every classifier and `params.BLOCKS` go by, all layers of parameters joined.
 
-A file for each, and one more for a classifier that learns from no synthetic text.
-
 python -m compaug.stages.settings --benchmark diagnostic --scale tiny --out data/settings/diagnostic+tiny
 
-A stage depends on the file of what it reads: what some layer says of another method is nothing to it, and neither is an
-option that is off. Sizes are in none of them (`params.SIZES`).
+A file for each, and one more for a classifier that learns from no synthetic text. A stage depends on the file of what
+it reads. Sizes are in none of them (`params.SIZES`).
 """
 
 from __future__ import annotations

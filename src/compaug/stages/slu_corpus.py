@@ -2,8 +2,7 @@
 
 python -m compaug.stages.slu_corpus --corpus snips --share 0.01 --seed 42 --out data/slu/snips-0.01-42
 
-Training utterances whose words stand in the validation or test set are left out before the few are drawn. Files come
-from COMPAUG_MIRROR.
+Training utterances whose words stand in the validation or test set are left out before the few are drawn.
 """
 
 from __future__ import annotations

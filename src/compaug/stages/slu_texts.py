@@ -1,9 +1,5 @@
 """Intents and slots: fine-tune a decoder on the few real utterances and let it write more of them, labels and all.
 
-python -m compaug.stages.slu_texts --corpus data/slu/snips-0.01-42 \
-    --decoder models/backbones/semeval+pretrained/decoder --set writer.mode=span --seed 42 \
-    --out data/slu/snips-0.01-42-span.jsonl
-
 What it writes is read strictly, and kept where it is new; the side-car says how many could be read, and why the others
 could not, with one of each kind, and how many were copies of a real utterance or of another.
 """

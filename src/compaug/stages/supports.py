@@ -5,8 +5,7 @@ python -m compaug.stages.supports --split data/splits/diagnostic+support_size=25
 
 `--split` has the largest support set; as support sets are nested, the smaller ones are its heads, and its test set has
 none of their texts. Writes <out>/<size>/ with labels.json, train.jsonl and support.jsonl; <out>/test_inputs.jsonl, the
-common test texts; and for the tables labels.json and test.jsonl of `--like`, whose D_train, backbones and filter are
-used.
+common test texts; and for the tables labels.json and test.jsonl of `--like`.
 """
 
 from __future__ import annotations

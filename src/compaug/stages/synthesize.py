@@ -1,9 +1,5 @@
 """Generate texts for the requested label sets; drop what is blank, repeated or copied (paper, Eq. 4).
 
-python -m compaug.stages.synthesize --benchmark diagnostic --generator ld_vae --model models/run/generator/augmented \
-    --compositions data/compositions/run.jsonl --split data/splits/diagnostic \
-    --backbones models/backbones/diagnostic --seed 42 --out data/synthetic/run/augmented.jsonl
-
 The rows of request 7 are <generator>-000007, then <generator>-000007-1 and so on where it has further drafts. Beside
 the rows goes a side-car .json: what was requested, produced, dropped and kept, and the hashes of what made it.
 """
@@ -20,9 +16,7 @@ from compaug.core.records import (
     Draft,
     Example,
     InputError,
-    Labels,
     file_digest,
-    iter_jsonl,
     read_json,
     read_label_sets,
     text_key,
@@ -31,7 +25,7 @@ from compaug.core.records import (
 )
 from compaug.data.task import TASKS
 from compaug.experiments import params
-from compaug.stages import cost_of, parser, run
+from compaug.stages import cost_of, d_cg, parser, run
 
 PARAMS = ["synthesis"]
 
@@ -51,7 +45,7 @@ def main(argv: list[str] | None = None) -> None:
             f"synthesis.guidance: {args.generator} holds no labels against those of a request; leave it out, or take a "
             "generator with a prefix"
         )
-    labels = Labels.read(args.split / "labels.json")
+    labels, train, support = d_cg(args.split)
     task = TASKS["multi_label"](labels)  # the model's folder has the prompt
     requests = read_label_sets(args.compositions, len(labels))
     if not generator.takes_requests:
@@ -66,10 +60,7 @@ def main(argv: list[str] | None = None) -> None:
             requests, skipped = selection.replaced(
                 requests, possible[: len(requests)], labels, args.generator, args.seed
             )
-        known_texts = set()
-        if not generator.copies:
-            real = (args.split / f"{name}.jsonl" for name in ("train", "support"))
-            known_texts = {text_key(example.text) for path in real for example in iter_jsonl(path, len(labels))}
+        known_texts = set() if generator.copies else {text_key(example.text) for example in train + support}
         drafts = generator.generate(args.model, requests, task, settings, backbones, args.seed)
         fates: list[tuple[int, str]] = []
         judged = selection.judge(drafts, known_texts, generator.copies)

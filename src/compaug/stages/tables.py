@@ -1,9 +1,6 @@
 """Every table and figure from the long table: Markdown and CSV of each (LaTeX of Table 2), figures as PNG.
 
 python -m compaug.stages.tables --reports reports --out reports/tables
-
-Reads results.csv.gz and gains.csv, what the first grids had of experiments that have not run in this form, gold/, the
-measures, and the paper's numbers; a table without results says which command makes them.
 """
 
 from __future__ import annotations

@@ -1,14 +1,7 @@
 """Train one classifier and write its probabilities for validation and test rows (paper, "MLTC Models").
 
-python -m compaug.stages.train_classifier --benchmark diagnostic --classifier bert \
-    --labels data/splits/diagnostic/labels.json --train data/splits/diagnostic/train.jsonl \
-    --support data/splits/diagnostic/support.jsonl --synthetic data/selected/run/augmented.jsonl \
-    --compositions data/compositions/run.jsonl --test-inputs data/splits/diagnostic/test_inputs.jsonl \
-    --backbones models/run/backbones --seed 13 --out models/run/augmented --predictions reports/run/augmented.jsonl.gz
-
 The twin without augmentation is the same command without --synthetic (or with an empty file); the one without
-compositional shift has --train iid_train.jsonl. The test rows come without labels: this stage cannot know them. Test
-rows are read after training only.
+compositional shift has --train iid_train.jsonl. The test rows come without labels and are read after training.
 
 A synthetic text that contains a held-out text is not learned from and is in no count. D_mltc is the rest: `learned` and
 `n_synthetic` count it whole, validation rows and their copies included.

@@ -7,9 +7,9 @@ python -m compaug.stages.train_filter --benchmark diagnostic --classifier bert -
 from __future__ import annotations
 
 from compaug import classifiers
-from compaug.core.records import InputError, Labels, atomic_dir, read_jsonl, sub_seed, write_json
+from compaug.core.records import InputError, atomic_dir, sub_seed, write_json
 from compaug.experiments import params
-from compaug.stages import cost_of, parser, run
+from compaug.stages import cost_of, d_cg, parser, run
 
 PARAMS = params.method("classifiers")
 
@@ -22,15 +22,9 @@ def main(argv: list[str] | None = None) -> None:
         "classifier"
     ].without_texts()
     if settings.first:
-        raise InputError(
-            f"classifiers.{args.classifier}.first: the filter has no data map; a curriculum is an axis of an "
-            "experiment, `training`"
-        )
-    labels = Labels.read(args.split / "labels.json")
-    support = read_jsonl(args.split / "support.jsonl", len(labels))
-    examples = (
-        read_jsonl(args.split / "train.jsonl", len(labels), may_be_empty=False) + support * settings.support_repeat
-    )
+        raise InputError(f"classifiers.{args.classifier}.first: the filter has no data map, so no curriculum")
+    labels, real, support = d_cg(args.split)
+    examples = real + support * settings.support_repeat
     seed = sub_seed(args.seed, "filter")
     train = classifiers.load(args.classifier).train
     from compaug.training.checkpoint import checkpoints_kept  # after the cheap checks: torch is slow to import

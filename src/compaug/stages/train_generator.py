@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug.cartography.maps import in_order
-from compaug.core.records import InputError, Labels, read_jsonl, sub_seed
+from compaug.core.records import InputError, sub_seed
 from compaug.data.task import TASKS
 from compaug.experiments import params
-from compaug.stages import cost_of, parser, run
+from compaug.stages import cost_of, d_cg, parser, run
 
 PARAMS = [*params.method("generators"), *params.corpus("text_prompt", "label_separator")]
 
@@ -31,12 +31,10 @@ def main(argv: list[str] | None = None) -> None:
     from compaug import generators  # after the cheap checks: torch is slow to import
     from compaug.training.checkpoint import checkpoints_kept
 
-    labels = Labels.read(args.split / "labels.json")
-    examples = read_jsonl(args.split / "train.jsonl", len(labels), may_be_empty=False)
-    examples += read_jsonl(args.split / "support.jsonl", len(labels))
-    if (
-        getattr(block, "first", None) or args.map
-    ):  # of texts without labels, which no generator learns from, there is no map
+    labels, train, support = d_cg(args.split)
+    examples = train + support
+    # of texts without labels, which no generator learns from, there is no map
+    if getattr(block, "first", None) or args.map:
         examples = in_order([e for e in examples if e.labels], block, args.map, sub_seed(args.seed, "curriculum"))
     task = TASKS["multi_label"](labels, blocks["text_prompt"], blocks["label_separator"])
     generator = generators.load(args.generator)

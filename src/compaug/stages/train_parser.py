@@ -1,8 +1,5 @@
 """Train a parser on all pairs, a subset or a curriculum, and judge it (cartography, §3.3).
 
-python -m compaug.stages.train_parser --corpus cogs --scale tiny --data data/parsing/cogs --seed 42 \
-    --map data/maps/parser-cogs-tiny-42 --set choice.region=hard --out data/parsing/cogs-tiny-region=hard-42.json
-
 Writes exact match of every part but "train", in percent, of COGS' generalisation set category by category too; numbers
 alone.
 """

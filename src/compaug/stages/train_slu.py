@@ -1,10 +1,7 @@
 """Intents and slots: train the joint classifier and say how good it is.
 
-python -m compaug.stages.train_slu --corpus data/slu/snips-0.01-42 --scale pretrained --encoder models/slu/encoder \
-    --seed 42 --out data/slu/snips-0.01-42.json
-
-Numbers alone are written: slot F1 by conlleval's rule, intent accuracy, the share of utterances that are right as a
-whole. Values of configs/slu.yaml are chosen with `--on validation`, and reported on the test set.
+Writes slot F1 by conlleval's rule, intent accuracy, the share of utterances that are right as a whole. Values of
+configs/slu.yaml are chosen with `--on validation`, and reported on the test set.
 """
 
 from __future__ import annotations

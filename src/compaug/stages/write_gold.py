@@ -3,8 +3,7 @@
 python -m compaug.stages.write_gold --benchmark diagnostic --split data/splits/diagnostic \
     --out reports/gold/diagnostic.jsonl.gz
 
-Writes the facts beside it, as .json (`compaug.evaluation.gold`). The only stage besides `audit` that opens the gold
-labels of D_test.
+Writes the facts beside it, as .json (`compaug.evaluation.gold`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """Write the one page with every table and figure of the paper beside ours: self-contained, no network.
 
 python -m compaug.stages.write_page --reports reports --out reports/index.html
-
-The tables are the queries of compaug.stages.tables, whose figures it takes from reports/tables/figures; the texts to
-search are the samples in reports/quality.jsonl.gz, which has those of the project's own corpus only.
 """
 
 from __future__ import annotations

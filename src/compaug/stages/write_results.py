@@ -2,10 +2,8 @@
 
 python -m compaug.stages.write_results --reports reports --out reports/results.csv.gz --gains reports/gains.csv
 
-Reads the packs alone (`compaug.evaluation.packs` and `.measures`), not what cells left in this working tree: the stage
-`pack` puts that in. Nothing is trained and no text or model is needed: it runs in any clone. A benchmark of an
-experiment comes in when all of its cells have predictions (or with --partial); what is missing is named.
-`compaug.evaluation.results` and `.gains` say what the columns mean.
+Reads the packs alone (`compaug.evaluation.packs` and `.measures`). A benchmark of an experiment comes in when all of
+its cells have predictions (or with --partial); what is missing is named.
 """
 
 from __future__ import annotations

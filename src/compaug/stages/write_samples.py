@@ -1,9 +1,4 @@
-"""Some kept texts of the cell with their scores, and how many texts its classifier cut: a page that Git ignores.
-
-python -m compaug.stages.write_samples --labels data/splits/run/labels.json \
-    --selected data/selected/run/augmented.jsonl --train data/splits/run/train.jsonl data/splits/run/support.jsonl \
-    --model models/run/augmented --out data/samples/run.md
-"""
+"""Some kept texts of the cell with their scores, and how many texts its classifier cut: a page that Git ignores."""
 
 from __future__ import annotations
 
