@@ -22,7 +22,7 @@ from compaug.core.markdown import markdown_table
 from compaug.core.records import InputError, read_json, write_json, write_text
 from compaug.engine import built, planning
 from compaug.experiments import cells, steps
-from compaug.stages import COSTS, cost_file, parser, read_cost, run
+from compaug.stages import COSTS, cost_file, parser, run
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -71,7 +71,7 @@ def timed(outputs: Mapping[str, Sequence[str]], costs: Path) -> dict[str, dict]:
     for stage, paths in outputs.items():
         files = [file for path in paths if (file := costs / cost_file(path)).exists()]
         if files:
-            costs_of.setdefault(sort_of(stage), []).append(read_cost(files[0]))
+            costs_of.setdefault(sort_of(stage), []).append(read_json(files[0]))
     return {
         sort: {
             "timed": len(sort_costs),

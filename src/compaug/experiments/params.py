@@ -187,14 +187,6 @@ def scaled(kind: str) -> list[str]:
     return [f"{SCALES}:{{scale}}.{kind}", *(corpus(f"scales.{{scale}}.{outer}") if outer in OF_CORPUS else [])]
 
 
-def method(kind: str) -> list[str]:
-    """All that holds for the stage's generator or classifier, which the stage `settings` has written to a file.
-
-    `kind` is "generators" or "classifiers".
-    """
-    return [f"{kind}.{{{kind[:-1]}}}"]
-
-
 def joined() -> list[str]:
     """All that some layer says of what the stage `settings` writes."""
     by_scale = ("label_generator", "synthesis", *METHODS)

@@ -26,33 +26,19 @@ OF_TEXTS = {
     "texts": None,
 }
 Steps = dict[str, dict[str, dict[str, object]]]  # kind of stage -> name -> what its dvc.yaml fills in
-FOLDER = {  # step of experiments/ that holds each kind of stage
-    "raw": "corpus",
-    "split": "corpus",
-    "audit": "corpus",
-    "gold": "corpus",
-    "supports": "corpus",
-    "iid": "corpus",
-    "ceiling": "corpus",
-    "mixture": "corpus",
-    "settings": "corpus",
-    "map_classifier": "maps",
-    "map_generator": "maps",
-    "subset": "maps",
-    "backbones": "backbones",
-    "train_filter": "filter",
-    "label_generator": "compositions",
-    "train_generator": "generator",
-    "synthesize": "synthetic",
-    "select": "selected",
-    "folds": "selected",
-    "train_classifier": "classifier",
-    "quality": "texts",
-    "judge": "texts",
-    "representations": "texts",
-    "interpolation": "texts",
-    "distances": "texts",
+KINDS = {  # of stages, by step of experiments/
+    "corpus": ("raw", "split", "audit", "gold", "supports", "iid", "ceiling", "mixture", "settings"),
+    "maps": ("map_classifier", "map_generator", "subset"),
+    "backbones": ("backbones",),
+    "filter": ("train_filter",),
+    "compositions": ("label_generator",),
+    "generator": ("train_generator",),
+    "synthetic": ("synthesize",),
+    "selected": ("select", "folds"),
+    "classifier": ("train_classifier",),
+    "texts": ("quality", "judge", "representations", "interpolation", "distances"),
 }
+FOLDER = {kind: step for step, kinds in KINDS.items() for kind in kinds}
 
 
 def address(kind: str, name: str) -> str:

@@ -39,7 +39,7 @@ class _Parser(argparse.ArgumentParser):
 
     def parse_args(self, *args, **kwargs):
         parsed = super().parse_args(*args, **kwargs)
-        if self.out:
+        if "out" in parsed:
             check_out(parsed, self.out)
         if parsed.set:
             from compaug.experiments.params import Edited  # a tenth of a second, and some stages read no parameters
@@ -190,11 +190,6 @@ def cost_file(out: Path | str) -> str:
     """Name of the file in .costs/ with the cost of an output."""
     name = "-".join(part for part in Path(out).parts if part != Path(out).anchor)  # a dot may be in it: free_bits=0.5
     return f"{name.removesuffix('.json').removesuffix('.jsonl')}.json"
-
-
-def read_cost(file: Path) -> dict:
-    """What `cost_of` wrote. InputError for another file."""
-    return read_json(file, remedy="not what a stage records; remove it")
 
 
 def _peak() -> int:

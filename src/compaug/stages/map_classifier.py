@@ -16,7 +16,7 @@ from compaug.data.parameters import GRAMMARS
 from compaug.experiments import params
 from compaug.stages import cost_of, parser, run
 
-PARAMS = [*params.method("classifiers"), "data_map", *params.corpus("reader")]
+PARAMS = ["classifiers.{classifier}", "data_map", *params.corpus("reader")]
 
 OPTIONS = parser(__doc__, "benchmark scale seed classifier labels report", out="folder")
 OPTIONS.add_argument("--train", type=Path, nargs="+", required=True, help="rows to train on, real and synthetic")

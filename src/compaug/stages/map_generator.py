@@ -16,7 +16,7 @@ from compaug.experiments import params
 from compaug.stages import cost_of, d_cg, parser, run
 
 PARAMS = [
-    *params.method("generators"),
+    "generators.{generator}",
     "data_map",
     *params.corpus("reader", "text_prompt", "label_separator"),
 ]

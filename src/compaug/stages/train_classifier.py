@@ -30,7 +30,7 @@ from compaug.evaluation import predictions
 from compaug.experiments import params
 from compaug.stages import cost_of, parser, run
 
-PARAMS = params.method("classifiers")
+PARAMS = ["classifiers.{classifier}"]
 
 OPTIONS = parser(__doc__, "benchmark scale seed classifier labels", out="folder")
 OPTIONS.add_argument("--train", type=Path, required=True, help="training rows (D_train, or the iid training rows)")

@@ -11,7 +11,7 @@ from compaug.core.records import InputError, atomic_dir, sub_seed, write_json
 from compaug.experiments import params
 from compaug.stages import cost_of, d_cg, parser, run
 
-PARAMS = params.method("classifiers")
+PARAMS = ["classifiers.{classifier}"]
 
 OPTIONS = parser(__doc__, "benchmark scale split seed classifier encoder", out="folder")
 

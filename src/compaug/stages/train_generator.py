@@ -14,7 +14,7 @@ from compaug.data.task import TASKS
 from compaug.experiments import params
 from compaug.stages import cost_of, d_cg, parser, run
 
-PARAMS = [*params.method("generators"), *params.corpus("text_prompt", "label_separator")]
+PARAMS = ["generators.{generator}", *params.corpus("text_prompt", "label_separator")]
 
 OPTIONS = parser(__doc__, "benchmark scale split seed generator backbones", out="folder")
 OPTIONS.add_argument(
