@@ -15,16 +15,6 @@ from compaug.core import registry
 from compaug.experiments.cells import IID, NONE, OF_GENERATORS, ORACLE, PACED, REAL_TEXTS, Cell, Experiment
 from compaug.experiments.params import FILTER
 
-OF_TEXTS = {
-    "options": "",
-    "sampling": "",
-    "label_support": None,
-    "text_support": None,
-    "requested": None,
-    "text_subset": "",
-    "selection": "",
-    "texts": None,
-}
 Steps = dict[str, dict[str, dict[str, object]]]  # kind of stage -> name -> what its dvc.yaml fills in
 KINDS = {  # of stages, by step of experiments/
     "corpus": ("raw", "split", "audit", "gold", "supports", "iid", "ceiling", "mixture", "settings"),
@@ -255,7 +245,7 @@ def _add_classifier(steps: Steps, cell: Cell) -> None:
             entry["support"] = f"{folder}/support.jsonl"
     entry["more"], entry["map"] = f"--texts {cell.texts}" if cell.texts is not None else "", backbone
     if cell.subset:
-        made_by = _add_classifier_map(steps, replace(cell, generator=NONE, **OF_TEXTS))
+        made_by = _add_classifier_map(steps, cell.without_texts)
         kept = _add_subset(steps, cell, cell.subset_name, cell.subset, split, made_by)
         entry["train"] = f"{kept}/train.jsonl"
     if cell.training:
