@@ -531,9 +531,9 @@ def example_of(row: dict, n_labels: int | None) -> Example:
     if not row["text"].strip():
         raise InputError(f"empty text (id {row['id']!r}); remove the row or give it a text")
     values = row | {"labels": label_ids(row["labels"], n_labels)}
-    if "requested_labels" in row:
+    if row.get("requested_labels") is not None:
         values["requested_labels"] = label_ids(row["requested_labels"], n_labels)
-    if "soft_labels" in row:
+    if row.get("soft_labels") is not None:
         values["soft_labels"] = tuple(map(float, row["soft_labels"]))
     return Example(**values)
 
