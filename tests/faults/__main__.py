@@ -78,7 +78,8 @@ def page(faults: list[lab.Found], killed: list[lab.Killed], seed: int) -> str:
     return f"""# Reliability
 
 What happens to a stage when a file that people bring or edit is damaged, or it is killed. Made by `make faults` \
-(seed {seed}): the stages' own scripts and the commands of `compaug` on a toy corpus, one fault at a time, each in a process of its own.
+(seed {seed}): the stages' own scripts and the
+commands of `compaug` on a toy corpus, one fault at a time, each in a process of its own.
 
 ## Promised
 

@@ -179,10 +179,8 @@ def file_digest(path: Path | str) -> str:
 def check_folder(path: Path | str) -> None:
     """InputError unless a stage may put a folder at `path`.
 
-    It may where nothing is there, an empty folder, or one in which stages wrote every file. The folder itself tells
-    which files a stage wrote (WRITTEN): an index elsewhere would not know what `dvc checkout` brings to a fresh clone,
-    and DVC's locks do not know what a stage wrote that was started by hand. It names the files, because people put
-    their own beside them.
+    It may where nothing is there, an empty folder, or one in which stages wrote every file, which are named in its
+    file WRITTEN: people put their own beside them.
     """
     path = Path(path)
     _check_place(path)

@@ -6,6 +6,7 @@ where they are there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from compaug.core.records import InputError, read_json, write_json
@@ -59,16 +60,29 @@ def main(argv: list[str] | None = None) -> None:
     measures, gap = root_cell.knowledge(outcomes)
     arms = {arm: result | measures.get(arm, {}) for arm, result in arms.items()}
 
-    side_car, fidelity = quality["selection"], quality.get("fidelity")
-    requested = {key: row.get("requested", 0) for key, row in side_car.get("per_composition", {}).items()}
     gain = {
         over: root_cell.accuracy_gain(truth["augmented"], predicted["augmented"], predicted[over])
         for over in ("baseline", "oversample")
         if over in arms
     }
+    details = _details(gold, quality, arms, trained, gain, gap)
+    details["per_composition"] = {arm: arms[arm]["per_composition"] for arm in predicted}
+    details["decoding"] = _decoding(evaluation, blocks["composition_prior"])
+    losses, side_car = {arm: p.losses for arm, p in trained.items()}, quality["selection"]
+    plots.write(args.plots, losses, {arm: arms[arm] for arm in predicted}, gold, side_car)
+    write_json(args.measures, root_cell.summary(arms, side_car, gap))
+    write_json(args.out, root_cell.headline(arms, gain["baseline"]))
+    write_json(args.details, details)
+
+
+def _details(
+    gold: Gold, quality: Mapping, arms: Mapping, trained: Mapping[str, Predictions], gain: Mapping, gap: Mapping
+) -> dict:
+    """What the page of the cell shows besides the measures."""
+    side_car, fidelity = quality["selection"], quality.get("fidelity")
+    requested = {key: row.get("requested", 0) for key, row in side_car.get("per_composition", {}).items()}
     details = {
         "acc_gain": gain["baseline"],
-        "per_composition": {arm: arms[arm]["per_composition"] for arm in predicted},
         "coverage": root_cell.coverage(requested, gold.compositions("train"), gold.compositions("test")),
     }
     augmented = trained["augmented"]
@@ -80,9 +94,6 @@ def main(argv: list[str] | None = None) -> None:
         details["gap"] = gap
     if "iid" in arms:
         details["trivial"] = root_cell.trivial(gold)
-    prior = {name: getattr(blocks["composition_prior"], name) for name in ("target", "weight", "strength")}
-    read = {"threshold": {"threshold": evaluation.threshold}, "composition_prior": prior}.get(evaluation.decoding, {})
-    details["decoding"] = {"name": evaluation.decoding, **read}
     if written := {arm: p.unparsed for arm, p in trained.items() if p.unparsed is not None}:
         counted = {arm: {"rows": int((n > 0).sum()), "pieces": int(n.sum())} for arm, n in written.items()}
         details["unparsed"] = counted
@@ -91,16 +102,16 @@ def main(argv: list[str] | None = None) -> None:
         details["bayes"] |= {f"cg_{prior}": bayes["unseen"][prior] for prior in ("training_prior", "target_prior")}
     if fidelity:
         details |= {"fidelity": fidelity["kept"], "samples": quality["samples"]}
-    plots.write(
-        args.plots,
-        {arm: p.losses for arm, p in trained.items()},
-        {arm: arms[arm] for arm in predicted},
-        gold,
-        side_car,
-    )
-    write_json(args.measures, root_cell.summary(arms, side_car, gap))
-    write_json(args.out, root_cell.headline(arms, gain["baseline"]))
-    write_json(args.details, details)
+    return details
+
+
+def _decoding(evaluation: params.Evaluation, prior: params.CompositionPrior) -> dict:
+    """The decoding in use and the parameters that it reads."""
+    read = {
+        "threshold": {"threshold": evaluation.threshold},
+        "composition_prior": {name: getattr(prior, name) for name in ("target", "weight", "strength")},
+    }
+    return {"name": evaluation.decoding, **read.get(evaluation.decoding, {})}
 
 
 def _test_rows(gold: Gold, predicted: Predictions, split: str, half: bool) -> dict[str, tuple[str, ...]]:

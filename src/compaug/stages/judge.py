@@ -7,7 +7,7 @@ of the iid split.
 from __future__ import annotations
 
 from compaug import classifiers
-from compaug.core.records import InputError, Labels, read_jsonl, write_json
+from compaug.core.records import Labels, read_jsonl, write_json
 from compaug.data.readers import oracle_for
 from compaug.evaluation.metrics import label_matrix
 from compaug.evaluation.text_quality import ratings
@@ -24,8 +24,6 @@ def main(argv: list[str] | None = None) -> None:
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
     labels = Labels.read(args.labels)
     selected = read_jsonl(args.selected, len(labels))
-    if not all(example.requested_labels for example in selected):
-        raise InputError(f"{args.selected}: a row without `requested_labels`; give the kept texts of a cell")
     judged = {}
     with cost_of(args.out):
         if selected:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.core.records import InputError, Labels, read_json, read_jsonl, write_json
+from compaug.core.records import Labels, read_json, read_jsonl, write_json
 from compaug.evaluation import predictions
 from compaug.stages import parser, run
 from compaug.tasks.few_texts import accuracy
@@ -21,10 +21,6 @@ def main(argv: list[str] | None = None) -> None:
     args = OPTIONS.parse_args(argv)
     labels = Labels.read(args.split / "labels.json")
     gold = read_jsonl(args.split / "test.jsonl", len(labels), may_be_empty=False)
-    if several := [row.id for row in gold if len(row.labels) != 1]:
-        raise InputError(
-            f"{args.split / 'test.jsonl'}: row {several[0]!r} has not exactly one label; draw the task again"
-        )
     predicted = predictions.read(args.predictions, len(labels))
     facts = {"accuracy": accuracy(predicted.of([row.id for row in gold]), gold), "n": len(gold)}
     task = read_json(args.split / "low_resource.json")
