@@ -112,6 +112,10 @@ def _common(cell: Cell) -> dict[str, object]:
     }
 
 
+def _of_generator(cell: Cell) -> dict[str, object]:
+    return _common(cell) | {"generator": cell.generator}
+
+
 def _add_backbones(steps: Steps, cell: Cell, *roles: str) -> list[str]:
     """Those of the roles, and what methods at this scale go by; returns their folders."""
     _add_corpus(steps, cell)
@@ -166,7 +170,7 @@ def _add_texts(steps: Steps, cell: Cell) -> str:
 
 def _add_written(steps: Steps, cell: Cell) -> str:
     """Generator and all its texts; returns their file, without its suffix."""
-    common = _common(cell) | {"generator": cell.generator}
+    common = _of_generator(cell)
     iid = cell.split == IID
     split = _add_iid(steps, cell) if iid else _add_supports(steps, cell, cell.text_support)
     common |= _opened(steps, cell)
@@ -257,7 +261,7 @@ def _add_classifier(steps: Steps, cell: Cell) -> None:
 
 
 def _add_quality(steps: Steps, cell: Cell) -> None:
-    common = _common(cell) | {"generator": cell.generator}
+    common = _of_generator(cell)
     kept = _add_texts(steps, cell)
     written = kept if cell.generator == ORACLE else f"data/synthetic/{cell.synthetic_name}.jsonl"
     files = {"selected": kept.removesuffix(".jsonl"), "synthetic": written}
@@ -270,23 +274,19 @@ def _add_judge(steps: Steps, cell: Cell) -> None:
     """Read by a classifier that has seen every composition: that of the iid split."""
     _add_classifier(steps, cell.reader)
     _add_texts(steps, cell)
-    common = _common(cell) | {"generator": cell.generator}
-    steps["judge"][cell.selected_name] = common | {
-        "selected": f"data/selected/{cell.selected_name}",
-        "judge": cell.reader.name,
-    }
+    files = {"selected": f"data/selected/{cell.selected_name}", "judge": cell.reader.name}
+    steps["judge"][cell.selected_name] = _of_generator(cell) | files
 
 
 def _add_representations(steps: Steps, cell: Cell) -> None:
     _add_texts(steps, cell)
-    common = _common(cell) | {"generator": cell.generator}
-    steps["representations"][cell.generator_name] = common | _opened(steps, cell)
+    steps["representations"][cell.generator_name] = _of_generator(cell) | _opened(steps, cell)
 
 
 def _add_interpolation(steps: Steps, cell: Cell) -> None:
     _add_texts(steps, cell)
     _add_backbones(steps, cell, "encoder", "decoder")  # which judge what is written between two texts
-    steps["interpolation"][cell.generator_name] = _common(cell) | {"generator": cell.generator}
+    steps["interpolation"][cell.generator_name] = _of_generator(cell)
 
 
 def _add_distances(steps: Steps, cell: Cell) -> None:
