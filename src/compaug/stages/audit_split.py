@@ -15,7 +15,6 @@ from compaug.data.audit import audit_split
 from compaug.stages import parser, run
 
 PASSED = "nothing of the test set is in a training input\n"
-
 OPTIONS = parser(__doc__, "benchmark split", out=".json")
 OPTIONS.add_argument("--inputs", type=Path, nargs="*", default=[], help="further JSONL files that a stage trains on")
 

@@ -21,7 +21,6 @@ from compaug.experiments.cells import REAL_TEXTS, Cell
 from compaug.stages import parser, run
 
 PARAMS = ["evaluation", "composition_prior"]
-
 OPTIONS = parser(__doc__, "quality", out=".json")
 OPTIONS.add_argument("--gold", type=Path, required=True, help="gold label sets of the benchmark (.jsonl.gz)")
 OPTIONS.add_argument("--predictions", type=Path, nargs="+", required=True, help="<arm>.jsonl.gz, one per arm")

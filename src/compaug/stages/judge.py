@@ -15,7 +15,6 @@ from compaug.experiments import params
 from compaug.stages import cost_of, parser, run
 
 PARAMS = [*params.corpus("reader", "options"), "evaluation.threshold"]
-
 OPTIONS = parser(__doc__, "benchmark seed generator classifier labels model selected", out=".json")
 
 

@@ -17,7 +17,6 @@ from compaug.experiments import params
 from compaug.stages import cost_of, parser, run
 
 PARAMS = ["classifiers.{classifier}", "data_map", *params.corpus("reader")]
-
 OPTIONS = parser(__doc__, "benchmark scale seed classifier labels report", out="folder")
 OPTIONS.add_argument("--train", type=Path, nargs="+", required=True, help="rows to train on, real and synthetic")
 OPTIONS.add_argument("--backbone", type=Path, required=True, help="folder of the classifier's backbone")

@@ -20,7 +20,6 @@ PARAMS = [
     "data_map",
     *params.corpus("reader", "text_prompt", "label_separator"),
 ]
-
 OPTIONS = parser(__doc__, "benchmark scale split seed generator backbones report", out="folder")
 
 

@@ -15,7 +15,6 @@ from compaug.stages import cost_of, parser, run
 from compaug.tasks.parsing import corpora, parameters
 
 PARAMS = [f"{parameters.FILE}:scales.{{scale}}.{{corpus}}"]
-
 OPTIONS = parser(__doc__, "seed", out="folder", params=parameters.FILE)
 OPTIONS.add_argument("--corpus", required=True, help="a block of `corpora` in configs/parsing.yaml")
 OPTIONS.add_argument("--scale", required=True, help="a block of `scales` in configs/parsing.yaml")

@@ -22,7 +22,6 @@ from compaug.evaluation.text_quality import distances
 from compaug.stages import check_out, cost_of, d_cg, parser, run
 
 SUFFIX = ".json"
-
 OPTIONS = parser(__doc__, "split encoder")
 OPTIONS.add_argument("--out", type=Path, required=True, help="JSON to write; of several files the folder")
 OPTIONS.add_argument("--selected", type=Path, nargs="+", required=True, help="kept rows; one file or more")

@@ -10,7 +10,6 @@ from compaug.stages import cost_of, parser, run
 
 PARAMS = ["synthesis"]
 ROLES = ("encoder", "decoder", "seq2seq")
-
 OPTIONS = parser(__doc__, "benchmark scale split seed generator backbones model", out=".json")
 
 

@@ -23,7 +23,6 @@ PARAMS = params.corpus("reader", "options", "text_prompt", "label_separator")
 SELECTION = ("requested", "produced", "dropped", "kept", "per_composition", "histogram")
 SELECTION += ("mean_filter_jacc", "share_jacc_1", "total_variation")
 LABEL_GENERATOR = ("requested", "rejected", "rejection_rate")
-
 OPTIONS = parser(__doc__, "benchmark split selected synthetic decoder", out=".json")
 OPTIONS.add_argument("--compositions", type=Path, help="side-car of the label generator's requests")
 

@@ -10,7 +10,6 @@ from compaug.data.task import TASKS
 from compaug.stages import cost_of, d_cg, parser, run
 
 ROLES = ("encoder", "decoder", "seq2seq")
-
 OPTIONS = parser(__doc__, "split seed generator backbones model", out=".json")
 
 

@@ -27,7 +27,6 @@ from compaug.experiments import params
 from compaug.stages import parser, run
 
 PARAMS = [*params.corpus("reader", "options"), *params.size("k")]
-
 OPTIONS = parser(__doc__, "benchmark split seed compositions", out=".jsonl")
 OPTIONS.add_argument("--right", type=float, default=1.0, help="share that says what was asked for (default: 1)")
 

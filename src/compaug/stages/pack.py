@@ -15,7 +15,6 @@ from compaug.evaluation import measures, packs
 from compaug.stages import parser, run
 
 PREDICTIONS = "predictions"
-
 OPTIONS = parser(__doc__)
 OPTIONS.add_argument("--out", type=Path, required=True, help="folder of the packs")
 OPTIONS.add_argument("--data", type=Path, required=True, help="folder of the folders that cells leave files in")

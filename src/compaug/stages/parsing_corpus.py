@@ -10,7 +10,6 @@ from compaug.stages import obtained, parser, run
 from compaug.tasks.parsing import corpora, parameters
 
 PARAMS = [f"{parameters.FILE}:corpora.{{corpus}}"]
-
 OPTIONS = parser(__doc__, "downloads", out="folder", params=parameters.FILE)
 OPTIONS.add_argument("--corpus", required=True, help="a block of `corpora` in configs/parsing.yaml")
 

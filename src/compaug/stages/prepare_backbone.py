@@ -18,7 +18,6 @@ from compaug.stages import cost_of, parser, run
 PARAMS = [*params.scaled("backbones.{role}"), *params.corpus("text_prompt", "label_separator")]
 
 ALWAYS = {"encoder", "decoder"}  # the filter opens the one, the label generator and the measures of texts the other
-
 OPTIONS = parser(__doc__, "benchmark scale split", out="folder")
 OPTIONS.add_argument("--role", required=True, choices=("encoder", "decoder", "seq2seq"), help="which of its backbones")
 OPTIONS.add_argument("--generator", help="make it only if this generator opens it, else a folder that says so")

@@ -14,7 +14,6 @@ from compaug.label_generator import Listing, sample_label_sets
 from compaug.stages import cost_of, d_cg, parser, run
 
 PARAMS = ["label_generator", *params.size("requested"), *params.corpus("label_prompt", "label_separator")]
-
 OPTIONS = parser(__doc__, "benchmark scale split seed decoder", out=".jsonl")
 
 

@@ -28,7 +28,6 @@ from compaug.stages import cost_of, parser, run, share
 
 PARAMS = ["selection", *params.size("k")]
 THRESHOLD = 0.5  # the filter's own decision: the larger of its two probabilities
-
 OPTIONS = parser(__doc__, "benchmark seed classifier labels synthetic", out=".jsonl")
 OPTIONS.add_argument("--map", type=Path, help="folder of a data map of these texts: scores hard, ambiguous and easy")
 OPTIONS.add_argument("--share", type=share, help="keep this share of the texts, in place of sizes.k of them")

@@ -13,7 +13,6 @@ from compaug.experiments import params
 from compaug.stages import parser, run
 
 PARAMS = params.joined()
-
 OPTIONS = parser(__doc__, "benchmark scale", out="folder")
 
 

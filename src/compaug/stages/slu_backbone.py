@@ -13,7 +13,6 @@ from compaug.stages import cost_of, parser, run
 
 PARAMS = [f"{params.SCALES}:{{scale}}.backbones.{{role}}"]
 TINY = "tiny"
-
 OPTIONS = parser(__doc__, "scale", out="folder")
 OPTIONS.add_argument("--role", required=True, choices=("encoder", "decoder"), help="which of the scale's backbones")
 

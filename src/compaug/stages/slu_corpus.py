@@ -12,7 +12,6 @@ from compaug.stages import obtained, parser, run, share
 from compaug.tasks.slu import parameters, utterances
 
 PARAMS = [f"{parameters.FILE}:corpora.{{corpus}}"]
-
 OPTIONS = parser(__doc__, "seed downloads", out="folder", params=parameters.FILE)
 OPTIONS.add_argument("--corpus", required=True, help="a block of `corpora` in configs/slu.yaml")
 OPTIONS.add_argument("--share", type=share, default=1.0, help="of the training utterances, at least one an intent")

@@ -18,7 +18,6 @@ from compaug.tasks.slu import parameters, slot_f1, utterances
 from compaug.tasks.slu.utterances import Utterance
 
 PARAMS = [f"{parameters.FILE}:writer", f"{parameters.FILE}:joint"]
-
 OPTIONS = parser(__doc__, "seed decoder", out=".jsonl", params=parameters.FILE)
 OPTIONS.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
 OPTIONS.add_argument("--encoder", type=Path, help="encoder backbone, of the tagger of the mode factorised")

@@ -23,7 +23,6 @@ EMPTY = (
     "no_texts",
 )  # what the iid split and generator `none` have, so that every cell is the same command
 SOURCES = {"train": "train", "support": "support", "iid_train": "train"}  # every other part is tested on
-
 OPTIONS = parser(__doc__, "benchmark raw", out="folder")
 OPTIONS.add_argument("--seen-test", action="store_true", help="hold out texts of seen combinations too")
 

@@ -14,7 +14,6 @@ from compaug.experiments import params
 from compaug.stages import cost_of, d_cg, parser, run
 
 PARAMS = ["subset"]
-
 OPTIONS = parser(__doc__, "split seed", out="folder")
 OPTIONS.add_argument("--map", type=Path, required=True, help="folder of a data map of D_train")
 OPTIONS.add_argument("--labelled", action="store_true", help="of the texts with labels alone, for a generator")

@@ -28,7 +28,6 @@ from compaug.experiments import params
 from compaug.stages import cost_of, d_cg, parser, run
 
 PARAMS = ["synthesis"]
-
 OPTIONS = parser(__doc__, "benchmark scale split seed generator backbones model compositions", out=".jsonl")
 
 

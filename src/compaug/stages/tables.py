@@ -10,7 +10,6 @@ from compaug.experiments import params
 from compaug.stages import parser, run
 
 LATEX = ("table_2",)
-
 OPTIONS = parser(__doc__, "reports", out="folder")
 
 

@@ -31,7 +31,6 @@ from compaug.experiments import params
 from compaug.stages import cost_of, parser, run
 
 PARAMS = ["classifiers.{classifier}"]
-
 OPTIONS = parser(__doc__, "benchmark scale seed classifier labels", out="folder")
 OPTIONS.add_argument("--train", type=Path, required=True, help="training rows (D_train, or the iid training rows)")
 OPTIONS.add_argument("--support", type=Path, help="support rows D_s, added to the training rows")

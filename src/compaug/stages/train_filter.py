@@ -12,7 +12,6 @@ from compaug.experiments import params
 from compaug.stages import cost_of, d_cg, parser, run
 
 PARAMS = ["classifiers.{classifier}"]
-
 OPTIONS = parser(__doc__, "benchmark scale split seed classifier encoder", out="folder")
 
 

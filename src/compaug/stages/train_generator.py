@@ -15,7 +15,6 @@ from compaug.experiments import params
 from compaug.stages import cost_of, d_cg, parser, run
 
 PARAMS = ["generators.{generator}", *params.corpus("text_prompt", "label_separator")]
-
 OPTIONS = parser(__doc__, "benchmark scale split seed generator backbones", out="folder")
 OPTIONS.add_argument(
     "--map", type=Path, help="folder of the data map that orders a curriculum (generators.<name>.pacing)"

@@ -15,7 +15,6 @@ from compaug.tasks.slu import parameters, slot_f1, utterances
 
 PARAMS = [f"{parameters.FILE}:joint"]
 NONE = "none"  # the mode of real utterances alone
-
 OPTIONS = parser(__doc__, "scale seed encoder", out=".json", params=parameters.FILE)
 OPTIONS.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
 OPTIONS.add_argument("--synthetic", type=Path, help="further utterances to train on (.jsonl)")

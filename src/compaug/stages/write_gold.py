@@ -17,7 +17,6 @@ from compaug.stages import parser, run
 
 MAY_BE_EMPTY = ("support",)
 PARAMS = [*params.corpus("reader", "options"), "evaluation.empty_both"]
-
 OPTIONS = parser(__doc__, "benchmark split", out=".gz")
 
 

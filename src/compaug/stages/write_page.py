@@ -11,7 +11,6 @@ from compaug.experiments import params
 from compaug.stages import parser, run
 
 LIMIT = 1_000_000  # bytes of the page
-
 OPTIONS = parser(__doc__, "reports", out=".html")
 
 

@@ -11,7 +11,6 @@ from compaug.project import requests
 from compaug.stages import parser, run
 
 PARAMS = ["repair"]
-
 OPTIONS = parser(__doc__, "raw", out=".jsonl")
 
 

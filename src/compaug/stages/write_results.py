@@ -18,7 +18,6 @@ from compaug.stages import parser, run
 
 PARAMS = ["evaluation", "composition_prior"]
 SHOWN = 3  # of what is missing
-
 OPTIONS = parser(__doc__, "reports", out=".csv.gz")
 OPTIONS.add_argument("--experiments", type=Path, default=cells.FILE, help="the products of axes")
 OPTIONS.add_argument("--partial", action="store_true", help="also benchmarks of which some cells are missing")
