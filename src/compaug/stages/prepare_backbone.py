@@ -32,9 +32,8 @@ def main(argv: list[str] | None = None) -> None:
     named = {package: name for package, name in methods.items() if name}
     opened = {role for package, name in named.items() for role in package.roles_of(name)}
     if named and args.role not in ALWAYS | opened:
-        with atomic_dir(
-            args.out
-        ) as folder:  # the same for all that do not open it, so that what follows is not made again
+        # the same for all that do not open it, so that what follows is not made again
+        with atomic_dir(args.out) as folder:
             write_json(folder / "unused.json", {"reason": f"no method of this cell opens a {args.role} model"})
         return
     from compaug.models.backbones import prepare  # torch is slow to import

@@ -36,9 +36,8 @@ def main(argv: list[str] | None = None) -> None:
         raise InputError(f"{args.out}: exists; give another --out, or remove it if no filled sheet is in it")
     items = ratings.draw(selected, args.texts, args.seed)
     with atomic_dir(args.out) as folder:
-        with (folder / "sheet.csv").open(
-            "w", encoding="utf-8-sig", newline=""
-        ) as stream:  # a mark that spreadsheets look for
+        # the mark of utf-8-sig is what spreadsheets look for
+        with (folder / "sheet.csv").open("w", encoding="utf-8-sig", newline="") as stream:
             writer = csv.DictWriter(stream, ratings.COLUMNS)
             writer.writeheader()
             writer.writerows(ratings.sheet_rows(items, labels))
@@ -51,12 +50,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def form(items: Sequence[ratings.Item], labels: Labels) -> str:
-    """For a browser, one file, no network.
-
-    Ticks are kept in the browser; a button saves them as the CSV that `ratings.read` takes.
-
-    Ticks are kept in the browser; a button saves them as the CSV that `ratings.read` takes.
-    """
+    """For a browser, without network; a button saves the ticks as the CSV that `ratings.read` takes."""
     return render(
         "rating_sheet.html",
         items=items,

@@ -18,10 +18,7 @@ from compaug.experiments import params
 from compaug.stages import parser, run
 
 PARAMS = [*params.corpus("split"), *params.size("support_size")]
-EMPTY = (
-    "iid_support",
-    "no_texts",
-)  # what the iid split and generator `none` have, so that every cell is the same command
+EMPTY = ("iid_support", "no_texts")  # of the iid split and of generator `none`: every cell is the same command
 SOURCES = {"train": "train", "support": "support", "iid_train": "train"}  # every other part is tested on
 OPTIONS = parser(__doc__, "benchmark raw", out="folder")
 OPTIONS.add_argument("--seen-test", action="store_true", help="hold out texts of seen combinations too")
