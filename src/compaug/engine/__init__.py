@@ -131,9 +131,6 @@ def plan(
                     if keep.needed(stage):
                         forgotten.append(stage.addressing)
             written = {Path(out.fs_path) for out in repo.index.outs}
-            around = written.union(*(path.parents for path in written)) if written else set()
-            read = {Path(dep.fs_path) for stage in order for dep in stage.deps}
-            sources = {path for path in read if path not in around and written.isdisjoint(path.parents)}
             return Plan(
                 ancestors=ancestors,
                 stale=stale,
@@ -141,11 +138,19 @@ def plan(
                 fresh=tuple(fresh),
                 cells=frozenset(stage.addressing for stage in cells),
                 forgotten=frozenset(forgotten),
-                sources=tuple(sorted(os.path.relpath(path) for path in sources)),
+                sources=_sources(order, written),
                 outputs=frozenset(os.path.relpath(path) for path in written),
             )
     except DvcException as error:
         raise InputError(f"DVC: {' '.join(str(error).split())}") from None
+
+
+def _sources(order: Sequence, written: set[Path]) -> tuple[str, ...]:
+    """What these stages read, but for what is `written` by some stage, holds it or is in it."""
+    around = written.union(*(path.parents for path in written))
+    read = {Path(dep.fs_path) for stage in order for dep in stage.deps}
+    sources = (path for path in read if path not in around and written.isdisjoint(path.parents))
+    return tuple(sorted(map(os.path.relpath, sources)))
 
 
 def _cache_again(stage) -> None:
