@@ -71,7 +71,7 @@ lint: $(READY)         ## ruff, check and format; which package may import which
 	ruff format --check .
 	lint-imports --no-logo --no-cache
 
-faults: $(READY)       ## damage what the stages read and kill them while they work; writes reports/reliability.md
+faults: $(READY)       ## damage what people bring and kill stages while they work; writes reports/reliability.md
 	python -m tests.faults --out reports/reliability.md
 
 bench: $(READY)        ## compare fast and plain variants in one run; writes reports/bench.md and bench_paper.md

@@ -3,6 +3,7 @@ says."""
 
 from __future__ import annotations
 
+import argparse
 import ast
 import contextlib
 import importlib
@@ -13,6 +14,7 @@ import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 from tools.golden import fingerprints
 
@@ -60,13 +62,13 @@ def imports_of(file: Path) -> frozenset[Path]:
     return frozenset(imports - {file})
 
 
-# stages/__init__.py reads argv, writes costs and turns errors into one line; params.py, the schemas that it collects
-# and shapes.py check values; compaug/__init__.py holds the version; numerics.py is checked by the numbers themselves.
+# stages/__init__.py reads argv, writes costs and turns errors into one line; params.py and the schemas that it
+# collects check values; compaug/__init__.py holds the version; numerics.py is checked by the numbers themselves.
 # None of them computes a result.
 PLUMBING = {
     SRC / "compaug/stages/__init__.py",
     SRC / "compaug/__init__.py",
-    *(SRC / "compaug/core" / name for name in ("numerics.py", "schema.py", "shapes.py")),
+    *(SRC / "compaug/core" / name for name in ("numerics.py", "schema.py")),
     SRC / "compaug/experiments/params.py",
     *SRC.glob("compaug/**/parameters.py"),
 }
@@ -85,8 +87,13 @@ def code_of(script: str) -> set[str]:
 
 
 def declared_params(script: str) -> list[str]:
-    """The PARAMS list of a stage script."""
-    return importlib.import_module(f"compaug.stages.{script}").PARAMS
+    """The PARAMS list of a stage script; one that reads no parameters has none."""
+    return getattr(importlib.import_module(f"compaug.stages.{script}"), "PARAMS", [])
+
+
+def parser_of(module: ModuleType) -> argparse.ArgumentParser:
+    """The options of a stage, or of a tool that makes them when it is called."""
+    return module.OPTIONS if hasattr(module, "OPTIONS") else module._parser()
 
 
 # ---------------------------------------------------------------- the graph, as DVC resolves it

@@ -144,25 +144,6 @@ def test_provenance_without_any_result_names_the_remedy(tmp_path):
         provenance_of(tmp_path)
 
 
-def test_a_broken_lock_is_named(tmp_path):
-    (tmp_path / "grid" / "corpus").mkdir(parents=True)
-    (tmp_path / "grid" / "corpus" / "dvc.lock").write_text("stages: [")
-    with pytest.raises(InputError, match="corpus/dvc.lock: not a lock file of DVC; remove it"):
-        provenance_of(tmp_path)
-    (tmp_path / "grid" / "corpus" / "dvc.lock").write_text("stages: [1]")
-    with pytest.raises(InputError, match="corpus/dvc.lock: not a lock file of DVC; remove it"):
-        provenance_of(tmp_path)
-
-
-@pytest.mark.parametrize("cost", [{}, [], {"seconds": 3, "cores": 2}])
-def test_a_cost_file_that_no_stage_wrote_is_named(tmp_path, cost):
-    write_json(tmp_path / "models-a.json", cost)
-    with pytest.raises(InputError, match="models-a.json: .*not what a stage records; remove it"):
-        provenance.timed({"kind@name": ("models/a",)}, tmp_path)
-    with pytest.raises(InputError, match="models-a.json: .*not what a stage records; remove it"):
-        costs.main(["--costs", str(tmp_path)])
-
-
 def test_outputs_whose_names_have_dots_keep_their_own_costs():
     names = ["models/option/a-free_bits=0.5-13", "models/option/a-free_bits=0.25-13", "data/a.json", "data/a.jsonl"]
     files = [

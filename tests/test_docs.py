@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import typer
 import yaml
-from graph import ROOT, SRC
+from graph import ROOT, SRC, parser_of
 from tools import readme
 
 from compaug import cli
@@ -104,7 +104,7 @@ def test_a_command_on_a_page_has_all_options_that_it_needs_and_no_other(page):
         else:
             package = importlib.util.find_spec(words[2]).submodule_search_locations
             module = importlib.import_module(f"{words[2]}.__main__" if package else words[2])
-            actions = module._parser()._actions
+            actions = parser_of(module)._actions
             taken = {name for action in actions for name in action.option_strings}
             needed = {action.option_strings[0] for action in actions if action.required and action.option_strings}
         assert needed <= options <= taken, " ".join(words)

@@ -439,12 +439,12 @@ def cluster_file(folder: Path, text: str) -> Path:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ssh: {hosts: [a], wrokers_per_host: 2}", "ssh.wrokers_per_host: unknown key"),
-        ("ssh: {hosts: []}", "ssh.hosts: list should have at least 1 item"),
-        ("slurm: {options: {cores: 1}}", "slurm.jobs: field required"),
-        ("environment: OPENAI_BASE_URL", "environment: input should be a valid list"),
+        ("ssh: {hosts: [a], wrokers_per_host: 2}", "ssh.wrokers_per_host: Extra inputs are not permitted"),
+        ("ssh: {hosts: []}", "ssh.hosts: List should have at least 1 item"),
+        ("slurm: {options: {cores: 1}}", "slurm.jobs: Field required"),
+        ("environment: OPENAI_BASE_URL", "environment: Input should be a valid list"),
         ("ssh: [", "not valid YAML"),
-        ("- ssh", "the file: input should be a valid dictionary"),
+        ("- ssh", "expected a mapping"),
     ],
 )
 def test_a_mistake_in_the_cluster_file_is_one_line_that_names_the_key(tmp_path, text, message):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import shutil
 from pathlib import Path
 
@@ -292,20 +291,6 @@ def test_an_experiment_is_planned_with_its_locks_and_put_away_with_what_was_buil
     with pytest.raises(InputError, match="bert-3: no experiment of .* has such a stage"):
         planning.bring([CLASSIFIER.format(3)])
     assert addresses() == set()
-
-
-@pytest.mark.parametrize(
-    "damage", [b"", b"no gzip", *(gzip.compress(text, mtime=0) for text in (b"[1]\n", b'{"a": {}}\n'))]
-)
-def test_what_was_built_is_lost_to_no_damaged_file(tmp_path, damage):
-    (tmp_path / built.FILE).write_bytes(damage)
-    with pytest.raises(InputError, match=r"built.jsonl.gz: not .*; take it from Git again"):
-        built.read(tmp_path)
-    (tmp_path / "corpus").mkdir()
-    (tmp_path / "corpus/dvc.lock").write_text("stages: {a: {cmd: b}}")
-    with pytest.raises(InputError):
-        built.collect(tmp_path)
-    assert (tmp_path / built.FILE).read_bytes() == damage and (tmp_path / "corpus/dvc.lock").exists()
 
 
 def test_targets_are_stages_of_the_graph():

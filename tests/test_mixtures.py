@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -80,9 +78,3 @@ def test_the_stage_writes_k_texts_in_the_proportions_of_the_requests(tmp_path, m
     assert side_car["kept"] == side_car["requested"] == 12 and side_car["right"] == 0.5
     with pytest.raises(InputError, match="no grammar of its texts is known"):
         stage.main([*arguments[:3], "goemotions", *arguments[4:], "--seed", "3", "--out", "other.jsonl"])
-
-
-@pytest.mark.parametrize("word", ["1.5", "-0.1", "half", "nan"])
-def test_a_share_is_a_number_from_0_to_1(word):
-    with pytest.raises(argparse.ArgumentTypeError, match="is not a number from 0 to 1"):
-        stage.share(word)

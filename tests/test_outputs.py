@@ -11,13 +11,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from graph import parser_of
 
 from compaug.core.records import InputError, atomic_dir, atomic_path, check_folder, write_json, write_rows, write_text
 from compaug.stages import run, seed
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(path.stem for path in (ROOT / "src/compaug/stages").glob("[!_]*.py"))
-PARSERS = {name: importlib.import_module(f"compaug.stages.{name}")._parser() for name in SCRIPTS}
+PARSERS = {name: parser_of(importlib.import_module(f"compaug.stages.{name}")) for name in SCRIPTS}
 WITH_OUT = [name for name, parser in PARSERS.items() if any(a.dest == "out" and a.required for a in parser._actions)]
 FOLDERS = [name for name in WITH_OUT if PARSERS[name].out == "folder"]
 FILES = [name for name in WITH_OUT if PARSERS[name].out not in (None, "folder")]

@@ -169,7 +169,6 @@ def test_measures_are_merged_like_predictions(tmp_path, capsys):
         ("predictions/diagnostic-vae-bert-13.jsonl.gz", b"{}", "13.jsonl.gz: not a whole gzip file"),
         ("predictions/notes.jsonl.gz", b"", "notes.jsonl.gz: not named after a cell"),
         ("judged/diagnostic-vae-13.json", b"{", "judged/diagnostic-vae-13.json: not valid JSON"),
-        ("quality/diagnostic-vae-13.json", b'{"selection": 1}', "quality/diagnostic-vae-13.json: selection: "),
     ],
 )
 def test_a_bad_file_is_one_line_and_the_packs_stay_as_they_were(tmp_path, name, content, message):

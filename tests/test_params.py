@@ -18,7 +18,7 @@ from compaug.stages import settings
 ROOT = Path(__file__).parents[1]
 
 COMMITTED = Path(__file__).parents[1] / "params.yaml"
-GENERATOR, CLASSIFIER = params.method("generators"), params.method("classifiers")
+GENERATOR, CLASSIFIER = ["generators.{generator}"], ["classifiers.{classifier}"]
 TINY = {"benchmark": "diagnostic", "scale": "tiny"}
 
 

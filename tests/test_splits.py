@@ -407,16 +407,3 @@ def test_the_iid_split_asks_for_the_label_set_of_every_training_text(tmp_path):
     assert read_jsonl(tmp_path / "iid/train.jsonl", 5) == rows
     assert read_jsonl(tmp_path / "iid/support.jsonl", 5) == []
     assert Labels.read(tmp_path / "iid/labels.json") == LABELS
-
-
-@pytest.mark.parametrize(
-    ("train", "support", "message"),
-    [
-        ([Example("a", "one", ())], [], "no row has a label"),
-        ([Example("a", "one", (1,))], [Example("b", "two", (2,))], "has no support rows"),
-    ],
-)
-def test_an_iid_split_without_requests_is_one_line(tmp_path, train, support, message):
-    with pytest.raises(InputError, match=message):
-        iid.main(["--split", str(iid_split(tmp_path, train, support)), "--out", str(tmp_path / "iid")])
-    assert not (tmp_path / "iid").exists()

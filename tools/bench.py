@@ -32,7 +32,6 @@ def main(argv: list[str] | None = None) -> None:
 
 def _parser():
     options = parser(__doc__, out=".md")
-    options.add_argument("--out", type=Path, required=True, help="Markdown report to write")
     options.add_argument("--paper", action="store_true", help="models of the paper's sizes in place of small ones")
     options.add_argument(
         "--quick", action="store_true", help="toy sizes: seconds instead of minutes, numbers without meaning"

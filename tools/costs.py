@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug.core.markdown import NOT_REPORTED, markdown_table
-from compaug.core.records import InputError
-from compaug.stages import COSTS, parser, read_cost, run
+from compaug.core.records import InputError, read_json
+from compaug.stages import COSTS, parser, run
 
 MEASURED = {"seconds": ",.1f", "cpu_seconds": ",.1f", "peak_mib": ",d"}
 HEADER = ["output", "seconds", "of the CPU", "peak MiB", "epochs", "parameters trained", "device", "cores"]
@@ -27,7 +27,7 @@ def main(argv: list[str] | None = None) -> None:
 
 def rows(files: list[Path]) -> list[list]:
     """One line per output, the dearest first, and their sum."""
-    costs = sorted(((file.stem, read_cost(file)) for file in files), key=lambda item: -item[1]["seconds"])
+    costs = sorted(((file.stem, read_json(file)) for file in files), key=lambda item: -item[1]["seconds"])
     lines = []
     for name, cost in costs:
         trained = f"{cost['trained_parameters']:,}" if "trained_parameters" in cost else NOT_REPORTED

@@ -18,21 +18,20 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.markdown import markdown_table
 from compaug.core.records import InputError, read_json, write_json, write_text
 from compaug.engine import built, planning
 from compaug.experiments import cells, steps
-from compaug.stages import COSTS, cost_file, parser, read_cost, run
+from compaug.stages import COSTS, cost_file, parser, run
 
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     from compaug.evaluation import longtable  # after the cheap checks: pandas is slow to import
 
-    kept = read_json(args.out, shapes.Provenances) if args.out.exists() else {}
+    kept = read_json(args.out) if args.out.exists() else {}
     seconds = args.out.with_name("seconds.json")
-    sorts = read_json(seconds, shapes.Seconds) if seconds.exists() else {}
+    sorts = read_json(seconds) if seconds.exists() else {}
     entries = built.read(args.grid) | built.locks(args.grid)
     outputs = {address.partition(":")[2]: built.outputs(entry) for address, entry in entries.items()}
     frame = longtable.read(args.reports)[0]
@@ -72,7 +71,7 @@ def timed(outputs: Mapping[str, Sequence[str]], costs: Path) -> dict[str, dict]:
     for stage, paths in outputs.items():
         files = [file for path in paths if (file := costs / cost_file(path)).exists()]
         if files:
-            costs_of.setdefault(sort_of(stage), []).append(read_cost(files[0]))
+            costs_of.setdefault(sort_of(stage), []).append(read_json(files[0]))
     return {
         sort: {
             "timed": len(sort_costs),
@@ -153,7 +152,6 @@ def _parser():
         "--grid", type=Path, default=planning.EXPERIMENTS, help="folder of what was built (default: grid)"
     )
     options.add_argument("--costs", type=Path, default=COSTS, help=f"folder of the recorded costs (default: {COSTS})")
-    options.add_argument("--out", type=Path, required=True, help="JSON to write; what has not run here keeps its cost")
     return options
 
 

@@ -1,4 +1,4 @@
-"""Damage what the stages read, kill them while they work, and write down what happened: reports/reliability.md.
+"""Damage what people bring, kill stages while they work, and write down what happened: reports/reliability.md.
 
 python -m tests.faults --out reports/reliability.md [--faults 30] [--kills 3] [--seed 0]
 
@@ -71,14 +71,14 @@ def page(faults: list[lab.Found], killed: list[lab.Killed], seed: int) -> str:
     faulty = [[name, count.total(), *(count[kind] for kind in kinds)] for name, count in by_fault.items() if count]
     kill_rows = [
         [name, len(of_stage), sum(kill.same for kill in of_stage), sum(kill.clean for kill in of_stage)]
-        for name in names
-        if (of_stage := [kill for kill in killed if kill.stage == name])
+        for name in dict.fromkeys(kill.stage for kill in killed)
+        for of_stage in [[kill for kill in killed if kill.stage == name]]
     ]
     kill_rows.append(["all", len(killed), sum(kill.same for kill in killed), sum(kill.clean for kill in killed)])
     return f"""# Reliability
 
-What happens to a stage when its files are damaged or it is killed. Made by `make faults` (seed {seed}): the stages' \
-own scripts and the
+What happens to a stage when a file that people bring or edit is damaged, or it is killed. Made by `make faults` \
+(seed {seed}): the stages' own scripts and the
 commands of `compaug` on a toy corpus, one fault at a time, each in a process of its own.
 
 ## Promised
@@ -95,7 +95,7 @@ Not promised: a letter changed in a text, a digit in a number, or a bit in a mod
 against these stand the hashes in `dvc.lock`,
 which `make verify` checks.
 
-## Damaged inputs
+## Damaged files
 
 {markdown_table(["stage", "faults", *kinds], rows, [0])}
 

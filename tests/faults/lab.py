@@ -1,16 +1,14 @@
-"""A lab for faults: the stages' own scripts, and the commands, on tiny inputs, which are damaged one after the other,
-and killed while they work.
+"""A lab for faults: what people bring or edit is damaged, one file after the other, and stages are killed at work.
 
-Every step runs in a fork of this process, so that the libraries are loaded once. What must hold of it: whatever an
-input file holds, the stage ends well or with one line that says what is wrong; it never leaves half an output; killed
-at any moment and started again, it writes the bytes of an undisturbed run. `worlds` has the steps and their inputs.
+Every step runs in a fork of this process, so that the libraries are loaded once. What must hold of it: whatever such a
+file holds, the stage ends well or with one line that says what is wrong; it never leaves half an output; killed at any
+moment and started again, it writes the bytes of an undisturbed run. `fault_worlds` has the steps and their inputs.
 """
 
 from __future__ import annotations
 
 import contextlib
 import faulthandler
-import gzip
 import importlib
 import io
 import json
@@ -32,7 +30,7 @@ from tqdm import tqdm
 from compaug.core.records import write_text
 
 PATIENCE = 120.0  # seconds after which a step counts as hanging
-TEXT = (".json", ".jsonl", ".yaml", ".csv", ".txt", ".gz")
+TEXT = (".json", ".yaml", ".csv", ".tsv", ".txt")
 COMMAND = "compaug "  # a step of this name is a command of the command line, the others are stages
 OPENED = "opened"  # beside a step's log: the files that it opened
 ONE_LINE = re.compile(r"(?:note: .*\n)*error: [^\n]+\n")
@@ -91,7 +89,6 @@ MUTATIONS: dict[str, Callable[[bytes, random.Random], bytes | None]] = {  # None
     "an object": lambda content, rng: b"{}\n",
     "null": lambda content, rng: b"null\n",
     "NaN": lambda content, rng: re.sub(rb"(?<=[:\[,] )-?\d+(\.\d+)?", b"NaN", content, count=1),
-    "brackets": lambda content, rng: b"[" * 200_000,
     "half a surrogate pair": lambda content, rng: content.replace(b'"', b'"\\ud800', 2),
     "a value of another type": _retyped,
     "a key less": _without_a_key,
@@ -100,8 +97,6 @@ MUTATIONS: dict[str, Callable[[bytes, random.Random], bytes | None]] = {  # None
 
 
 OF_ANY_FILE = ("gone", "empty", "cut")  # the others need text
-# what happens to a compressed file as it is; the others happen to what is in it
-OF_BYTES = (*OF_ANY_FILE, "one bit flipped")
 
 
 def mutated(path: Path, name: str, rng: random.Random) -> bytes | None:
@@ -109,10 +104,7 @@ def mutated(path: Path, name: str, rng: random.Random) -> bytes | None:
     content = path.read_bytes()
     if not content and name != "gone":
         raise ValueError
-    if path.suffix == ".gz" and name not in OF_BYTES:
-        mutant = gzip.compress(MUTATIONS[name](gzip.decompress(content), rng), mtime=0)
-    else:
-        mutant = MUTATIONS[name](content, rng)
+    mutant = MUTATIONS[name](content, rng)
     if mutant == content:
         raise ValueError
     return mutant
@@ -211,16 +203,21 @@ def _wait(child: int, limit: float) -> int | None:
     return None
 
 
-def inputs_of(step: Step, opened: set[Path]) -> list[Path]:
-    """The files that the arguments name, or that the folders hold which they name, as far as the step opens them; of a
-    model's folder all, because its libraries open them out of sight."""
+def brought(step: Step, opened: set[Path]) -> list[Path]:
+    """The files of a step that people bring or edit, as far as the step opens them.
+
+    That is parameters, configurations, corpora; of a command and of `prepare_backbone` what the arguments name too. Of
+    a model's folder all, because its libraries open them out of sight.
+    """
+    places = ["params.yaml", "configs", os.environ.get("COMPAUG_MIRROR", "")]
+    if step.stage.startswith(COMMAND) or step.stage == "prepare_backbone":
+        places += [word for word in step.argv if not word.startswith("out/")]
     files = []
-    for word in (*step.argv, "params.yaml", "configs", os.environ.get("COMPAUG_MIRROR", "")):
-        path = Path(word)
-        if word and path.is_dir() and not word.startswith("out/"):
+    for path in map(Path, filter(None, places)):
+        if path.is_dir():
             files += [file for file in sorted(path.rglob("*")) if file.is_file() and file.name != ".written"]
         elif path.is_file():
-            files += [path, *(side for side in [path.with_suffix(".json")] if side != path and side.is_file())]
+            files.append(path)
     seen = lambda file: file.resolve() in opened or (file.parent / "config.json").resolve() in opened
     return [file for file in dict.fromkeys(files) if seen(file)]
 
@@ -250,13 +247,7 @@ def faults(
 ) -> Iterator[Found]:
     """n faults of a step's input files, chosen at random among all files and mutations; every file is put back."""
     drawn = set()
-    of_bytes = {".parquet": OF_BYTES}
-    cases = [
-        (file, name)
-        for file in files
-        for name in MUTATIONS
-        if file.suffix in TEXT or name in of_bytes.get(file.suffix, OF_ANY_FILE)
-    ]
+    cases = [(file, name) for file in files for name in MUTATIONS if file.suffix in TEXT or name in OF_ANY_FILE]
     rng.shuffle(cases)
     for file, name in cases:
         if len(drawn) >= n:
@@ -336,5 +327,5 @@ def tried(groups: Sequence[Sequence[Step]], seed: int, n: int, n_kills: int, des
         for step in group[:-1]:
             run_step(step)
         whole, seconds, opened = undisturbed(group[-1], desk)
-        yield from faults(group[-1], inputs_of(group[-1], opened), whole, rng, n, desk)
+        yield from faults(group[-1], brought(group[-1], opened), whole, rng, n, desk)
         yield from kills(group[-1], whole, seconds, rng, n_kills, desk)

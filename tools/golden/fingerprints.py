@@ -22,7 +22,6 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.records import WRITTEN, read_json, read_yaml, write_text
 
 DIGITS = 5
@@ -111,7 +110,7 @@ def rounded(value: object) -> object:
 
 def read_versions(path: Path) -> dict[str, int]:
     """The version of each fingerprint."""
-    return read_yaml(path, shapes.Versions)
+    return read_yaml(path)
 
 
 def write_versions(path: Path, versions: dict[str, int]) -> None:
@@ -137,7 +136,7 @@ def write(path: Path, version: int, fingerprint: Fingerprint) -> None:
 
 def read(path: Path) -> tuple[int, Fingerprint]:
     """What `write` wrote, every variant whole again."""
-    golden = read_json(path, shapes.Golden, "delete it, and `make golden` writes it again")
+    golden = read_json(path, remedy="delete it, and `make golden` writes it again")
     first = next(iter(golden["variants"].values()), {})
     whole = {variant: first | files for variant, files in golden["variants"].items()}
     return golden["version"], {

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
-from compaug.core import shapes
 from compaug.core.records import InputError, atomic_path, read_json, write_json
 from compaug.training.loop import EpochEnd
 
@@ -68,7 +67,7 @@ def read(folder: Path) -> tuple[np.ndarray, list[str]]:
     The array is a file mapped into memory.
     """
     values = np.load(folder / f"{NAME}.npy", mmap_mode="r", allow_pickle=False)
-    return values, read_json(folder / f"{NAME}.json", shapes.DynamicsFacts)["ids"]
+    return values, read_json(folder / f"{NAME}.json")["ids"]
 
 
 def _save(path: Path, values: np.ndarray) -> None:

@@ -34,7 +34,7 @@ def leave(trained: Path, out: Path, epochs: slice, label_sets: Mapping[str, Coll
 
 
 def shown(data_map: DataMap, examples: Sequence[Example], labels: Labels, seed: int, texts: bool) -> dict:
-    """Statistics of the regions and a sample of the points (`shapes.MapFacts`), with their texts if `texts`."""
+    """Statistics of the regions and a sample of the points, with their texts if `texts`."""
     by_id = {example.id: example for example in examples}
     rows = [by_id[id_] for id_ in data_map.ids]
     sample = np.random.default_rng(sub_seed(seed, "points")).permutation(len(rows))[:POINTS].tolist()

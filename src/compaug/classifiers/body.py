@@ -25,7 +25,6 @@ from torch import Tensor, nn
 
 from compaug.cartography.dynamics import PROBABILITIES, Dynamics, InPassing
 from compaug.classifiers.parameters import MIXOUT
-from compaug.core import shapes
 from compaug.core.records import (
     Example,
     InputError,
@@ -216,7 +215,7 @@ def load(
 ) -> tuple[object, nn.Module, dict]:
     """(tokenizer, model, facts) of a folder written by `save`."""
     tokenizer, backbone = load_backbone(model_dir)
-    facts = read_json(Path(model_dir) / FACTS, shapes.ClassifierFacts)
+    facts = read_json(Path(model_dir) / FACTS)
     model = build(backbone, facts)
     missing, unexpected = model.load_state_dict(loading.load_tensors(Path(model_dir) / HEADS), strict=False)
     if unexpected or any(not name.startswith("backbone.") for name in missing):

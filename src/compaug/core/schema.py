@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Probability = Annotated[float, Field(gt=0, le=1)]
@@ -31,6 +31,13 @@ class Block(BaseModel):
     def in_force(self) -> dict[str, Any]:
         """What files say of it: all but options that are off, which are None, so that a new one changes no file."""
         return {name: value for name, value in self if value is not None}
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first place of a file and what is wrong there, in one line; a misspelt key explains a missing one."""
+    problem = min(error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden")
+    place = ".".join(map(str, problem["loc"])) or "the file"
+    return f"{place}: {problem['msg'].removeprefix('Value error, ')}"
 
 
 class Paced(Block):

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.records import (
     Example,
     InputError,
@@ -49,7 +48,7 @@ def audit_split(folder: Path, inputs: Sequence[Path] = ()) -> dict:
     `inputs` are JSONL files of any schema: a field `id` or `text` is compared with D_test where a row has one, and
     the counts say how many had. InputError names the first offending file and id.
     """
-    labels, facts = Labels.read(folder / "labels.json"), read_json(folder / "split.json", shapes.SplitFacts)
+    labels, facts = Labels.read(folder / "labels.json"), read_json(folder / "split.json")
     test = read_jsonl(folder / "test.jsonl", len(labels), may_be_empty=False)
     held, published = Held.of(test), facts["mode"] == "reference"
     report = {

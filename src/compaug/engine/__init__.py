@@ -1,11 +1,8 @@
 """Many stages of the graph at once: what is stale, in which order, how far it is.
 
-DVC builds each stage, Dask says where and when.
-
-DVC owns the graph and says what has changed; `dvc repro` alone would build the same, one stage after the other. A stage
-is one Dask task, given away when a worker is free and all stages before it are done. It runs `dvc repro --single-item`
-as a process of its own (guard.py), so a stage that fails takes nothing else with it, and a worker that is killed takes
-its stage with it, which Dask then gives to another one.
+DVC owns the graph and says what has changed. A stage is one Dask task, given away when a worker is free and all stages
+before it are done. It runs `dvc repro --single-item` as a process of its own (guard.py), so a stage that fails takes
+nothing else with it, and a worker that is killed takes its stage with it, which Dask then gives to another one.
 """
 
 from __future__ import annotations
@@ -96,11 +93,10 @@ def plan(
 
     InputError for an unknown one; `experiments` are what it could have been besides.
 
-    A stage behind a stale one is not looked at: it is in the plan, and its own `dvc repro` finds out whether anything
-    changed for it. With `allow_missing` a stage is up to date that lacks nothing but cached files, as in a clone,
-    unless a stage of the plan reads them; what comes behind a stale one is in the next plan, if that one's output is
-    another then, and so is a stage that changed itself behind one that may be: it would be built twice. What was
-    `built` since the first plan keeps none waiting.
+    A stage behind a stale one is in the plan, and its own `dvc repro` finds out whether anything changed for it. With
+    `allow_missing` a stage is up to date that lacks nothing but cached files, as in a clone, unless a stage of the plan
+    reads them; what comes behind a stale one is in the next plan. What was `built` since the first plan keeps none
+    waiting.
     """
     from dvc.exceptions import DvcException
     from dvc.repo import Repo, lock_repo
@@ -135,9 +131,6 @@ def plan(
                     if keep.needed(stage):
                         forgotten.append(stage.addressing)
             written = {Path(out.fs_path) for out in repo.index.outs}
-            around = written.union(*(path.parents for path in written)) if written else set()
-            read = {Path(dep.fs_path) for stage in order for dep in stage.deps}
-            sources = {path for path in read if path not in around and written.isdisjoint(path.parents)}
             return Plan(
                 ancestors=ancestors,
                 stale=stale,
@@ -145,11 +138,19 @@ def plan(
                 fresh=tuple(fresh),
                 cells=frozenset(stage.addressing for stage in cells),
                 forgotten=frozenset(forgotten),
-                sources=tuple(sorted(os.path.relpath(path) for path in sources)),
+                sources=_sources(order, written),
                 outputs=frozenset(os.path.relpath(path) for path in written),
             )
     except DvcException as error:
         raise InputError(f"DVC: {' '.join(str(error).split())}") from None
+
+
+def _sources(order: Sequence, written: set[Path]) -> tuple[str, ...]:
+    """What these stages read, but for what is `written` by some stage, holds it or is in it."""
+    around = written.union(*(path.parents for path in written))
+    read = {Path(dep.fs_path) for stage in order for dep in stage.deps}
+    sources = (path for path in read if path not in around and written.isdisjoint(path.parents))
+    return tuple(sorted(map(os.path.relpath, sources)))
 
 
 def _cache_again(stage) -> None:

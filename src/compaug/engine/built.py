@@ -8,49 +8,33 @@ from __future__ import annotations
 
 import gzip
 import json
-import zlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from compaug.core.records import InputError, atomic_path, loads
+from compaug.core.records import atomic_path
 
 FILE = "built.jsonl.gz"  # of experiments/: {address: entry} on every line
-REMEDY = "take it from Git again"
 Entries = dict[str, dict]  # address -> what DVC's lock says of the stage
 
 
 def read(folder: Path) -> Entries:
-    """Every entry of the folder's file; none where there is no file. InputError where it is damaged."""
+    """Every entry of the folder's file; none where there is no file."""
     path = folder / FILE
     if not path.exists():
         return {}
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") as stream:
-            lines = stream.read().splitlines()
-        if not lines:
-            raise ValueError("empty")
-        entries = {address: entry for line in lines for address, entry in loads(line).items()}
-    except (gzip.BadGzipFile, EOFError, zlib.error, ValueError, AttributeError) as error:
-        raise InputError(f"{path}: not a gzip file of lock entries ({error}); {REMEDY}") from None
-    return _checked(path, entries, REMEDY)
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        return {address: entry for line in stream for address, entry in json.loads(line).items()}
 
 
 def locks(folder: Path) -> Entries:
-    """The entries of the locks that DVC has of experiments/ now. InputError for a lock that is none."""
-    from dvc.utils.serialize import YAMLFileCorruptedError, load_yaml  # YAML 1.2, as DVC has it: 5e-05 is a number
+    """The entries of the locks that DVC has of experiments/ now."""
+    from dvc.utils.serialize import load_yaml  # YAML 1.2, as DVC has it: 5e-05 is a number
 
-    entries: Entries = {}
-    for path in sorted(folder.glob("*/dvc.lock")):
-        try:
-            content = load_yaml(path.as_posix())
-        except YAMLFileCorruptedError:
-            content = None
-        stages = content.get("stages") if isinstance(content, dict) else None
-        stages = _checked(path, stages, "remove it: what it had comes back from the run cache")
-        entries |= {
-            f"experiments/{path.parent.name}/dvc.yaml:{name}": _in_order(entry) for name, entry in stages.items()
-        }
-    return entries
+    return {
+        f"experiments/{path.parent.name}/dvc.yaml:{name}": _in_order(entry)
+        for path in sorted(folder.glob("*/dvc.lock"))
+        for name, entry in load_yaml(path.as_posix())["stages"].items()
+    }
 
 
 def outputs(entry: Mapping) -> tuple[str, ...]:
@@ -62,16 +46,6 @@ def _in_order(entry: dict) -> dict:
     """The entry with each dependency once, by path: a stage may name one twice, and DVC keeps the order it finds."""
     unique = {dep["path"]: dep for dep in entry.get("deps", ())}
     return entry | {"deps": [unique[path] for path in sorted(unique)]} if unique else entry
-
-
-def _checked(path: Path, entries: object, remedy: str) -> Entries:
-    if (
-        isinstance(entries, dict)
-        and entries
-        and all(isinstance(entry, dict) and entry.get("cmd") for entry in entries.values())
-    ):
-        return entries
-    raise InputError(f"{path}: not a lock file of DVC; {remedy}")
 
 
 def write(folder: Path, entries: Mapping[str, dict]) -> None:

@@ -1,9 +1,9 @@
 """Where a worker builds: in the working tree of the head, or in a clone, for hosts must not share a working tree.
 
-DVC tests its locks by process ids, which mean nothing on another host. So each worker has a clone of the same commit,
-and all have one cache. Results meet in the run cache that is part of it. Four things reach a clone in other ways than
-by Git: the cache by its path, what Git ignores and stages read (data/own) and what is planned (cells and locks of
-experiments/) as copies, and the mirror of the corpora by an absolute path in the environment.
+Each worker has a clone of the same commit, and all have one cache: results meet in the run cache that is part of it.
+Four things reach a clone in other ways than by Git: the cache by its path, what Git ignores and stages read (data/own)
+and what is planned (cells and locks of experiments/) as copies, and the mirror of the corpora by an absolute path in
+the environment.
 """
 
 from __future__ import annotations

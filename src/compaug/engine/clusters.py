@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
-from compaug.core.records import InputError
+from compaug.core.records import InputError, read_yaml
+from compaug.core.schema import Block, first_problem
 
 FILE = Path("configs/cluster.yaml")
 ALWAYS = "COMPAUG_"  # begins the names of environment variables that go to the workers in any case
@@ -20,18 +20,14 @@ ALWAYS = "COMPAUG_"  # begins the names of environment variables that go to the 
 QUIET = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 
 
-class Block(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
 class SSH(Block):
     hosts: list[str] = Field(min_length=1)
     scheduler: str | None = None
     workers_per_host: int = Field(1, ge=1)
     python: str | None = None
-    connect: dict[str, Any] = {}
-    scheduler_options: dict[str, Any] = {}
-    worker_options: dict[str, Any] = {}
+    connect: dict[str, Any] = Field({})
+    scheduler_options: dict[str, Any] = Field({})
+    worker_options: dict[str, Any] = Field({})
 
 
 class Slurm(Block):
@@ -41,7 +37,7 @@ class Slurm(Block):
 
 class Config(Block):
     clones: str = ".grid/clones"
-    environment: list[str] = []
+    environment: list[str] = Field([])
     ssh: SSH | None = None
     slurm: Slurm | None = None
 
@@ -49,17 +45,9 @@ class Config(Block):
 def read(path: Path) -> Config:
     """The configuration; InputError names file and key."""
     try:
-        return Config.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; give --config the file that describes the cluster") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
+        return Config.model_validate(read_yaml(path, may_be_empty=True))
     except ValidationError as error:
-        problem = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")  # a typo explains a missing key
-        key = ".".join(map(str, problem["loc"])) or "the file"
-        if problem["type"] == "extra_forbidden":
-            raise InputError(f"{path}: {key}: unknown key; the file's own comments list the keys") from None
-        raise InputError(f"{path}: {key}: {problem['msg'].lower()}") from None
+        raise InputError(f"{path}: {first_problem(error)}; the file's own comments list the keys") from None
 
 
 def environment(config: Config) -> tuple[tuple[str, str], ...]:

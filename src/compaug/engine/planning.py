@@ -141,10 +141,8 @@ def complete(experiment: cells.Experiment, entries: Collection[str]) -> bool:
 
 
 def _empty() -> Steps:
-    plan: Steps = {}
-    for kind, step in steps.FOLDER.items():
-        plan.setdefault(step, {})[kind] = {}
-    return plan | {name: {kind: {} for kind in other.KINDS} for name, other in OTHERS.items()}
+    kinds_of = steps.KINDS | {name: other.KINDS for name, other in OTHERS.items()}
+    return {step: {kind: {} for kind in kinds} for step, kinds in kinds_of.items()}
 
 
 def _joined(plans: Iterable[Steps]) -> Steps:

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core import shapes
 from compaug.core.records import Example, InputError, Labels, label_ids, read_json, write_json
 from compaug.evaluation.metrics import DECIMALS, label_matrix
 from compaug.evaluation.predictions import Composition, read_lines, write_lines
@@ -52,7 +51,7 @@ def write(path: Path, labels: Labels, parts: Mapping[str, Sequence[Example]], fa
 
 def read(path: Path) -> Gold:
     """InputError names the line that is no gold row of the labels in the file beside it."""
-    facts = read_json(facts_path(path), shapes.GoldFacts, REMEDY)
+    facts = read_json(facts_path(path), remedy=REMEDY)
     try:
         labels = Labels(tuple(facts["labels"]), tuple(facts["labels"]))
     except InputError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
@@ -29,21 +29,14 @@ CEILINGS = (REAL_TEXTS, ORACLE)
 IID = "iid"  # split without compositional shift
 RANDOM = "pairs=random"  # in options: texts that answer no request
 TINY = "tiny"  # the scale that names leave out
-DECODINGS = (
-    "threshold",
-    "tuned_thresholds",
-    "joint",
-    "composition_prior",
-    "uncalibrated",
-    "stacking",
-    "crm",
-    "logit_adjustment",
-    "em",
-    "map_em",
-)
+DECODINGS = ("threshold", "tuned_thresholds", "joint", "composition_prior", "uncalibrated", "stacking", "crm")
+DECODINGS += ("logit_adjustment", "em", "map_em")
 MEASURES = ("quality", "judge", "representations", "interpolation", "distances")
 OF_GENERATORS = ("representations", "interpolation")  # the others are of kept texts
 HALVES = ("", "a", "b")
+NUMBERS = ("label_support", "text_support", "requested", "texts", "support")  # axes
+WORDS = ("split_options", "options", "sampling", "selection", "subset", "text_subset", "training")
+OF_TEXTS = ("options", "sampling", "selection", "label_support", "text_support", "requested", "texts", "text_subset")
 PACED = "first="  # in options: of a curriculum that a data map orders
 REPEATED = "synthetic_repeat="  # in training: of synthetic texts, so of no cell without any
 
@@ -125,6 +118,12 @@ class Cell:
         return Cell(self.benchmark, self.seed, self.scale, self.split_options, split=IID)
 
     @property
+    def without_texts(self) -> Cell:
+        """The cell of the same classifier that learns from real texts alone."""
+        defaults = {field.name: field.default for field in fields(Cell) if field.name in OF_TEXTS}
+        return replace(self, generator=NONE, **defaults)
+
+    @property
     def map_name(self) -> str:
         """Of the data map of D_cg and all texts of the generator."""
         return _joined(self.models, self.generator_words, params.FILTER, self.seed)
@@ -149,6 +148,10 @@ class Cell:
         texts = f"texts={self.texts}" if self.texts is not None else ""
         parts = (self.generator_words, self.selection, texts, self.classifier_words)
         return _joined(self.models, self._iid, *parts, self.seed, self.half)
+
+    def sets(self, *axes: str) -> bool:
+        """Whether one of these axes has a value."""
+        return any(getattr(self, axis) not in ("", None) for axis in axes)
 
     def columns(self) -> dict[str, str | int]:
         """What the long table says of it."""
@@ -197,11 +200,8 @@ def read(path: Path = FILE) -> dict[str, Experiment]:
 def _experiment(path: Path, name: str, block: object) -> Experiment:
     where = f"{path}: {name}"
     keys = ("title", "axes", "cells", "decodings", "measures")
-    if (
-        not isinstance(block, dict)
-        or not isinstance(block.get("title"), str)
-        or not isinstance(block.get("cells"), list)
-    ):
+    kinds = {"title": str, "cells": list}
+    if not isinstance(block, dict) or not all(isinstance(block.get(key), kind) for key, kind in kinds.items()):
         raise InputError(f"{where}: an experiment needs `title` and a list `cells` of products")
     if unknown := set(block) - set(keys):
         raise InputError(f"{where}.{min(map(str, unknown))}: unknown key; the keys are {', '.join(keys)}")
@@ -256,36 +256,29 @@ def _values(value: object, benchmark: str, where: str) -> list:
 def _checked(cell: Cell, where: str) -> Cell:
     _has_file(generators, cell.generator, f"{where}.generator", extra=CEILINGS)
     _has_file(classifiers, cell.classifier, f"{where}.classifier")
-    numbers = {
-        "seed": cell.seed,
-        **{n: getattr(cell, n) for n in ("label_support", "text_support", "requested", "texts", "support")},
-    }
-    for name, number in numbers.items():
-        if type(number) is not int and not (number is None and name != "seed") or (number or 0) < 0:
+    for name in ("seed", *NUMBERS):
+        number = getattr(cell, name)
+        if (number is not None or name == "seed") and (type(number) is not int or number < 0):
             raise InputError(f"{where}.{name}: {number!r} is not a whole number of 0 or more")
+    for name in WORDS:
+        value = getattr(cell, name)
+        if not isinstance(value, str) or any(part.count("=") != 1 for part in value.split(",") if value):
+            raise InputError(f"{where}.{name}: {value!r}; write key=value, several joined by commas")
     if cell.split not in ("cg", IID):
         raise InputError(f"{where}.split: {cell.split!r}; it is cg or iid")
     if cell.half not in HALVES:
         raise InputError(f"{where}.half: {cell.half!r}; it is a, b or empty")
-    of_texts = (
-        cell.options,
-        cell.sampling,
-        cell.selection,
-        cell.label_support,
-        cell.text_support,
-        cell.requested,
-        cell.texts,
-        cell.text_subset,
-    )
-    if cell.generator in (NONE, REAL_TEXTS) and any(part not in ("", None) for part in of_texts):
+    if cell.generator in (NONE, REAL_TEXTS) and cell.sets(*OF_TEXTS):
         raise InputError(f"{where}: generator {cell.generator} writes no texts, so nothing of them can vary")
-    if cell.generator == NONE and REPEATED in str(cell.training):
+    if cell.generator == NONE and REPEATED in cell.training:
         raise InputError(
             f"{where}.training: generator none has no texts to repeat; leave {REPEATED}... out, or the generator"
         )
     if cell.generator == ORACLE:
         _check_oracle(cell, where)
-    paced = PACED in str(cell.training)
+    if cell.generator == REAL_TEXTS and not cell.half:
+        raise InputError(f"{where}: real_texts needs `half: [a, b]`, the halves of the test set")
+    paced = PACED in cell.training
     if (cell.subset or paced) and cell.split == IID:
         raise InputError(f"{where}: there is no data map of the iid split; leave subset and pacing out")
     if paced and (cell.generator in CEILINGS or cell.support is not None):
@@ -294,27 +287,11 @@ def _checked(cell: Cell, where: str) -> Cell:
         _check_iid(cell, where)
     elif RANDOM in cell.options.split(","):
         raise InputError(f"{where}: texts between random ones answer no request; use {RANDOM} with `split: iid`")
-    if cell.generator == REAL_TEXTS and not cell.half:
-        raise InputError(f"{where}: real_texts needs `half: [a, b]`, the halves of the test set")
-    for name in ("split_options", "options", "sampling", "selection", "subset", "text_subset", "training"):
-        value = getattr(cell, name)
-        if not isinstance(value, str) or any(part.count("=") != 1 for part in value.split(",") if value):
-            raise InputError(f"{where}.{name}: {value!r}; write key=value, several joined by commas")
     return cell
 
 
 def _check_iid(cell: Cell, where: str) -> None:
-    chosen = (
-        cell.selection,
-        cell.half,
-        cell.text_subset,
-        cell.texts,
-        cell.label_support,
-        cell.text_support,
-        cell.requested,
-        cell.support,
-    )
-    if cell.generator in CEILINGS or any(part not in ("", None) for part in chosen) or PACED in cell.options:
+    if cell.generator in CEILINGS or cell.sets("selection", "half", "text_subset", *NUMBERS) or PACED in cell.options:
         raise InputError(
             f"{where}: the iid split has no support set, and the classifier learns from all synthetic texts; "
             "vary generator, options and training alone"
@@ -325,13 +302,7 @@ def _check_oracle(cell: Cell, where: str) -> None:
     key, _, share = cell.options.partition("=")
     if cell.options and not (key == "right" and re.fullmatch(r"0(\.\d+)?|1", share)):
         raise InputError(f"{where}.options: {cell.options!r}; of the oracle it is right=<share>, from 0 to 1")
-    if (
-        cell.sampling
-        or cell.selection
-        or cell.text_subset
-        or cell.half
-        or (cell.label_support, cell.text_support, cell.requested) != (None, None, None)
-    ):
+    if cell.sets("sampling", "selection", "text_subset", "half", "label_support", "text_support", "requested"):
         raise InputError(
             f"{where}: the oracle's texts are not selected and know no support set; vary its options or `texts`"
         )

@@ -5,9 +5,8 @@ what the corpus does differently at that scale and its own facts in configs/benc
 `--set`. Among generators and classifiers a method's block wins over `shared`, whichever layer it is in.
 
 A stage names the keys that it reads, by file (`PARAMS`, with coordinates in braces), and `load` returns their blocks
-and no others, so that a key which is not listed in dvc.yaml cannot change a result unnoticed. What holds for one method
-comes from many keys; there, and for `BLOCKS`, dvc.yaml lists the file that the stage `settings` makes of them, which
-says nothing of an option that is off. Schemas are in the `parameters.py` of each package.
+and no others. For a method and for `BLOCKS` dvc.yaml lists the file that the stage `settings` makes of them. Schemas
+are in the `parameters.py` of each package.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from pydantic import Field, ValidationError, model_validator
 from compaug.classifiers import parameters as classifiers
 from compaug.classifiers import roles_of
 from compaug.core.records import InputError, read_yaml
-from compaug.core.schema import Amount, Block, Count, Positive, Probability, Seed, Share, Words
+from compaug.core.schema import Amount, Block, Count, Positive, Probability, Seed, Share, Words, first_problem
 from compaug.data.parameters import GRAMMARS, Backbone, Backbones, Corpus
 from compaug.data.splits import Split
 from compaug.generators import parameters as generators
@@ -143,11 +142,7 @@ class Settings(Block):
         return self
 
     def _check_positions(self) -> None:
-        """What a backbone that is trained here could not hold: said before anything is trained.
-
-        What depends on the corpus, how many labels a composition has and how long a prompt is, is checked when it is
-        known.
-        """
+        """ValueError for what a backbone that is trained here could not hold, before anything is trained."""
         name, longest = self.run.generator, self.synthesis.max_length
         needs = {"label_generator.max_tokens and one of the prompt": ("decoder", self.label_generator.max_tokens + 1)}
         for classifier in (FILTER, self.run.classifier):
@@ -187,14 +182,6 @@ def scaled(kind: str) -> list[str]:
     return [f"{SCALES}:{{scale}}.{kind}", *(corpus(f"scales.{{scale}}.{outer}") if outer in OF_CORPUS else [])]
 
 
-def method(kind: str) -> list[str]:
-    """All that holds for the stage's generator or classifier, which the stage `settings` has written to a file.
-
-    `kind` is "generators" or "classifiers".
-    """
-    return [f"{kind}.{{{kind[:-1]}}}"]
-
-
 def joined() -> list[str]:
     """All that some layer says of what the stage `settings` writes."""
     by_scale = ("label_generator", "synthesis", *METHODS)
@@ -228,7 +215,8 @@ class Edited:
             *parents, _ = edit.partition("=")[0].split(".")
             block = reduce(_inner, parents, tree)
             edited_block = reduce(lambda inner, word: inner.setdefault(word, {}), parents, edited)
-            for key, equals, value in _assignments(edit):
+            # a comma before a key starts the next assignment
+            for key, equals, value in (part.partition("=") for part in re.split(r",(?=\w+=)", edit)):
                 if not equals or not isinstance(block, dict) or not parents:
                     raise InputError(
                         f"--set {edit}: write <block>.<key>=<value>, as in {self.path}; there is no {key!r}"
@@ -238,11 +226,6 @@ class Edited:
                 except yaml.YAMLError:
                     raise InputError(f"--set {edit}: the value is not valid YAML; quote it") from None
         return edited
-
-
-def _assignments(edit: str) -> list[tuple[str, str, str]]:
-    """(key, "=", value) of each "key=value", as `str.partition` gives them; a comma before a key starts the next."""
-    return [part.partition("=") for part in re.split(r",(?=\w+=)", edit)]
 
 
 def parse(source: Path | str | Edited, benchmark: str | None = None, scale: str | None = None) -> Settings:
@@ -269,10 +252,15 @@ def parse(source: Path | str | Edited, benchmark: str | None = None, scale: str 
             tree[block].setdefault(size, reduce(_inner, ("sizes", size), tree))
     try:
         methods = {kind: _methods(kind, tree.get(kind)) for kind in METHODS}
-        return _grammar_checked(_checked(Settings, tree | methods))
+        settings = _checked(Settings, tree | methods)
     except _Wrong as wrong:
         where = _says(layers, wrong.key) or path
         raise InputError(": ".join([str(where), *filter(None, [wrong.name]), wrong.what])) from None
+    if settings.corpus.reader in GRAMMARS:  # reports judge by its ambiguity without making a text
+        from compaug.data.readers import diagnostic
+
+        diagnostic.Options(ambiguity=settings.corpus.options.get("ambiguity", diagnostic.AMBIGUITY))
+    return settings
 
 
 def of_file(schema: type[Block], source: Path | str | Edited) -> Any:
@@ -286,9 +274,7 @@ def of_file(schema: type[Block], source: Path | str | Edited) -> Any:
     try:
         return schema.model_validate(tree)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key, what = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{source}: {key}: {what}; mend that key") from None
+        raise InputError(f"{source}: {first_problem(error)}; mend that key") from None
 
 
 def load(source: Path | str | Edited, keys: list[str], **coordinates: str) -> dict[str, Any]:
@@ -345,11 +331,6 @@ def merged(base: Any, layer: Any) -> Any:
     return base if layer is None else layer
 
 
-def has_file(kind: str, name: str) -> bool:
-    """Whether a generator or classifier is there: it is a file."""
-    return any((PACKAGE / kind).rglob(f"{name}.py"))
-
-
 def _corpus(path: Path, benchmark: str) -> tuple[Path, dict]:
     file = path.parent / BENCHMARK.format(benchmark=benchmark)
     if not file.exists():
@@ -389,7 +370,7 @@ def _methods(kind: str, blocks: Any) -> dict[str, Block]:
         raise _Wrong((kind, SHARED, strange[0]), f"unknown key{_near(strange[0], fields)}")
     methods = {}
     for name in (name for name in blocks if name != SHARED):
-        if name not in schemas and not has_file(kind, name):
+        if name not in schemas and not any((PACKAGE / kind).rglob(f"{name}.py")):
             where = f"there is no src/compaug/{kind}/{name}.py"
             raise _Wrong((kind, name), f"unknown {kind[:-1]}{_near(name, schemas)} ({where})")
         schema = schemas.get(name, custom)
@@ -403,18 +384,6 @@ def _methods(kind: str, blocks: Any) -> dict[str, Block]:
                 raise
             raise _Wrong((kind, SHARED, *wrong.key[2:]), wrong.what) from None
     return methods
-
-
-def _grammar_checked(settings: Settings) -> Settings:
-    """The same; InputError for an ambiguity that the known grammar of the corpus cannot have.
-
-    Reports judge by it without making a text.
-    """
-    if settings.corpus.reader in GRAMMARS:
-        from compaug.data.readers import diagnostic
-
-        diagnostic.Options(ambiguity=settings.corpus.options.get("ambiguity", diagnostic.AMBIGUITY))
-    return settings
 
 
 # ---------------------------------------------------------------- what is wrong, in one line

@@ -15,44 +15,20 @@ from compaug.core import registry
 from compaug.experiments.cells import IID, NONE, OF_GENERATORS, ORACLE, PACED, REAL_TEXTS, Cell, Experiment
 from compaug.experiments.params import FILTER
 
-OF_TEXTS = {
-    "options": "",
-    "sampling": "",
-    "label_support": None,
-    "text_support": None,
-    "requested": None,
-    "text_subset": "",
-    "selection": "",
-    "texts": None,
-}
 Steps = dict[str, dict[str, dict[str, object]]]  # kind of stage -> name -> what its dvc.yaml fills in
-FOLDER = {  # step of experiments/ that holds each kind of stage
-    "raw": "corpus",
-    "split": "corpus",
-    "audit": "corpus",
-    "gold": "corpus",
-    "supports": "corpus",
-    "iid": "corpus",
-    "ceiling": "corpus",
-    "mixture": "corpus",
-    "settings": "corpus",
-    "map_classifier": "maps",
-    "map_generator": "maps",
-    "subset": "maps",
-    "backbones": "backbones",
-    "train_filter": "filter",
-    "label_generator": "compositions",
-    "train_generator": "generator",
-    "synthesize": "synthetic",
-    "select": "selected",
-    "folds": "selected",
-    "train_classifier": "classifier",
-    "quality": "texts",
-    "judge": "texts",
-    "representations": "texts",
-    "interpolation": "texts",
-    "distances": "texts",
+KINDS = {  # of stages, by step of experiments/
+    "corpus": ("raw", "split", "audit", "gold", "supports", "iid", "ceiling", "mixture", "settings"),
+    "maps": ("map_classifier", "map_generator", "subset"),
+    "backbones": ("backbones",),
+    "filter": ("train_filter",),
+    "compositions": ("label_generator",),
+    "generator": ("train_generator",),
+    "synthetic": ("synthesize",),
+    "selected": ("select", "folds"),
+    "classifier": ("train_classifier",),
+    "texts": ("quality", "judge", "representations", "interpolation", "distances"),
 }
+FOLDER = {kind: step for step, kinds in KINDS.items() for kind in kinds}
 
 
 def address(kind: str, name: str) -> str:
@@ -136,6 +112,10 @@ def _common(cell: Cell) -> dict[str, object]:
     }
 
 
+def _of_generator(cell: Cell) -> dict[str, object]:
+    return _common(cell) | {"generator": cell.generator}
+
+
 def _add_backbones(steps: Steps, cell: Cell, *roles: str) -> list[str]:
     """Those of the roles, and what methods at this scale go by; returns their folders."""
     _add_corpus(steps, cell)
@@ -190,7 +170,7 @@ def _add_texts(steps: Steps, cell: Cell) -> str:
 
 def _add_written(steps: Steps, cell: Cell) -> str:
     """Generator and all its texts; returns their file, without its suffix."""
-    common = _common(cell) | {"generator": cell.generator}
+    common = _of_generator(cell)
     iid = cell.split == IID
     split = _add_iid(steps, cell) if iid else _add_supports(steps, cell, cell.text_support)
     common |= _opened(steps, cell)
@@ -269,7 +249,7 @@ def _add_classifier(steps: Steps, cell: Cell) -> None:
             entry["support"] = f"{folder}/support.jsonl"
     entry["more"], entry["map"] = f"--texts {cell.texts}" if cell.texts is not None else "", backbone
     if cell.subset:
-        made_by = _add_classifier_map(steps, replace(cell, generator=NONE, **OF_TEXTS))
+        made_by = _add_classifier_map(steps, cell.without_texts)
         kept = _add_subset(steps, cell, cell.subset_name, cell.subset, split, made_by)
         entry["train"] = f"{kept}/train.jsonl"
     if cell.training:
@@ -281,7 +261,7 @@ def _add_classifier(steps: Steps, cell: Cell) -> None:
 
 
 def _add_quality(steps: Steps, cell: Cell) -> None:
-    common = _common(cell) | {"generator": cell.generator}
+    common = _of_generator(cell)
     kept = _add_texts(steps, cell)
     written = kept if cell.generator == ORACLE else f"data/synthetic/{cell.synthetic_name}.jsonl"
     files = {"selected": kept.removesuffix(".jsonl"), "synthetic": written}
@@ -294,23 +274,19 @@ def _add_judge(steps: Steps, cell: Cell) -> None:
     """Read by a classifier that has seen every composition: that of the iid split."""
     _add_classifier(steps, cell.reader)
     _add_texts(steps, cell)
-    common = _common(cell) | {"generator": cell.generator}
-    steps["judge"][cell.selected_name] = common | {
-        "selected": f"data/selected/{cell.selected_name}",
-        "judge": cell.reader.name,
-    }
+    files = {"selected": f"data/selected/{cell.selected_name}", "judge": cell.reader.name}
+    steps["judge"][cell.selected_name] = _of_generator(cell) | files
 
 
 def _add_representations(steps: Steps, cell: Cell) -> None:
     _add_texts(steps, cell)
-    common = _common(cell) | {"generator": cell.generator}
-    steps["representations"][cell.generator_name] = common | _opened(steps, cell)
+    steps["representations"][cell.generator_name] = _of_generator(cell) | _opened(steps, cell)
 
 
 def _add_interpolation(steps: Steps, cell: Cell) -> None:
     _add_texts(steps, cell)
     _add_backbones(steps, cell, "encoder", "decoder")  # which judge what is written between two texts
-    steps["interpolation"][cell.generator_name] = _common(cell) | {"generator": cell.generator}
+    steps["interpolation"][cell.generator_name] = _of_generator(cell)
 
 
 def _add_distances(steps: Steps, cell: Cell) -> None:

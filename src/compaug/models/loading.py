@@ -26,7 +26,6 @@ from transformers import (
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.utils import logging
 
-from compaug.core import shapes
 from compaug.core.records import InputError, read_json
 from compaug.models import one_query
 from compaug.training.batching import batches_by_length
@@ -171,7 +170,7 @@ def _weight_files(folder: Path) -> list[str]:
     """The weights of a folder: one file, or the parts that its index names."""
     if (folder / WEIGHTS).is_file() or not (folder / WEIGHTS_INDEX).is_file():
         return [WEIGHTS]
-    index = read_json(folder / WEIGHTS_INDEX, shapes.WeightsIndex, "fetch the folder again")
+    index = read_json(folder / WEIGHTS_INDEX, dict[str, Any], "fetch the folder again")
     return sorted(set(index["weight_map"].values()))
 
 

@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from compaug.core import shapes
 from compaug.core.pages import render
 from compaug.core.records import Example, InputError, Labels, file_digest, read_json, write_csv, write_json, write_text
 from compaug.project.names import facts_of
@@ -120,7 +119,7 @@ def measured(measures: Path) -> dict[str, dict[str, float]]:
     """What the audit measured (reports/measures.json), by the card's name of each arm; empty without such a file."""
     if not measures.is_file():
         return {}
-    arms = read_json(measures, shapes.Measures)
+    arms = read_json(measures)
     return {shown: arms[arm] for arm, shown in ARMS.items() if {"acc", "jacc"} <= arms.get(arm, {}).keys()}
 
 

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from compaug.core import shapes
+from typing_extensions import TypedDict
+
 from compaug.core.records import InputError, Labels, read_json
 
 FACTS = "classifier.json"  # as classifiers/body.py calls it, which is slow to import
+
+
+class Facts(TypedDict):
+    """What predictions and an export need of it."""
+
+    classifier: str
+    phrases: list[str]
+    settings: dict[str, Any]
 
 
 def facts_of(model_dir: Path) -> dict:
@@ -15,7 +25,7 @@ def facts_of(model_dir: Path) -> dict:
     if not (model_dir / FACTS).is_file():
         hint = "; an exported classifier is opened by transformers" if (model_dir / "thresholds.json").is_file() else ""
         raise InputError(f"{model_dir}: no {FACTS}, so this is no classifier that was trained here{hint}")
-    return read_json(model_dir / FACTS, shapes.ClassifierFacts)
+    return read_json(model_dir / FACTS, Facts)
 
 
 def names_of(model_dir: Path, labels: Path) -> tuple[str, ...]:

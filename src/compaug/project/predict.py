@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from typing_extensions import TypedDict
+
 from compaug import classifiers
-from compaug.core import shapes
 from compaug.core.records import InputError, read_json, write_csv, write_rows
 from compaug.data.corpus import clean
 from compaug.data.rows import BadRow, Faults, rows_of
 from compaug.project.names import facts_of
 
 DEFAULT = 0.5  # a label is given where its probability is above this
+
+
+class Thresholds(TypedDict):
+    """thresholds.json of an exported classifier"""
+
+    tuned: dict[str, float | int]
 
 
 def read_texts(path: Path, text_column: str) -> tuple[list[int], list[str]]:
@@ -46,7 +53,7 @@ def _rows(path: Path, text_column: str) -> Iterator:
 
 def read_thresholds(path: Path, names: Sequence[str]) -> list[float]:
     """One a label, from the `tuned` of an exported thresholds.json."""
-    tuned = read_json(path, shapes.Thresholds)["tuned"]
+    tuned = read_json(path, Thresholds)["tuned"]
     if set(tuned) != set(names):
         raise InputError(
             f"{path}: has thresholds for other labels than the classifier's; take the file of its own export"

@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.records import Example, InputError, Labels, read_json
 
 COMBINATIONS, EACH = 12, 3
@@ -75,7 +74,7 @@ def _shown(text: str) -> str:
 
 def max_length_of(model_dir: Path) -> int:
     """InputError where the folder is no classifier's."""
-    return int(read_json(model_dir / "classifier.json", shapes.ClassifierFacts)["settings"]["max_length"])
+    return int(read_json(model_dir / "classifier.json")["settings"]["max_length"])
 
 
 def lengths_of(model_dir: Path, texts: Sequence[str]) -> list[int]:

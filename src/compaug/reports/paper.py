@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.records import InputError, read_yaml
 
 IID = "iid"  # stands for a generator in file names and tables: no augmentation, iid split
@@ -14,7 +13,7 @@ ARMS = {"No Aug.": "without_aug", "LD-VAE": "with_aug"}  # row of Table 2: colum
 def read_paper_values(path: Path | str) -> dict:
     if not Path(path).exists():
         raise InputError(f"{path}: no such file; it belongs to the repository (`git checkout -- {path}`)")
-    return read_yaml(path, shapes.PaperValues)
+    return read_yaml(path)
 
 
 def printed(paper: dict, column: str | None, generator: str, classifier: str) -> dict[str, float | None]:

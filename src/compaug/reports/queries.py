@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from compaug.core import shapes
 from compaug.core.records import InputError, read_json
 from compaug.evaluation import longtable, measures
 from compaug.evaluation.decoding.decodings import DECODINGS
@@ -183,7 +182,7 @@ def load(reports: Path, settings: Mapping[tuple[str, str], Settings]) -> Results
     if frame.empty:
         raise InputError(f"{reports / 'results.csv.gz'}: no result; `make grid EXPERIMENT=small` makes the first")
     benchmarks, splits = set(frame["benchmark"]), sorted((reports / "gold").glob("*.json"))
-    facts = {path.stem: read_json(path, shapes.GoldFacts) for path in splits if path.stem in benchmarks}
+    facts = {path.stem: read_json(path) for path in splits if path.stem in benchmarks}
     counts = {name: of_split.get("counts", {}) for name, of_split in facts.items()}
     paper = read_paper_values(reports / "paper_values.yaml")
     by_name = {kind: measures.read(reports, kind) for kind in KINDS}

@@ -14,9 +14,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.numerics import native
-from compaug.core.records import InputError, check_file, check_folder, read_json, write_json
+from compaug.core.records import (
+    Example,
+    InputError,
+    Labels,
+    check_file,
+    check_folder,
+    read_json,
+    read_jsonl,
+    write_json,
+)
 
 COSTS = Path(".costs")  # seconds, versions and devices: never in a DVC output, because they differ at every run
 PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scikit-learn")
@@ -55,44 +63,61 @@ def share(word: str) -> float:
     raise argparse.ArgumentTypeError(f"{word!r} is not a number above 0 and at most 1")
 
 
-ARGUMENTS = {  # those that many stages have
-    "benchmark": {"help": "corpus: a file of configs/benchmarks"},
+ARGUMENTS = {  # those that several stages have
     "scale": {
         "help": "sizes of models and budgets: a block of configs/scales.yaml (default: run.scale)",
         "required": False,
     },
-    "generator": {"help": "name of a block of `generators`"},
-    "classifier": {"help": "name of a block of `classifiers`"},
-    "labels": {"help": "labels.json of the split", "type": Path},
-    "split": {"help": "folder of the corpus's split", "type": Path},
-    "backbones": {"help": "folder of the corpus's backbones", "type": Path},
     "seed": {"help": "seed of the cell", "type": seed},
+    "downloads": {
+        "help": "where downloaded files are kept",
+        "type": Path,
+        "default": Path("data/downloads"),
+        "required": False,
+    },
+    "reports": {"help": "folder of the results", "type": Path, "default": Path("reports"), "required": False},
 }
+NAMES = {
+    "benchmark": "corpus: a file of configs/benchmarks",
+    "generator": "name of a block of `generators`",
+    "classifier": "name of a block of `classifiers`",
+}
+PATHS = {
+    "backbones": "folder of the corpus's backbones",
+    "compositions": "requested label sets, one per line",
+    "decoder": "decoder backbone",
+    "encoder": "encoder backbone",
+    "labels": "labels.json of the split",
+    "model": "folder of the trained model",
+    "quality": "measures of the cell's texts",
+    "raw": "folder written by the raw stage",
+    "report": "what may be shown of the map, JSON to write",
+    "selected": "kept synthetic rows, side-car .json beside them",
+    "split": "folder of the corpus's split",
+    "synthetic": "synthetic rows, side-car .json beside them",
+}
+ARGUMENTS |= {name: {"help": words} for name, words in NAMES.items()}
+ARGUMENTS |= {name: {"help": words, "type": Path} for name, words in PATHS.items()}
 
 
 def parser(
-    description: str | None, names: str = "", out: str | None = None, writes: str = ""
+    description: str | None, names: str = "", out: str | None = None, params: Path = Path("params.yaml")
 ) -> argparse.ArgumentParser:
-    """An argument parser with what every stage takes.
+    """An argument parser with --params, --set and the ARGUMENTS of these `names`, a blank between them.
 
-    That is the params file and values that a grid's coordinate sets otherwise; and the ARGUMENTS of these `names`, a
-    blank between them.
-
-    `out` is what the stage writes to --out, and `writes` its help: "folder", or the suffix of a file; None where it
-    adds files to a folder. An --out that it may not replace is refused before any work is done.
+    `out` is what the stage writes to --out: "folder", or the suffix of a file; None where it adds files to a folder.
+    An --out that it may not replace is refused before any work is done.
     """
     stage_parser = _Parser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     stage_parser.out = out
-    stage_parser.add_argument(
-        "--params", type=Path, default=Path("params.yaml"), help="parameter file (default: params.yaml)"
-    )
+    stage_parser.add_argument("--params", type=Path, default=params, help=f"parameter file (default: {params})")
     stage_parser.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="a value instead of the files'; may be repeated"
     )
     for name in names.split():
         stage_parser.add_argument(f"--{name}", **{"required": True} | ARGUMENTS[name])
-    if writes:
-        stage_parser.add_argument("--out", type=Path, required=True, help=writes)
+    if out:
+        stage_parser.add_argument("--out", type=Path, required=True, help=f"{out} to write")
     return stage_parser
 
 
@@ -129,7 +154,7 @@ def cost_of(out: Path) -> Iterator[dict]:
     start, cpu_start = time.perf_counter(), time.process_time()
     yield facts
     if (out / "history.json").exists():
-        epochs = read_json(out / "history.json", shapes.History)["epochs"]
+        epochs = read_json(out / "history.json")["epochs"]
         facts |= {"epochs": len(epochs)} | ({"trained_parameters": epochs[0]["trained_parameters"]} if epochs else {})
     if language_models := sys.modules.get("compaug.models.language_models"):
         facts |= {"language_model": usage} if (usage := language_models.spent()) else {}
@@ -140,6 +165,13 @@ def cost_of(out: Path) -> Iterator[dict]:
     facts |= {"cpu_seconds": round(time.process_time() - cpu_start, 2), "peak_mib": _peak()}
     facts |= {"python": platform.python_version(), "machine": platform.machine(), "device": _device()}
     write_json(COSTS / cost_file(out), facts)
+
+
+def d_cg(split: Path) -> tuple[Labels, list[Example], list[Example]]:
+    """Labels, training rows and support rows of the folder of a split."""
+    labels = Labels.read(split / "labels.json")
+    train = read_jsonl(split / "train.jsonl", len(labels), may_be_empty=False)
+    return labels, train, read_jsonl(split / "support.jsonl", len(labels))
 
 
 def obtained(files: Mapping, downloads: Path) -> dict[str, Path]:
@@ -158,11 +190,6 @@ def cost_file(out: Path | str) -> str:
     """Name of the file in .costs/ with the cost of an output."""
     name = "-".join(part for part in Path(out).parts if part != Path(out).anchor)  # a dot may be in it: free_bits=0.5
     return f"{name.removesuffix('.json').removesuffix('.jsonl')}.json"
-
-
-def read_cost(file: Path) -> dict:
-    """What `cost_of` wrote. InputError for another file."""
-    return read_json(file, shapes.Cost, "not what a stage records; remove it")
 
 
 def _peak() -> int:

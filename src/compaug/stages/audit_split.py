@@ -3,9 +3,7 @@
 python -m compaug.stages.audit_split --benchmark diagnostic --split data/splits/diagnostic \
     --out data/audit/diagnostic.json
 
-Paper, "Problem Setting". train.jsonl and support.jsonl are always checked; --inputs adds files for pre-training,
-few-shot prompts or augmentation. What trains on D_train alone waits for the file `.passed`, which is the same whatever
-the counts are.
+What trains on D_train alone waits for the file `.passed`, which is the same whatever the counts are.
 """
 
 from __future__ import annotations
@@ -16,23 +14,15 @@ from compaug.core.records import write_json, write_text
 from compaug.data.audit import audit_split
 from compaug.stages import parser, run
 
-PARAMS: list[str] = []
 PASSED = "nothing of the test set is in a training input\n"
+OPTIONS = parser(__doc__, "benchmark split", out=".json")
+OPTIONS.add_argument("--inputs", type=Path, nargs="*", default=[], help="further JSONL files that a stage trains on")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     write_json(args.out, {"benchmark": args.benchmark, **audit_split(args.split, args.inputs)})
     write_text(args.out.with_suffix(".passed"), PASSED)
-
-
-def _parser():
-    options = parser(__doc__, "benchmark", out=".json", writes="JSON of all counts to write")
-    options.add_argument("--split", type=Path, required=True, help="folder written by the split stage")
-    options.add_argument(
-        "--inputs", type=Path, nargs="*", default=[], help="further JSONL files that a stage trains on"
-    )
-    return options
 
 
 if __name__ == "__main__":

@@ -1,28 +1,23 @@
 """Halves of the unseen test set as if a generator had written them: what perfect texts would be worth.
 
-For ceiling rows alone.
-
-python -m compaug.stages.ceiling --split data/splits/diagnostic+seen_test=400 \
-    --out data/ceiling/diagnostic+seen_test=400
+python -m compaug.stages.ceiling --split data/splits/diagnostic --out data/ceiling/diagnostic
 
 Writes <out>/a and <out>/b: synthetic.jsonl (one half, with its labels), held.jsonl (the other half) and inputs.jsonl
-(the other half and the seen test set, where the split has one, without labels). The rows that come of it are marked as
-a ceiling and take part in no comparison.
+(the other half and the seen test set, where the split has one, without labels).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from compaug.core.records import Example, InputError, Labels, atomic_dir, read_jsonl, sub_seed, write_jsonl
 from compaug.stages import parser, run
 
-PARAMS: list[str] = []
+OPTIONS = parser(__doc__, "split", out="folder")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     n_labels = len(Labels.read(args.split / "labels.json"))
     test = read_jsonl(args.split / "test.jsonl", n_labels, False)
     seen_path = args.split / "seen_test.jsonl"
@@ -41,12 +36,6 @@ def main(argv: list[str] | None = None) -> None:
 
 def as_synthetic(example: Example) -> Example:
     return replace(example, id=f"ceiling-{example.id}", source="synthetic", requested_labels=example.labels)
-
-
-def _parser():
-    options = parser(__doc__, out="folder", writes="folder to write, with a/ and b/")
-    options.add_argument("--split", type=Path, required=True, help="folder of a split")
-    return options
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Draw a single-label task with few training texts from a corpus, in the form of a split (CoDa; docs/spec/coda.md, 7).
 
-python -m compaug.stages.draw_few_texts --raw data/raw/goemotions --texts 100 --seed 42 \
-    --out data/splits/goemotions+texts=100-42
+python -m compaug.stages.draw_few_texts --raw data/raw/goemotions --texts 100 --seed 42 --out data/splits/few
 
 Beside the parts of a split, of which support.jsonl is empty, requests.jsonl asks for n_aug texts for every training
 row: what `synthesize` takes as --compositions.
@@ -10,17 +9,19 @@ row: what `synthesize` takes as --compositions.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from compaug.core.records import Labels, atomic_dir, read_jsonl, write_json, write_jsonl, write_rows
 from compaug.stages import parser, run
 from compaug.tasks.few_texts import draw
 
-PARAMS: list[str] = []
+OPTIONS = parser(__doc__, "seed raw", out="folder")
+OPTIONS.add_argument("--texts", type=int, required=True, help="training rows")
+OPTIONS.add_argument("--tested", type=int, default=1000, help="test rows (default: 1000)")
+OPTIONS.add_argument("--n-aug", type=int, default=5, help="texts to ask for, for each training row (default: 5)")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     labels = Labels.read(args.raw / "labels.json")
     train, test = draw(read_jsonl(args.raw / "examples.jsonl", len(labels)), args.texts, args.tested, args.seed)
     with atomic_dir(args.out) as folder:
@@ -34,15 +35,6 @@ def main(argv: list[str] | None = None) -> None:
         labels.write(folder / "labels.json")
         counts = {"train": len(train), "test": len(test), "labels": len({row.labels for row in train})}
         write_json(folder / "low_resource.json", counts | {"seed": args.seed, "n_aug": args.n_aug})
-
-
-def _parser():
-    options = parser(__doc__, "seed", out="folder", writes="folder of the task to write")
-    options.add_argument("--raw", type=Path, required=True, help="folder written by the raw stage")
-    options.add_argument("--texts", type=int, required=True, help="training rows")
-    options.add_argument("--tested", type=int, default=1000, help="test rows (default: 1000)")
-    options.add_argument("--n-aug", type=int, default=5, help="texts to ask for, for each training row (default: 5)")
-    return options
 
 
 if __name__ == "__main__":

@@ -1,18 +1,14 @@
-"""Turn the predictions of the root cell's arms into metrics; no text, model or split is opened.
+"""Turn the predictions of the root cell's arms into metrics (paper, Eqs. 1, 2, 15, 16).
 
-python -m compaug.stages.evaluate --gold reports/run/gold.jsonl.gz --quality reports/run/quality.json \
-    --predictions reports/run/augmented.jsonl.gz reports/run/baseline.jsonl.gz \
-    --plots reports/plots --out reports/metrics.json --measures reports/measures.json --details reports/details.json
-
-Paper, Eqs. 1, 2, 15, 16; an arm is named by the file of its predictions: augmented and baseline; oversample, iid, and
-matched_a with matched_b where they are there.
+An arm is named by the file of its predictions: augmented and baseline; oversample, iid, and matched_a with matched_b
+where they are there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.records import InputError, read_json, write_json
 from compaug.evaluation import gold as golds
 from compaug.evaluation import plots, predictions, root_cell
@@ -25,13 +21,19 @@ from compaug.experiments.cells import REAL_TEXTS, Cell
 from compaug.stages import parser, run
 
 PARAMS = ["evaluation", "composition_prior"]
+OPTIONS = parser(__doc__, "quality", out=".json")
+OPTIONS.add_argument("--gold", type=Path, required=True, help="gold label sets of the benchmark (.jsonl.gz)")
+OPTIONS.add_argument("--predictions", type=Path, nargs="+", required=True, help="<arm>.jsonl.gz, one per arm")
+OPTIONS.add_argument("--plots", type=Path, required=True, help="folder for the data of `dvc plots`")
+OPTIONS.add_argument("--measures", type=Path, required=True, help="measures.json to write, all of them")
+OPTIONS.add_argument("--details", type=Path, required=True, help="details.json to write")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS)
     evaluation, gold = blocks["evaluation"], golds.read(args.gold)
-    quality = read_json(args.quality, shapes.Quality)
+    quality = read_json(args.quality)
     trained = {arm: predictions.read(path, len(gold.labels)) for arm, path in _paths_by_arm(args.predictions).items()}
 
     truth, predicted, arms, outcomes, halves = {}, {}, {}, {}, []
@@ -57,16 +59,29 @@ def main(argv: list[str] | None = None) -> None:
     measures, gap = root_cell.knowledge(outcomes)
     arms = {arm: result | measures.get(arm, {}) for arm, result in arms.items()}
 
-    side_car, fidelity = quality["selection"], quality.get("fidelity")
-    requested = {key: row.get("requested", 0) for key, row in side_car.get("per_composition", {}).items()}
     gain = {
         over: root_cell.accuracy_gain(truth["augmented"], predicted["augmented"], predicted[over])
         for over in ("baseline", "oversample")
         if over in arms
     }
+    details = _details(gold, quality, arms, trained, gain, gap)
+    details["per_composition"] = {arm: arms[arm]["per_composition"] for arm in predicted}
+    details["decoding"] = _decoding(evaluation, blocks["composition_prior"])
+    losses, side_car = {arm: p.losses for arm, p in trained.items()}, quality["selection"]
+    plots.write(args.plots, losses, {arm: arms[arm] for arm in predicted}, gold, side_car)
+    write_json(args.measures, root_cell.summary(arms, side_car, gap))
+    write_json(args.out, root_cell.headline(arms, gain["baseline"]))
+    write_json(args.details, details)
+
+
+def _details(
+    gold: Gold, quality: Mapping, arms: Mapping, trained: Mapping[str, Predictions], gain: Mapping, gap: Mapping
+) -> dict:
+    """What the page of the cell shows besides the measures."""
+    side_car, fidelity = quality["selection"], quality.get("fidelity")
+    requested = {key: row.get("requested", 0) for key, row in side_car.get("per_composition", {}).items()}
     details = {
         "acc_gain": gain["baseline"],
-        "per_composition": {arm: arms[arm]["per_composition"] for arm in predicted},
         "coverage": root_cell.coverage(requested, gold.compositions("train"), gold.compositions("test")),
     }
     augmented = trained["augmented"]
@@ -78,9 +93,6 @@ def main(argv: list[str] | None = None) -> None:
         details["gap"] = gap
     if "iid" in arms:
         details["trivial"] = root_cell.trivial(gold)
-    prior = {name: getattr(blocks["composition_prior"], name) for name in ("target", "weight", "strength")}
-    read = {"threshold": {"threshold": evaluation.threshold}, "composition_prior": prior}.get(evaluation.decoding, {})
-    details["decoding"] = {"name": evaluation.decoding, **read}
     if written := {arm: p.unparsed for arm, p in trained.items() if p.unparsed is not None}:
         counted = {arm: {"rows": int((n > 0).sum()), "pieces": int(n.sum())} for arm, n in written.items()}
         details["unparsed"] = counted
@@ -89,16 +101,16 @@ def main(argv: list[str] | None = None) -> None:
         details["bayes"] |= {f"cg_{prior}": bayes["unseen"][prior] for prior in ("training_prior", "target_prior")}
     if fidelity:
         details |= {"fidelity": fidelity["kept"], "samples": quality["samples"]}
-    plots.write(
-        args.plots,
-        {arm: p.losses for arm, p in trained.items()},
-        {arm: arms[arm] for arm in predicted},
-        gold,
-        side_car,
-    )
-    write_json(args.measures, root_cell.summary(arms, side_car, gap))
-    write_json(args.out, root_cell.headline(arms, gain["baseline"]))
-    write_json(args.details, details)
+    return details
+
+
+def _decoding(evaluation: params.Evaluation, prior: params.CompositionPrior) -> dict:
+    """The decoding in use and the parameters that it reads."""
+    read = {
+        "threshold": {"threshold": evaluation.threshold},
+        "composition_prior": {name: getattr(prior, name) for name in ("target", "weight", "strength")},
+    }
+    return {"name": evaluation.decoding, **read.get(evaluation.decoding, {})}
 
 
 def _test_rows(gold: Gold, predicted: Predictions, split: str, half: bool) -> dict[str, tuple[str, ...]]:
@@ -125,18 +137,6 @@ def _paths_by_arm(paths: list[Path]) -> dict[str, Path]:
     if sum(half in arms for half in root_cell.HALVES) == 1:
         raise InputError("--predictions: matched_a and matched_b belong together; give both or neither")
     return arms
-
-
-def _parser():
-    options = parser(__doc__, out=".json")
-    options.add_argument("--gold", type=Path, required=True, help="gold label sets of the benchmark (.jsonl.gz)")
-    options.add_argument("--quality", type=Path, required=True, help="measures of the cell's texts")
-    options.add_argument("--predictions", type=Path, nargs="+", required=True, help="<arm>.jsonl.gz, one per arm")
-    options.add_argument("--plots", type=Path, required=True, help="folder for the data of `dvc plots`")
-    options.add_argument("--out", type=Path, required=True, help="metrics.json to write, the headline")
-    options.add_argument("--measures", type=Path, required=True, help="measures.json to write, all of them")
-    options.add_argument("--details", type=Path, required=True, help="details.json to write")
-    return options
 
 
 if __name__ == "__main__":

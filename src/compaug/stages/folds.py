@@ -1,8 +1,7 @@
 """Cross-fitting folds of a cell: halves of the support set that a classifier does not see (composition prior).
 
-python -m compaug.stages.folds --split data/splits/diagnostic+seen_test=400 \
-    --synthetic data/selected/diagnostic+seen_test=400-ld_vae-13.jsonl --seed 13 \
-    --out data/folds/diagnostic+seen_test=400-ld_vae-13
+python -m compaug.stages.folds --split data/splits/diagnostic --synthetic data/selected/diagnostic-ld_vae-13.jsonl \
+    --seed 13 --out data/folds/diagnostic-ld_vae-13
 
 Writes <out>/a and <out>/b: support.jsonl (the half that is trained on), held.jsonl (the other half), held_inputs.jsonl
 (without its labels) and synthetic.jsonl (the synthetic rows without texts of the held-out half: controls repeat support
@@ -12,16 +11,15 @@ texts).
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from compaug.core.records import InputError, Labels, atomic_dir, read_jsonl, sub_seed, text_key, write_jsonl
 from compaug.stages import cost_of, parser, run
 
-PARAMS: list[str] = []
+OPTIONS = parser(__doc__, "split seed synthetic", out="folder")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     labels = Labels.read(args.split / "labels.json")
     support = read_jsonl(args.split / "support.jsonl", len(labels))
     synthetic = read_jsonl(args.synthetic, len(labels))
@@ -37,12 +35,6 @@ def main(argv: list[str] | None = None) -> None:
             write_jsonl(folder / name / "held.jsonl", held)
             write_jsonl(folder / name / "held_inputs.jsonl", (replace(example, labels=()) for example in held))
             write_jsonl(folder / name / "synthetic.jsonl", (e for e in synthetic if text_key(e.text) not in texts))
-
-
-def _parser():
-    options = parser(__doc__, "split seed", out="folder", writes="folder to write, with a/ and b/")
-    options.add_argument("--synthetic", type=Path, required=True, help="selected synthetic rows of the cell")
-    return options
 
 
 if __name__ == "__main__":

@@ -1,41 +1,30 @@
 """The iid split in the form in which generators read a split, the label set of every training text as a request.
 
-Plain augmentation: as many synthetic texts as training texts (LINDA, §3.4).
-
 python -m compaug.stages.iid --split data/splits/diagnostic --out data/iid/diagnostic
 
-Writes labels.json, train.jsonl (the split's iid_train.jsonl), support.jsonl (empty) and requests.jsonl, a line for each
-training text with labels, in their order.
+Plain augmentation: as many synthetic texts as training texts (LINDA, §3.4).
 """
 
 from __future__ import annotations
 
 import shutil
 
-from compaug.core.records import InputError, Labels, atomic_dir, read_jsonl, write_rows
+from compaug.core.records import Labels, atomic_dir, read_jsonl, write_rows
 from compaug.stages import parser, run
 
-PARAMS: list[str] = []
+OPTIONS = parser(__doc__, "split", out="folder")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     labels = Labels.read(args.split / "labels.json")
-    train, support = (read_jsonl(args.split / f"iid_{part}.jsonl", len(labels)) for part in ("train", "support"))
-    if not any(example.labels for example in train):
-        raise InputError(f"{args.split / 'iid_train.jsonl'}: no row has a label, so nothing can be requested")
-    if support:
-        raise InputError(f"{args.split / 'iid_support.jsonl'}: the iid split has no support rows; split again")
+    train = read_jsonl(args.split / "iid_train.jsonl", len(labels))
     with atomic_dir(args.out) as folder:
         shutil.copyfile(args.split / "labels.json", folder / "labels.json")
         for part in ("train", "support"):
             shutil.copyfile(args.split / f"iid_{part}.jsonl", folder / f"{part}.jsonl")
         requests = ({"requested_labels": list(example.labels)} for example in train if example.labels)
         write_rows(folder / "requests.jsonl", requests)
-
-
-def _parser():
-    return parser(__doc__, "split", out="folder", writes="folder to write")
 
 
 if __name__ == "__main__":

@@ -1,20 +1,13 @@
 """Judge a cell's kept texts in the place of people (Table 10): what a reader finds in a text against what was asked.
 
-python -m compaug.stages.judge --benchmark diagnostic --labels data/splits/diagnostic/labels.json --generator ld_vae \
-    --seed 13 --selected data/selected/diagnostic-ld_vae-13.jsonl --classifier bert \
-    --model models/classifier/diagnostic-iid-none-bert-13 --out data/judged/diagnostic-ld_vae-13.json
-
 Two readers: the oracle of the corpus where its grammar is known, and a classifier that has seen every combination, that
-of the iid split. Both are proxies of people. How well that classifier reads real texts follows from its predictions
-(`evaluation.ratings`).
+of the iid split.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from compaug import classifiers
-from compaug.core.records import InputError, Labels, read_jsonl, write_json
+from compaug.core.records import Labels, read_jsonl, write_json
 from compaug.data.readers import oracle_for
 from compaug.evaluation.metrics import label_matrix
 from compaug.evaluation.text_quality import ratings
@@ -22,15 +15,14 @@ from compaug.experiments import params
 from compaug.stages import cost_of, parser, run
 
 PARAMS = [*params.corpus("reader", "options"), "evaluation.threshold"]
+OPTIONS = parser(__doc__, "benchmark seed generator classifier labels model selected", out=".json")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
     labels = Labels.read(args.labels)
     selected = read_jsonl(args.selected, len(labels))
-    if not all(example.requested_labels for example in selected):
-        raise InputError(f"{args.selected}: a row without `requested_labels`; give the kept texts of a cell")
     judged = {}
     with cost_of(args.out):
         if selected:
@@ -41,15 +33,6 @@ def main(argv: list[str] | None = None) -> None:
                 judged["oracle"] = ratings.oracle_shares(grammar.oracle, selected)
         row = {"generator": args.generator, "seed": args.seed, "n": len(selected)}
         write_json(args.out, row | {"judged": judged})
-
-
-def _parser():
-    options = parser(__doc__, "benchmark seed generator classifier labels", out=".json", writes="JSON to write")
-    options.add_argument("--selected", type=Path, required=True, help="kept texts of the cell")
-    options.add_argument(
-        "--model", type=Path, required=True, help="model folder of the judge, which saw every composition"
-    )
-    return options
 
 
 if __name__ == "__main__":

@@ -1,12 +1,7 @@
 """The data map of a classifier: what a training thought of its rows, epoch by epoch (cartography, Eqs. 1 and 2).
 
-python -m compaug.stages.map_classifier --benchmark diagnostic --classifier bert \
-    --labels data/splits/diagnostic/labels.json \
-    --train data/splits/diagnostic/train.jsonl data/splits/diagnostic/support.jsonl data/synthetic/run/augmented.jsonl \
-    --backbone models/run/backbones/encoder --seed 42 --out data/maps/run --report data/maps/run.json
-
-Trains on all rows given, for data_map.epochs epochs, without early stopping. Writes a CSV of ids and numbers for every
-measure, the probabilities behind them, and a report that holds texts of a known grammar alone.
+Trains on all rows given for data_map.epochs epochs, with nothing held out and no early stopping. Writes a CSV for every
+measure, the values behind them, and a report that holds texts of a known grammar alone.
 """
 
 from __future__ import annotations
@@ -21,11 +16,14 @@ from compaug.data.parameters import GRAMMARS
 from compaug.experiments import params
 from compaug.stages import cost_of, parser, run
 
-PARAMS = [*params.method("classifiers"), "data_map", *params.corpus("reader")]
+PARAMS = ["classifiers.{classifier}", "data_map", *params.corpus("reader")]
+OPTIONS = parser(__doc__, "benchmark scale seed classifier labels report", out="folder")
+OPTIONS.add_argument("--train", type=Path, nargs="+", required=True, help="rows to train on, real and synthetic")
+OPTIONS.add_argument("--backbone", type=Path, required=True, help="folder of the classifier's backbone")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, classifier=args.classifier)
     block = blocks["data_map"]
     epochs = window(block.epochs, block.min_epoch, block.convergence_epoch)
@@ -56,14 +54,6 @@ def main(argv: list[str] | None = None) -> None:
         allowed = blocks["reader"] in GRAMMARS
         write_json(args.report, of | map_files.shown(data_map, examples, labels, args.seed, allowed))
         shutil.rmtree(trained)
-
-
-def _parser():
-    options = parser(__doc__, "benchmark scale seed classifier labels", out="folder", writes="folder of maps to write")
-    options.add_argument("--train", type=Path, nargs="+", required=True, help="rows to train on, real and synthetic")
-    options.add_argument("--backbone", type=Path, required=True, help="folder of the classifier's backbone")
-    options.add_argument("--report", type=Path, required=True, help="what may be shown of the map, JSON to write")
-    return options
 
 
 if __name__ == "__main__":

@@ -1,33 +1,30 @@
 """The data map of a generator: what a training thought of its texts, epoch by epoch (cartography, Eqs. 3 to 8).
 
-python -m compaug.stages.map_generator --benchmark diagnostic --generator ls_pt --split data/splits/diagnostic \
-    --backbones models/backbones/diagnostic --seed 42 --out data/maps/run --report data/maps/run.json
-
-Trains on D_cg for data_map.epochs epochs, with nothing held out and no early stopping. Writes a CSV of ids and numbers
-for every measure, the values behind them, and a report that holds texts of a known grammar alone.
+Trains on D_cg for data_map.epochs epochs, with nothing held out and no early stopping. Writes a CSV for every
+measure, the values behind them, and a report that holds texts of a known grammar alone.
 """
 
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 from compaug.cartography.maps import GENERATED, window
-from compaug.core.records import InputError, Labels, atomic_dir, read_jsonl, sub_seed, write_json
+from compaug.core.records import InputError, atomic_dir, sub_seed, write_json
 from compaug.data.parameters import GRAMMARS
 from compaug.data.task import TASKS
 from compaug.experiments import params
-from compaug.stages import cost_of, parser, run
+from compaug.stages import cost_of, d_cg, parser, run
 
 PARAMS = [
-    *params.method("generators"),
+    "generators.{generator}",
     "data_map",
     *params.corpus("reader", "text_prompt", "label_separator"),
 ]
+OPTIONS = parser(__doc__, "benchmark scale split seed generator backbones report", out="folder")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, generator=args.generator)
     block, settings = blocks["data_map"], blocks["generator"]
     if not hasattr(settings, "dynamics"):
@@ -35,9 +32,8 @@ def main(argv: list[str] | None = None) -> None:
             f"--generator {args.generator}: keeps no dynamics; there are maps of the prefix-tuned generators"
         )
     epochs = window(block.epochs, block.min_epoch, block.convergence_epoch)
-    labels = Labels.read(args.split / "labels.json")
-    examples = read_jsonl(args.split / "train.jsonl", len(labels), may_be_empty=False)
-    examples = [e for e in examples + read_jsonl(args.split / "support.jsonl", len(labels)) if e.labels]
+    labels, train, support = d_cg(args.split)
+    examples = [e for e in train + support if e.labels]
     from compaug import generators  # after the cheap checks: torch is slow to import
     from compaug.cartography import map_files
     from compaug.training.checkpoint import CHECKPOINTS, checkpoints_kept
@@ -58,14 +54,6 @@ def main(argv: list[str] | None = None) -> None:
         allowed = blocks["reader"] in GRAMMARS
         write_json(args.report, of | map_files.shown(data_map, examples, labels, args.seed, allowed))
         shutil.rmtree(trained)
-
-
-def _parser():
-    options = parser(
-        __doc__, "benchmark scale split seed generator backbones", out="folder", writes="folder of maps to write"
-    )
-    options.add_argument("--report", type=Path, required=True, help="what may be shown of the map, JSON to write")
-    return options
 
 
 if __name__ == "__main__":

@@ -2,9 +2,6 @@
 
 python -m compaug.stages.map_parser --corpus cogs --scale tiny --data data/parsing/cogs --seed 42 \
     --out data/maps/parser-cogs-tiny-42
-
-Trains on all pairs for map_epochs epochs, with nothing held out. Writes a CSV of ids and numbers for every measure, and
-the values behind them; no word of the corpus.
 """
 
 from __future__ import annotations
@@ -18,10 +15,14 @@ from compaug.stages import cost_of, parser, run
 from compaug.tasks.parsing import corpora, parameters
 
 PARAMS = [f"{parameters.FILE}:scales.{{scale}}.{{corpus}}"]
+OPTIONS = parser(__doc__, "seed", out="folder", params=parameters.FILE)
+OPTIONS.add_argument("--corpus", required=True, help="a block of `corpora` in configs/parsing.yaml")
+OPTIONS.add_argument("--scale", required=True, help="a block of `scales` in configs/parsing.yaml")
+OPTIONS.add_argument("--data", type=Path, required=True, help="folder written by parsing_corpus")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     size = parameters.load(args.params).size(args.scale, args.corpus)
     epochs = window(size.map_epochs, size.min_epoch, size.convergence_epoch)
     corpus = corpora.read(args.data / "train.jsonl")
@@ -38,15 +39,6 @@ def main(argv: list[str] | None = None) -> None:
         map_files.leave(kept, out, epochs, None)
         write_json(out / "history.json", {"epochs": history})
         shutil.rmtree(kept)
-
-
-def _parser():
-    options = parser(__doc__, "seed", out="folder", writes="folder of maps to write")
-    options.set_defaults(params=parameters.FILE)
-    options.add_argument("--corpus", required=True, help="a block of `corpora` in configs/parsing.yaml")
-    options.add_argument("--scale", required=True, help="a block of `scales` in configs/parsing.yaml")
-    options.add_argument("--data", type=Path, required=True, help="folder written by parsing_corpus")
-    return options
 
 
 if __name__ == "__main__":

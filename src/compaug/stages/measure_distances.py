@@ -1,12 +1,8 @@
 """How far a generator's texts are from real ones: Frechet distance, precision, recall, BLEU; with and without labels.
 
-python -m compaug.stages.measure_distances --split data/splits/diagnostic \
-    --selected data/selected/diagnostic-ld_vae-13.jsonl --encoder models/backbones/diagnostic/encoder \
-    --out data/distances/diagnostic-ld_vae-13.json
-
 The real texts are the support texts, which are few and of the target, and those of D_train, which are many and of other
-compositions; never the test set. Numbers alone are written. Several files of kept rows are measured side by side, a
-core each, to files of their names in the folder --out.
+compositions; never the test set. Several files of kept rows are measured side by side, a core each, to files of their
+names in the folder --out.
 """
 
 from __future__ import annotations
@@ -23,17 +19,19 @@ from pathlib import Path
 from compaug.core.records import Example, InputError, Labels, check_file, read_jsonl, write_json
 from compaug.evaluation.metrics import rounded
 from compaug.evaluation.text_quality import distances
-from compaug.stages import check_out, cost_of, parser, run
+from compaug.stages import check_out, cost_of, d_cg, parser, run
 
-PARAMS: list[str] = []
 SUFFIX = ".json"
+OPTIONS = parser(__doc__, "split encoder")
+OPTIONS.add_argument("--out", type=Path, required=True, help="JSON to write; of several files the folder")
+OPTIONS.add_argument("--selected", type=Path, nargs="+", required=True, help="kept rows; one file or more")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
-    labels = Labels.read(args.split / "labels.json")
+    args = OPTIONS.parse_args(argv)
     outs = _outs(args)
-    real = {name: read_jsonl(args.split / f"{name}.jsonl", len(labels)) for name in ("support", "train")}
+    labels, train, support = d_cg(args.split)
+    real = {"support": support, "train": train}
     todo = [(read_jsonl(path, len(labels)), out) for path, out in zip(args.selected, outs, strict=True)]
     if len(todo) == 1:
         return measure_all(real, labels, args.encoder, todo)
@@ -98,13 +96,6 @@ def _outs(args) -> list[Path]:
     for out in (outs := [args.out / name for name in names]):
         check_file(out)
     return outs
-
-
-def _parser():
-    options = parser(__doc__, "split", writes="JSON of distances to write; of several files of kept rows the folder")
-    options.add_argument("--selected", type=Path, nargs="+", required=True, help="kept rows; one file or more")
-    options.add_argument("--encoder", type=Path, required=True, help="encoder backbone whose states are compared")
-    return options
 
 
 if __name__ == "__main__":

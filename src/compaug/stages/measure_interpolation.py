@@ -1,15 +1,6 @@
-"""Whether a generator that writes between two texts goes from one to the other with alpha, on held-out texts.
-
-python -m compaug.stages.measure_interpolation --benchmark diagnostic --generator linda \
-    --model models/generator/diagnostic-linda-42 --split data/splits/diagnostic \
-    --backbones models/backbones/diagnostic --seed 42 --out data/interpolation/diagnostic-linda-42.json
-
-Numbers alone are written, no text.
-"""
+"""Whether a generator that writes between two texts goes from one to the other with alpha, on held-out texts."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 from compaug.core.records import Labels, write_json
 from compaug.data.task import TASKS
@@ -19,10 +10,11 @@ from compaug.stages import cost_of, parser, run
 
 PARAMS = ["synthesis"]
 ROLES = ("encoder", "decoder", "seq2seq")
+OPTIONS = parser(__doc__, "benchmark scale split seed generator backbones model", out=".json")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)["synthesis"]
     labels = Labels.read(args.split / "labels.json")
     task = TASKS["multi_label"](labels)  # the model's folder has the prompt
@@ -35,12 +27,6 @@ def main(argv: list[str] | None = None) -> None:
         trends = {name: monotony(by_alpha["alphas"], name) for name in ("precision_a", "similarity_a")}
         of = {"generator": args.generator, "seed": args.seed, "spearman": trends}
         write_json(args.out, rounded(of | by_alpha))
-
-
-def _parser():
-    options = parser(__doc__, "benchmark scale split seed generator backbones", out=".json", writes="JSON to write")
-    options.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
-    return options
 
 
 if __name__ == "__main__":

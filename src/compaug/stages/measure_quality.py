@@ -1,9 +1,5 @@
 """Measure a generator's texts: fidelity, variety, copying, length, fluency; and what the filter kept of them.
 
-python -m compaug.stages.measure_quality --benchmark diagnostic --synthetic data/synthetic/diagnostic-ld_vae-13.jsonl \
-    --selected data/selected/diagnostic-ld_vae-13.jsonl --split data/splits/diagnostic \
-    --decoder models/backbones/diagnostic/decoder --out data/quality/diagnostic-ld_vae-13.json
-
 Numbers alone are written; ten texts with the oracle's verdicts only where the grammar of the corpus is known, because
 texts of other corpora may not be published. Reads the training and support rows, never the test set.
 """
@@ -13,36 +9,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from compaug.core import shapes
-from compaug.core.records import Labels, iter_jsonl, read_json, read_jsonl, write_json
+from compaug.core.records import read_json, read_jsonl, write_json
 from compaug.data.readers import oracle_for
 from compaug.data.task import TASKS
 from compaug.evaluation.metrics import rounded
 from compaug.evaluation.text_quality import grammar
 from compaug.evaluation.text_quality.quality import coverage, measure
 from compaug.experiments import params
-from compaug.stages import cost_of, parser, run
+from compaug.stages import cost_of, d_cg, parser, run
 
 PARAMS = params.corpus("reader", "options", "text_prompt", "label_separator")
 # Of the side-car of the kept texts: counts and shares, no text.
 SELECTION = ("requested", "produced", "dropped", "kept", "per_composition", "histogram")
 SELECTION += ("mean_filter_jacc", "share_jacc_1", "total_variation")
 LABEL_GENERATOR = ("requested", "rejected", "rejection_rate")
+OPTIONS = parser(__doc__, "benchmark split selected synthetic decoder", out=".json")
+OPTIONS.add_argument("--compositions", type=Path, help="side-car of the label generator's requests")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
-    labels = Labels.read(args.split / "labels.json")
+    labels, train, support = d_cg(args.split)
     task = TASKS["multi_label"](labels, blocks["text_prompt"], blocks["label_separator"])
     written, kept = (read_jsonl(path, len(labels)) for path in (args.synthetic, args.selected))
-    real = (args.split / f"{name}.jsonl" for name in ("train", "support"))
-    corpus = (example.text for path in real for example in iter_jsonl(path, len(labels)))
+    corpus = (example.text for example in train + support)
     with cost_of(args.out):
         measures = dict(measure(kept, corpus, args.decoder, task.source))
-        measures["selection"] = _only(SELECTION, read_json(args.selected.with_suffix(".json"), shapes.SideCar))
+        measures["selection"] = _only(SELECTION, read_json(args.selected.with_suffix(".json")))
         if args.compositions:
-            requests = read_json(args.compositions, shapes.Requests)
+            requests = read_json(args.compositions)
             measures["label_generator"] = _only(LABEL_GENERATOR, requests)
             measures["coverage"] = coverage(kept, requests.get("compositions", {}), labels)
         if any("compliance" in (row.made_of or {}) for row in written):
@@ -58,15 +54,6 @@ def main(argv: list[str] | None = None) -> None:
 
 def _only(names: tuple[str, ...], values: Mapping) -> dict:
     return {name: values[name] for name in names if name in values}
-
-
-def _parser():
-    options = parser(__doc__, "benchmark split", out=".json", writes="JSON of measures to write")
-    options.add_argument("--synthetic", type=Path, required=True, help="all synthetic rows")
-    options.add_argument("--selected", type=Path, required=True, help="kept rows, side-car .json beside them")
-    options.add_argument("--compositions", type=Path, help="side-car of the label generator's requests")
-    options.add_argument("--decoder", type=Path, required=True, help="decoder backbone that judges their fluency")
-    return options
 
 
 if __name__ == "__main__":

@@ -1,20 +1,12 @@
 """Texts of the known grammar in the place of a generator's, of which a given share says what was asked for.
 
-For report-only rows.
-
-python -m compaug.stages.mixture --benchmark diagnostic --split data/splits/diagnostic \
-    --compositions data/compositions/diagnostic-42.jsonl --right 0.6 --seed 42 \
-    --out data/mixtures/diagnostic-oracle+right=0.6-42.jsonl
-
 As many as a selection keeps (sizes.k), in the proportions of the requested compositions; fresh ones, so none of the
 corpus.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 
@@ -35,10 +27,12 @@ from compaug.experiments import params
 from compaug.stages import parser, run
 
 PARAMS = [*params.corpus("reader", "options"), *params.size("k")]
+OPTIONS = parser(__doc__, "benchmark split seed compositions", out=".jsonl")
+OPTIONS.add_argument("--right", type=float, default=1.0, help="share that says what was asked for (default: 1)")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
     grammar = oracle_for(blocks["reader"], blocks["options"])
     if grammar is None:
@@ -59,24 +53,6 @@ def main(argv: list[str] | None = None) -> None:
     counts = {labels.key(composition): {"requested": count, "kept": count} for composition, count in quotas.items()}
     side_car = {"requested": len(rows), "produced": len(rows), "kept": len(rows), "right": args.right}
     write_json(args.out.with_suffix(".json"), side_car | {"per_composition": dict(sorted(counts.items()))})
-
-
-def share(word: str) -> float:
-    """The type of --right: a number from 0 to 1."""
-    try:
-        value = float(word)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{word!r} is not a number from 0 to 1")
-    return value
-
-
-def _parser():
-    options = parser(__doc__, "benchmark split seed", out=".jsonl", writes="rows to write, side-car .json beside them")
-    options.add_argument("--compositions", type=Path, required=True, help="requested label sets, one per line")
-    options.add_argument("--right", type=share, default=1.0, help="share that says what was asked for (default: 1)")
-    return options
 
 
 if __name__ == "__main__":

@@ -8,26 +8,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.core import shapes
-from compaug.core.records import InputError, Labels, read_json, read_jsonl, write_json
+from compaug.core.records import Labels, read_json, read_jsonl, write_json
 from compaug.evaluation import predictions
 from compaug.stages import parser, run
 from compaug.tasks.few_texts import accuracy
 
-PARAMS: list[str] = []
+OPTIONS = parser(__doc__, "benchmark scale generator split", out=".json")
+OPTIONS.add_argument("--predictions", type=Path, required=True, help="what train_classifier wrote")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     labels = Labels.read(args.split / "labels.json")
     gold = read_jsonl(args.split / "test.jsonl", len(labels), may_be_empty=False)
-    if several := [row.id for row in gold if len(row.labels) != 1]:
-        raise InputError(
-            f"{args.split / 'test.jsonl'}: row {several[0]!r} has not exactly one label; draw the task again"
-        )
     predicted = predictions.read(args.predictions, len(labels))
     facts = {"accuracy": accuracy(predicted.of([row.id for row in gold]), gold), "n": len(gold)}
-    task = read_json(args.split / "low_resource.json", shapes.LowResourceTask)
+    task = read_json(args.split / "low_resource.json")
     cell = {"benchmark": args.benchmark, "scale": args.scale, "generator": args.generator}
     cell |= {"texts": task["train"], "seed": task["seed"]}
     write_json(args.out, cell | facts | {"n_train": predicted.n_train, "n_aug": predicted.n_synthetic})
@@ -35,12 +31,6 @@ def main(argv: list[str] | None = None) -> None:
         f"accuracy {facts['accuracy']:.2f} on {len(gold)} texts; {predicted.n_train} real and {predicted.n_synthetic} "
         "synthetic ones"
     )
-
-
-def _parser():
-    options = parser(__doc__, "benchmark scale generator split", out=".json", writes="JSON to write")
-    options.add_argument("--predictions", type=Path, required=True, help="what train_classifier wrote")
-    return options
 
 
 if __name__ == "__main__":

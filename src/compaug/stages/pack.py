@@ -2,8 +2,7 @@
 
 python -m compaug.stages.pack --data data --out reports
 
-A cell whose files are here replaces what the packs have of it; all others stay as they are. So a clone without any
-cell's files leaves the packs alone, and one that built three cells changes these three.
+A cell whose files are here replaces what the packs have of it; all others stay as they are.
 """
 
 from __future__ import annotations
@@ -15,12 +14,14 @@ from compaug.core.records import InputError
 from compaug.evaluation import measures, packs
 from compaug.stages import parser, run
 
-PARAMS: list[str] = []
 PREDICTIONS = "predictions"
+OPTIONS = parser(__doc__)
+OPTIONS.add_argument("--out", type=Path, required=True, help="folder of the packs")
+OPTIONS.add_argument("--data", type=Path, required=True, help="folder of the folders that cells leave files in")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     if not args.data.is_dir():
         raise InputError(f"--data {args.data}: no such folder; give the one that cells leave their files in")
     files = {kind: _files(args.data / kind, ".json") for kind in measures.KINDS}
@@ -40,12 +41,6 @@ def _files(folder: Path, suffix: str) -> dict[str, Path]:
 def _print(kind: str, names: Iterable[str]) -> None:
     for name in names:
         print(f"{kind}: {name}")
-
-
-def _parser():
-    options = parser(__doc__, writes="folder of the packs")
-    options.add_argument("--data", type=Path, required=True, help="folder of the folders that cells leave files in")
-    return options
 
 
 if __name__ == "__main__":

@@ -3,9 +3,8 @@
 python -m compaug.stages.prepare_backbone --benchmark diagnostic --role decoder --split data/splits/diagnostic \
     --out models/run/backbones/decoder
 
-The folder is what later stages open. Reads train.jsonl and no other text. With `pretraining: prompted` a tiny decoder
-and a tiny sequence-to-sequence model see each text after its prompt P(y): GPT-2 and T5 know what a label's words mean
-before any tuning, and a model that does not can hardly be steered. `texts` leaves the prompts out.
+With `pretraining: prompted` a tiny decoder and a tiny sequence-to-sequence model see each text after its prompt P(y):
+GPT-2 and T5 know what a label's words mean before any tuning. `texts` leaves the prompts out.
 """
 
 from __future__ import annotations
@@ -19,18 +18,22 @@ from compaug.stages import cost_of, parser, run
 PARAMS = [*params.scaled("backbones.{role}"), *params.corpus("text_prompt", "label_separator")]
 
 ALWAYS = {"encoder", "decoder"}  # the filter opens the one, the label generator and the measures of texts the other
+OPTIONS = parser(__doc__, "benchmark scale split", out="folder")
+OPTIONS.add_argument("--role", required=True, choices=("encoder", "decoder", "seq2seq"), help="which of its backbones")
+OPTIONS.add_argument("--generator", help="make it only if this generator opens it, else a folder that says so")
+OPTIONS.add_argument("--classifier", help="... or this classifier")
+OPTIONS.add_argument("--seed", type=int, default=0, help="seed of the tiny models (default: 0)")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, role=args.role)
     methods = {generators: args.generator, classifiers: args.classifier}
     named = {package: name for package, name in methods.items() if name}
     opened = {role for package, name in named.items() for role in package.roles_of(name)}
     if named and args.role not in ALWAYS | opened:
-        with atomic_dir(
-            args.out
-        ) as folder:  # the same for all that do not open it, so that what follows is not made again
+        # the same for all that do not open it, so that what follows is not made again
+        with atomic_dir(args.out) as folder:
             write_json(folder / "unused.json", {"reason": f"no method of this cell opens a {args.role} model"})
         return
     from compaug.models.backbones import prepare  # torch is slow to import
@@ -45,17 +48,6 @@ def main(argv: list[str] | None = None) -> None:
     with cost_of(args.out), checkpoints_kept(), atomic_dir(args.out) as folder:
         work_dir = work_dir_for(args.out, blocks[args.role], args.seed, digest([*prompts, *texts]))
         prepare(args.role, blocks[args.role], texts, folder, args.seed, work_dir, prompts)
-
-
-def _parser():
-    options = parser(__doc__, "benchmark scale split", out="folder", writes="model folder to write")
-    options.add_argument(
-        "--role", required=True, choices=("encoder", "decoder", "seq2seq"), help="which of its backbones"
-    )
-    options.add_argument("--generator", help="make it only if this generator opens it, else a folder that says so")
-    options.add_argument("--classifier", help="... or this classifier")
-    options.add_argument("--seed", type=int, default=0, help="seed of the tiny models (default: 0)")
-    return options
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
 """Export a blind rating sheet: what do synthetic texts express, in a reader's eyes (Table 10 of the paper).
 
-python -m compaug.stages.rating_sheet --labels data/splits/diagnostic/labels.json --texts 50 --seed 13 \
-    --out data/rating/diagnostic \
-    --selected ld_vae=data/selected/diagnostic-ld_vae-13.jsonl ls_pt=data/selected/diagnostic-ls_pt-13.jsonl
+python -m compaug.stages.rating_sheet --labels data/splits/diagnostic/labels.json --seed 13 \
+    --out data/rating/diagnostic --selected ld_vae=data/selected/diagnostic-ld_vae-13.jsonl
 
-Writes <out>/sheet.html (a form that works offline), <out>/sheet.csv (the same for a spreadsheet) and <out>/key.json,
-which raters must not see. `python -m compaug.stages.read_ratings` reads filled sheets back.
+Writes sheet.html (a form that works offline), sheet.csv (the same for a spreadsheet) and key.json, which raters must
+not see. `python -m compaug.stages.read_ratings` reads filled sheets back.
 """
 
 from __future__ import annotations
@@ -18,9 +17,14 @@ from compaug.core.records import InputError, Labels, atomic_dir, digest, read_js
 from compaug.evaluation.text_quality import ratings
 from compaug.stages import parser, run
 
+OPTIONS = parser(__doc__, "labels", out="folder")
+OPTIONS.add_argument("--selected", nargs="+", required=True, metavar="GENERATOR=FILE", help="each one's kept texts")
+OPTIONS.add_argument("--texts", type=int, default=50, help="texts of each generator (default: 50, as in the paper)")
+OPTIONS.add_argument("--seed", type=int, required=True, help="which texts are drawn, and their order")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     labels = Labels.read(args.labels)
     selected = {}
     for argument in args.selected:
@@ -32,9 +36,8 @@ def main(argv: list[str] | None = None) -> None:
         raise InputError(f"{args.out}: exists; give another --out, or remove it if no filled sheet is in it")
     items = ratings.draw(selected, args.texts, args.seed)
     with atomic_dir(args.out) as folder:
-        with (folder / "sheet.csv").open(
-            "w", encoding="utf-8-sig", newline=""
-        ) as stream:  # a mark that spreadsheets look for
+        # the mark of utf-8-sig is what spreadsheets look for
+        with (folder / "sheet.csv").open("w", encoding="utf-8-sig", newline="") as stream:
             writer = csv.DictWriter(stream, ratings.COLUMNS)
             writer.writeheader()
             writer.writerows(ratings.sheet_rows(items, labels))
@@ -47,12 +50,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def form(items: Sequence[ratings.Item], labels: Labels) -> str:
-    """For a browser, one file, no network.
-
-    Ticks are kept in the browser; a button saves them as the CSV that `ratings.read` takes.
-
-    Ticks are kept in the browser; a button saves them as the CSV that `ratings.read` takes.
-    """
+    """For a browser, without network; a button saves the ticks as the CSV that `ratings.read` takes."""
     return render(
         "rating_sheet.html",
         items=items,
@@ -62,14 +60,6 @@ def form(items: Sequence[ratings.Item], labels: Labels) -> str:
         separator=ratings.SEPARATOR,
         key=f"ratings-{digest([labels.names, [item.text for item in items]])}",  # of the ticks in the browser's storage
     )
-
-
-def _parser():
-    options = parser(__doc__, "labels", out="folder", writes="folder to write")
-    options.add_argument("--selected", nargs="+", required=True, metavar="GENERATOR=FILE", help="each one's kept texts")
-    options.add_argument("--texts", type=int, default=50, help="texts of each generator (default: 50, as in the paper)")
-    options.add_argument("--seed", type=int, required=True, help="which texts are drawn, and their order")
-    return options
 
 
 if __name__ == "__main__":

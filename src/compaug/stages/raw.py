@@ -59,7 +59,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    options = parser(__doc__, "benchmark", out="folder", writes="folder of the corpus to write")
+    options = parser(__doc__, "benchmark", out="folder")
     options.add_argument(
         "--downloads", type=Path, default=Path("data/downloads"), help="where downloaded files are kept"
     )

@@ -13,9 +13,13 @@ from compaug.core.records import InputError, write_json
 from compaug.evaluation.text_quality import ratings
 from compaug.stages import parser, run
 
+OPTIONS = parser(__doc__, out=".json")
+OPTIONS.add_argument("--key", type=Path, required=True, help="key.json of the export")
+OPTIONS.add_argument("--sheets", type=Path, nargs="+", required=True, help="one filled CSV for each rater")
+
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     if twice := {path for path in args.sheets if args.sheets.count(path) > 1}:
         raise InputError(f"--sheets: {min(twice)} is given twice; one sheet for each rater")
     items, labels = ratings.read_key(args.key)
@@ -28,13 +32,6 @@ def main(argv: list[str] | None = None) -> None:
     ]
     print(markdown_table(["generator", "Acc", "Corr", "Comp", "average rank", "ratings"], lines))
     print(f"\n{len(sheets)} raters, {len(items)} texts; Krippendorff's alpha {number(summary['alpha'])}")
-
-
-def _parser():
-    options = parser(__doc__, out=".json", writes="JSON to write")
-    options.add_argument("--key", type=Path, required=True, help="key.json of the export")
-    options.add_argument("--sheets", type=Path, nargs="+", required=True, help="one filled CSV for each rater")
-    return options
 
 
 if __name__ == "__main__":

@@ -1,16 +1,10 @@
-"""Write the page of the root cell, summary.md, and its figures, and print its answer.
-
-python -m compaug.stages.report --benchmark diagnostic --generator ld_vae --classifier bert --seed 42 \
-    --measures reports/measures.json --details reports/details.json --quality reports/run/quality.json \
-    --plots reports/plots --figures reports/figures --out reports/summary.md
-"""
+"""Write the page of the root cell, summary.md, and its figures, and print its answer."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from compaug import classifiers, generators
-from compaug.core import shapes
 from compaug.core.records import InputError, read_json, write_text
 from compaug.evaluation import plots
 from compaug.experiments import params
@@ -20,19 +14,25 @@ from compaug.stages import parser, run
 
 PARAMS = [*params.scaled("backbones"), *params.corpus("paper_column", "reader")]
 BELOW = "\n- "  # what is printed of the page ends before its first list: the answer and the table
+OPTIONS = parser(__doc__, "benchmark scale seed generator classifier quality", out=".md")
+OPTIONS.add_argument("--measures", type=Path, required=True, help="measures.json of the evaluate stage")
+OPTIONS.add_argument("--details", type=Path, required=True, help="details.json of the evaluate stage")
+OPTIONS.add_argument("--plots", type=Path, required=True, help="folder that the evaluate stage wrote for `dvc plots`")
+OPTIONS.add_argument("--figures", type=Path, required=True, help="folder for the figures")
+OPTIONS.add_argument("--paper-values", type=Path, default=Path("reports/paper_values.yaml"), help="the paper's numbers")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     from compaug.reports import figures  # after the cheap checks: matplotlib is slow to import
 
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)
-    quality = read_json(args.quality, shapes.Quality)
+    quality = read_json(args.quality)
     roles = {*generators.roles_of(args.generator), *classifiers.roles_of(args.classifier)}
     cell = {name: getattr(args, name) for name in ("benchmark", "generator", "classifier", "seed")}
     cell |= {
         "metrics": _measures(args.measures),
-        "details": read_json(args.details, shapes.Details),
+        "details": read_json(args.details),
         "selection": quality["selection"],
     }
     cell |= {"label_generator": quality.get("label_generator", {}), "paper": read_paper_values(args.paper_values)}
@@ -49,24 +49,10 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _measures(path: Path) -> dict:
-    measures = read_json(path, shapes.Measures)
+    measures = read_json(path)
     if "baseline" not in measures:
         raise InputError(f"{path}: has no arm `baseline`; run the stage evaluate again")
     return measures
-
-
-def _parser():
-    options = parser(__doc__, "benchmark scale seed generator classifier", out=".md", writes="summary.md to write")
-    options.add_argument("--measures", type=Path, required=True, help="measures.json of the evaluate stage")
-    options.add_argument("--details", type=Path, required=True, help="details.json of the evaluate stage")
-    options.add_argument("--quality", type=Path, required=True, help="measures of the cell's texts")
-    options.add_argument(
-        "--plots", type=Path, required=True, help="folder that the evaluate stage wrote for `dvc plots`"
-    )
-    options.add_argument("--figures", type=Path, required=True, help="folder for the figures")
-    paper = Path("reports/paper_values.yaml")
-    options.add_argument("--paper-values", type=Path, default=paper, help="the paper's numbers")
-    return options
 
 
 if __name__ == "__main__":

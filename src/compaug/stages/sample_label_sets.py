@@ -3,31 +3,26 @@
 python -m compaug.stages.sample_label_sets --benchmark diagnostic --split data/splits/diagnostic \
     --decoder models/run/backbones/decoder --seed 42 --out data/compositions/run.jsonl
 
-Writes one row {"requested_labels": [...]} per set and a side-car .json. Reads train.jsonl and support.jsonl, never the
-test set. The fine-tuned decoder is not kept: it is seconds of work and nothing but its samples is used.
+The fine-tuned decoder is not kept: it is seconds of work and nothing but its samples is used.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from compaug.core.records import Labels, digest, file_digest, iter_jsonl, write_json, write_rows
+from compaug.core.records import digest, file_digest, write_json, write_rows
 from compaug.experiments import params
 from compaug.label_generator import Listing, sample_label_sets
-from compaug.stages import cost_of, parser, run
+from compaug.stages import cost_of, d_cg, parser, run
 
 PARAMS = ["label_generator", *params.size("requested"), *params.corpus("label_prompt", "label_separator")]
+OPTIONS = parser(__doc__, "benchmark scale split seed decoder", out=".jsonl")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)
     options, listing = blocks["label_generator"], Listing(blocks["label_prompt"], blocks["label_separator"])
-    labels = Labels.read(args.split / "labels.json")
-    train, support = (
-        [example.labels for example in iter_jsonl(args.split / f"{name}.jsonl", len(labels))]
-        for name in ("train", "support")
-    )
+    labels, *parts = d_cg(args.split)
+    train, support = ([example.labels for example in part] for part in parts)
     made_of = {
         "options": {"max_labels": options.max_labels} | options.in_force(),  # null there: of the largest set of D_train
         "prompt": listing.prompt,
@@ -36,10 +31,7 @@ def main(argv: list[str] | None = None) -> None:
         "support": digest(support),
         "decoder": file_digest(args.decoder),
     }
-    from compaug.training.checkpoint import (  # after the cheap checks: torch is slow to import
-        checkpoints_kept,
-        work_dir_for,
-    )
+    from compaug.training.checkpoint import checkpoints_kept, work_dir_for  # torch is slow to import
 
     with cost_of(args.out), checkpoints_kept():
         label_sets, report = sample_label_sets(
@@ -54,14 +46,6 @@ def main(argv: list[str] | None = None) -> None:
         )
         write_rows(args.out, ({"requested_labels": list(label_set)} for label_set in label_sets))
         write_json(args.out.with_suffix(".json"), report | {"made_of": made_of})
-
-
-def _parser():
-    options = parser(
-        __doc__, "benchmark scale split seed", out=".jsonl", writes="JSONL to write; the side-car .json goes beside it"
-    )
-    options.add_argument("--decoder", type=Path, required=True, help="model folder of the decoder backbone")
-    return options
 
 
 if __name__ == "__main__":

@@ -2,23 +2,12 @@
 
 The score (`selection.score`) says how well what the filter reads in a text agrees with what was asked for: the
 probability of exactly the requested set, the Jaccard index of the filter's label set and the requested one (the paper),
-or the probability of the requested set among all compositions under the composition prior: a filter that saw a
-composition in 4 support texts gives it little, whatever the text says. Its probabilities are not calibrated first: it
-keeps no predictions on its validation rows.
-
-hard, ambiguous and easy rank by a data map in place of the filter: what a training on D_cg and all synthetic texts
-thought of each text (--map, of the stage map_classifier; docs/spec/cartography.md, 5).
+or the probability of the requested set among all compositions under the composition prior. hard, ambiguous and easy
+rank by a data map of these texts (--map; docs/spec/cartography.md, 5).
 
 With `selection.labels` the kept texts get soft labels: `teacher`, the filter's probabilities, for it is a classifier
 that was trained on real texts alone; `soft`, those of the real texts that each was made of, in their proportion
-(LINDA). `selection.sharpening` moves them from the middle. Otherwise they keep those that the generator gave them, if
-any.
-
-python -m compaug.stages.select --benchmark diagnostic --classifier bert \
-    --synthetic data/synthetic/run/augmented.jsonl --filter models/run/filter \
-    --labels data/splits/diagnostic/labels.json \
-    --train data/splits/diagnostic/train.jsonl data/splits/diagnostic/support.jsonl --seed 42 \
-    --out data/selected/run/augmented.jsonl
+(LINDA). `selection.sharpening` moves them from the middle. Otherwise they keep those that the generator gave them.
 """
 
 from __future__ import annotations
@@ -31,7 +20,6 @@ from pathlib import Path
 
 from compaug import selection
 from compaug.cartography import maps
-from compaug.core import shapes
 from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl, sub_seed, write_json, write_jsonl
 from compaug.evaluation.decoding.composition_prior import posteriors, prior_of
 from compaug.experiments import params
@@ -40,10 +28,17 @@ from compaug.stages import cost_of, parser, run, share
 
 PARAMS = ["selection", *params.size("k")]
 THRESHOLD = 0.5  # the filter's own decision: the larger of its two probabilities
+OPTIONS = parser(__doc__, "benchmark seed classifier labels synthetic", out=".jsonl")
+OPTIONS.add_argument("--map", type=Path, help="folder of a data map of these texts: scores hard, ambiguous and easy")
+OPTIONS.add_argument("--share", type=share, help="keep this share of the texts, in place of sizes.k of them")
+OPTIONS.add_argument("--filter", type=Path, required=True, help="model folder of the filter")
+OPTIONS.add_argument(
+    "--train", type=Path, nargs="+", required=True, help="what the filter learned from: P_train(y) of `posterior`"
+)
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark)["selection"]
     if (settings.score in maps.REGIONS) != (args.map is not None):
         raise InputError(
@@ -52,7 +47,7 @@ def main(argv: list[str] | None = None) -> None:
         )
     labels = Labels.read(args.labels)
     examples = read_jsonl(args.synthetic, len(labels))
-    synthesis = read_json(args.synthetic.with_suffix(".json"), shapes.SideCar)
+    synthesis = read_json(args.synthetic.with_suffix(".json"))
     if args.share is not None:
         settings = settings.model_copy(update={"k": math.ceil(args.share * len(examples))})
     examples = examples[: selection.among(len(examples), settings.k, settings.overgenerate)]
@@ -114,25 +109,6 @@ def merged(synthesis: dict, report: dict) -> dict:
     by_key = synthesis.get("per_composition", {})
     both = {key: by_key.get(key, {}) | row for key, row in report.get("per_composition", {}).items()}
     return synthesis | report | {"per_composition": by_key | both}
-
-
-def _parser():
-    options = parser(
-        __doc__,
-        "benchmark seed classifier labels",
-        out=".jsonl",
-        writes="kept rows to write, side-car .json beside them",
-    )
-    options.add_argument("--synthetic", type=Path, required=True, help="synthetic rows, side-car .json beside them")
-    options.add_argument(
-        "--map", type=Path, help="folder of a data map of these texts: scores hard, ambiguous and easy"
-    )
-    options.add_argument("--share", type=share, help="keep this share of the texts, in place of sizes.k of them")
-    options.add_argument("--filter", type=Path, required=True, help="model folder of the filter")
-    options.add_argument(
-        "--train", type=Path, nargs="+", required=True, help="what the filter learned from: P_train(y) of `posterior`"
-    )
-    return options
 
 
 if __name__ == "__main__":

@@ -1,11 +1,9 @@
 """Write what every generator, every classifier and `params.BLOCKS` go by, all layers of parameters joined.
 
-A file for each, and one more for a classifier that learns from no synthetic text.
-
 python -m compaug.stages.settings --benchmark diagnostic --scale tiny --out data/settings/diagnostic+tiny
 
-A stage depends on the file of what it reads: what some layer says of another method is nothing to it, and neither is an
-option that is off. Sizes are in none of them (`params.SIZES`).
+A file for each, and one more for a classifier that learns from no synthetic text. A stage depends on the file of what
+it reads. Sizes are in none of them (`params.SIZES`).
 """
 
 from __future__ import annotations
@@ -15,10 +13,11 @@ from compaug.experiments import params
 from compaug.stages import parser, run
 
 PARAMS = params.joined()
+OPTIONS = parser(__doc__, "benchmark scale", out="folder")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = params.parse(args.params, args.benchmark, args.scale)
     with atomic_dir(args.out) as folder:
         for kind in params.METHODS:
@@ -29,10 +28,6 @@ def main(argv: list[str] | None = None) -> None:
         for name in params.BLOCKS:
             held = getattr(settings, name).in_force()
             write_json(folder / f"{name}.json", {key: value for key, value in held.items() if key not in params.SIZES})
-
-
-def _parser():
-    return parser(__doc__, "benchmark scale", out="folder", writes="folder of the files to write")
 
 
 if __name__ == "__main__":

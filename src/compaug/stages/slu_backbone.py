@@ -13,10 +13,12 @@ from compaug.stages import cost_of, parser, run
 
 PARAMS = [f"{params.SCALES}:{{scale}}.backbones.{{role}}"]
 TINY = "tiny"
+OPTIONS = parser(__doc__, "scale", out="folder")
+OPTIONS.add_argument("--role", required=True, choices=("encoder", "decoder"), help="which of the scale's backbones")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     spec = params.backbone(args.params, args.scale, args.role)
     if spec.kind == TINY:
         raise InputError(
@@ -27,12 +29,6 @@ def main(argv: list[str] | None = None) -> None:
 
     with cost_of(args.out), atomic_dir(args.out) as folder:
         downloads.bring(args.role, spec, folder)
-
-
-def _parser():
-    options = parser(__doc__, "scale", out="folder", writes="model folder to write")
-    options.add_argument("--role", required=True, choices=("encoder", "decoder"), help="which of the scale's backbones")
-    return options
 
 
 if __name__ == "__main__":

@@ -2,26 +2,24 @@
 
 python -m compaug.stages.slu_corpus --corpus snips --share 0.01 --seed 42 --out data/slu/snips-0.01-42
 
-Training utterances whose words stand in the validation or test set are left out before the few are drawn. Files come
-from COMPAUG_MIRROR.
+Training utterances whose words stand in the validation or test set are left out before the few are drawn.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from compaug.core.records import InputError, atomic_dir, write_json
-from compaug.stages import obtained, parser, run
+from compaug.core.records import atomic_dir, write_json
+from compaug.stages import obtained, parser, run, share
 from compaug.tasks.slu import parameters, utterances
 
 PARAMS = [f"{parameters.FILE}:corpora.{{corpus}}"]
+OPTIONS = parser(__doc__, "seed downloads", out="folder", params=parameters.FILE)
+OPTIONS.add_argument("--corpus", required=True, help="a block of `corpora` in configs/slu.yaml")
+OPTIONS.add_argument("--share", type=share, default=1.0, help="of the training utterances, at least one an intent")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     chosen = parameters.load(args.params).corpus_of(args.corpus)
-    if not 0 < args.share <= 1:
-        raise InputError(f"--share {args.share:g}: must be above 0 and at most 1")
     parts = utterances.READERS[chosen.reader](obtained(chosen.files, args.downloads / args.corpus))
     names = utterances.inventory(row for part in parts.values() for row in part)
     kept = utterances.apart(parts)
@@ -36,17 +34,6 @@ def main(argv: list[str] | None = None) -> None:
         f"because they stand in another part: {left_out['train']} of training, "
         f"{left_out['validation']} of validation"
     )
-
-
-def _parser():
-    options = parser(__doc__, "seed", out="folder", writes="folder of the corpus to write")
-    options.set_defaults(params=parameters.FILE)
-    options.add_argument("--corpus", required=True, help="a block of `corpora` in configs/slu.yaml")
-    options.add_argument(
-        "--downloads", type=Path, default=Path("data/downloads"), help="where downloaded files are kept"
-    )
-    options.add_argument("--share", type=float, default=1.0, help="of the training utterances, at least one an intent")
-    return options
 
 
 if __name__ == "__main__":

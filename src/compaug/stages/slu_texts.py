@@ -1,9 +1,5 @@
 """Intents and slots: fine-tune a decoder on the few real utterances and let it write more of them, labels and all.
 
-python -m compaug.stages.slu_texts --corpus data/slu/snips-0.01-42 \
-    --decoder models/backbones/semeval+pretrained/decoder --set writer.mode=span --seed 42 \
-    --out data/slu/snips-0.01-42-span.jsonl
-
 What it writes is read strictly, and kept where it is new; the side-car says how many could be read, and why the others
 could not, with one of each kind, and how many were copies of a real utterance or of another.
 """
@@ -22,10 +18,13 @@ from compaug.tasks.slu import parameters, slot_f1, utterances
 from compaug.tasks.slu.utterances import Utterance
 
 PARAMS = [f"{parameters.FILE}:writer", f"{parameters.FILE}:joint"]
+OPTIONS = parser(__doc__, "seed decoder", out=".jsonl", params=parameters.FILE)
+OPTIONS.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
+OPTIONS.add_argument("--encoder", type=Path, help="encoder backbone, of the tagger of the mode factorised")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = parameters.load(args.params)
     options = settings.writer
     names = utterances.read_inventory(args.corpus)
@@ -71,15 +70,6 @@ def fresh(written: Sequence[Utterance], real: Sequence[Utterance]) -> tuple[list
     fates = [fate for _, fate in judge(drafts, known_texts, copies=False)]
     kept = [row for row, fate in zip(written, fates, strict=True) if fate == "kept"]
     return kept, {fate: fates.count(fate) for fate in ("copied", "duplicate")}
-
-
-def _parser():
-    options = parser(__doc__, "seed", out=".jsonl", writes="utterances to write (.jsonl)")
-    options.set_defaults(params=parameters.FILE)
-    options.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
-    options.add_argument("--decoder", type=Path, required=True, help="decoder backbone")
-    options.add_argument("--encoder", type=Path, help="encoder backbone, of the tagger of the mode factorised")
-    return options
 
 
 if __name__ == "__main__":

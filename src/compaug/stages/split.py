@@ -12,27 +12,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.records import Example, Labels, atomic_dir, read_json, read_jsonl, write_json, write_jsonl
 from compaug.data.splits import Parts, describe, split_corpus, with_seen
 from compaug.experiments import params
 from compaug.stages import parser, run
 
 PARAMS = [*params.corpus("split"), *params.size("support_size")]
-EMPTY = (
-    "iid_support",
-    "no_texts",
-)  # what the iid split and generator `none` have, so that every cell is the same command
+EMPTY = ("iid_support", "no_texts")  # of the iid split and of generator `none`: every cell is the same command
 SOURCES = {"train": "train", "support": "support", "iid_train": "train"}  # every other part is tested on
+OPTIONS = parser(__doc__, "benchmark raw", out="folder")
+OPTIONS.add_argument("--seen-test", action="store_true", help="hold out texts of seen combinations too")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     options = params.load(args.params, PARAMS, benchmark=args.benchmark)["split"]
     labels = Labels.read(args.raw / "labels.json")
     examples = read_jsonl(args.raw / "examples.jsonl", len(labels))
     published, own_split = (
-        read_json(path, shapes.Reference) if path.exists() else None
+        read_json(path) if path.exists() else None
         for path in (args.raw / "reference.json", args.raw / "own_split.json")
     )
     parts = split_corpus(examples, labels, options, published, own_split)
@@ -67,14 +65,6 @@ def write(
 
 def _rows(examples: Sequence[Example], positions: Sequence[int], source: str) -> Iterator[Example]:
     return (replace(examples[position], source=source) for position in positions)
-
-
-def _parser():
-    options = parser(__doc__, "benchmark", out="folder", writes="folder of the splits to write")
-    options.add_argument("--raw", type=Path, required=True, help="folder written by the raw stage")
-    words = "hold out texts of known combinations for testing too, also where the split does not say how many"
-    options.add_argument("--seen-test", action="store_true", help=words)
-    return options
 
 
 if __name__ == "__main__":

@@ -1,10 +1,7 @@
 """What is kept of D_train by a data map (cartography, §3.3): easy, hard, ambiguous texts, two of them, or random ones.
 
-python -m compaug.stages.subset --split data/splits/diagnostic --map data/maps/diagnostic-none-bert-42 --seed 42 \
-    --set subset.region=hard,ratio=0.5 --out data/subsets/diagnostic-bert+region=hard-42
-
 Writes labels.json, train.jsonl (the subset, in the order of D_train) and support.jsonl (all of it), what a generator or
-a classifier takes in the place of the split; subset.json says what the repair did.
+a classifier takes in the place of the split.
 """
 
 from __future__ import annotations
@@ -12,19 +9,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug.cartography import maps
-from compaug.core.records import Labels, atomic_dir, read_jsonl, sub_seed, write_json, write_jsonl
+from compaug.core.records import atomic_dir, sub_seed, write_json, write_jsonl
 from compaug.experiments import params
-from compaug.stages import cost_of, parser, run
+from compaug.stages import cost_of, d_cg, parser, run
 
 PARAMS = ["subset"]
+OPTIONS = parser(__doc__, "split seed", out="folder")
+OPTIONS.add_argument("--map", type=Path, required=True, help="folder of a data map of D_train")
+OPTIONS.add_argument("--labelled", action="store_true", help="of the texts with labels alone, for a generator")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = params.load(args.params, PARAMS)["subset"]
-    labels = Labels.read(args.split / "labels.json")
-    train = read_jsonl(args.split / "train.jsonl", len(labels), may_be_empty=False)
-    support = read_jsonl(args.split / "support.jsonl", len(labels))
+    labels, train, support = d_cg(args.split)
     if args.labelled:  # a generator learns nothing from the others, and its map does not have them
         train = [example for example in train if example.labels]
     data_map = maps.map_of(args.map, settings.measure).of([example.id for example in train], args.map)
@@ -44,13 +42,6 @@ def main(argv: list[str] | None = None) -> None:
             f"note: {len(subset.rows)} texts are kept, for {settings.coverage} would vanish with "
             f"{int(settings.ratio * len(train))}"
         )
-
-
-def _parser():
-    options = parser(__doc__, "split seed", out="folder", writes="folder to write: what is kept of the split")
-    options.add_argument("--map", type=Path, required=True, help="folder of a data map of D_train")
-    options.add_argument("--labelled", action="store_true", help="of the texts with labels alone, for a generator")
-    return options
 
 
 if __name__ == "__main__":

@@ -1,9 +1,5 @@
 """Generate texts for the requested label sets; drop what is blank, repeated or copied (paper, Eq. 4).
 
-python -m compaug.stages.synthesize --benchmark diagnostic --generator ld_vae --model models/run/generator/augmented \
-    --compositions data/compositions/run.jsonl --split data/splits/diagnostic \
-    --backbones models/backbones/diagnostic --seed 42 --out data/synthetic/run/augmented.jsonl
-
 The rows of request 7 are <generator>-000007, then <generator>-000007-1 and so on where it has further drafts. Beside
 the rows goes a side-car .json: what was requested, produced, dropped and kept, and the hashes of what made it.
 """
@@ -20,9 +16,7 @@ from compaug.core.records import (
     Draft,
     Example,
     InputError,
-    Labels,
     file_digest,
-    iter_jsonl,
     read_json,
     read_label_sets,
     text_key,
@@ -31,13 +25,14 @@ from compaug.core.records import (
 )
 from compaug.data.task import TASKS
 from compaug.experiments import params
-from compaug.stages import cost_of, parser, run
+from compaug.stages import cost_of, d_cg, parser, run
 
 PARAMS = ["synthesis"]
+OPTIONS = parser(__doc__, "benchmark scale split seed generator backbones model compositions", out=".jsonl")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale)["synthesis"]
     from compaug import generators  # after the cheap checks: torch is slow to import
 
@@ -49,7 +44,7 @@ def main(argv: list[str] | None = None) -> None:
             f"synthesis.guidance: {args.generator} holds no labels against those of a request; leave it out, or take a "
             "generator with a prefix"
         )
-    labels = Labels.read(args.split / "labels.json")
+    labels, train, support = d_cg(args.split)
     task = TASKS["multi_label"](labels)  # the model's folder has the prompt
     requests = read_label_sets(args.compositions, len(labels))
     if not generator.takes_requests:
@@ -64,10 +59,7 @@ def main(argv: list[str] | None = None) -> None:
             requests, skipped = selection.replaced(
                 requests, possible[: len(requests)], labels, args.generator, args.seed
             )
-        known_texts = set()
-        if not generator.copies:
-            real = (args.split / f"{name}.jsonl" for name in ("train", "support"))
-            known_texts = {text_key(example.text) for path in real for example in iter_jsonl(path, len(labels))}
+        known_texts = set() if generator.copies else {text_key(example.text) for example in train + support}
         drafts = generator.generate(args.model, requests, task, settings, backbones, args.seed)
         fates: list[tuple[int, str]] = []
         judged = selection.judge(drafts, known_texts, generator.copies)
@@ -114,18 +106,6 @@ def rows_of(
                 soft_labels=draft.soft_labels,
                 made_of=draft.made_of,
             )
-
-
-def _parser():
-    options = parser(
-        __doc__,
-        "benchmark scale split seed generator backbones",
-        out=".jsonl",
-        writes="synthetic rows to write, side-car .json beside them",
-    )
-    options.add_argument("--model", type=Path, required=True, help="model folder of the trained generator")
-    options.add_argument("--compositions", type=Path, required=True, help="requested label sets, one per line")
-    return options
 
 
 if __name__ == "__main__":

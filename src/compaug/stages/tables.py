@@ -1,25 +1,20 @@
 """Every table and figure from the long table: Markdown and CSV of each (LaTeX of Table 2), figures as PNG.
 
 python -m compaug.stages.tables --reports reports --out reports/tables
-
-Reads results.csv.gz and gains.csv, what the first grids had of experiments that have not run in this form, gold/, the
-measures, and the paper's numbers; a table without results says which command makes them.
 """
 
 from __future__ import annotations
-
-from pathlib import Path
 
 from compaug.core.records import atomic_dir, write_text
 from compaug.experiments import params
 from compaug.stages import parser, run
 
-PARAMS: list[str] = []  # configs/ is a dependency
 LATEX = ("table_2",)
+OPTIONS = parser(__doc__, "reports", out="folder")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     # after the cheap checks: pandas and matplotlib are slow to import
     from compaug.reports import contents, entries, queries
 
@@ -38,13 +33,6 @@ def main(argv: list[str] | None = None) -> None:
             if name in LATEX:
                 write_text(folder / f"{name}.tex", entries.latex(tables))
     print(f"{args.out}: {len(contents.TABLES)} tables, {len(set(results.frame['experiment']))} experiments")
-
-
-def _parser():
-    options = parser(__doc__, out="folder")
-    options.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results.csv.gz")
-    options.add_argument("--out", type=Path, required=True, help="folder to write")
-    return options
 
 
 if __name__ == "__main__":

@@ -1,14 +1,7 @@
 """Train one classifier and write its probabilities for validation and test rows (paper, "MLTC Models").
 
-python -m compaug.stages.train_classifier --benchmark diagnostic --classifier bert \
-    --labels data/splits/diagnostic/labels.json --train data/splits/diagnostic/train.jsonl \
-    --support data/splits/diagnostic/support.jsonl --synthetic data/selected/run/augmented.jsonl \
-    --compositions data/compositions/run.jsonl --test-inputs data/splits/diagnostic/test_inputs.jsonl \
-    --backbones models/run/backbones --seed 13 --out models/run/augmented --predictions reports/run/augmented.jsonl.gz
-
 The twin without augmentation is the same command without --synthetic (or with an empty file); the one without
-compositional shift has --train iid_train.jsonl. The test rows come without labels: this stage cannot know them. Test
-rows are read after training only.
+compositional shift has --train iid_train.jsonl. The test rows come without labels and are read after training.
 
 A synthetic text that contains a held-out text is not learned from and is in no count. D_mltc is the rest: `learned` and
 `n_synthetic` count it whole, validation rows and their copies included.
@@ -37,11 +30,25 @@ from compaug.evaluation import predictions
 from compaug.experiments import params
 from compaug.stages import cost_of, parser, run
 
-PARAMS = params.method("classifiers")
+PARAMS = ["classifiers.{classifier}"]
+OPTIONS = parser(__doc__, "benchmark scale seed classifier labels", out="folder")
+OPTIONS.add_argument("--train", type=Path, required=True, help="training rows (D_train, or the iid training rows)")
+OPTIONS.add_argument("--support", type=Path, help="support rows D_s, added to the training rows")
+OPTIONS.add_argument("--synthetic", type=Path, help="selected synthetic rows D_aug, added to the training rows")
+OPTIONS.add_argument("--texts", type=int, help="only so many of the synthetic rows, best first")
+OPTIONS.add_argument("--once", action="store_true", help="show each of them once an epoch, whatever the parameters say")
+OPTIONS.add_argument("--compositions", type=Path, help="the label generator's requests, for the composition prior")
+OPTIONS.add_argument(
+    "--map", type=Path, help="folder of the data map that orders a curriculum (classifiers.<name>.pacing)"
+)
+OPTIONS.add_argument("--test-inputs", type=Path, required=True, help="rows to predict, without labels")
+OPTIONS.add_argument("--backbones", type=Path, help="folder of the benchmark's backbones")
+OPTIONS.add_argument("--backbone", type=Path, help="instead: folder of the one backbone that the classifier opens")
+OPTIONS.add_argument("--predictions", type=Path, required=True, help="predictions to write (.jsonl.gz)")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, classifier=args.classifier)[
         "classifier"
     ]
@@ -112,26 +119,6 @@ def predicted(model, model_dir: Path, split: str, examples: Sequence[Example]) -
     for at, (example, row) in enumerate(zip(examples, probabilities.tolist(), strict=True)):
         prediction = {"id": example.id, "split": split, "probabilities": [round(p, 6) for p in row]}
         yield prediction | ({"unparsed": int(unparsed[at])} if written else {})
-
-
-def _parser():
-    options = parser(__doc__, "benchmark scale seed classifier labels", out="folder", writes="model folder to write")
-    options.add_argument("--train", type=Path, required=True, help="training rows (D_train, or the iid training rows)")
-    options.add_argument("--support", type=Path, help="support rows D_s, added to the training rows")
-    options.add_argument("--synthetic", type=Path, help="selected synthetic rows D_aug, added to the training rows")
-    options.add_argument("--texts", type=int, help="only so many of the synthetic rows, best first")
-    options.add_argument(
-        "--once", action="store_true", help="show each of them once an epoch, whatever the parameters say"
-    )
-    options.add_argument("--compositions", type=Path, help="the label generator's requests, for the composition prior")
-    options.add_argument(
-        "--map", type=Path, help="folder of the data map that orders a curriculum (classifiers.<name>.pacing)"
-    )
-    options.add_argument("--test-inputs", type=Path, required=True, help="rows to predict, without labels")
-    options.add_argument("--backbones", type=Path, help="folder of the benchmark's backbones")
-    options.add_argument("--backbone", type=Path, help="instead: folder of the one backbone that the classifier opens")
-    options.add_argument("--predictions", type=Path, required=True, help="predictions to write (.jsonl.gz)")
-    return options
 
 
 if __name__ == "__main__":

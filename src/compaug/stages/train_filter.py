@@ -6,31 +6,24 @@ python -m compaug.stages.train_filter --benchmark diagnostic --classifier bert -
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from compaug import classifiers
-from compaug.core.records import InputError, Labels, atomic_dir, read_jsonl, sub_seed, write_json
+from compaug.core.records import InputError, atomic_dir, sub_seed, write_json
 from compaug.experiments import params
-from compaug.stages import cost_of, parser, run
+from compaug.stages import cost_of, d_cg, parser, run
 
-PARAMS = params.method("classifiers")
+PARAMS = ["classifiers.{classifier}"]
+OPTIONS = parser(__doc__, "benchmark scale split seed classifier encoder", out="folder")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, classifier=args.classifier)[
         "classifier"
     ].without_texts()
     if settings.first:
-        raise InputError(
-            f"classifiers.{args.classifier}.first: the filter has no data map; a curriculum is an axis of an "
-            "experiment, `training`"
-        )
-    labels = Labels.read(args.split / "labels.json")
-    support = read_jsonl(args.split / "support.jsonl", len(labels))
-    examples = (
-        read_jsonl(args.split / "train.jsonl", len(labels), may_be_empty=False) + support * settings.support_repeat
-    )
+        raise InputError(f"classifiers.{args.classifier}.first: the filter has no data map, so no curriculum")
+    labels, real, support = d_cg(args.split)
+    examples = real + support * settings.support_repeat
     seed = sub_seed(args.seed, "filter")
     train = classifiers.load(args.classifier).train
     from compaug.training.checkpoint import checkpoints_kept  # after the cheap checks: torch is slow to import
@@ -38,12 +31,6 @@ def main(argv: list[str] | None = None) -> None:
     with cost_of(args.out), checkpoints_kept(), atomic_dir(args.out) as out:
         history = train(examples, labels, settings, args.encoder, out, seed, "quality filter")
         write_json(out / "history.json", {"epochs": history})
-
-
-def _parser():
-    options = parser(__doc__, "benchmark scale split seed classifier", out="folder", writes="model folder to write")
-    options.add_argument("--encoder", type=Path, required=True, help="folder of the pre-trained encoder")
-    return options
 
 
 if __name__ == "__main__":

@@ -9,16 +9,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from compaug.cartography.maps import in_order
-from compaug.core.records import InputError, Labels, read_jsonl, sub_seed
+from compaug.core.records import InputError, sub_seed
 from compaug.data.task import TASKS
 from compaug.experiments import params
-from compaug.stages import cost_of, parser, run
+from compaug.stages import cost_of, d_cg, parser, run
 
-PARAMS = [*params.method("generators"), *params.corpus("text_prompt", "label_separator")]
+PARAMS = ["generators.{generator}", *params.corpus("text_prompt", "label_separator")]
+OPTIONS = parser(__doc__, "benchmark scale split seed generator backbones", out="folder")
+OPTIONS.add_argument(
+    "--map", type=Path, help="folder of the data map that orders a curriculum (generators.<name>.pacing)"
+)
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark, scale=args.scale, generator=args.generator)
     block = blocks["generator"]
     if args.map and not hasattr(block, "first"):
@@ -26,28 +30,16 @@ def main(argv: list[str] | None = None) -> None:
     from compaug import generators  # after the cheap checks: torch is slow to import
     from compaug.training.checkpoint import checkpoints_kept
 
-    labels = Labels.read(args.split / "labels.json")
-    examples = read_jsonl(args.split / "train.jsonl", len(labels), may_be_empty=False)
-    examples += read_jsonl(args.split / "support.jsonl", len(labels))
-    if (
-        getattr(block, "first", None) or args.map
-    ):  # of texts without labels, which no generator learns from, there is no map
+    labels, train, support = d_cg(args.split)
+    examples = train + support
+    # of texts without labels, which no generator learns from, there is no map
+    if getattr(block, "first", None) or args.map:
         examples = in_order([e for e in examples if e.labels], block, args.map, sub_seed(args.seed, "curriculum"))
     task = TASKS["multi_label"](labels, blocks["text_prompt"], blocks["label_separator"])
     generator = generators.load(args.generator)
     backbones = {role: args.backbones / role for role in generator.roles}
     with cost_of(args.out), checkpoints_kept():
         generator.train(examples, task, block, backbones, args.out, args.seed)
-
-
-def _parser():
-    options = parser(
-        __doc__, "benchmark scale split seed generator backbones", out="folder", writes="model folder to write"
-    )
-    options.add_argument(
-        "--map", type=Path, help="folder of the data map that orders a curriculum (generators.<name>.pacing)"
-    )
-    return options
 
 
 if __name__ == "__main__":

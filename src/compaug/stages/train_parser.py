@@ -1,8 +1,5 @@
 """Train a parser on all pairs, a subset or a curriculum, and judge it (cartography, §3.3).
 
-python -m compaug.stages.train_parser --corpus cogs --scale tiny --data data/parsing/cogs --seed 42 \
-    --map data/maps/parser-cogs-tiny-42 --set choice.region=hard --out data/parsing/cogs-tiny-region=hard-42.json
-
 Writes exact match of every part but "train", in percent, of COGS' generalisation set category by category too; numbers
 alone.
 """
@@ -16,10 +13,15 @@ from compaug.stages import cost_of, parser, run
 from compaug.tasks.parsing import corpora, parameters
 
 PARAMS = [f"{parameters.FILE}:scales.{{scale}}.{{corpus}}", f"{parameters.FILE}:choice"]
+OPTIONS = parser(__doc__, "seed", out=".json", params=parameters.FILE)
+OPTIONS.add_argument("--corpus", required=True, help="a block of `corpora` in configs/parsing.yaml")
+OPTIONS.add_argument("--scale", required=True, help="a block of `scales` in configs/parsing.yaml")
+OPTIONS.add_argument("--data", type=Path, required=True, help="folder written by parsing_corpus")
+OPTIONS.add_argument("--map", type=Path, help="folder of the data map that a region or a curriculum needs")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = parameters.load(args.params)
     size, choice = settings.size(args.scale, args.corpus), settings.choice
     corpus = corpora.read(args.data / "train.jsonl")
@@ -45,16 +47,6 @@ def main(argv: list[str] | None = None) -> None:
         of |= {"parameters": history[0]["trained_parameters"]}
         write_json(args.out, of | {"parts": scores})
         cost |= {"epochs": of["epochs"], "trained_parameters": of["parameters"]}
-
-
-def _parser():
-    options = parser(__doc__, "seed", out=".json", writes="numbers to write, .json")
-    options.set_defaults(params=parameters.FILE)
-    options.add_argument("--corpus", required=True, help="a block of `corpora` in configs/parsing.yaml")
-    options.add_argument("--scale", required=True, help="a block of `scales` in configs/parsing.yaml")
-    options.add_argument("--data", type=Path, required=True, help="folder written by parsing_corpus")
-    options.add_argument("--map", type=Path, help="folder of the data map that a region or a curriculum needs")
-    return options
 
 
 if __name__ == "__main__":

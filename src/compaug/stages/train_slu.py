@@ -1,17 +1,13 @@
 """Intents and slots: train the joint classifier and say how good it is.
 
-python -m compaug.stages.train_slu --corpus data/slu/snips-0.01-42 --scale pretrained --encoder models/slu/encoder \
-    --seed 42 --out data/slu/snips-0.01-42.json
-
-Numbers alone are written: slot F1 by conlleval's rule, intent accuracy, the share of utterances that are right as a
-whole. Values of configs/slu.yaml are chosen with `--on validation`, and reported on the test set.
+Writes slot F1 by conlleval's rule, intent accuracy, the share of utterances that are right as a whole. Values of
+configs/slu.yaml are chosen with `--on validation`, and reported on the test set.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from compaug.core import shapes
 from compaug.core.records import InputError, read_json, write_json
 from compaug.evaluation.metrics import rounded
 from compaug.stages import cost_of, parser, run
@@ -19,23 +15,29 @@ from compaug.tasks.slu import parameters, slot_f1, utterances
 
 PARAMS = [f"{parameters.FILE}:joint"]
 NONE = "none"  # the mode of real utterances alone
+OPTIONS = parser(__doc__, "scale seed encoder", out=".json", params=parameters.FILE)
+OPTIONS.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
+OPTIONS.add_argument("--synthetic", type=Path, help="further utterances to train on (.jsonl)")
+OPTIONS.add_argument(
+    "--on", choices=("validation", "test"), default="test", help="utterances to measure on (default: test)"
+)
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     settings = parameters.load(args.params).joint
     if args.synthetic and args.out == args.synthetic.with_suffix(".json"):
         raise InputError(f"--out {args.out}: is the side-car of --synthetic, which is read; give another path")
     names = utterances.read_inventory(args.corpus)
     real, test = (utterances.read(args.corpus / f"{part}.jsonl", names) for part in ("train", args.on))
     synthetic = utterances.read(args.synthetic, names, may_be_empty=True) if args.synthetic else []
-    cell = read_json(args.corpus / utterances.FACTS, shapes.SluCorpusFacts) | {
+    cell = read_json(args.corpus / utterances.FACTS) | {
         "scale": args.scale,
         "mode": NONE,
         "on": args.on,
     }
     if args.synthetic:
-        written = read_json(args.synthetic.with_suffix(".json"), shapes.SluTexts)
+        written = read_json(args.synthetic.with_suffix(".json"))
         cell |= {name: written[name] for name in ("mode", "validity", "fresh")}
     from compaug.tasks.slu import joint_classifier  # after the cheap checks: torch is slow to import
 
@@ -58,18 +60,6 @@ def judged(gold, intents, tags) -> dict[str, float]:
         "intent_acc": slot_f1.intent_accuracy([row.intent for row in gold], intents),
         "whole": 100 * sum(whole) / len(whole),
     }
-
-
-def _parser():
-    options = parser(__doc__, "scale seed", out=".json", writes="JSON of measures to write")
-    options.set_defaults(params=parameters.FILE)
-    options.add_argument("--corpus", type=Path, required=True, help="folder that slu_corpus wrote")
-    options.add_argument("--synthetic", type=Path, help="further utterances to train on (.jsonl)")
-    options.add_argument(
-        "--on", choices=("validation", "test"), default="test", help="utterances to measure on (default: test)"
-    )
-    options.add_argument("--encoder", type=Path, required=True, help="encoder backbone")
-    return options
 
 
 if __name__ == "__main__":

@@ -3,8 +3,7 @@
 python -m compaug.stages.write_gold --benchmark diagnostic --split data/splits/diagnostic \
     --out reports/gold/diagnostic.jsonl.gz
 
-Writes the facts beside it, as .json (`compaug.evaluation.gold`). The only stage besides `audit` that opens the gold
-labels of D_test.
+Writes the facts beside it, as .json (`compaug.evaluation.gold`).
 """
 
 from __future__ import annotations
@@ -18,10 +17,11 @@ from compaug.stages import parser, run
 
 MAY_BE_EMPTY = ("support",)
 PARAMS = [*params.corpus("reader", "options"), "evaluation.empty_both"]
+OPTIONS = parser(__doc__, "benchmark split", out=".gz")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     if not args.out.name.endswith(".jsonl.gz"):
         raise InputError(f"--out {args.out}: its name must end in .jsonl.gz; the facts are written beside it as .json")
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
@@ -36,12 +36,6 @@ def main(argv: list[str] | None = None) -> None:
     if known_grammar := oracle_for(blocks["reader"], blocks["options"]):
         facts["bayes"] = grammar.bayes(known_grammar, parts, labels, blocks["empty_both"])
     gold.write(args.out, labels, parts, facts)
-
-
-def _parser():
-    return parser(
-        __doc__, "benchmark split", out=".gz", writes="gold rows to write (.jsonl.gz), facts beside them (.json)"
-    )
 
 
 if __name__ == "__main__":

@@ -1,46 +1,31 @@
 """Write the one page with every table and figure of the paper beside ours: self-contained, no network.
 
 python -m compaug.stages.write_page --reports reports --out reports/index.html
-
-The tables are the queries of compaug.stages.tables, whose figures it takes from reports/tables/figures; the texts to
-search are the samples in reports/quality.jsonl.gz, which has those of the project's own corpus only.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from compaug.core import shapes
 from compaug.core.records import InputError, read_json, write_text
 from compaug.evaluation import measures
 from compaug.experiments import params
 from compaug.stages import parser, run
 
-PARAMS: list[str] = []  # configs/ is a dependency
 LIMIT = 1_000_000  # bytes of the page
+OPTIONS = parser(__doc__, "reports", out=".html")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     from compaug.reports import page, queries  # after the cheap checks: pandas and matplotlib are slow to import
 
     results = queries.load(args.reports, params.every(args.params))
-    costs = read_json(path, shapes.Provenances) if (path := args.reports / "provenance.json").exists() else {}
+    costs = read_json(path) if (path := args.reports / "provenance.json").exists() else {}
     quality = measures.read(args.reports, "quality")
     shown = page.page(results, args.reports / "tables/figures", quality, page.provenance(results, costs))
     if (size := len(shown.encode())) > LIMIT:
         raise InputError(f"{args.out}: the page has {size:,} bytes, more than {LIMIT:,}; show fewer texts or figures")
     write_text(args.out, shown)
     print(f"{args.out}: {round(size / 1000)} kB")
-
-
-def _parser():
-    options = parser(__doc__, out=".html")
-    options.add_argument(
-        "--reports", type=Path, default=Path("reports"), help="folder with results, tables and quality"
-    )
-    options.add_argument("--out", type=Path, required=True, help="page to write")
-    return options
 
 
 if __name__ == "__main__":

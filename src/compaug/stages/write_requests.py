@@ -5,30 +5,23 @@ python -m compaug.stages.write_requests --raw data/raw/run --out data/repair/req
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from compaug.core.records import Labels, read_jsonl, write_rows
 from compaug.experiments import params
 from compaug.project import requests
 from compaug.stages import parser, run
 
 PARAMS = ["repair"]
+OPTIONS = parser(__doc__, "raw", out=".jsonl")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     repair = params.load(args.params, PARAMS)["repair"]
     labels = Labels.read(args.raw / "labels.json")
     examples = read_jsonl(args.raw / "examples.jsonl", len(labels), may_be_empty=False)
     label_sets = requests.combinations(examples, labels, repair.rare, repair.combinations)
     n = write_rows(args.out, requests.rows(label_sets, repair.each))
     print(f"{args.out}: {n:,} texts for {len(label_sets):,} combinations, {repair.each} each")
-
-
-def _parser():
-    options = parser(__doc__, out=".jsonl", writes="requests to write, one a line")
-    options.add_argument("--raw", type=Path, required=True, help="folder of the stage `raw`: every row of the corpus")
-    return options
 
 
 if __name__ == "__main__":

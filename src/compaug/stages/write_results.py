@@ -2,10 +2,8 @@
 
 python -m compaug.stages.write_results --reports reports --out reports/results.csv.gz --gains reports/gains.csv
 
-Reads the packs alone (`compaug.evaluation.packs` and `.measures`), not what cells left in this working tree: the stage
-`pack` puts that in. Nothing is trained and no text or model is needed: it runs in any clone. A benchmark of an
-experiment comes in when all of its cells have predictions (or with --partial); what is missing is named.
-`compaug.evaluation.results` and `.gains` say what the columns mean.
+Reads the packs alone (`compaug.evaluation.packs` and `.measures`). A benchmark of an experiment comes in when all of
+its cells have predictions (or with --partial); what is missing is named.
 """
 
 from __future__ import annotations
@@ -20,10 +18,15 @@ from compaug.stages import parser, run
 
 PARAMS = ["evaluation", "composition_prior"]
 SHOWN = 3  # of what is missing
+OPTIONS = parser(__doc__, "reports", out=".csv.gz")
+OPTIONS.add_argument("--experiments", type=Path, default=cells.FILE, help="the products of axes")
+OPTIONS.add_argument("--partial", action="store_true", help="also benchmarks of which some cells are missing")
+OPTIONS.add_argument("--gains", type=Path, required=True, help="paired gains to write")
+OPTIONS.add_argument("--confusions", type=Path, default=Path("reports/confusions.csv"), help="confusions to write")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS)
     evaluator = Evaluator(args.reports, blocks["composition_prior"], blocks["evaluation"], args.partial)
     every = [evaluator.evaluate(experiment) for experiment in cells.read(args.experiments).values()]
@@ -43,18 +46,6 @@ def _report(evaluated: Comparison) -> None:
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         left_out = f"; {', '.join(evaluated.waiting)} left out until they are there" if evaluated.waiting else ""
         print(f"{name}: missing {', '.join(missing[:SHOWN])}{more}{left_out}", file=sys.stderr)
-
-
-def _parser():
-    options = parser(__doc__, out=".csv.gz")
-    options.add_argument("--experiments", type=Path, default=cells.FILE, help="the products of axes")
-    options.add_argument("--reports", type=Path, default=Path("reports"), help="folder of the packs and of gold/")
-    partial = "also the cells that are there of a benchmark whose other cells are missing"
-    options.add_argument("--partial", action="store_true", help=partial)
-    options.add_argument("--out", type=Path, required=True, help="the long table to write")
-    options.add_argument("--gains", type=Path, required=True, help="paired gains to write")
-    options.add_argument("--confusions", type=Path, default=Path("reports/confusions.csv"), help="confusions to write")
-    return options
 
 
 if __name__ == "__main__":

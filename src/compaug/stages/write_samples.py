@@ -1,9 +1,4 @@
-"""Some kept texts of the cell with their scores, and how many texts its classifier cut: a page that Git ignores.
-
-python -m compaug.stages.write_samples --labels data/splits/run/labels.json \
-    --selected data/selected/run/augmented.jsonl --train data/splits/run/train.jsonl data/splits/run/support.jsonl \
-    --model models/run/augmented --out data/samples/run.md
-"""
+"""Some kept texts of the cell with their scores, and how many texts its classifier cut: a page that Git ignores."""
 
 from __future__ import annotations
 
@@ -13,27 +8,18 @@ from compaug.core.records import Labels, read_jsonl, write_text
 from compaug.project import samples
 from compaug.stages import parser, run
 
-PARAMS: list[str] = []
+OPTIONS = parser(__doc__, "labels model selected", out=".md")
+OPTIONS.add_argument("--train", type=Path, nargs="+", required=True, help="rows whose lengths are counted")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     labels = Labels.read(args.labels)
     kept, limit = read_jsonl(args.selected, len(labels)), samples.max_length_of(args.model)
     parts = {path.stem: [e.text for e in read_jsonl(path, len(labels))] for path in args.train}
     parts["kept synthetic texts"] = [e.text for e in kept]
     lengths = {part: samples.lengths_of(args.model, texts) for part, texts in parts.items()}
     write_text(args.out, samples.page(kept, labels, lengths, limit))
-
-
-def _parser():
-    options = parser(__doc__, "labels", out=".md", writes="page to write (.md)")
-    options.add_argument("--selected", type=Path, required=True, help="kept synthetic rows")
-    options.add_argument("--train", type=Path, nargs="+", required=True, help="rows whose lengths are counted")
-    options.add_argument(
-        "--model", type=Path, required=True, help="folder of the classifier, for its tokenizer and max_length"
-    )
-    return options
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core import shapes
 from compaug.core.records import Example, InputError, Labels, digest, label_ids, read_json, sub_seed
 from compaug.evaluation.metrics import instance_scores, label_matrix, percent
 
@@ -86,7 +85,7 @@ def key_of(items: Sequence[Item], labels: Labels) -> dict:
 def read_key(path: Path) -> tuple[list[Item], Labels]:
     """The items in the order of the sheet, and the labels. InputError for another file."""
     try:
-        key = read_json(path, shapes.RatingKey, "`python -m compaug.stages.rating_sheet` writes one")
+        key = read_json(path, remedy="`python -m compaug.stages.rating_sheet` writes one")
         labels = Labels(tuple(key["labels"]["names"]), tuple(key["labels"]["phrases"]))
         items = [Item(**(item | {"requested": label_ids(item["requested"], len(labels))})) for item in key["items"]]
     except (KeyError, TypeError, AttributeError):

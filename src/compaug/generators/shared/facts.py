@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
-from compaug.core import shapes
 from compaug.core.records import read_json
 
 FACTS = "generator.json"  # beside a pretrained model, whose config.json has that name already
@@ -16,7 +15,7 @@ CONFIG = "config.json"
 def facts_of(model_dir: Path, task) -> tuple[dict, SimpleNamespace, object]:
     """(facts, params, task) of a model folder; InputError when it was trained for another task."""
     file = FACTS if (model_dir / FACTS).exists() else CONFIG
-    facts = read_json(model_dir / file, shapes.GeneratorFacts)
+    facts = read_json(model_dir / file)
     return facts, SimpleNamespace(**facts["params"]), task.of_model(facts, model_dir)
 
 

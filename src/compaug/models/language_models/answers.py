@@ -10,9 +10,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from compaug.core import shapes
+from typing_extensions import TypedDict
+
 from compaug.core.records import digest, read_json, write_json
+
+
+class Usage(TypedDict):
+    prompt_tokens: int | None
+    completion_tokens: int | None
+
+
+class Answer(TypedDict):
+    request: dict[str, Any]
+    content: str | None
+    refusal: str | None
+    finish_reason: str | None
+    usage: Usage
 
 
 def file_of(request: Mapping) -> str:
@@ -27,11 +42,11 @@ def is_kept(store: Path, request: Mapping) -> bool:
 
 def kept(store: Path, request: Mapping) -> dict:
     """The answer that is kept of a request."""
-    return read_json(store / file_of(request), shapes.Answer, "delete it: it is asked for again")
+    return read_json(store / file_of(request), Answer, "delete it: it is asked for again")
 
 
 def keep(store: Path, request: Mapping, answer: Mapping) -> None:
-    """Write the answer to a request, a `shapes.Answer` without the request; an interrupted run leaves no half of it."""
+    """Write the answer to a request, an `Answer` without the request; an interrupted run leaves no half of it."""
     path = store / file_of(request)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, {**answer, "request": request})

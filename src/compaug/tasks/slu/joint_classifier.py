@@ -15,10 +15,9 @@ from torch import Tensor, nn
 
 from compaug.core.records import InputError, digest, file_digest, sub_seed
 from compaug.core.schema import whole_epochs
-from compaug.core.shapes import Inventory
 from compaug.models.loading import IGNORED, load_encoder, pad, say_cut
 from compaug.tasks.slu.parameters import Joint
-from compaug.tasks.slu.utterances import Utterance
+from compaug.tasks.slu.utterances import Inventory, Utterance
 from compaug.training import batching, checkpoint, loop
 
 OUTSIDE = "O"

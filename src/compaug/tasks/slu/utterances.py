@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core import shapes
 from compaug.core.records import InputError, read_json, sub_seed, write_json, write_rows
 from compaug.data.corpus import lines, require_files, rows_as
 from compaug.generators.joint.augmented_language import spans_of
 
 PARTS = ("train", "validation", "test")
 INVENTORY = "inventory.json"
+Inventory = dict[str, list[str]]  # "intents" and "slots": sorted names of the whole corpus
 FACTS = "corpus.json"  # which corpus, and how few of it
 HEADER = ("fold", "answerid", "scenario", "intent", "annotated", "text")  # of NLU-ED
 BRACKET = re.compile(r"\[([^][:]+):([^][]*)\]")  # [slot : its words]
@@ -133,7 +133,7 @@ def apart(parts: Mapping[str, Sequence[Utterance]]) -> dict[str, list[Utterance]
     return {part: kept[part] for part in PARTS}
 
 
-def inventory(utterances: Iterable[Utterance]) -> shapes.Inventory:
+def inventory(utterances: Iterable[Utterance]) -> Inventory:
     intents, slots = set(), set()
     for utterance in utterances:
         intents.add(utterance.intent)
@@ -144,13 +144,13 @@ def inventory(utterances: Iterable[Utterance]) -> shapes.Inventory:
 # ---------------------------------------------------------------- files
 
 
-def write(folder: Path, parts: Mapping[str, Sequence[Utterance]], names: shapes.Inventory) -> None:
+def write(folder: Path, parts: Mapping[str, Sequence[Utterance]], names: Inventory) -> None:
     for part, utterances in parts.items():
         write_rows(folder / f"{part}.jsonl", map(asdict, utterances))
     write_json(folder / INVENTORY, names)
 
 
-def read(path: Path, names: shapes.Inventory, may_be_empty: bool = False) -> list[Utterance]:
+def read(path: Path, names: Inventory, may_be_empty: bool = False) -> list[Utterance]:
     """What `write` wrote, with intents and slots of `names`. Empty is what a decoder wrote that cannot be read."""
     utterances = rows_as(path, Utterance, may_be_empty)
     tags = {"O", *(f"{mark}-{slot}" for slot in names["slots"] for mark in "BI")}
@@ -160,5 +160,5 @@ def read(path: Path, names: shapes.Inventory, may_be_empty: bool = False) -> lis
     return utterances
 
 
-def read_inventory(folder: Path) -> shapes.Inventory:
-    return read_json(folder / INVENTORY, shapes.Inventory)
+def read_inventory(folder: Path) -> Inventory:
+    return read_json(folder / INVENTORY)

@@ -17,13 +17,12 @@ import torch
 from torch import Tensor, nn
 
 from compaug.core.records import digest, file_digest, sub_seed
-from compaug.core.shapes import Inventory
 from compaug.generators.joint import lora
 from compaug.generators.joint.augmented_language import Language, Sentence, Unreadable, bio_tags, in_words, spans_of
 from compaug.generators.joint.masked_joint import LABELS, source
 from compaug.models.loading import load_decoder
 from compaug.tasks.slu.parameters import FACTORISED, Writer
-from compaug.tasks.slu.utterances import Utterance
+from compaug.tasks.slu.utterances import Inventory, Utterance
 from compaug.training import checkpoint, loop
 
 
