@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from compaug.core import shapes
-from compaug.core.records import InputError, check, read_json
-from compaug.evaluation.predictions import read_lines, write_lines
+from compaug.core.records import check, read_json
+from compaug.evaluation.predictions import read_lines, refused, write_lines
 
 KINDS: dict[str, Any] = {  # and the type of what is in their files
     "quality": shapes.Quality,
@@ -38,9 +38,8 @@ def read(reports: Path, kind: str) -> dict[str, dict]:
     if not path.exists():
         return values
     for number, row in read_lines(path, REMEDY):
-        name = row.pop("name", None)
-        if not isinstance(name, str) or name in values:
-            raise InputError(f"{path}:{number}: its name is missing or that of a line before it; {REMEDY}")
+        with refused(f"{path}:{number}", "a line with a name", REMEDY):
+            name = str(row.pop("name"))
         check(row, KINDS[kind], f"{path}:{number}", REMEDY, whole="the line")
         values[name] = row
     return values
