@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from compaug.evaluation.longtable import pick
 from compaug.experiments.cells import NONE
 from compaug.reports.entries import Entry, Table, gained
@@ -20,11 +22,10 @@ INTRO = (
 KEPT = {"keywords": "coverage", "length": "length", "pattern": "tags", "violations": "violations", "all": "score"}
 
 
-def tables(results: Results) -> list[Table]:
+def tables(results: Results) -> Iterator[Table]:
     columns = {words: ("unseen", f"quality_compliance_raw_{part}") for words, part in KEPT.items()}
     shares = [metric for _, metric in columns.values()]
     columns |= {"fidelity": ("unseen", "fidelity_kept")} | UNSEEN
-    tables = []
     for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert"):
         rows = pick(rows, split="unseen", decoding=("threshold", "any"))
         rows = rows.assign(value=rows["value"].where(~rows["metric"].isin(shares), 100 * rows["value"]))
@@ -39,5 +40,4 @@ def tables(results: Results) -> list[Table]:
         if over:  # else the experiment has no cell without texts
             gains = {name: gained(row) for name, row in over.items()}
             header, lines = [*header, "Acc over none"], [[*line, gains.get(line[0], Entry())] for line in lines]
-        tables.append(Table(f"{experiment}: {benchmark}", results.setting(rows), header, lines))
-    return tables
+        yield Table(f"{experiment}: {benchmark}", results.setting(rows), header, lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from compaug.evaluation.longtable import pick
@@ -27,18 +28,15 @@ VIEWS = {
 }
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
+def tables(results: Results) -> Iterator[Table]:
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert", selection="top_k"):
         rows = pick(rows, decoding="any", metric=[metric for _, metric in VIEWS.values()])
         lines = results.lines(rows, ["generator"], VIEWS)
-        tables.append(Table(benchmark, results.setting(rows), ["generator", *VIEWS], lines))
-    return tables
+        yield Table(benchmark, results.setting(rows), ["generator", *VIEWS], lines)
 
 
-def figures_of(results: Results) -> list[Figure]:
+def figures_of(results: Results) -> Iterator[Figure]:
     """Of the first seed."""
-    charts = []
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert", selection="top_k"):
         rows, name = pick(rows, metric=[metric for _, metric in VIEWS.values()]), f"representations-{benchmark}"
         seed = rows["seed"].min()
@@ -48,5 +46,4 @@ def figures_of(results: Results) -> list[Figure]:
         }
         if by_generator:
             draw = partial(figures.representations, benchmark, by_generator)
-            charts.append(Figure(name, f"Label representations in many combinations, seed {seed}, {benchmark}", draw))
-    return charts
+            yield Figure(name, f"Label representations in many combinations, seed {seed}, {benchmark}", draw)

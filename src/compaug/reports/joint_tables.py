@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from compaug.evaluation.longtable import pick
 from compaug.experiments.cells import NONE
 from compaug.reports.entries import Entry, Table, gained
@@ -35,8 +37,7 @@ WRITTEN = {
 OVER = "Acc over none"
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
+def tables(results: Results) -> Iterator[Table]:
     for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert"):
         rows = pick(rows, split="unseen", decoding=("threshold", "any"))
         rows = rows.assign(value=rows["value"].where(rows["metric"] != WRITTEN["filter"], 100 * rows["value"]))
@@ -45,5 +46,4 @@ def tables(results: Results) -> list[Table]:
         lines = results.lines(rows, ["generator"], columns)
         over = results.tested(experiment, benchmark, "generator", classifier="bert", over=NONE)
         lines = [[name, *entries, gained(over[name]) if name in over else Entry()] for name, *entries in lines]
-        tables.append(Table(f"{experiment}: {benchmark}", results.setting(rows), ["generator", *columns, OVER], lines))
-    return tables
+        yield Table(f"{experiment}: {benchmark}", results.setting(rows), ["generator", *columns, OVER], lines)
