@@ -16,7 +16,7 @@ from compaug.evaluation.longtable import pick, summaries
 from compaug.evaluation.statistics import Summary
 from compaug.experiments.params import Settings
 from compaug.reports import METRICS, backbone_names
-from compaug.reports.entries import Entry, Table, entry
+from compaug.reports.entries import Entry, Table, entry, gained
 from compaug.reports.paper import read_paper_values
 
 BEFORE = (
@@ -175,6 +175,42 @@ class Results:
         """`lines` of one test set below those of another; columns {metric: words}."""
         columns = ({words: (split, metric) for metric, words in metrics.items()} for split in splits)
         return [line for which in columns for line in self.lines(rows, by, which)]
+
+
+@dataclass(frozen=True)
+class Query:
+    """A table of each experiment and corpus that compares generators: a line for each, a column for each measure.
+
+    rows        values of the columns of the long table that count
+    columns     words: metric on new combinations; columns without a number are left out where `optional`
+    shares      metrics that are stored as shares and shown in percent
+    over        the generator over which a last column has the gain in Acc, with its interval
+    """
+
+    experiments: Sequence[str]
+    rows: Mapping[str, str | Collection[str]]
+    columns: Mapping[str, str]
+    optional: Collection[str] = ()
+    shares: Collection[str] = ()
+    over: str = ""
+
+    def tables(self, results: Results) -> Iterator[Table]:
+        for experiment, benchmark, rows in results.of(*self.experiments, classifier="bert"):
+            rows = pick(rows, **self.rows)
+            rows = rows.assign(value=rows["value"].where(~rows["metric"].isin(self.shares), 100 * rows["value"]))
+            there = set(rows["metric"])
+            columns = {
+                words: ("unseen", metric)
+                for words, metric in self.columns.items()
+                if words not in self.optional or metric in there
+            }
+            header, lines = ["generator", *columns], results.lines(rows, ["generator"], columns)
+            where = {"classifier": "bert", "over": self.over}
+            if gains := results.tested(experiment, benchmark, "generator", **where) if self.over else {}:
+                header = [*header, f"Acc over {self.over}"]
+                lines = [[*line, gained(gains[line[0]]) if line[0] in gains else Entry()] for line in lines]
+            title = f"{experiment}: {benchmark}" if self.over else benchmark
+            yield Table(title, results.setting(rows), header, lines)
 
 
 def load(reports: Path, settings: Mapping[tuple[str, str], Settings]) -> Results:
