@@ -61,8 +61,6 @@ def test_the_target_comes_from_support_label_generator_or_half_of_both():
     assert target_of(support, drawn, "support") == {(0,): 0.5, (1,): 0.5}
     assert target_of(support, drawn, "label_generator") == {(1,): 0.75, (2,): 0.25}
     assert target_of(support, drawn, "both") == {(0,): 0.5, (1,): 1.25, (2,): 0.25}
-    with pytest.raises(InputError, match="unknown source 'test'"):
-        target_of(support, drawn, "test")
     assert target_of({(0,): 2, (1,): 2}, {}, "support") == target_of(support, drawn, "support")  # counted already
     with pytest.raises(InputError, match="no target composition"):
         prior_of(TRAIN, {}, 3)

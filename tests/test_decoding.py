@@ -151,12 +151,6 @@ def test_a_fold_knows_its_own_half_of_the_support_set_alone(case, tmp_path):
     assert candidates == {(1,)}
 
 
-def test_a_classifier_that_predicts_other_rows_is_no_fold(case, tmp_path):
-    whole = case()
-    with pytest.raises(InputError, match="final.jsonl.gz: a fold predicts support rows, but 'u0' is none"):
-        fold_of(whole.final, whole.gold, False)
-
-
 def test_weights_that_params_set_are_not_searched(case):
     weights = case(weight=0.8, strength=0.65).weights
     assert (weights.weight, weights.strength) == (0.8, 0.65) and weights.harmonic > 0
@@ -164,7 +158,7 @@ def test_weights_that_params_set_are_not_searched(case):
 
 def test_without_folds_weight_and_strength_come_from_the_parameters(case):
     decoded = DECODINGS["composition_prior"](case(folds=[], weight=0.5, strength=1.0))
-    assert (decoded.chosen.weight, decoded.chosen.strength, decoded.chosen.harmonic) == (0.5, 1.0, None)
+    assert decoded.facts == {"weight": 0.5, "strength": 1.0}
     with pytest.raises(InputError, match="final.jsonl.gz: no folds to choose the composition prior's weights on"):
         DECODINGS["composition_prior"](case(folds=[], weight=0.5))
 

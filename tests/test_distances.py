@@ -86,9 +86,7 @@ def test_texts_of_half_of_the_kinds_are_precise_and_recall_half():
     assert back == pytest.approx((recall, precision), abs=1.0)  # the sides change places
 
 
-def test_pr_wants_as_many_of_both_and_takes_few():
-    with pytest.raises(ValueError, match="as many"):
-        distances.precision_recall((np.zeros((4, 2)), np.zeros((5, 2))))
+def test_pr_takes_few():
     same = np.zeros((4, 2))  # one cluster alone
     assert distances.precision_recall((same, same)) == pytest.approx((100, 100))
 

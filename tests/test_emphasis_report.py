@@ -66,7 +66,7 @@ def test_more_texts_stand_after_fewer_and_those_drawn_at_random_nowhere(tmp_path
 
 
 def test_the_figure_sets_both_accuracies_against_the_part_of_an_epoch(results, tmp_path):
-    assert not emphasis.figures_of(results)  # validation rows are others in every cell
+    assert not list(emphasis.figures_of(results))  # validation rows are others in every cell
     rows = [
         row
         for split, moved in (("unseen", 0.0), ("seen", 40.0))

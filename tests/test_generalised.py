@@ -217,13 +217,6 @@ def test_the_matched_arm_averages_both_halves_with_weights_from_the_rows_that_it
     assert of(world, "composition_prior") != none
 
 
-def test_predictions_of_the_whole_test_set_are_no_half_of_it(world):
-    whole = worlds.beliefs([*PARTS["test"], *PARTS["seen_test"]])
-    worlds.write_cell(world, cell("real_texts", 13, half="a"), whole)
-    with pytest.raises(InputError, match="real_texts-bert-13-a: not a half of the test set"):
-        run(world)
-
-
 def test_the_matched_arm_takes_part_in_the_comparisons_on_the_same_rows(world):
     """Each of its two classifiers has the first nine of its fifteen unseen rows right."""
     run(world)

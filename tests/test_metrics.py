@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import f1_score, hamming_loss
 
-from compaug.core.records import InputError, Labels
+from compaug.core.records import Labels
 from compaug.evaluation.metrics import instance_scores, label_matrix
 from compaug.evaluation.root_cell import evaluate
 
@@ -87,12 +87,3 @@ def test_the_most_frequent_wrong_composition_is_named_and_ties_are_alphabetical(
         "trust": {"n": 1, "acc": 100.0, "wrong": None, "n_wrong": 0},
     }
     assert result["empty_rate"] == 11.1111
-
-
-def test_predictions_of_another_shape_or_no_prediction_at_all_are_refused():
-    with pytest.raises(InputError, match="must both be"):
-        evaluate(np.zeros((2, 4), bool), np.zeros((3, 4), bool), LABELS)
-    with pytest.raises(InputError, match="empty"):
-        evaluate(np.zeros((0, 4), bool), np.zeros((0, 4), bool), LABELS)
-    with pytest.raises(InputError, match="empty_both"):
-        instance_scores(np.zeros((1, 4), bool), np.zeros((1, 4), bool), "zero")

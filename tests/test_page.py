@@ -77,7 +77,7 @@ def test_the_verdict_is_of_the_best_generator_and_says_of_how_many(reports):
     assert lines_of == {"diagnostic": expected, "semeval": expected}
     rows = [*longtables.paper_rows(), *lines("acc", (5.0, 5.0, 5.0), "concat")]
     gained = [*longtables.paper_gains(), gain(2.0, "concat")]
-    words = [best[0] for best in verdicts.best_of_each(longtables.load(longtables.reports(reports, rows, gained)))]
+    words = [best[1] for best in verdicts.best_of_each(longtables.load(longtables.reports(reports, rows, gained)))]
     assert words == ["texts of `ld_vae`, best of 2", "texts of `ld_vae`"]
 
 
@@ -114,7 +114,7 @@ def test_of_generators_with_fewer_seeds_than_others_none_is_the_best(tmp_path):
     rows = [*longtables.paper_rows(), *lines("acc", (50.0,), "concat")]
     gained = [*longtables.paper_gains(), gain(47.0, "concat", p_seeds="") | {"seeds": 1, "std": "", "ci95": ""}]
     folder = longtables.reports(tmp_path / "reports", rows, gained)
-    assert [best[0] for best in verdicts.best_of_each(longtables.load(folder))] == ["texts of `ld_vae`"] * 2
+    assert [best[1] for best in verdicts.best_of_each(longtables.load(folder))] == ["texts of `ld_vae`"] * 2
 
 
 def test_without_the_papers_experiment_the_verdict_is_of_those_that_ran(tmp_path):

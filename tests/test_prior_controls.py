@@ -11,10 +11,11 @@ from scipy.special import expit
 from compaug.evaluation.decoding.composition_prior import Fold, em_target, log_joint, prior_of
 from compaug.evaluation.decoding.prior_controls import (
     best_candidates,
+    best_constant,
     crm_correction,
     crm_weight,
     extrapolated_bias,
-    stacking_constant,
+    held_out_scores,
     stacking_correction,
 )
 
@@ -66,7 +67,7 @@ def fold(seed: int = 3) -> Fold:
 
 def test_the_constant_is_the_best_of_all_by_brute_force():
     folds = [fold(3), fold(5)]
-    constant = stacking_constant(folds)
+    constant = best_constant(*held_out_scores(folds))
 
     def harmonic(value: float) -> float:
         right = {"seen": [], "unseen": []}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -24,25 +23,23 @@ HISTOGRAM_BINS = 10  # Jaccard scores in tenths; a perfect score has its own bin
 def replaced(
     label_sets: Sequence[tuple[int, ...]], possible: Sequence[bool], labels: Labels, generator: str, seed: int
 ) -> tuple[list[tuple[int, ...]], Counter]:
-    """Requests, with further draws from the possible ones in place of those that a generator cannot answer.
+    """As many requests, those that a generator cannot answer (not `possible`) replaced by draws from the others.
 
-    So it is asked as often as the others (paper, Concat). Also how often each composition was skipped. InputError when
-    none is possible.
+    Also how often each composition was skipped. InputError when none is possible. Source: the paper, Concat.
     """
     able = [label_set for label_set, can in zip(label_sets, possible, strict=True) if can]
     skipped = Counter(labels.key(label_set) for label_set, can in zip(label_sets, possible, strict=True) if not can)
-    if label_sets and not able:
+    if not skipped:
+        return able, skipped
+    if not able:
         raise InputError(
             f"{generator} can make none of the requested compositions ({', '.join(sorted(skipped)[:5])}, ...); "
             "take it out of the generators for this benchmark"
         )
-    draws = (
-        np.random.default_rng(sub_seed(seed, "further draws")).integers(len(able), size=skipped.total())
-        if skipped
-        else []
-    )
-    further = iter(able[draw] for draw in draws)
-    return [label_set if can else next(further) for label_set, can in zip(label_sets, possible, strict=True)], skipped
+    draws = iter(np.random.default_rng(sub_seed(seed, "further draws")).integers(len(able), size=skipped.total()))
+    return [
+        label_set if can else able[next(draws)] for label_set, can in zip(label_sets, possible, strict=True)
+    ], skipped
 
 
 def judge(drafts: Iterable[Draft], real_keys: Collection[str], copies: bool) -> Iterator[tuple[Draft, str]]:
@@ -82,29 +79,15 @@ def counts(requests: Sequence[tuple[int, ...]], fates: Sequence[tuple[int, str]]
     }
 
 
-def jaccard(predicted: np.ndarray, requested: Sequence[Sequence[int]]) -> np.ndarray:
-    """Jaccard index of each row's predicted (bool [n, n_labels]) and requested labels; 0 for an empty prediction."""
-    target = _matrix(requested, predicted.shape[1])
-    union = (predicted | target).sum(1)
-    return np.where(union > 0, (predicted & target).sum(1) / np.maximum(union, 1), 0.0)
-
-
-def log_joint(probabilities: np.ndarray, requested: Sequence[Sequence[int]]) -> np.ndarray:
-    """log of the filter's probability of exactly the requested set, labels [n, n_labels] being independent.  # [n]
+def log_probability(probabilities: np.ndarray, requested: np.ndarray) -> np.ndarray:
+    """log of the filter's probability of exactly the requested labels, which are independent given the text.  # [n]
 
     Unlike the Jaccard index it tells a text that just passes from one without doubt, so that few texts tie.
+
+    Args: both [n, n_labels], requested bool.
     """
-    target = _matrix(requested, probabilities.shape[1])
     bounded = np.clip(probabilities.astype(np.float64), CERTAIN, 1 - CERTAIN)
-    return np.where(target, np.log(bounded), np.log1p(-bounded)).sum(1)
-
-
-def _matrix(label_sets: Sequence[Sequence[int]], n_labels: int) -> np.ndarray:
-    """Which labels each set has.  # bool [n, n_labels]"""
-    matrix = np.zeros((len(label_sets), n_labels), dtype=bool)
-    for row, labels in enumerate(label_sets):
-        matrix[row, list(labels)] = True
-    return matrix
+    return np.where(requested, np.log(bounded), np.log1p(-bounded)).sum(1)
 
 
 def among(n: int, k: int, overgenerate: float | None) -> int:
@@ -112,10 +95,8 @@ def among(n: int, k: int, overgenerate: float | None) -> int:
     return n if overgenerate is None else min(n, math.ceil(overgenerate * k))
 
 
-def select(
-    examples: Sequence[Example], scores: np.ndarray, k: int, mode: str, scope: str, seed: int
-) -> tuple[list[Example], list[int]]:
-    """Kept rows, each with its `filter_jacc`, and their positions; order: best first, ties in a seeded order.
+def select(examples: Sequence[Example], scores: np.ndarray, k: int, mode: str, scope: str, seed: int) -> list[int]:
+    """Positions of the kept rows; order: best first, ties in a seeded order.
 
     mode `top_k` keeps the highest scores, `random` any k. scope `global` ranks all rows together (the paper);
     `per_composition` gives every requested composition its share of k, so that the histogram of compositions survives
@@ -128,18 +109,16 @@ def select(
         )
     shuffled = np.random.default_rng(seed).permutation(len(examples))
     keys = -scores[shuffled] if mode == "top_k" else np.zeros(len(examples))
-    ranked = shuffled[np.argsort(keys, kind="stable")]
-    if scope == "per_composition":
-        left = quotas(Counter(e.requested_labels for e in examples), k)
-        chosen = []
-        for row in ranked:
-            if left[examples[row].requested_labels] > 0:
-                left[examples[row].requested_labels] -= 1
-                chosen.append(row)
-    else:
-        chosen = ranked[:k]
-    positions = [int(row) for row in chosen]
-    return [replace(examples[row], filter_jacc=round(float(scores[row]), 6)) for row in positions], positions
+    ranked = shuffled[np.argsort(keys, kind="stable")].tolist()
+    if scope == "global":
+        return ranked[:k]
+    left = quotas(Counter(e.requested_labels for e in examples), k)
+    chosen = []
+    for row in ranked:
+        if left[examples[row].requested_labels] > 0:
+            left[examples[row].requested_labels] -= 1
+            chosen.append(row)
+    return chosen
 
 
 def quotas(counts: Counter, k: int) -> dict[tuple[int, ...], int]:
@@ -156,16 +135,16 @@ def report(examples: Sequence[Example], scores: np.ndarray, kept: Sequence[int],
     """What the filter did: score histograms, composition histograms before and after, and how far apart those are."""
     before = Counter(labels.key(e.requested_labels) for e in examples)
     after = Counter(labels.key(examples[row].requested_labels) for row in kept)
-    kept_scores = scores[list(kept)] if len(kept) else np.zeros(0)
-    distance = (
-        sum(abs(before[key] / len(examples) - after[key] / len(kept)) for key in before) / 2 if len(kept) else None
-    )
+    kept_scores = scores[np.array(kept, dtype=int)]
+    distance = None
+    if kept:
+        distance = round(sum(abs(before[key] / len(examples) - after[key] / len(kept)) for key in before) / 2, 4)
     return {
         "kept": len(kept),
         "mean_filter_jacc": _mean(kept_scores),
         "mean_filter_jacc_before": _mean(scores),
         "share_jacc_1": _mean(kept_scores == 1.0),
-        "total_variation": None if distance is None else round(distance, 4),
+        "total_variation": distance,
         "histogram": {"before": _histogram(scores), "kept": _histogram(kept_scores)},
         "per_composition": {
             key: {

@@ -6,8 +6,9 @@ change of how models are trained does not look like one of how they are used.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, get_args, get_origin
 
 from compaug import classifiers, generators
@@ -56,27 +57,14 @@ def names() -> list[str]:
     """
     writers = registry.names(generators, ("train", "generate"))
     read = registry.names(classifiers, ("ROLES", "train", "predict"))
-    return [
-        *(f"backbones-{role}" for role in ROLES),
-        *(f"classifier-{name}" for name in read),
-        "label_generator",
-        *(f"train_generator-{name}" for name in writers),
-        *(f"synthesize-{name}" for name in writers),
-        "map_classifier",
-        *(f"map_generator-{name}" for name in writers if _keeps_dynamics(name)),
-        "select",
-        "folds",
-        "mixture",
-        "quality",
-        "judge",
-        "representations",
-        "interpolation",
-        "distances",
-        "map_parser",
-        "train_parser",
-        "slu_texts",
-        "train_slu",
-    ]
+    methods = {
+        "backbones": ROLES,
+        "classifier": read,
+        "train_generator": writers,
+        "synthesize": writers,
+        "map_generator": [name for name in writers if _keeps_dynamics(name)],
+    }
+    return [f"{stage}-{name}" if name else stage for stage in STAGES for name in methods.get(stage, ("",))]
 
 
 def _keeps_dynamics(name: str) -> bool:
@@ -193,13 +181,15 @@ def judge(model: str, out: str) -> Step:
 
 
 def representations(name: str, model: str, out: str) -> Step:
-    argv = f"--generator {name} --model {model} --split {SPLIT} --backbones {BACKBONES} --seed {SEED}"
-    return _step("measure_representations", out, argv)
+    return _step("measure_representations", out, _opened(name, model))
 
 
 def interpolation(name: str, model: str, out: str) -> Step:
-    argv = f"--benchmark toy --generator {name} --model {model} --split {SPLIT} --backbones {BACKBONES} --seed {SEED}"
-    return _step("measure_interpolation", out, argv)
+    return _step("measure_interpolation", out, f"--benchmark toy {_opened(name, model)}")
+
+
+def _opened(name: str, model: str) -> str:
+    return f"--generator {name} --model {model} --split {SPLIT} --backbones {BACKBONES} --seed {SEED}"
 
 
 def _step(stage: str, out: str, argv: str, more: tuple[str, ...] = ()) -> Step:
@@ -214,42 +204,36 @@ def _method(kind: str, name: str) -> str:
 
 
 def _backbones(role: str, toys: Toys) -> Variants:
-    steps = {
+    edits = [] if role == "encoder" else ["pretraining=texts"]
+    return {
         "default": [backbones("tiny", role, "out/model")],
         "kind=path": [backbones("given", role, "out/model")],
         "unused": [backbones("tiny", role, "out/model", "--generator", "none")],
-    }
-    for edit in () if role == "encoder" else ("pretraining=texts",):
-        steps[edit] = [backbones("tiny", role, "out/model", *set_of(f"backbones.{role}", edit))]
-    return steps
+    } | {edit: [backbones("tiny", role, "out/model", *set_of(f"backbones.{role}", edit))] for edit in edits}
 
 
 def _classifier(name: str, toys: Toys) -> Variants:
-    edits = _edits("classifiers", name, toys)
-    return {"default": [train_classifier(name, "out/model"), train_filter(name, "out/filter")]} | {
-        edit: [train_classifier(name, "out/model", *set_of(f"classifiers.{name}", edit))] for edit in edits
-    }
+    train = partial(train_classifier, name, "out/model")
+    default = {"default": [train(), train_filter(name, "out/filter")]}
+    return default | _edited(train, f"classifiers.{name}", _edits("classifiers", name, toys))
 
 
 def _label_generator(toys: Toys) -> Variants:
+    sample = partial(label_generator, "out/run.jsonl")
     edits = _choices(toys.settings.label_generator) + toys.further["label_generator"]
-    steps = {edit: label_generator("out/run.jsonl", *set_of("label_generator", edit)) for edit in edits}
-    return {"default": [label_generator("out/run.jsonl")]} | {edit: [step] for edit, step in steps.items()}
+    return {"default": [sample()]} | _edited(sample, "label_generator", edits)
 
 
 def _train_generator(name: str, toys: Toys) -> Variants:
-    return {"default": [train_generator(name, "out/model")]} | {
-        edit: [train_generator(name, "out/model", *set_of(f"generators.{name}", edit))]
-        for edit in _edits("generators", name, toys)
-    }
+    train = partial(train_generator, name, "out/model")
+    return {"default": [train()]} | _edited(train, f"generators.{name}", _edits("generators", name, toys))
 
 
 def _synthesize(name: str, toys: Toys) -> Variants:
     out, first = "out/run.jsonl", _untrained_generator(name, toys)
-    steps = {"default": [first, synthesize(name, first.out, out)]}
+    write = partial(synthesize, name, first.out, out)
     settings = [] if name in controls() else toys.further["synthesis"]  # without a model there is no sampling
-    for edit in settings:
-        steps[edit] = [first, synthesize(name, first.out, out, *set_of("synthesis", edit))]
+    steps = {"default": [first, write()]} | _edited(write, "synthesis", settings, first)
     for edit in toys.further["synthesized"].get(name, []):
         other = _untrained_generator(name, toys, edit)
         steps[edit] = [other, synthesize(name, other.out, out)]
@@ -258,34 +242,16 @@ def _synthesize(name: str, toys: Toys) -> Variants:
 
 def _select(toys: Toys) -> Variants:
     model = train_filter(READER, "models/filter", *set_of(f"classifiers.{READER}", _still("classifiers", READER, toys)))
+    keep = partial(select, model.out, "out/run.jsonl")
     edits = _choices(toys.settings.selection) + toys.further["selection"]
     # which rank by a map, not by what select computes
     edits = [edit for edit in edits if edit.removeprefix("score=") not in REGIONS]
-    return {"default": [model, select(model.out, "out/run.jsonl")]} | {
-        edit: [model, select(model.out, "out/run.jsonl", *set_of("selection", edit))] for edit in edits
-    }
-
-
-def _folds(toys: Toys) -> Variants:
-    return {"default": [folds("out/folds")]}
-
-
-def _mixture(toys: Toys) -> Variants:
-    return {"default": [mixture("out/run.jsonl", 1)], "right=0.5": [mixture("out/run.jsonl", 0.5)]}
-
-
-def _quality(toys: Toys) -> Variants:
-    return {"default": [quality("out/run.json")]}
-
-
-def _distances(toys: Toys) -> Variants:
-    return {"default": [distances("out/run.json")]}
+    return {"default": [model, keep()]} | _edited(keep, "selection", edits, model)
 
 
 def _judge(toys: Toys) -> Variants:
-    model = train_classifier(
-        READER, "models/reader", *set_of(f"classifiers.{READER}", _still("classifiers", READER, toys))
-    )
+    still = set_of(f"classifiers.{READER}", _still("classifiers", READER, toys))
+    model = train_classifier(READER, "models/reader", *still)
     return {"default": [model, judge(model.out, "out/run.json")]}
 
 
@@ -294,21 +260,9 @@ def _representations(toys: Toys) -> Variants:
     return {name: [model, representations(name, model.out, "out/run.json")] for name, model in models.items()}
 
 
-def _map_classifier(toys: Toys) -> Variants:
-    return {"default": [map_classifier("out/maps")]}
-
-
-def _map_generator(name: str, toys: Toys) -> Variants:
-    return {"default": [map_generator(name, "out/maps")]}
-
-
 def _interpolation(toys: Toys) -> Variants:
     models = {name: _untrained_generator(name, toys) for name in BETWEEN}
     return {name: [model, interpolation(name, model.out, "out/run.json")] for name, model in models.items()}
-
-
-def _map_parser(toys: Toys) -> Variants:
-    return {"default": [map_parser("out/maps")]}
 
 
 def _train_parser(toys: Toys) -> Variants:
@@ -325,32 +279,35 @@ def _slu_texts(toys: Toys) -> Variants:
     return {"default": [slu_texts(out)], "factorised": [slu_texts(out, *tagged)]} | others
 
 
-def _train_slu(toys: Toys) -> Variants:
-    out = "out/run.json"
-    return {"default": [train_slu(out)], "with texts": [train_slu(out, "--synthetic", "toys/slu/texts.jsonl")]}
-
-
-STAGES = {
+STAGES: dict[str, Callable[..., Variants]] = {  # of the method, where it has methods, and the toys; in this order
     "backbones": _backbones,
     "classifier": _classifier,
     "label_generator": _label_generator,
     "train_generator": _train_generator,
     "synthesize": _synthesize,
+    "map_classifier": lambda toys: {"default": [map_classifier("out/maps")]},
+    "map_generator": lambda name, toys: {"default": [map_generator(name, "out/maps")]},
     "select": _select,
-    "folds": _folds,
-    "mixture": _mixture,
-    "quality": _quality,
+    "folds": lambda toys: {"default": [folds("out/folds")]},
+    "mixture": lambda toys: {"default": [mixture("out/run.jsonl", 1)], "right=0.5": [mixture("out/run.jsonl", 0.5)]},
+    "quality": lambda toys: {"default": [quality("out/run.json")]},
     "judge": _judge,
     "representations": _representations,
-    "map_classifier": _map_classifier,
-    "map_generator": _map_generator,
     "interpolation": _interpolation,
-    "distances": _distances,
-    "map_parser": _map_parser,
+    "distances": lambda toys: {"default": [distances("out/run.json")]},
+    "map_parser": lambda toys: {"default": [map_parser("out/maps")]},
     "train_parser": _train_parser,
     "slu_texts": _slu_texts,
-    "train_slu": _train_slu,
+    "train_slu": lambda toys: {
+        "default": [train_slu("out/run.json")],
+        "with texts": [train_slu("out/run.json", "--synthetic", "toys/slu/texts.jsonl")],
+    },
 }
+
+
+def _edited(step: Callable[..., Step], block: str, edits: Sequence[str], *before: Step) -> Variants:
+    """A variant for each edit of a block of the parameters."""
+    return {edit: [*before, step(*set_of(block, edit))] for edit in edits}
 
 
 def full_size() -> list[Step]:

@@ -157,24 +157,16 @@ class Evaluator:
         varied = [cell for cell in cells if _varies_support(cell)]
         if not varied:
             return None
-        first, *others = (self.predictions(cell) for cell in varied)
         test = self.gold(varied[0].corpus).parts["test"]
-        if not first.ids or not set(first.ids) <= test.keys():
-            raise InputError(f"{first.path}: its rows are not those of the gold file; predict again on this split")
-        ids = set(first.ids)
-        for other in others:
-            if set(other.ids) != ids:
-                raise InputError(f"{other.path}: its rows are not those of {first.path}; predict again on this split")
+        ids, *others = (set(self.predictions(cell).ids) for cell in varied)
+        if not ids & test.keys() or any(other != ids for other in others):
+            raise InputError(f"{varied[0].name}: cells with other support sets predict other rows; predict them again")
         return tuple(row_id for row_id in test if row_id in ids)
 
     def _half(self, cell: Cell) -> tuple[str, ...]:
         """Ids of the test rows that one classifier of the matched arm was not given."""
-        predictions, test = self.predictions(cell), self.gold(cell.corpus).parts["test"]
-        ids = set(predictions.ids)
-        held = tuple(row_id for row_id in test if row_id in ids)
-        if not 0 < len(held) < len(test):
-            raise InputError(f"{predictions.path}: not a half of the test set; run the ceiling stage and train again")
-        return held
+        ids = set(self.predictions(cell).ids)
+        return tuple(row_id for row_id in self.gold(cell.corpus).parts["test"] if row_id in ids)
 
     # ------------------------------------------------------------ one cell
 
@@ -203,23 +195,14 @@ class Evaluator:
         """
         predictions = self.predictions(cell)
         facts: dict[str, float] = {"n_train": predictions.n_train, "n_aug": predictions.n_synthetic}
-        if predictions.unparsed is not None:
-            facts |= {
-                "unparsed_rows": int((predictions.unparsed > 0).sum()),
-                "unparsed_pieces": int(predictions.unparsed.sum()),
-            }
-        real = predictions.source == "train"
-        if cell.split == "cg" and real.any():
-            sets, truth = (
-                rows[real] for rows in (predictions.validation > self.evaluation.threshold, predictions.validation_gold)
-            )
-            facts["held_out_train_acc"] = percent((sets == truth).all(axis=1).mean())
-            if "seen_test" not in self.gold(cell.corpus).parts and cell.generator != REAL_TEXTS:
-                facts["held_out_ausuc"] = self._held_out_ausuc(cell, predictions, real)
-        if corrected and cell.split == "cg":
-            drawn = {} if self.options.target == "support" else predictions.drawn or {}
-            reach = predictions.learned.keys() | predictions.support.keys() | drawn.keys()
-            facts["known"] = percent(errors.among(self.gold(cell.corpus).matrix("test"), reach).mean())
+        if (pieces := predictions.unparsed) is not None:
+            facts |= {"unparsed_rows": int((pieces > 0).sum()), "unparsed_pieces": int(pieces.sum())}
+        if cell.split == "cg":
+            facts |= self._on_validation_rows(cell, predictions)
+            if corrected:
+                drawn = {} if self.options.target == "support" else predictions.drawn or {}
+                reach = predictions.learned.keys() | predictions.support.keys() | drawn.keys()
+                facts["known"] = percent(errors.among(self.gold(cell.corpus).matrix("test"), reach).mean())
         if cell.generator != NONE and cell.texts is None:  # of the first n texts nothing was measured
             for measure, facts_of in MEASURES.items():
                 if measured := self._measure(measure, cell)[1]:
@@ -228,12 +211,18 @@ class Evaluator:
                 facts |= _flat("reader", self._on_real_texts(cell))
         return Outcome(cell, ANY, {"iid" if cell.split == "iid" else "unseen": facts})
 
-    def _held_out_ausuc(self, cell: Cell, predictions: Predictions, real: np.ndarray) -> float:
-        """AUSUC where the split holds out no seen rows.
+    def _on_validation_rows(self, cell: Cell, predictions: Predictions) -> dict[str, float]:
+        """Acc on the rows of D_train that the classifier held out for validation, other rows in every cell.
 
-        The seen side are rows of D_train that the classifier held out for validation, other rows in every cell.
+        Where the split holds out no seen rows, also AUSUC with these as the seen side.
         """
-        gold = self.gold(cell.corpus)
+        real, gold = predictions.source == "train", self.gold(cell.corpus)
+        if not real.any():
+            return {}
+        right = (predictions.validation > self.evaluation.threshold) == predictions.validation_gold
+        facts = {"held_out_train_acc": percent(right[real].all(axis=1).mean())}
+        if "seen_test" in gold.parts or cell.generator == REAL_TEXTS:
+            return facts
         ids = [row_id for row_id in gold.parts["test"] if row_id in set(predictions.ids)]
         prior = Case(predictions, gold, {}, (), self.options, self.evaluation.threshold).prior
         sides = (
@@ -242,7 +231,7 @@ class Evaluator:
         )
         nothing = np.zeros(len(prior.train))
         area, _ = ausuc(*(seen_unseen_scores(p, prior, truth, nothing) for p, truth in sides))
-        return percent(area)
+        return facts | {"held_out_ausuc": percent(area)}
 
     def _on_real_texts(self, cell: Cell) -> dict[str, float]:
         """How the classifier that read the kept texts reads real ones of its test set (`ratings.shares_of_real`)."""
@@ -272,36 +261,36 @@ def outcome_of(cell: Cell, case: Case, decoding: str, empty_both: str) -> Outcom
     metrics, right = {}, {}
     for split, truth in case.truth.items():
         sets = decoded.sets[split]
-        metrics[split] = rates(truth, sets, empty_both)
-        metrics[split] |= errors.analyse(
-            truth, sets, None if split == "iid" else errors.among(truth, case.final.support)
-        )
+        supported = None if split == "iid" else errors.among(truth, case.final.support)
+        metrics[split] = rates(truth, sets, empty_both) | errors.analyse(truth, sets, supported)
         right[split] = (truth == sets).all(axis=1)
+    first, rankings, confusions = next(iter(metrics)), (), {}  # first: iid, or unseen
     if "iid" in right:  # what the random split learns of the combinations that the compositional one holds out
-        trained = set(case.gold.parts["train"].values())
-        held_out = ~errors.among(case.truth["iid"], trained)
+        held_out = ~errors.among(case.truth["iid"], set(case.gold.parts["train"].values()))
         if held_out.any():
             shown = {"acc_held_out": percent(right["iid"][held_out].mean()), "n_held_out": int(held_out.sum())}
             metrics["iid"] |= shown
-    first, rankings = next(iter(metrics)), ()  # iid, or unseen
     if "seen" in right:
-        metrics["unseen"]["harmonic"] = percent(harmonic_mean(*(right[split].mean() for split in ("seen", "unseen"))))
         ranking = decoded.ranking(case)
         area, curve = ausuc(ranking.ranked["seen"], ranking.ranked["unseen"])
-        metrics["unseen"] |= {"ausuc": percent(area), "told": percent(harmonic_mean(*curve.max(axis=0)))}
-        if decoding == "threshold":
+        metrics["unseen"] |= {
+            "harmonic": _harmonic(right),
+            "ausuc": percent(area),
+            "told": percent(harmonic_mean(*curve.max(axis=0))),
+        }
+    if decoding == "threshold":
+        confusions = errors.confusions(case.truth[first], decoded.sets[first], case.gold.labels)
+        if "seen" in right:
             rankings = (ranking,)
             if case.folds:
                 metrics["unseen"]["fold_ausuc"] = percent(knowledge.fold_ausuc(case.calibrated_folds))
-    metrics[first] |= decoded.control
-    if decoded.chosen:
-        metrics[first] |= {"weight": decoded.chosen.weight, "strength": decoded.chosen.strength}
-        if decoded.chosen.harmonic is not None:
-            metrics[first]["held_out"] = percent(decoded.chosen.harmonic)
-    confusions = {}
-    if decoding == "threshold":
-        confusions = errors.confusions(case.truth[first], decoded.sets[first], case.gold.labels)
+    metrics[first] |= decoded.facts
     return Outcome(cell, decoding, metrics, right, case.test, confusions, rankings)
+
+
+def _harmonic(right: Mapping[str, np.ndarray]) -> float:
+    """H of seen and unseen Acc, from which rows are right."""
+    return percent(harmonic_mean(right["seen"].mean(), right["unseen"].mean()))
 
 
 def _is_fold(cell: Cell) -> bool:
@@ -345,7 +334,7 @@ def joined(cell: Cell, outcomes: Sequence[Outcome], test: Sequence[str]) -> Outc
     if "seen" in first:
         right["seen"] = np.mean([outcome.right["seen"] for outcome in outcomes], axis=0)
         ids["seen"] = outcomes[0].ids["seen"]
-        metrics["unseen"]["harmonic"] = percent(harmonic_mean(*(rows.mean() for rows in right.values())))
+        metrics["unseen"]["harmonic"] = _harmonic(right)
     rankings = tuple(ranking for outcome in outcomes for ranking in outcome.rankings)
     return Outcome(cell, outcomes[0].decoding, metrics, right, ids, rankings=rankings)
 
@@ -371,7 +360,7 @@ def with_knowledge(outcomes: Sequence[Outcome]) -> list[Outcome]:
 def _at_best_constant(outcome: Outcome) -> Outcome:
     right = knowledge.right_at_best_constant(outcome.rankings, outcome.ids)
     metrics = {split: {"acc": percent(rows.mean()), "n": len(rows)} for split, rows in right.items()}
-    metrics["unseen"]["harmonic"] = percent(harmonic_mean(*(rows.mean() for rows in right.values())))
+    metrics["unseen"]["harmonic"] = _harmonic(right)
     return Outcome(outcome.cell, BEST_CONSTANT, metrics, right, outcome.ids)
 
 
@@ -385,16 +374,16 @@ def _without_texts(cell: Cell) -> Cell:
 
 def _quality(measured: Mapping) -> dict[str, float]:
     apart = ("fidelity", "selection", "label_generator", "samples")
+    fidelity, counts = measured.get("fidelity") or {}, measured["selection"]
     metrics = _flat("quality", {name: value for name, value in measured.items() if name not in apart})
-    metrics |= _flat("fidelity", {name: (measured.get("fidelity") or {}).get(name) for name in ("raw", "kept")})
-    counts = measured["selection"]
+    metrics |= _flat("fidelity", {name: fidelity.get(name) for name in ("raw", "kept")})
     metrics |= _flat("n", {name: counts.get(name) for name in ("requested", "produced", "kept")})
-    if (n_requests := counts.get("requested")) and (dropped := counts.get("dropped")) is not None:
-        lost = {
-            "readable": n_requests - sum(dropped.get(why, 0) for why in ("blank", *REASONS)),
-            "other": dropped.get(OTHER),
-        }
-        metrics |= _flat("written", {name: 100 * n / n_requests for name, n in lost.items() if n is not None})
+    n_requests, dropped = counts.get("requested"), counts.get("dropped")
+    if n_requests and dropped is not None:
+        readable = n_requests - sum(dropped.get(why, 0) for why in ("blank", *REASONS))
+        metrics["written_readable"] = 100 * readable / n_requests
+        if OTHER in dropped:
+            metrics["written_other"] = 100 * dropped[OTHER] / n_requests
     return metrics
 
 
@@ -409,16 +398,12 @@ def _flat(prefix: str, values: Mapping) -> dict[str, float]:
     return flat
 
 
-def _judged(measured: Mapping) -> dict[str, float]:
-    return _flat("judged", measured["judged"])
-
-
 def _represented(measured: Mapping) -> dict[str, float]:
-    views = measured["views"].items()
     return {
-        name: value
+        f"{score}_{view}": scores[score]
         for score in ("silhouette", "probe")
-        for name, value in _flat(score, {view: scores.get(score) for view, scores in views}).items()
+        for view, scores in measured["views"].items()
+        if scores.get(score) is not None
     }
 
 
@@ -430,15 +415,10 @@ def _interpolated(measured: Mapping) -> dict[str, float]:
     return metrics
 
 
-def _distances(measured: Mapping) -> dict[str, float]:
-    """{"distance_support_fd": ...}: of the kept texts, to the support texts and to those of D_train."""
-    return _flat("distance", measured)
-
-
 MEASURES = {  # and what they say of a cell
     "quality": _quality,
-    "judge": _judged,
+    "judge": lambda measured: _flat("judged", measured["judged"]),
     "representations": _represented,
     "interpolation": _interpolated,
-    "distances": _distances,
+    "distances": lambda measured: _flat("distance", measured),  # of the kept texts to support texts and to D_train
 }

@@ -18,7 +18,7 @@ import numpy as np
 
 from compaug.core.records import Example, InputError, Labels, label_ids, read_json, write_json
 from compaug.evaluation.metrics import DECIMALS, label_matrix
-from compaug.evaluation.predictions import Composition, read_lines, write_lines
+from compaug.evaluation.predictions import Composition, read_lines, refused, write_lines
 
 PARTS = ("train", "support", "test", "seen_test", "iid_train", "iid_test")
 REMEDY = "take it from Git again or run the gold stage"
@@ -52,20 +52,13 @@ def write(path: Path, labels: Labels, parts: Mapping[str, Sequence[Example]], fa
 def read(path: Path) -> Gold:
     """InputError names the line that is no gold row of the labels in the file beside it."""
     facts = read_json(facts_path(path), remedy=REMEDY)
-    try:
+    with refused(facts_path(path), "the facts of a split", REMEDY):
         labels = Labels(tuple(facts["labels"]), tuple(facts["labels"]))
-    except InputError as error:
-        raise InputError(f"{facts_path(path)}: {error}; {REMEDY}") from None
     parts: dict[str, dict[str, Composition]] = {}
     for number, row in read_lines(path, REMEDY):
-        try:
-            part, row_id, label_set = row["part"], row["id"], label_ids(row["labels"], len(labels))
-        except (KeyError, TypeError, InputError) as error:
-            raise InputError(f"{path}:{number}: not a row with id, part and labels ({error}); {REMEDY}") from None
-        if part not in PARTS or row_id in parts.setdefault(part, {}):
-            raise InputError(f"{path}:{number}: part {part!r} is unknown or has {row_id!r} twice; {REMEDY}")
-        parts[part][row_id] = label_set
-    if not parts.get("test"):
+        with refused(f"{path}:{number}", "a row with id, part and labels", REMEDY):
+            parts.setdefault(row["part"], {})[row["id"]] = label_ids(row["labels"], len(labels))
+    if "test" not in parts:
         raise InputError(f"{path}: the test set has no row; {REMEDY}")
     return Gold(labels, parts, facts)
 

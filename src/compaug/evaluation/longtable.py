@@ -7,15 +7,16 @@ results.csv.gz has none of that experiment and corpus.
 
 from __future__ import annotations
 
-import csv
+import io
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from compaug.core.records import InputError, digest
+from compaug.core.records import digest
 from compaug.evaluation import gains, packed, results
+from compaug.evaluation.predictions import refused
 from compaug.evaluation.statistics import Summary, summarise
 from compaug.experiments.cells import TINY
 
@@ -26,11 +27,7 @@ REMEDY = "`make tables` writes it again"
 FILES = {LONG: results.COLUMNS, "gains.csv": gains.COLUMNS, "confusions.csv": results.CONFUSION_COLUMNS}
 FIRST = {LONG: "first_grids.csv.gz", "gains.csv": "first_grids_gains.csv"}  # the same of the first grids
 FROM_GIT = "take it from Git again (`git checkout`)"
-# other columns: words
-KINDS = {"seed": int, "seeds": int, "rows": int, "value": float} | dict.fromkeys(gains.TESTS, float)
-# the first column that says something of a cell; those before it say of which one
-MEASURED = ("value", "seeds", "rows")
-OPTIONAL = gains.TESTS[1:]  # one seed has no spread, and not every gain has both tests
+NUMBERS = {"seed": int, "seeds": int, "rows": int, "value": float} | dict.fromkeys(gains.TESTS, float)
 
 
 def read(reports: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -83,43 +80,16 @@ def _folded(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _read(path: Path, columns: Sequence[str], remedy: str = REMEDY) -> pd.DataFrame:
-    """A strict CSV: these columns, whole numbers for seeds, finite numbers elsewhere, no row twice.
-
-    A file that is not there has no rows.
-    """
-    rows, keys = {}, next(at for at, name in enumerate(columns) if name in MEASURED)
-    if path.exists():
-        reader = csv.reader(packed.read(path, remedy) if path.suffix == ".gz" else _plain(path), strict=True)
-        try:
-            if (header := next(reader, [])) != list(columns):
-                raise ValueError(f"the columns are {','.join(header) or 'missing'}, not {','.join(columns)}")
-            for row in reader:
-                if len(row) != len(columns):
-                    raise ValueError(f"{len(row)} fields, not {len(columns)}")
-                values = [_parsed(name, text) for name, text in zip(columns, row, strict=True)]
-                if rows.setdefault(tuple(values[:keys]), values) is not values:
-                    raise ValueError("says the same of the same cell as a line before it")
-        except InputError:  # is a ValueError, and says all
-            raise
-        except (ValueError, csv.Error) as error:  # ValueError: also bytes that are no UTF-8
-            line = max(reader.line_num, 1)
-            raise InputError(f"{path}: line {line}: {error}; {remedy}") from None
-    frame = pd.DataFrame(rows.values(), columns=list(columns))
-    return frame.astype({name: KINDS.get(name, str) for name in columns})
-
-
-def _plain(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        yield from stream
-
-
-def _parsed(name: str, text: str) -> str | float:
-    if not text and name in OPTIONAL:
-        return math.nan
-    value = KINDS.get(name, str)(text)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{name}: {text} is no finite number")
-    return value
+    """A CSV with these columns, words but for NUMBERS, of which an empty one is NaN; no rows where there is no file."""
+    kinds = {name: NUMBERS.get(name, str) for name in columns}
+    if not path.exists():
+        return pd.DataFrame(columns=list(columns)).astype(kinds)
+    empty = {name: [""] for name in gains.TESTS[1:]}  # one seed has no spread, and not every gain has both tests
+    options = {"keep_default_na": False, "na_values": empty, "float_precision": "round_trip"}
+    with refused(path, f"a table with the columns {','.join(columns)}", remedy):
+        text = "".join(packed.read(path, remedy)) if path.suffix == ".gz" else path.read_text(encoding="utf-8")
+        frame = pd.read_csv(io.StringIO(text), dtype=kinds, index_col=False, **options)
+        return frame[list(columns)]
 
 
 # ---------------------------------------------------------------- queries

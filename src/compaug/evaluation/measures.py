@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from compaug.core.records import InputError, read_json
-from compaug.evaluation.predictions import read_lines, write_lines
+from compaug.core.records import read_json
+from compaug.evaluation.predictions import read_lines, refused, write_lines
 
 KINDS = (
     "quality",
@@ -36,9 +36,8 @@ def read(reports: Path, kind: str) -> dict[str, dict]:
     if not path.exists():
         return values
     for number, row in read_lines(path, REMEDY):
-        name = row.pop("name", None)
-        if not isinstance(name, str) or name in values:
-            raise InputError(f"{path}:{number}: its name is missing or that of a line before it; {REMEDY}")
+        with refused(f"{path}:{number}", "a line with a name", REMEDY):
+            name = str(row.pop("name"))
         values[name] = row
     return values
 

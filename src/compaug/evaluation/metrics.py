@@ -9,8 +9,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from compaug.core.records import InputError
-
 DECIMALS = 4
 
 
@@ -36,8 +34,6 @@ def instance_scores(gold: np.ndarray, predicted: np.ndarray, empty_both: str = "
     When both sets are empty, `empty_both` decides: "one" scores 1 everywhere (set theory), "reference" scores
     0 except for acc (the reference code).
     """
-    if empty_both not in ("one", "reference"):
-        raise InputError(f'evaluation.empty_both: expected "one" or "reference", got {empty_both!r}')
     both = (gold & predicted).sum(axis=1)  # [n]
     either = (gold | predicted).sum(axis=1)  # [n]
     n_gold, n_predicted = gold.sum(axis=1), predicted.sum(axis=1)  # [n]
@@ -64,7 +60,6 @@ def rates(gold: np.ndarray, predicted: np.ndarray, empty_both: str = "one") -> d
     corr_set = acc + strict_subset and comp = acc + strict_superset. F1 without any positive is 0, as in
     scikit-learn.
     """
-    _check_shapes(gold, predicted)
     scores = instance_scores(gold, predicted, empty_both)
     subset, superset = ~(predicted & ~gold).any(axis=1), ~(gold & ~predicted).any(axis=1)  # [n]
     true_positive = (gold & predicted).sum(axis=0)  # [n_labels]
@@ -96,10 +91,3 @@ def rounded(value: object) -> object:
 def _f1(true_positive: np.ndarray, wrong: np.ndarray) -> np.ndarray:
     """F1 = 2 TP / (2 TP + FP + FN), 0 where nothing is gold or predicted."""
     return 2 * true_positive / np.maximum(2 * true_positive + wrong, 1)
-
-
-def _check_shapes(gold: np.ndarray, predicted: np.ndarray) -> None:
-    if gold.shape != predicted.shape or gold.ndim != 2:
-        raise InputError(f"gold {gold.shape} and prediction {predicted.shape} must both be [n, n_labels]")
-    if not len(gold):
-        raise InputError("no instance to evaluate: the gold file is empty")

@@ -1,25 +1,22 @@
 """reports/predictions/<pack>.parquet: the predictions of all cells, one row a cell. Numbers and ids, no text.
 
-A cell's own file (`compaug.evaluation.predictions`) is an output that DVC keeps. Git has the packs, which hold what is
-read of it: the header; probabilities of all rows, to four digits; labels and source of validation rows; ids and
-`unparsed` of test rows. Ids and `unparsed` of validation rows, which nothing reads, are not in it. `md5` is that of the
-cell's file, as DVC's lock has it.
+A cell's own file (`compaug.evaluation.predictions`) is an output that DVC keeps; Git has the packs. Of a cell's file a
+pack lacks what nothing reads: ids and `unparsed` of validation rows. Columns:
 
-Decodings read logarithms of probabilities, so those near 0 and 1 have more digits, three that count: with four alone
-the gain of EM moved by up to 0.3 points of H, with these by 0.02. What is read at 0.5 does not change at all. A
-probability is stored as its place in VALUES.
-
-    cell, md5                      words
+    cell, md5                      words; md5 is that of the cell's own file
     learned, train, support, drawn label sets and how often each occurs, JSON; `drawn` may be null
     n_train, n_synthetic, losses   as in the header
     labels, source                 lists with an item for each validation row
-    validation, test               lists of places in VALUES, row after row
+    validation, test               probabilities row after row, each as its place in VALUES
     ids                            of the test rows, JSON
     unparsed                       list with an item for each test row, or null
 
-Which pack a cell is in follows from its name alone, so that other cells do not move it: corpus with split and scale,
-who wrote its texts, seed. The same cells give the same bytes, whatever came first. Every cell has data pages of its
-own: Git stores a new cell, not the pack again.
+VALUES has four digits, and near 0 and 1, whose logarithms decodings read, three that count: with four digits alone the
+gain of EM moved by up to 0.3 points of H, with these by 0.02. What is read at 0.5 does not change at all.
+
+The name of a cell alone says which pack it is in: corpus with split and scale, who wrote its texts, seed. The same
+cells give the same bytes, whatever came first. Every cell has data pages of its own: Git stores a new cell, not the
+pack again.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +36,7 @@ import numpy as np
 from compaug.core.records import InputError, atomic_path, loads
 from compaug.evaluation import predictions
 from compaug.evaluation.metrics import label_matrix
-from compaug.evaluation.predictions import COUNTS, NUMBERS, Predictions
+from compaug.evaluation.predictions import COUNTS, NUMBERS, Predictions, refused
 
 if TYPE_CHECKING:
     from pyarrow import Table  # slow to load, and what reads gold alone does not need it
@@ -48,7 +45,7 @@ _UP_TO_HALF = np.concatenate([np.arange(1000) / 1e6, np.arange(100, 1000) / 1e5,
 HALF = len(_UP_TO_HALF) - 1
 VALUES = np.concatenate([_UP_TO_HALF, 1 - _UP_TO_HALF[HALF - 1 :: -1]]).round(6)  # what a probability may be
 PRECISION = 1e-4
-HEADER = (*COUNTS, "drawn", *NUMBERS, "losses", "ids")  # what is equal where two predictions are
+MATRICES = ("validation", "test")  # of probabilities
 PAGE = 1 << 14  # bytes before compression: no more than a cell has
 NAME = re.compile(r"(?P<models>[^-]+)-(iid-)?(?P<generator>\w+)(?P<options>\+?).*-(?P<seed>\d+)(-[ab])?")
 CONTROLS = ("none", "oversample", "shuffled", "oracle", "real_texts")  # no generator wrote their texts
@@ -81,36 +78,25 @@ class Packs:
         for path in sorted(self.folder.glob("*.parquet")):
             yield from self._rows(path.stem)
 
-    def where(self, cell: str) -> Path:
-        """What messages call it."""
-        return self.folder / f"{pack_of(cell)}.parquet" / cell
-
     def md5(self, cell: str) -> str:
         """Of the cell's own file."""
-        return self._rows(pack_of(cell))[cell]["md5"].as_py()
+        return self._rows(pack_of(cell))[cell]["md5"][0].as_py()
 
     def read(self, cell: str, n_labels: int) -> Predictions:
         """InputError, one line that names pack and cell, unless every row is a prediction for n_labels labels."""
+        where = self.folder / f"{pack_of(cell)}.parquet" / cell
         if cell not in self:
-            raise InputError(f"{self.where(cell)}: no such cell; `make grid` builds it")
-        return _predictions(self.where(cell), self._rows(pack_of(cell))[cell], n_labels)
+            raise InputError(f"{where}: no such cell; `make grid` builds it")
+        with refused(where, "the predictions of a cell", REMEDY):
+            return _predictions(where, self._rows(pack_of(cell))[cell], n_labels)
 
 
-@dataclass(frozen=True, eq=False)
-class _Row:
-    table: Table
-    at: int
-
-    def __getitem__(self, column: str):
-        return self.table.column(column)[self.at]
-
-
-def _rows(path: Path) -> dict[str, _Row]:
-    """By cell; {} for a pack that is not there."""
+def _rows(path: Path) -> dict[str, Table]:
+    """The row of each cell, a table of its own; {} for a pack that is not there."""
     if not path.exists():
         return {}
     table = _read(path)
-    return {cell: _Row(table, at) for at, cell in enumerate(table.column("cell").to_pylist())}
+    return {cell: table.slice(at, 1) for at, cell in enumerate(table.column("cell").to_pylist())}
 
 
 def _read(path: Path) -> Table:
@@ -120,12 +106,9 @@ def _read(path: Path) -> Table:
 
     try:
         table = parquet.read_table(path, page_checksum_verification=True).combine_chunks()
-        if not table.schema.equals(_schema()):
-            raise ValueError("its columns are not those of a pack")
-        table.validate(full=True)
-        cells = table.column("cell").to_pylist()
-        if cells != sorted(set(cells)) or {path.stem} != {pack_of(cell) for cell in cells}:
-            raise ValueError("its cells are others, or not in their order")
+        table.cast(_schema()).validate(full=True)
+        if {path.stem} != {pack_of(cell) for cell in table.column("cell").to_pylist()}:
+            raise ValueError("its cells are others")
     except (pyarrow.ArrowException, OSError, ValueError, TypeError) as error:
         raise InputError(
             f"{path}: not a whole pack of predictions ({' '.join(str(error).split())}); {REMEDY}"
@@ -133,35 +116,26 @@ def _read(path: Path) -> Table:
     return table
 
 
-def _predictions(where: Path, row: _Row, n_labels: int) -> Predictions:
-    def matrix(column: str, rows: int) -> np.ndarray:
-        values = row[column].values.to_numpy()
-        if len(values) != rows * n_labels or values.max(initial=0) >= len(VALUES):
-            raise ValueError(f"{column}: not {n_labels} probabilities for each of {rows} rows")
-        return VALUES[values].reshape(rows, n_labels)
+def _predictions(where: Path, row: Table, n_labels: int) -> Predictions:
+    def value(column: str):
+        return row[column][0].as_py()
 
-    try:
-        texts = {name: row[name].as_py() for name in (*COUNTS, "drawn", "ids")}
-        values = {name: loads(text) for name, text in texts.items() if text is not None}
-        numbers = {name: row[name].as_py() for name in (*NUMBERS, "losses")}
-        gold = [predictions.label_set(str(where), key, n_labels) for key in row["labels"].as_py()]
-        source, unparsed, ids = row["source"].as_py(), row["unparsed"].as_py(), tuple(values["ids"])
-        if len(source) != len(gold) or (unparsed is not None and len(unparsed) != len(ids)):
-            raise ValueError("its columns have different numbers of rows")
-        return Predictions(
-            path=where,
-            **predictions.header(str(where), values | numbers, n_labels),
-            validation=matrix("validation", len(gold)),
-            validation_gold=label_matrix(gold, n_labels),
-            source=np.array(source, dtype=str),
-            ids=ids,
-            test=matrix("test", len(ids)),
-            unparsed=None if unparsed is None else np.array(unparsed),
-        )
-    except InputError:  # is a ValueError, and says all
-        raise
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"{where}: not the predictions of a cell ({error}); {REMEDY}") from None
+    def matrix(column: str) -> np.ndarray:
+        return VALUES[row[column][0].values.to_numpy()].reshape(-1, n_labels)
+
+    values = {name: loads(text) for name in (*COUNTS, "drawn", "ids") if (text := value(name)) is not None}
+    values |= {name: value(name) for name in (*NUMBERS, "losses")}
+    unparsed = value("unparsed")
+    return Predictions(
+        path=where,
+        **predictions.header(values, n_labels),
+        validation=matrix("validation"),
+        validation_gold=label_matrix([predictions.label_set(key, n_labels) for key in value("labels")], n_labels),
+        source=np.array(value("source"), dtype=str),
+        ids=tuple(values["ids"]),
+        test=matrix("test"),
+        unparsed=None if unparsed is None else np.array(unparsed),
+    )
 
 
 def agrees(folder: Path, cell: str, path: Path) -> bool:
@@ -171,13 +145,11 @@ def agrees(folder: Path, cell: str, path: Path) -> bool:
     """
     n_labels = _n_labels(path)
     left, kept = predictions.read(path, n_labels), Packs(folder).read(cell, n_labels)
-    equal = all(getattr(left, name) == getattr(kept, name) for name in HEADER)
-    equal &= all(np.array_equal(getattr(left, name), getattr(kept, name)) for name in ("source", "validation_gold"))
-    equal &= (left.unparsed is None) == (kept.unparsed is None)
-    if left.unparsed is not None:
-        equal &= np.array_equal(left.unparsed, kept.unparsed)
-    return equal and all(
-        np.abs(getattr(left, name) - getattr(kept, name)).max(initial=0) <= PRECISION for name in ("validation", "test")
+    pairs = {field.name: (getattr(left, field.name), getattr(kept, field.name)) for field in fields(Predictions)}
+    return all(
+        np.abs(np.subtract(*pair)).max(initial=0) <= PRECISION if name in MATRICES else np.array_equal(*pair)
+        for name, pair in pairs.items()
+        if name != "path"
     )
 
 
@@ -223,10 +195,9 @@ def _row(cell: str, path: Path, md5: str) -> dict:
 
 def _n_labels(path: Path) -> int:
     """As many as the first row has probabilities."""
-    rows = predictions.read_lines(path, predictions.REMEDY)
-    _, first = next(itertools.islice(rows, 1, None), (2, {}))
-    values = first.get("probabilities")
-    return len(values) if isinstance(values, list) else 0
+    with refused(path, "the predictions of a cell", predictions.REMEDY):
+        _, row = next(itertools.islice(predictions.read_lines(path, predictions.REMEDY), 1, None), (2, {}))
+        return len(row.get("probabilities", ()))
 
 
 def _places(probabilities: np.ndarray) -> np.ndarray:
@@ -264,7 +235,7 @@ def _write(path: Path, table: Table) -> None:
     from pyarrow import parquet
 
     repeated = [*COUNTS, "drawn", "ids", "labels.list.element", "source.list.element", "unparsed.list.element"]
-    split = {f"{column}.list.element": "BYTE_STREAM_SPLIT" for column in ("validation", "test")}
+    split = {f"{column}.list.element": "BYTE_STREAM_SPLIT" for column in MATRICES}
     with atomic_path(path) as temporary:
         parquet.write_table(
             table,

@@ -11,15 +11,12 @@ import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compaug.core.records import InputError, write_csv
+from compaug.core.records import write_csv
 from compaug.evaluation.gold import Gold
 from compaug.evaluation.metrics import DECIMALS
+from compaug.evaluation.predictions import refused
 
 PARTS = ("train", "support", "requested", "kept", "test")
-COLUMNS = {
-    "compositions.csv": ("composition", "texts", "baseline", "augmented", "gain"),
-    "counts.csv": ("composition", *PARTS),
-}
 
 
 def write(
@@ -38,10 +35,10 @@ def write(
         {key: row["acc"] for key, row in arms[arm]["per_composition"].items()} for arm in ("baseline", "augmented")
     )
     rows = (
-        [words_of(key), row["n"], before[key], after[key], round(after[key] - before[key], DECIMALS)]
+        [key.replace("+", ", "), row["n"], before[key], after[key], round(after[key] - before[key], DECIMALS)]
         for key, row in arms["baseline"]["per_composition"].items()
     )
-    write_csv(folder / "compositions.csv", COLUMNS["compositions.csv"], rows)
+    write_csv(folder / "compositions.csv", ["composition", "texts", "baseline", "augmented", "gain"], rows)
 
     synthetic = side_car.get("per_composition", {})
     counts = {part: gold.compositions(part) for part in ("train", "support", "test")}
@@ -49,25 +46,13 @@ def write(
     rows = {key: [counts[part].get(key, 0) for part in PARTS] for part in PARTS for key in counts[part]}
     rows = {key: row for key, row in rows.items() if any(row[1:])}
     order = sorted(rows, key=lambda key: (-rows[key][-1], -rows[key][2], key))
-    write_csv(folder / "counts.csv", COLUMNS["counts.csv"], ([words_of(key), *rows[key]] for key in order))
-
-
-def words_of(key: str) -> str:
-    return key.replace("+", ", ")
+    write_csv(folder / "counts.csv", ["composition", *PARTS], ([key.replace("+", ", "), *rows[key]] for key in order))
 
 
 def read(path: Path) -> list[dict[str, str | float]]:
-    """Rows of one of these files, numbers as numbers. InputError names file and line."""
-    with path.open(encoding="utf-8", newline="") as stream:
-        lines = csv.DictReader(stream, strict=True)
-        try:
-            if (header := tuple(lines.fieldnames or ())) != COLUMNS[path.name]:
-                raise ValueError(f"the columns are {','.join(header) or 'missing'}, not {','.join(COLUMNS[path.name])}")
-            rows = [*lines]
-            if any(None in (*row, *row.values()) for row in rows):
-                raise ValueError("a line has too few or too many fields")
-            return [
-                {name: value if name == "composition" else float(value) for name, value in row.items()} for row in rows
-            ]
-        except (ValueError, csv.Error) as error:
-            raise InputError(f"{path}:{lines.line_num}: {error}; run the evaluate stage again") from None
+    """Rows of one of these files, numbers as numbers."""
+    with path.open(encoding="utf-8", newline="") as stream, refused(path, "plot data", "run the evaluate stage again"):
+        return [
+            {name: value if name == "composition" else float(value) for name, value in row.items()}
+            for row in csv.DictReader(stream)
+        ]

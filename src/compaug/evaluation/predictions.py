@@ -18,6 +18,7 @@ pieces that are no label). Validation rows alone have `labels` and `source` (tra
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +35,6 @@ Composition = tuple[int, ...]
 
 COUNTS = ("learned", "train", "support")  # of label sets; `drawn` is one more that may be there
 NUMBERS = ("n_train", "n_synthetic")
-FIELDS = {"validation": {"id", "split", "probabilities", "labels", "source"}, "test": {"id", "split", "probabilities"}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,15 +99,22 @@ def write_lines(path: Path | str, objects: Iterable[Mapping]) -> None:
 # ---------------------------------------------------------------- reading
 
 
+@contextlib.contextmanager
+def refused(where: object, what: str, remedy: str) -> Iterator[None]:
+    """InputError, one line that says where, for what goes wrong while a file is read that should be `what`."""
+    try:
+        yield
+    except InputError as error:
+        raise error if str(where) in str(error) else InputError(f"{where}: {error}; {remedy}") from None
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise InputError(f"{where}: not {what} ({' '.join(str(error).split())}); {remedy}") from None
+
+
 def read_lines(path: Path | str, remedy: str) -> Iterator[tuple[int, dict]]:
     """Line number (from 1) and object of every line of a gzip file of JSON lines; InputError names what is wrong."""
     for number, line in enumerate(packed.read(path, remedy), start=1):
-        try:
-            row = loads(line)
-        except ValueError as error:
-            raise InputError(f"{path}:{number}: not a JSON object ({error}); {remedy}") from None
-        if not isinstance(row, dict):
-            raise InputError(f"{path}:{number}: not a JSON object; {remedy}")
+        with refused(f"{path}:{number}", "a JSON object", remedy):
+            row = {**loads(line)}
         yield number, row
 
 
@@ -117,30 +124,19 @@ REMEDY = "take it from Git again or train again"
 def read(path: Path | str, n_labels: int) -> Predictions:
     """InputError, one line that names file and line, unless every row is a prediction for n_labels labels."""
     lines = read_lines(path, REMEDY)
-    of_all = header(f"{path}:1", next(lines, (1, {}))[1], n_labels)
-    rows: dict[str, dict[str, dict]] = {split: {} for split in FIELDS}  # split -> id -> row
+    with refused(f"{path}:1", "the header of a predictions file", REMEDY):
+        of_all = header(next(lines, (1, {}))[1], n_labels)
+    rows: dict[str, dict[str, dict]] = {"validation": {}, "test": {}}  # split -> id -> row
     for number, row in lines:
-        where, split, row_id = f"{path}:{number}", row.get("split"), row.get("id")
-        if split not in FIELDS or not FIELDS[split] <= row.keys() <= FIELDS[split] | {"unparsed"}:
-            fields = ", ".join(sorted(FIELDS.get(split, FIELDS["test"])))
-            raise InputError(f"{where}: not a prediction; expected the fields {fields}; {REMEDY}")
-        if not isinstance(row_id, str):
-            raise InputError(f"{where}: not a prediction; its id is no word; {REMEDY}")
-        if row_id in rows[split]:
-            raise InputError(f"{where}: id {row_id!r} is predicted twice; {REMEDY}")
-        if not isinstance(row["probabilities"], list) or len(row["probabilities"]) != n_labels:
-            raise InputError(f"{where}: not a list of {n_labels} probabilities, one for each label; {REMEDY}")
-        if not all(
-            isinstance(value, int | float) and 0 <= value <= 1 for value in row["probabilities"]
-        ):  # NaN: neither
-            raise InputError(f"{where}: a probability is not a finite number in [0, 1]; {REMEDY}")
-        if "labels" in row:
-            row["labels"] = _labels(where, row["labels"], n_labels)
-        rows[split][row_id] = row
+        with refused(f"{path}:{number}", "a prediction", REMEDY):
+            row["probabilities"] = np.array(row["probabilities"], dtype=float).reshape(n_labels)
+            if row["split"] == "validation":
+                row["labels"], row["source"] = label_ids(row["labels"], n_labels), str(row["source"])
+            rows[row["split"]][row["id"]] = row
     held, test = rows["validation"].values(), rows["test"].values()
     unparsed = [row["unparsed"] for row in test if "unparsed" in row]
     validation, tested = (
-        np.array([row["probabilities"] for row in part], dtype=float).reshape(-1, n_labels) for part in (held, test)
+        np.array([row["probabilities"] for row in part]).reshape(-1, n_labels) for part in (held, test)
     )
     return Predictions(
         path=Path(path),
@@ -154,29 +150,18 @@ def read(path: Path | str, n_labels: int) -> Predictions:
     )
 
 
-def header(where: str, values: Mapping, n_labels: int) -> dict:
-    """The fields of `Predictions` that a header has. InputError for anything else."""
-
-    def counted(name: str) -> Counter[Composition]:
-        return Counter({label_set(where, key, n_labels): int(n) for key, n in values[name].items()})
-
-    try:
-        fields = {name: counted(name) for name in COUNTS} | {name: int(values[name]) for name in NUMBERS}
-        fields["drawn"] = counted("drawn") if "drawn" in values else None
-        return fields | {"losses": tuple(map(float, values.get("losses", ())))}
-    except InputError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{where}: not the header of a predictions file ({error}); {REMEDY}") from None
+def header(values: Mapping, n_labels: int) -> dict:
+    """The fields of `Predictions` that a header has."""
+    fields = {name: counted(values[name], n_labels) for name in COUNTS} | {name: int(values[name]) for name in NUMBERS}
+    fields["drawn"] = counted(values["drawn"], n_labels) if "drawn" in values else None
+    return fields | {"losses": tuple(map(float, values.get("losses", ())))}
 
 
-def label_set(where: str, key: str, n_labels: int) -> Composition:
-    """Inverse of the keys of `counts`. InputError, ValueError for a word that is none."""
-    return _labels(where, [int(label) for label in key.split(",") if label], n_labels)
+def counted(values: Mapping[str, int], n_labels: int) -> Counter[Composition]:
+    """Inverse of `counts`."""
+    return Counter({label_set(key, n_labels): int(n) for key, n in values.items()})
 
 
-def _labels(where: str, values: Sequence[object], n_labels: int) -> Composition:
-    try:
-        return label_ids(values, n_labels)
-    except (InputError, TypeError) as error:
-        raise InputError(f"{where}: {error}; {REMEDY}") from None
+def label_set(key: str, n_labels: int) -> Composition:
+    """Inverse of the keys of `counts`."""
+    return label_ids([int(label) for label in key.split(",") if label], n_labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import pandas as pd
@@ -25,8 +26,7 @@ INTRO = (
 )
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
+def tables(results: Results) -> Iterator[Table]:
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         curve, points, flat = _curve_and_points(rows)
         if not curve:
@@ -39,8 +39,7 @@ def tables(results: Results) -> list[Table]:
             [f"`{name}`", entry(points[name][0]), of_all[name], entry(points[name][1])]
             for name in results.ordered(points)
         ]
-        tables.append(Table(benchmark, results.setting(rows), ["texts", "fidelity", "coverage", "Acc"], lines))
-    return tables
+        yield Table(benchmark, results.setting(rows), ["texts", "fidelity", "coverage", "Acc"], lines)
 
 
 def _curve_and_points(
@@ -59,12 +58,10 @@ def _curve_and_points(
     return dict(sorted(curve.items())), points, acc.get("none")
 
 
-def figures_of(results: Results) -> list[Figure]:
-    charts = []
+def figures_of(results: Results) -> Iterator[Figure]:
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         curve, points, flat = _curve_and_points(rows)
         if curve:
             points = {name: points[name] for name in results.ordered(points)}
             draw = partial(figures.accuracy_by_fidelity, benchmark, curve, points, flat)
-            charts.append(Figure(f"fidelity-{benchmark}", f"Accuracy by fidelity, {benchmark}", draw))
-    return charts
+            yield Figure(f"fidelity-{benchmark}", f"Accuracy by fidelity, {benchmark}", draw)

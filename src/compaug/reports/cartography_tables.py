@@ -47,21 +47,20 @@ STATISTICS = {  # of a region: words above its column
 IN_PERCENT = ("synthetic", *NUMBERS)
 
 
-def tables(results: Results) -> list[Table]:
+def tables(results: Results) -> Iterator[Table]:
     table = partial(compared, order=_order, words=_words)
-    tables = []
     for _, benchmark, rows in results.of(EXPERIMENT):
         rows = pick(rows, decoding=("threshold", "any"), split="unseen")
         real = pick(rows, generator=NONE)
         subsets = named(real, "classifier", "bert", lambda word: "region=" in word)
         over: Over = {"over all": plain("all of D_train"), "over random": _random_twin}
-        tables += table(results, f"{benchmark}: subsets of D_train", "texts", subsets, "all of D_train", over)
+        yield from table(results, f"{benchmark}: subsets of D_train", "texts", subsets, "all of D_train", over)
         over = {OVER_UNPACED: lambda name: None if ALL_STEPS in name or "early" in name else ALL_STEPS}
         for generator, group in _by_generator(rows):
             paced = named(group, "classifier", "bert", lambda word: "pacing=" in word)
             title = f"{benchmark}: curricula of the classifier, {_texts_of(generator)}"
             if paced["name"].str.contains("pacing").any():
-                tables += table(results, title, "order", paced, "no curriculum, early stopping", over)
+                yield from table(results, title, "order", paced, "no curriculum, early stopping", over)
         for generator, group in _by_generator(pick(rows, classifier="bert")):
             chosen = group.assign(name=group["selection"].replace("top_k", "filter"))
             chosen = chosen[~chosen["name"].str.contains("texts=")]
@@ -71,16 +70,16 @@ def tables(results: Results) -> list[Table]:
             }
             title = f"{benchmark}: what is kept of the texts of {generator}"
             if chosen["name"].nunique() > 1:
-                tables += table(results, title, "rule", chosen, "filter", over, {"fidelity": "fidelity_kept"})
+                yield from table(results, title, "rule", chosen, "filter", over, {"fidelity": "fidelity_kept"})
         varied = pick(rows, classifier="bert", selection="top_k")
         for generator in sorted({name.partition("+")[0] for name in varied["generator"] if "+" in name}):
             variants = named(varied, "generator", generator, lambda word: "region=" in word or "pacing=" in word)
             over = {"over all": plain("all of D_cg, early stopping"), "over random or all epochs": _generator_twin}
             title = f"{benchmark}: what {generator} learns from, and in which order"
-            tables += table(
+            yield from table(
                 results, title, "texts", variants, "all of D_cg, early stopping", over, {"fidelity": "fidelity_kept"}
             )
-    return tables + _regions(results)
+    yield from _regions(results)
 
 
 def _by_generator(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -141,8 +140,7 @@ def title_of(benchmark: str, method: str, source: str) -> str:
     return f"{benchmark}: data map of {method}{'' if source == NONE else f' on D_cg and all texts of {source}'}"
 
 
-def _regions(results: Results) -> list[Table]:
-    tables = []
+def _regions(results: Results) -> Iterator[Table]:
     for key, maps in _groups(results).items():
         lines = []
         for region in (*REGIONS, "all"):
@@ -158,19 +156,16 @@ def _regions(results: Results) -> list[Table]:
             f"{', '.join(str(facts['seed']) for facts in maps)}; score `{maps[0]['measure']}`, epochs "
             f"{', '.join(map(str, maps[0]['epochs']))}."
         )
-        tables.append(Table(title_of(*key), note, ["region", *STATISTICS.values()], lines))
-    return tables
+        yield Table(title_of(*key), note, ["region", *STATISTICS.values()], lines)
 
 
-def figures_of(results: Results) -> list[Figure]:
-    charts = []
+def figures_of(results: Results) -> Iterator[Figure]:
     for key, maps in _groups(results).items():
         first = maps[0]
         n_points = len(first["points"]["confidence"])
         caption = f"{title_of(*key)}, seed {first['seed']}: {n_points:,} of {first['rows']:,} rows"
         draw = partial(figures.data_map, title_of(*key), first["measure"], first["points"])
-        charts.append(Figure(f"data-map-{'-'.join(key)}", caption, draw, on_page="texts" not in first["points"]))
-    return charts
+        yield Figure(f"data-map-{'-'.join(key)}", caption, draw, on_page="texts" not in first["points"])
 
 
 def interactive(results: Results) -> list[dict]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from compaug.evaluation.longtable import pick
+from collections.abc import Iterator
+
 from compaug.experiments.cells import NONE
-from compaug.reports.entries import Entry, Table, gained
-from compaug.reports.queries import UNSEEN, Results
+from compaug.reports import METRICS
+from compaug.reports.entries import Entry, Table
+from compaug.reports.queries import Query, Results
 
 TITLE = "CoDa: constraints kept, and what the texts are worth"
 EXPERIMENT = "coda"
-EXPERIMENTS = ("coda", "coda_pretrained", "coda_ablation")
 INTRO = (
     "Percent, mean and 95 % t interval over seeds, classifier `bert`; of one seed the gain has that over test rows. Of "
     "all texts that were written, before the label filter: the keywords that they have, by lemma; texts within the "
@@ -17,27 +18,28 @@ INTRO = (
     "to be avoided (lower is better); the mean of these, by which answers are ranked. A constraint that was not asked "
     "for has no number. Fidelity: kept texts with all requested labels and no other, where the grammar is known."
 )
-KEPT = {"keywords": "coverage", "length": "length", "pattern": "tags", "violations": "violations", "all": "score"}
+KEPT = {
+    words: f"quality_compliance_raw_{part}"
+    for words, part in {
+        "keywords": "coverage",
+        "length": "length",
+        "pattern": "tags",
+        "violations": "violations",
+        "all": "score",
+    }.items()
+}
+QUERY = Query(
+    experiments=(EXPERIMENT, "coda_pretrained", "coda_ablation"),
+    rows={"split": "unseen", "decoding": ("threshold", "any")},
+    columns=KEPT | {"fidelity": "fidelity_kept"} | {words: metric for metric, words in METRICS.items()},
+    shares=KEPT.values(),
+    over=NONE,
+)
 
 
-def tables(results: Results) -> list[Table]:
-    columns = {words: ("unseen", f"quality_compliance_raw_{part}") for words, part in KEPT.items()}
-    shares = [metric for _, metric in columns.values()]
-    columns |= {"fidelity": ("unseen", "fidelity_kept")} | UNSEEN
-    tables = []
-    for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert"):
-        rows = pick(rows, split="unseen", decoding=("threshold", "any"))
-        rows = rows.assign(value=rows["value"].where(~rows["metric"].isin(shares), 100 * rows["value"]))
-        lines = results.lines(rows, ["generator"], columns)
-        for line in lines:
-            scored = [entry for entry in line[1 : len(KEPT)] if entry.ours is not None]
-            line[len(KEPT)] = line[len(KEPT)] if scored else Entry()  # nothing was asked for, so nothing was kept
-        header, over = (
-            ["generator", *columns],
-            results.tested(experiment, benchmark, "generator", classifier="bert", over=NONE),
-        )
-        if over:  # else the experiment has no cell without texts
-            gains = {name: gained(row) for name, row in over.items()}
-            header, lines = [*header, "Acc over none"], [[*line, gains.get(line[0], Entry())] for line in lines]
-        tables.append(Table(f"{experiment}: {benchmark}", results.setting(rows), header, lines))
-    return tables
+def tables(results: Results) -> Iterator[Table]:
+    for table in QUERY.tables(results):
+        for line in table.rows:
+            if all(entry.ours is None for entry in line[1 : len(KEPT)]):
+                line[len(KEPT)] = Entry()  # nothing was asked for, so nothing was kept
+        yield table

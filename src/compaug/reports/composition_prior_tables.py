@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import pandas as pd
@@ -83,15 +84,14 @@ CHOSEN_NOTE = (
 )
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
+def tables(results: Results) -> Iterator[Table]:
     for experiment, benchmark, rows in results.of(*_experiments(results)):
         title = _title(experiment, benchmark)
         bert = pick(rows, classifier="bert", decoding=DECODINGS)
         cells = pick(bert[bert["generator"] != "real_texts"], selection="top_k")
         others = pick(rows[~rows["classifier"].isin(["bert", "bayes"])], decoding=PAIR)
         note = "; ".join(f"`{name}`: {words}" for name, words in DECODINGS.items())
-        tables += [
+        yield from [
             _scores(results, title, cells, "generator", f"{note}."),
             *_gains(results, title, experiment, benchmark),
             _chosen(results, title, pick(rows, classifier="bert", selection="top_k")),
@@ -99,7 +99,6 @@ def tables(results: Results) -> list[Table]:
             _scores(results, f"{title}: other classifiers, without augmentation", others, "classifier"),
             _ceilings(results, title, rows),
         ]
-    return tables
 
 
 def _experiments(results: Results) -> list[str]:
@@ -119,10 +118,9 @@ def _scores(results: Results, title: str, rows: pd.DataFrame, column: str, note:
     return Table(title, f"{results.setting(rows)} {note}", [column, "decoding", *SCORES], lines)
 
 
-def _gains(results: Results, title: str, experiment: str, benchmark: str) -> list[Table]:
+def _gains(results: Results, title: str, experiment: str, benchmark: str) -> Iterator[Table]:
     where = {"experiment": experiment, "benchmark": benchmark, "selection": "top_k", "classifier": "bert"}
     gains = pick(results.gains, **where, metric="harmonic", decoding=(*PAIR, *BASELINES))
-    tables = []
     for over, words in GAINS.items():
         rows = pick(gains, over=over)
         of = rows_by(rows, "generator", "decoding")
@@ -131,8 +129,7 @@ def _gains(results: Results, title: str, experiment: str, benchmark: str) -> lis
         claims = [claim(pick(rows, decoding=name), results.ordered(rows["generator"])) for name in decodings]
         note = f"By the test over seeds, {'; '.join(claims)}." if over == PAIR[0] and claims else ""
         header = ["generator", "decoding", "gain in H", "p, seeds"]
-        tables.append(Table(f"{title}: {words}", note, header, lines))
-    return tables
+        yield Table(f"{title}: {words}", note, header, lines)
 
 
 def claim(gains: pd.DataFrame, names: list[str]) -> str:
@@ -181,8 +178,7 @@ def _ceilings(results: Results, title: str, rows: pd.DataFrame) -> Table:
     return Table(f"{title}: ceilings", CEILING_NOTE, ["ceiling", *SCORES], lines)
 
 
-def figures_of(results: Results) -> list[Figure]:
-    charts = []
+def figures_of(results: Results) -> Iterator[Figure]:
     for experiment, benchmark, rows in results.of(*_experiments(results)):
         name = _title(experiment, benchmark).replace(": ", "-")
         rows = pick(rows, classifier="bert", selection="top_k", decoding=PAIR, metric="acc", split=SPLITS)
@@ -199,5 +195,4 @@ def figures_of(results: Results) -> list[Figure]:
             continue
         draw = partial(figures.seen_against_unseen, benchmark, points, ["thresholds", "composition prior"])
         caption = f"Seen against unseen accuracy under two decodings, {benchmark}"
-        charts.append(Figure(f"seen-unseen-{name}", caption, draw, on_page=False))  # the table says it
-    return charts
+        yield Figure(f"seen-unseen-{name}", caption, draw, on_page=False)  # the table says it

@@ -26,8 +26,6 @@ QUERIES = (
     "table_10",
     "figure_4",
     "figures_2_5",
-)
-QUERIES += (
     "kinds_of_errors",
     "composition_prior_tables",
     "emphasis",
@@ -54,7 +52,7 @@ def tables(name: str, results: Results) -> list[Table]:
 
 
 def figures(name: str, results: Results) -> list[Figure]:
-    return TABLES[name].figures_of(results) if hasattr(TABLES[name], "figures_of") else []
+    return list(TABLES[name].figures_of(results)) if hasattr(TABLES[name], "figures_of") else []
 
 
 def missing(name: str) -> str:

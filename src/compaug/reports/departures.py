@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from compaug.evaluation.longtable import difference, pick
 from compaug.reports import METRICS
 from compaug.reports.entries import Table, entry
@@ -20,8 +22,7 @@ DEFAULT = {"generator": "ld_vae", "selection": "top_k"}
 WORDS = {"generator": "options of the generator", "selection": "rules of selection"}
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
+def tables(results: Results) -> Iterator[Table]:
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         rows = pick(rows, split="unseen", decoding="threshold", metric=METRICS)
         rows = rows[~rows["selection"].str.contains("texts=")]
@@ -38,5 +39,4 @@ def tables(results: Results) -> list[Table]:
             lines.sort(key=lambda line: line[0] != default)
             if len(lines) > 1:
                 header = [varied, *UNSEEN, f"Acc over {default}"]
-                tables.append(Table(f"{benchmark}: {WORDS[varied]}", results.setting(variants), header, lines))
-    return tables
+                yield Table(f"{benchmark}: {WORDS[varied]}", results.setting(variants), header, lines)

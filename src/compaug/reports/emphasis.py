@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
 
 import pandas as pd
@@ -50,8 +51,8 @@ COLUMNS = {
 OVER = {"once": "bert", "no texts": NONE, "repeating": "oversample"}
 
 
-def tables(results: Results) -> list[Table]:
-    tables, nothing = [], Entry(words=NOT_REPORTED)
+def tables(results: Results) -> Iterator[Table]:
+    nothing = Entry(words=NOT_REPORTED)
     for experiment, benchmark, rows in results.of(*EXPERIMENTS):
         rows = _compared(rows)
         where = {"experiment": experiment, "benchmark": benchmark, "selection": set(rows["selection"])}
@@ -70,8 +71,7 @@ def tables(results: Results) -> list[Table]:
                 entries = [nothing if "validation" in words else value for words, value in pairs]
             lines.append([generator, count, times, share, *entries, *moved])
         header = ["texts of", "texts", "times an epoch", "% of an epoch", *columns, *(f"over {over}" for over in OVER)]
-        tables.append(Table(benchmark, f"{_choice(results, rows)} {results.setting(rows)}".strip(), header, lines))
-    return tables
+        yield Table(benchmark, f"{_choice(results, rows)} {results.setting(rows)}".strip(), header, lines)
 
 
 def _choice(results: Results, rows: pd.DataFrame) -> str:
@@ -99,9 +99,8 @@ def _choice(results: Results, rows: pd.DataFrame) -> str:
     return f"Chosen on folds, by AUSUC on support and training rows: {'; '.join(words)}." if words else ""
 
 
-def figures_of(results: Results) -> list[Figure]:
+def figures_of(results: Results) -> Iterator[Figure]:
     """Of benchmarks with three seeds or more and test rows of known combinations."""
-    curves_of = []
     for _, benchmark, rows in results.of(*EXPERIMENTS):
         rows = _compared(rows)
         means = summaries(pick(rows, metric="acc"), "generator", "classifier", "split")
@@ -116,8 +115,7 @@ def figures_of(results: Results) -> list[Figure]:
             words = ("new combinations", "known combinations")
             draw = partial(figures.accuracy_by_share, benchmark, curves, without, words)
             caption = f"Accuracy by the part of an epoch that synthetic texts make up, {benchmark}"
-            curves_of.append(Figure(f"emphasis-{benchmark}", caption, draw, on_page=False))  # the table says it
-    return curves_of
+            yield Figure(f"emphasis-{benchmark}", caption, draw, on_page=False)  # the table says it
 
 
 def _compared(rows: pd.DataFrame) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import pandas as pd
@@ -18,15 +19,13 @@ EXPERIMENT = "ablations"
 INTRO = "Acc. Each size is the head of one ranked list."
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
+def tables(results: Results) -> Iterator[Table]:
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         if curves := _curves(results, rows):
             sizes = sorted({size for curve in curves.values() for size in curve})
             lines = [[name, *(entry(curve.get(size)) for size in sizes)] for name, curve in curves.items()]
             note = f"{results.setting(pick(rows, generator=['none', *curves]))} {_printed(results)}"
-            tables.append(Table(benchmark, note, ["generator", *(f"{size}" for size in sizes)], lines))
-    return tables
+            yield Table(benchmark, note, ["generator", *(f"{size}" for size in sizes)], lines)
 
 
 def _curves(results: Results, rows: pd.DataFrame) -> dict[str, dict[int, Summary]]:
@@ -59,12 +58,8 @@ def _printed(results: Results) -> str:
     return f"Of its curves the paper states: {', '.join(statements)}."
 
 
-def figures_of(results: Results) -> list[Figure]:
-    charts = []
+def figures_of(results: Results) -> Iterator[Figure]:
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         if curves := _curves(results, rows):
             caption = f"Accuracy by number of synthetic texts, {benchmark}"
-            charts.append(
-                Figure(f"synthetic-size-{benchmark}", caption, partial(figures.accuracy_by_size, benchmark, curves))
-            )
-    return charts
+            yield Figure(f"synthetic-size-{benchmark}", caption, partial(figures.accuracy_by_size, benchmark, curves))

@@ -6,7 +6,7 @@ import contextlib
 import io
 import itertools
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import matplotlib
@@ -55,6 +55,18 @@ def save(figure, path: Path) -> None:
         few = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
         few.save(temporary, "PNG", optimize=True)
     plt.close(figure)
+
+
+def _means(summaries: Iterable[Summary]) -> tuple[np.ndarray, np.ndarray]:
+    """Means and half widths of the 95 % t intervals over seeds, 0 where there is none."""
+    return tuple(np.array([(s.mean, s.ci95 or 0.0) for s in summaries]).reshape(-1, 2).T)
+
+
+def _curve(axes, places: Sequence[float], summaries: Iterable[Summary], alpha: float, band: str, *line, **style):
+    """Means by place, and the intervals as a band of that colour and `alpha`."""
+    means, half = _means(summaries)
+    axes.fill_between(places, means - half, means + half, color=band, alpha=alpha, linewidth=0)
+    axes.plot(places, means, *line, **style)
 
 
 def kinds_of_answers(benchmark: str, arms: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> None:
@@ -132,20 +144,16 @@ def at_equal_seen(panels: Mapping[str, tuple[Summary, Summary, Mapping[str, Summ
     most = max(len(arms) for *_, arms in panels.values())
     with drawn(path, 1, len(panels), figsize=(4.4 * len(panels), 0.34 * most + 1.5), squeeze=False) as (_, grid):
         for axes, (corpus, (plain, level, arms)) in zip(grid[0], panels.items(), strict=True):
-            words = [ARMS[arm][0] if arm in ARMS else f"texts of {arm}" for arm in arms]
-            colours = [ARMS[arm][1] if arm in ARMS else WRITTEN for arm in arms]
-            means = [summary.mean for summary in arms.values()]
-            halves = [summary.ci95 or 0.0 for summary in arms.values()]
-            axes.barh(
-                words, means, color=colours, height=0.7, xerr=halves, error_kw={"linewidth": 1.1, "ecolor": "#8a8a8a"}
-            )
-            right = max(mean + half for mean, half in zip(means, halves, strict=True))
+            words, colours = zip(*(ARMS.get(arm, (f"texts of {arm}", WRITTEN)) for arm in arms), strict=True)
+            means, halves = _means(arms.values())
+            bars = {"linewidth": 1.1, "ecolor": "#8a8a8a"}
+            axes.barh(words, means, color=colours, height=0.7, xerr=halves, error_kw=bars)
+            right = max(means + halves)
             for at, (mean, half) in enumerate(zip(means, halves, strict=True)):
                 axes.text(mean + half + 0.02 * right, at, f"{mean:.1f}", va="center", fontsize=8)
             axes.plot([plain.mean], [0], marker="D", color="white", markeredgecolor="#444444", markersize=5)
-            axes.text(
-                plain.mean + 0.02 * right, 0, f"{plain.mean:.1f} at 0.5", va="center", fontsize=7, color="#444444"
-            )
+            at = plain.mean + 0.02 * right
+            axes.text(at, 0, f"{plain.mean:.1f} at 0.5", va="center", fontsize=7, color="#444444")
             axes.invert_yaxis()
             axes.set(xlim=(0, 1.15 * right), xlabel="Acc on new combinations, %")
             axes.set_title(f"{corpus}\nall at {level.mean:.0f} % on known combinations", loc="left", fontsize=9)
@@ -166,12 +174,10 @@ def accuracy_by_size(benchmark: str, curves: Mapping[str, Mapping[int, Summary]]
         for panel, (generator, curve) in zip(grid.flat, curves.items(), strict=False):
             for other in curves.values():
                 panel.plot([*other], [s.mean for s in other.values()], color="#d5d5d5", linewidth=0.8)
-            sizes, means = [*curve], np.array([s.mean for s in curve.values()])
-            half = np.array([s.ci95 or 0.0 for s in curve.values()])
-            panel.fill_between(sizes, means - half, means + half, color="#8fbfdc", alpha=0.5, linewidth=0)
-            panel.plot(sizes, means, "o-", color="#17415e", markersize=3.5, linewidth=1.3)
+            style = {"color": "#17415e", "markersize": 3.5, "linewidth": 1.3}
+            _curve(panel, [*curve], curve.values(), 0.5, "#8fbfdc", "o-", **style)
             panel.set_title(generator, fontsize=9)
-            panel.set_xticks(sizes)
+            panel.set_xticks([*curve])
             panel.tick_params(labelsize=7)
         for column in range(columns):  # the last row may be short: each column has its numbers below its own last panel
             grid[(len(curves) - 1 - column) // columns, column].tick_params(labelbottom=True)
@@ -231,21 +237,14 @@ def accuracy_by_fidelity(
     """
     markers = itertools.product(("#b5651d", "#3f86b5"), "osD^vP*X")
     with drawn(path, figsize=(6.4, 4.4)) as (_, axes):
-        shares, means = [*curve], np.array([summary.mean for summary in curve.values()])
-        half = np.array([summary.ci95 or 0.0 for summary in curve.values()])
-        axes.fill_between(shares, means - half, means + half, color="#8fbfdc", alpha=0.4, linewidth=0)
-        axes.plot(shares, means, "-", color="#17415e", marker=".", label="oracle's texts, so many of them right")
+        style = {"color": "#17415e", "marker": ".", "label": "oracle's texts, so many of them right"}
+        _curve(axes, [*curve], curve.values(), 0.4, "#8fbfdc", "-", **style)
         if without:
             axes.axhline(without.mean, color="#666666", linestyle=":", linewidth=1, label="no texts")
         for (name, (fidelity, acc)), (colour, marker) in zip(points.items(), itertools.cycle(markers), strict=False):
-            style = {
-                "color": colour,
-                "markersize": 6,
-                "elinewidth": 0.8,
-                "linestyle": "none",
-                "markeredgecolor": "#333333",
-            }
-            axes.errorbar(fidelity.mean, acc.mean, acc.ci95, fidelity.ci95, fmt=marker, label=name, **style)
+            style = {"color": colour, "elinewidth": 0.8, "linestyle": "none", "markeredgecolor": "#333333"}
+            both = (fidelity.mean, acc.mean, acc.ci95, fidelity.ci95)
+            axes.errorbar(*both, fmt=marker, label=name, markersize=6, **style)
         axes.set_xlim(-3, 103)
         axes.set_ylim(bottom=0)
         axes.set_xlabel("added texts that say what was asked for, %")
@@ -268,10 +267,8 @@ def between(curves: Mapping[str, Mapping[str, Sequence[tuple[float, Summary]]]],
             for panel, (measure, words) in zip(grid[:, column], measures.items(), strict=True):
                 for source, (line, colour, label) in styles.items():
                     points = parts.get(f"{measure}_{source}", [])
-                    alphas, means = [alpha for alpha, _ in points], np.array([s.mean for _, s in points])
-                    half = np.array([s.ci95 or 0.0 for _, s in points])
-                    panel.fill_between(alphas, means - half, means + half, color=colour, alpha=0.2, linewidth=0)
-                    panel.plot(alphas, means, line, color=colour, marker=".", label=label)
+                    alphas, means = [alpha for alpha, _ in points], [summary for _, summary in points]
+                    _curve(panel, alphas, means, 0.2, colour, line, color=colour, marker=".", label=label)
                 panel.set_ylabel("" if column else words)
                 panel.set_ylim(0, 1.02)  # a model that does not read its sources must not look as if it did
             title = generator.replace(",", ", ").replace("+", " ")  # options have no blanks, at which a line could end
@@ -290,10 +287,8 @@ def representations(benchmark: str, generators: Mapping[str, Mapping], path: Pat
     with drawn(path, 2, len(generators), figsize=(2.1 * len(generators), 4.6), squeeze=False) as (figure, grid):
         for column, (generator, first) in enumerate(generators.items()):
             marks = initials(first["labels"])
-            if len(marks) <= 10:
-                colours = plt.get_cmap("tab10")(range(len(marks)))
-            else:
-                colours = plt.get_cmap("turbo")(np.linspace(0, 1, len(marks)))
+            few = len(marks) <= 10
+            colours = plt.get_cmap("tab10" if few else "turbo")(range(10) if few else np.linspace(0, 1, len(marks)))
             for panel, view in zip(grid[:, column], names, strict=True):
                 panel.set(xticks=[], yticks=[], xlim=(-0.05, 1.05), ylim=(-0.05, 1.05))
                 for spine in panel.spines.values():
@@ -408,57 +403,41 @@ def data_map(title: str, measure: str, points: Mapping[str, Sequence], path: Pat
 
     Synthetic rows have a dark edge.
     """
-    confidence, variability, correctness = (
-        np.asarray(points[name]) for name in ("confidence", "variability", "correctness")
-    )
-    synthetic = np.asarray(points["synthetic"], dtype=bool)
-    kind = np.searchsorted([limit for limit, *_ in CORRECTNESS], correctness)
+    columns = {name: np.asarray(points[name]) for name in ("confidence", "variability", "correctness")}
+    synthetic, words = np.asarray(points["synthetic"], dtype=bool), measure.replace("_", " ")
     with drawn(path, 3, 2, figsize=(7.2, 4.4), width_ratios=(3, 1)) as (figure, grid):
-        grid_spec = grid[0, 0].get_gridspec()
         for panel in grid[:, 0]:
             panel.remove()
-        axes = figure.add_subplot(grid_spec[:, 0])
-        for number, (_, words, colour, marker) in reversed([*enumerate(CORRECTNESS)]):
-            for is_synthetic, edge in ((False, "#8a8a8a"), (True, "#000000")):
-                group = (kind == number) & (synthetic == is_synthetic)
-                look = (
-                    {"facecolor": colour, "edgecolor": edge}
-                    if marker != "x"
-                    else {"color": edge if is_synthetic else colour}
-                )
-                label = words if not is_synthetic and (kind == number).any() else None
-                width = (1.1 if is_synthetic else 0.9) if marker == "x" else 0.9 if is_synthetic else 0.3
-                axes.scatter(
-                    variability[group], confidence[group], s=13, marker=marker, linewidth=width, label=label, **look
-                )
-        words = measure.replace("_", " ")
+        axes = figure.add_subplot(grid[0, 0].get_gridspec()[:, 0])
+        _scatter(axes, columns, synthetic)
         axes.set_xlabel(f"variability: standard deviation of {words} over epochs")
         axes.set_ylabel(f"confidence: mean of {words} over epochs")
         axes.set_title(title, loc="left", fontsize=9, pad=26)
         above = {"loc": "lower left", "bbox_to_anchor": (-0.02, 0.995), "ncols": 4, "columnspacing": 0.5}
         axes.legend(frameon=False, fontsize=6.5, handletextpad=0.0, **above)
         if synthetic.any():
-            axes.text(
-                0.99,
-                0.01,
-                "black edge or cross: synthetic",
-                transform=axes.transAxes,
-                ha="right",
-                va="bottom",
-                fontsize=7,
-            )
-        columns = {"confidence": confidence, "variability": variability, "correctness": correctness}
+            corner = {"transform": axes.transAxes, "ha": "right", "va": "bottom"}
+            axes.text(0.99, 0.01, "black edge or cross: synthetic", fontsize=7, **corner)
         for panel, (name, values) in zip(grid[:, 1], columns.items(), strict=True):
-            panel.hist(
-                values,
-                bins=20,
-                range=(0, 1) if name == "correctness" else None,
-                color="#8fbfdc",
-                edgecolor="#17415e",
-                linewidth=0.4,
-            )
+            limits = (0, 1) if name == "correctness" else None
+            panel.hist(values, bins=20, range=limits, color="#8fbfdc", edgecolor="#17415e", linewidth=0.4)
             panel.set_title(name, fontsize=8, loc="left")
             panel.tick_params(labelsize=7)
             panel.set_yticks([])
             panel.spines["left"].set_visible(False)
         figure.tight_layout()
+
+
+def _scatter(axes, columns: Mapping[str, np.ndarray], synthetic: np.ndarray) -> None:
+    """The rows of a data map; those that are right most often first, so that rare kinds lie on top."""
+    kind = np.searchsorted([limit for limit, *_ in CORRECTNESS], columns["correctness"])
+    for at, (_, words, colour, marker) in reversed([*enumerate(CORRECTNESS)]):
+        for is_synthetic, edge in ((False, "#8a8a8a"), (True, "#000000")):
+            group = (kind == at) & (synthetic == is_synthetic)
+            if marker == "x":
+                look = {"color": edge if is_synthetic else colour, "linewidth": 1.1 if is_synthetic else 0.9}
+            else:
+                look = {"facecolor": colour, "edgecolor": edge, "linewidth": 0.9 if is_synthetic else 0.3}
+            label = words if not is_synthetic and (kind == at).any() else None
+            places = columns["variability"][group], columns["confidence"][group]
+            axes.scatter(*places, s=13, marker=marker, label=label, **look)

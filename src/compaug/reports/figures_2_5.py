@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from compaug.evaluation.longtable import pick
 from compaug.reports import figures
-from compaug.reports.entries import Figure, Table
-from compaug.reports.queries import Results
+from compaug.reports.entries import Figure
+from compaug.reports.queries import Query, Results
 
 TITLE = "Figures 2 and 5: label representations"
 EXPERIMENT = "ablations"
@@ -20,27 +21,18 @@ INTRO = (
     "posteriors are no better witness: every label has an encoder of its own, so that they lie apart before anything "
     "is learned. So nothing here shows that its labels are disentangled by training."
 )
-VIEWS = {
-    f"{view}, {score}": ("unseen", f"{score}_{view}")
-    for score in ("probe", "silhouette")
-    for view in ("latent", "state")
-}
+VIEWS = {f"{view}, {score}": f"{score}_{view}" for score in ("probe", "silhouette") for view in ("latent", "state")}
+tables = Query(
+    experiments=[EXPERIMENT],
+    rows={"selection": "top_k", "decoding": "any", "metric": VIEWS.values()},
+    columns=VIEWS,
+).tables
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
-    for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert", selection="top_k"):
-        rows = pick(rows, decoding="any", metric=[metric for _, metric in VIEWS.values()])
-        lines = results.lines(rows, ["generator"], VIEWS)
-        tables.append(Table(benchmark, results.setting(rows), ["generator", *VIEWS], lines))
-    return tables
-
-
-def figures_of(results: Results) -> list[Figure]:
+def figures_of(results: Results) -> Iterator[Figure]:
     """Of the first seed."""
-    charts = []
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert", selection="top_k"):
-        rows, name = pick(rows, metric=[metric for _, metric in VIEWS.values()]), f"representations-{benchmark}"
+        rows, name = pick(rows, metric=VIEWS.values()), f"representations-{benchmark}"
         seed = rows["seed"].min()
         files = {generator: f"{benchmark}-{generator}-{seed}" for generator in results.ordered(rows["generator"])}
         by_generator = {
@@ -48,5 +40,4 @@ def figures_of(results: Results) -> list[Figure]:
         }
         if by_generator:
             draw = partial(figures.representations, benchmark, by_generator)
-            charts.append(Figure(name, f"Label representations in many combinations, seed {seed}, {benchmark}", draw))
-    return charts
+            yield Figure(name, f"Label representations in many combinations, seed {seed}, {benchmark}", draw)

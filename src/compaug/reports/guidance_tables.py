@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 
 from compaug.evaluation.longtable import pick
@@ -26,8 +28,7 @@ QUALITY = {"filter": "quality_filter_exact", "distinct-2": "quality_distinct_2",
 SHARES = ("quality_filter_exact", "quality_distinct_2")  # the others are in percent already
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
+def tables(results: Results) -> Iterator[Table]:
     for _, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert"):
         rows = pick(rows, decoding=("threshold", "any"), split="unseen")
         rows = rows.assign(value=rows["value"].where(~rows["metric"].isin(SHARES), 100 * rows["value"]))
@@ -35,8 +36,7 @@ def tables(results: Results) -> list[Table]:
         for generator in results.ordered(guided):
             variants = _named(rows, generator)
             more = {shown: metric for shown, metric in QUALITY.items() if metric in set(variants["metric"])}
-            tables += compared(results, f"{benchmark}: {generator}", "texts", variants, OFF, OVER, more, _order)
-    return tables
+            yield from compared(results, f"{benchmark}: {generator}", "texts", variants, OFF, OVER, more, _order)
 
 
 def _named(rows: pd.DataFrame, generator: str) -> pd.DataFrame:

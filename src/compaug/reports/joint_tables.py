@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from compaug.evaluation.longtable import pick
 from compaug.experiments.cells import NONE
-from compaug.reports.entries import Entry, Table, gained
-from compaug.reports.queries import UNSEEN, Results
+from compaug.reports import METRICS
+from compaug.reports.queries import Query
 
 TITLE = "Labels and text written at once"
 EXPERIMENT = "joint"
-EXPERIMENTS = (EXPERIMENT, "joint_pretrained")
 INTRO = (
     "Percent, mean and 95 % t interval over seeds, classifier `bert`, threshold 0.5; of one seed the gain has the "
     "interval over test rows. The model writes the labels and then the text, from the labels and a real text of the "
@@ -32,18 +30,11 @@ WRITTEN = {
     "reader": "judged_classifier_acc",
     "reader, real texts": "reader_acc",
 }
-OVER = "Acc over none"
-
-
-def tables(results: Results) -> list[Table]:
-    tables = []
-    for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert"):
-        rows = pick(rows, split="unseen", decoding=("threshold", "any"))
-        rows = rows.assign(value=rows["value"].where(rows["metric"] != WRITTEN["filter"], 100 * rows["value"]))
-        measures = {words: metric for words, metric in WRITTEN.items() if metric in set(rows["metric"])}
-        columns = {words: ("unseen", metric) for words, metric in measures.items()} | UNSEEN
-        lines = results.lines(rows, ["generator"], columns)
-        over = results.tested(experiment, benchmark, "generator", classifier="bert", over=NONE)
-        lines = [[name, *entries, gained(over[name]) if name in over else Entry()] for name, *entries in lines]
-        tables.append(Table(f"{experiment}: {benchmark}", results.setting(rows), ["generator", *columns, OVER], lines))
-    return tables
+tables = Query(
+    experiments=(EXPERIMENT, "joint_pretrained"),
+    rows={"split": "unseen", "decoding": ("threshold", "any")},
+    columns=WRITTEN | {words: metric for metric, words in METRICS.items()},
+    optional=WRITTEN,
+    shares=["quality_filter_exact"],
+    over=NONE,
+).tables

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import pandas as pd
@@ -27,19 +28,17 @@ UNPARSED = (
 )
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
+def tables(results: Results) -> Iterator[Table]:
     for _, benchmark, rows in results.of(EXPERIMENT, selection="top_k"):
         answers = pick(rows, decoding="threshold", split=SPLITS)
         unread = {"unparsed_rows": "answers", "unparsed_pieces": "pieces"}
         title = f"{benchmark}: answers that could not be read"
-        tables += [
+        yield from [
             _table(results, f"{benchmark}: kinds of answers", results.setting(answers), answers, KINDS),
             _table(results, f"{benchmark}: Acc by where", "", pick(answers, split="unseen"), _where(answers)),
             _confusions(results, benchmark),
             _table(results, title, UNPARSED, pick(rows, decoding="any"), unread),
         ]
-    return tables
 
 
 def _table(results: Results, title: str, note: str, rows: pd.DataFrame, columns: dict[str, str]) -> Table:
@@ -72,8 +71,7 @@ def _confusions(results: Results, benchmark: str) -> Table:
     return Table(title, "", ["classifier", "composition", "read as", "rows, all seeds"], lines)
 
 
-def figures_of(results: Results) -> list[Figure]:
-    charts = []
+def figures_of(results: Results) -> Iterator[Figure]:
     for _, benchmark, rows in results.of(EXPERIMENT, selection="top_k"):
         arms: dict[str, dict[str, dict[str, float]]] = {}
         for row in _table(results, "", "", pick(rows, decoding="threshold"), KINDS).rows:
@@ -82,5 +80,4 @@ def figures_of(results: Results) -> list[Figure]:
             arms.setdefault(row[0], {})[arm] = shares
         if arms:
             draw = partial(figures.kinds_of_answers, benchmark, arms)
-            charts.append(Figure(f"errors-{benchmark}", f"Kinds of answers of every classifier, {benchmark}", draw))
-    return charts
+            yield Figure(f"errors-{benchmark}", f"Kinds of answers of every classifier, {benchmark}", draw)

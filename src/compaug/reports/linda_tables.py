@@ -5,6 +5,7 @@ Figures 2 to 4 of its article; ours are of held-out texts of D_cg.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from compaug.evaluation.longtable import difference, pick, rows_by, summaries
@@ -68,9 +69,9 @@ def tables(results: Results) -> list[Table]:
     return [*labelled(results), *between(results), *plain(results)]
 
 
-def labelled(results: Results) -> list[Table]:
+def labelled(results: Results) -> Iterator[Table]:
     """What LINDA's texts are worth beside those of others, under each way to label them."""
-    tables, columns = [], {"fidelity": ("unseen", "fidelity_kept")} | UNSEEN
+    columns = {"fidelity": ("unseen", "fidelity_kept")} | UNSEEN
     for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert", split="unseen", selection=[*WAYS]):
         rows = pick(rows, decoding=("threshold", "any"), metric=("fidelity_kept", *METRICS))
         acc, lines = pick(rows, metric="acc"), []
@@ -91,13 +92,11 @@ def labelled(results: Results) -> list[Table]:
                     gains.append(entry(difference(scores, other), sign=True) if row is None else gained(row))
             lines.append([generator, WAYS[selection], *entries, *gains])
         header = ["generator", "labels", *columns, "Acc over none", "over oversample", "over the request's labels"]
-        tables.append(Table(f"{experiment}: {benchmark}", f"{results.setting(rows)} {LABELLED}", header, lines))
-    return tables
+        yield Table(f"{experiment}: {benchmark}", f"{results.setting(rows)} {LABELLED}", header, lines)
 
 
-def between(results: Results) -> list[Table]:
+def between(results: Results) -> Iterator[Table]:
     """How texts change from the one source to the other."""
-    tables = []
     for _, benchmark, rows in results.of(*EXPERIMENTS, **OF):
         lines = []
         for alpha in SHOWN:
@@ -108,20 +107,16 @@ def between(results: Results) -> list[Table]:
             ]
         lines.sort(key=lambda line: results.rank(line[0]))
         shown = rows[rows["metric"].str.startswith("between_")]
-        tables.append(
-            Table(
-                f"{benchmark}: between two texts",
-                f"{results.setting(shown)} {BETWEEN}",
-                ["generator", "alpha", *MEASURES],
-                lines,
-            )
+        yield Table(
+            f"{benchmark}: between two texts",
+            f"{results.setting(shown)} {BETWEEN}",
+            ["generator", "alpha", *MEASURES],
+            lines,
         )
-    return tables
 
 
-def plain(results: Results) -> list[Table]:
+def plain(results: Results) -> Iterator[Table]:
     """Plain augmentation: what more texts, and mixed states, are worth without compositional shift."""
-    tables = []
     columns = {words: (IID, metric) for metric, words in METRICS.items()}
     for _, benchmark, rows in results.of(EXPERIMENT, decoding="threshold", split=IID):
         acc = pick(rows, metric="acc")
@@ -130,20 +125,17 @@ def plain(results: Results) -> list[Table]:
             scores, none = (pick(acc, **dict(zip(BY, cell, strict=True))) for cell in (line[:2], ("none", "bert")))
             line.append(Entry() if scores.equals(none) else entry(difference(scores, none), sign=True))
         title = f"{benchmark}: plain augmentation, training and test split at random"
-        tables.append(Table(title, f"{results.setting(rows)} {PLAIN}", [*BY, *columns, "Acc over none"], lines))
-    return tables
+        yield Table(title, f"{results.setting(rows)} {PLAIN}", [*BY, *columns, "Acc over none"], lines)
 
 
-def figures_of(results: Results) -> list[Figure]:
-    charts = []
+def figures_of(results: Results) -> Iterator[Figure]:
     for experiment, benchmark, rows in results.of(*EXPERIMENTS, **OF):
         means = summaries(rows, "generator", "metric")
         curves = {name: curves_of(means, name) for name in results.ordered({name for name, _ in means})}
         curves = {name: parts for name, parts in curves.items() if parts}
         if curves:
             caption = f"Between two held-out texts, {benchmark}: nearer to the first as its weight grows"
-            charts.append(Figure(f"{experiment}-{benchmark}", caption, partial(figures.between, curves)))
-    return charts
+            yield Figure(f"{experiment}-{benchmark}", caption, partial(figures.between, curves))
 
 
 def curves_of(means: dict[tuple, Summary], generator: str) -> dict[str, list[tuple[float, Summary]]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 
-from compaug.reports import by_seed
-from compaug.reports.entries import Table, entry
+from compaug.reports.by_seed import by_cell, counts, gains, levels, note, sizes_of, tree
+from compaug.reports.entries import Table
 from compaug.reports.queries import Results
 
 TITLE = "Few texts, one label: the other setting of CoDa"
@@ -17,43 +17,22 @@ INTRO = (
     "as many steps whatever it learns from. `none` is the real texts alone, `oversample` the same texts again, `aeda` "
     "and `eda` edit them, `llm` shows some to the decoder, `coda` their constraints too."
 )
-NONE = "none"
-Runs = Mapping[str, Mapping[int, by_seed.Runs]]  # generator -> texts
 
 
-def tables(results: Results) -> list[Table]:
-    by_cell: dict[tuple[str, str], dict] = {}
-    for facts in results.low_resource.values():
-        of = by_cell.setdefault((facts["benchmark"], facts["scale"]), {}).setdefault(facts["generator"], {})
-        of.setdefault(facts["texts"], {})[facts["seed"]] = facts
-    return [_table(results, *cell, runs) for cell, runs in sorted(by_cell.items())]
-
-
-def _table(results: Results, benchmark: str, scale: str, runs: Runs) -> Table:
-    sizes = sorted({texts for by_size in runs.values() for texts in by_size})
-    lines = []
-    for generator in results.ordered(runs):
-        by_size = runs[generator]
-        others = {} if generator == NONE else runs.get(NONE, {})
-        scores, alone, added = (
-            [by_seed.values(arm.get(texts), key) for texts in sizes]
-            for arm, key in ((by_size, "accuracy"), (others, "accuracy"), (by_size, "n_aug"))
-        )
-        gains = [entry(by_seed.over(*both), sign=True) for both in zip(scores, alone, strict=True)]
-        lines.append(
-            [generator, *(entry(by_seed.summary(values)) for values in scores), *gains, *map(by_seed.count, added)]
-        )
-    header = [
-        "generator",
-        *(f"{n} texts" for n in sizes),
-        *(f"over none, {n}" for n in sizes),
-        *(f"written, {n}" for n in sizes),
-    ]
-    return Table(f"{benchmark}, {scale}", _note(results, benchmark, scale, runs), header, lines)
-
-
-def _note(results: Results, benchmark: str, scale: str, runs: Runs) -> str:
-    every = [facts for by_size in runs.values() for of in by_size.values() for facts in of.values()]
-    seeds = sorted({facts["seed"] for facts in every})
-    words = f"Seeds {', '.join(map(str, seeds))}; {by_seed.listed(facts['n'] for facts in every)} test texts"
-    return f"{words}{results.backbones(benchmark, scale)}."
+def tables(results: Results) -> Iterator[Table]:
+    for (benchmark, scale), files in by_cell(results.low_resource.values(), "benchmark", "scale"):
+        arms = tree(files, "generator", "texts", "seed")
+        sizes = sizes_of(arms)
+        lines = [
+            [
+                generator,
+                *levels(arms[generator], "accuracy", sizes),
+                *gains(arms, generator, "accuracy", sizes),
+                *counts(arms[generator], "n_aug", sizes),
+            ]
+            for generator in results.ordered(arms)
+        ]
+        columns = ("{} texts", "over none, {}", "written, {}")
+        header = ["generator", *(words.format(n) for words in columns for n in sizes)]
+        words = f"{note(files, '{} test texts', 'n')}{results.backbones(benchmark, scale)}."
+        yield Table(f"{benchmark}, {scale}", words, header, lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import pandas as pd
 import scipy
@@ -51,8 +52,7 @@ MEASURES = {
 FEWEST = 3  # generators that a ranking needs
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
+def tables(results: Results) -> Iterator[Table]:
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert", split="unseen", selection="top_k"):
         every = pick(rows, metric="acc", decoding="threshold")
         groups = [every, every[~every["generator"].isin(FIRST)]]
@@ -62,8 +62,7 @@ def tables(results: Results) -> list[Table]:
             entries = [_tau(measured, group) for group in groups]
             if any(tau.ours is not None for tau in entries):
                 lines.append([words, better, *entries])
-        tables.append(Table(benchmark, results.setting(every), ["measure", "better", "tau", "without controls"], lines))
-    return tables
+        yield Table(benchmark, results.setting(every), ["measure", "better", "tau", "without controls"], lines)
 
 
 def _tau(measured: pd.DataFrame, accuracies: pd.DataFrame) -> Entry:

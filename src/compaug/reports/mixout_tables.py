@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from compaug.evaluation.longtable import pick
 from compaug.experiments.cells import NONE
 from compaug.reports.entries import Table
@@ -23,8 +25,7 @@ INTRO = (
 DROPOUT, OFF = "dropout (the default)", "dropout=0.0"
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
+def tables(results: Results) -> Iterator[Table]:
     over: Over = {"over dropout": plain(DROPOUT), "over neither": plain(OFF)}
     for experiment, benchmark, rows in results.of(*EXPERIMENTS):
         rows = pick(rows, decoding=("threshold", "any"), split="unseen")
@@ -36,10 +37,9 @@ def tables(results: Results) -> list[Table]:
             tested = results.tested(experiment, benchmark, "classifier", **where)
             tested = {name.removeprefix("bert+"): row for name, row in tested.items()}
             if varied["name"].nunique() > 1:
-                tables += compared(
+                yield from compared(
                     results, f"{benchmark}: {texts}", "training", varied, DROPOUT, over, None, _order, _words, tested
                 )
-    return tables
 
 
 def _order(name: str) -> tuple:

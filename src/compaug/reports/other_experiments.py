@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from compaug.evaluation.longtable import pick, rows_by
 from compaug.experiments.cells import NONE
 from compaug.reports import METRICS
@@ -42,8 +44,7 @@ ELSEWHERE = (
 VARIED = ("split", "generator", "selection", "classifier", "decoding")
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
+def tables(results: Results) -> Iterator[Table]:
     for experiment, benchmark, rows in results.of(
         *sorted(set(results.frame["experiment"]) - results.choosing() - set(ELSEWHERE))
     ):
@@ -60,5 +61,4 @@ def tables(results: Results) -> list[Table]:
             lines.append([*words, *entries, *(gain(of.get(key)) if of else [])])
         more = [f"Acc over {over}", "p, seeds", "p, rows"] if of else []
         header = ["test", *columns[1:], *UNSEEN, *more]
-        tables.append(Table(f"{experiment}: {benchmark}", results.setting(rows), header, lines))
-    return tables
+        yield Table(f"{experiment}: {benchmark}", results.setting(rows), header, lines)

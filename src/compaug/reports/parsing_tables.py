@@ -6,7 +6,7 @@ They stand beside the numbers of the cartography paper's Table 3.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from compaug.core.markdown import NOT_REPORTED, number
 from compaug.evaluation.statistics import Summary
@@ -35,18 +35,14 @@ Choice = tuple  # region, ratio, measure, pacing, first: what a training learned
 EVERYTHING: Choice = (ALL, None, None, None, None)
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
-    for corpus, scale in sorted({(facts["corpus"], facts["scale"]) for facts in results.parsing.values()}):
-        runs: dict[Choice, dict[int, Mapping]] = {}
-        for facts in results.parsing.values():
-            if (facts["corpus"], facts["scale"]) == (corpus, scale):
-                runs.setdefault(_choice(facts["choice"]), {})[facts["seed"]] = facts
-        runs = {choice: runs[choice] for choice in sorted(runs, key=_rank)}
-        printed = results.paper.get("cartography", {})
-        tables.append(_subsets(corpus, scale, runs, printed.get(corpus, {})))
-        tables += _categories(corpus, scale, runs, printed.get("categories", {}))
-    return tables
+def tables(results: Results) -> Iterator[Table]:
+    for (corpus, scale), files in by_seed.by_cell(results.parsing.values(), "corpus", "scale"):
+        of = by_seed.tree([facts | {"choice": _choice(facts["choice"])} for facts in files], "choice", "seed")
+        runs: dict[Choice, dict[int, Mapping]] = {choice: of[choice] for choice in sorted(of, key=_rank)}
+        printed, title = results.paper.get("cartography", {}), f"{corpus}, {scale}: subsets and curricula"
+        note = by_seed.note(files, "{} parameters; chosen from {} pairs.", "parameters", "of")
+        yield Table(title, note, *_subsets(corpus, scale, runs, printed.get(corpus, {})))
+        yield from _categories(corpus, scale, runs, printed.get("categories", {}))
 
 
 def _choice(facts: Mapping) -> Choice:
@@ -74,8 +70,10 @@ def _values(runs: Mapping[int, Mapping], part: str) -> dict[int, float]:
     return {seed: facts["parts"][part]["exact"] for seed, facts in runs.items() if part in facts["parts"]}
 
 
-def _subsets(corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed: Mapping) -> Table:
-    """A line for each choice: how many pairs it is, and exact match by part.
+def _subsets(
+    corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed: Mapping
+) -> tuple[list[str], list[list[str | Entry]]]:
+    """Header and rows: a line for each choice: how many pairs it is, and exact match by part.
 
     Also that over a random subset of its size and over all pairs.
     """
@@ -99,12 +97,7 @@ def _subsets(corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed: M
         line += [entry(difference, sign=True) for differences in over.values() for difference in differences.values()]
         lines.append([*line, _direction(over[random].get(judged), paper, _printed(random, printed))])
     differences = [f"{part} over {other}" for other in (RANDOM, ALL) for part in parts]
-    return Table(
-        f"{corpus}, {scale}: subsets and curricula",
-        _note(runs),
-        ["learned from", "pairs", *parts, *differences, "direction"],
-        lines,
-    )
+    return ["learned from", "pairs", *parts, *differences, "direction"], lines
 
 
 def _printed(choice: Choice, printed: Mapping) -> float | None:
@@ -125,19 +118,8 @@ def _direction(ours: Summary | None, paper: float | None, paper_random: float | 
     return "as printed" if (ours.mean > 0) == (paper > paper_random) else "the other way"
 
 
-def _note(runs: Mapping[Choice, Mapping]) -> str:
-    every = [facts for of_choice in runs.values() for facts in of_choice.values()]
-    seeds = sorted({facts["seed"] for facts in every})
-    of, size = (sorted({facts[name] for facts in every}) for name in ("of", "parameters"))
-    return (
-        f"Seeds {', '.join(map(str, seeds))}; {by_seed.listed(size)} parameters; chosen from {by_seed.listed(of)} "
-        "pairs."
-    )
-
-
-def _categories(corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed: Mapping) -> list[Table]:
+def _categories(corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed: Mapping) -> Iterator[Table]:
     """Of every part that has more than one category: a line for each, a column for each subset or curriculum."""
-    tables = []
     parts = sorted({part for of_choice in runs.values() for facts in of_choice.values() for part in facts["parts"]})
     for part in parts:
         scores: dict[str, dict[Choice, list[float]]] = {}
@@ -154,8 +136,7 @@ def _categories(corpus: str, scale: str, runs: Mapping[Choice, Mapping], printed
             note = "Mean over seeds, in brackets the lowest and the highest of them."
             note += " Before each name the section of COGS' paper; paper: Table 10." if part == "gen" else ""
             header = ["category", *map(_words, runs)]
-            tables.append(Table(f"{corpus}, {scale}: {part} by category", note, header, lines))
-    return tables
+            yield Table(f"{corpus}, {scale}: {part} by category", note, header, lines)
 
 
 def _ranged(values: list[float] | None, paper: float | None, scale: str) -> Entry:

@@ -15,7 +15,7 @@ from compaug.evaluation.longtable import pick, summaries
 from compaug.evaluation.statistics import Summary
 from compaug.experiments.params import Settings
 from compaug.reports import METRICS, backbone_names
-from compaug.reports.entries import Entry, Table, entry
+from compaug.reports.entries import Entry, Table, entry, gained
 from compaug.reports.paper import read_paper_values
 
 BEFORE = (
@@ -69,9 +69,8 @@ class Results:
     def column(self, benchmark: str) -> str | None:
         """Where the paper's tables have this benchmark."""
         name = benchmark.partition("+")[0]  # what follows is how it differs
-        return next(
-            (settings.corpus.paper_column for (corpus, _), settings in self.settings.items() if corpus == name), None
-        )
+        columns = {corpus: settings.corpus.paper_column for (corpus, _), settings in self.settings.items()}
+        return columns.get(name)
 
     def printed(self, table: str, name: str) -> Mapping:
         """What the paper's table says of one of our generators or classifiers; {} where it does not have it."""
@@ -92,33 +91,20 @@ class Results:
 
     def tested(self, experiment: str, benchmark: str, by: str, **allowed: str) -> dict[str, pd.Series]:
         """Rows of gains.csv in Acc on new combinations with the threshold, by the column `by`; others are `allowed`."""
-        gains = pick(
-            self.gains,
-            experiment=experiment,
-            benchmark=benchmark,
-            decoding="threshold",
-            split="unseen",
-            metric="acc",
-            **allowed,
-        )
+        where = {"decoding": "threshold", "split": "unseen", "metric": "acc"} | allowed
+        gains = pick(self.gains, experiment=experiment, benchmark=benchmark, **where)
         return {row[by]: row for _, row in gains.iterrows()}
 
     def setting(self, rows: pd.DataFrame) -> str:
         """Of rows of one benchmark: seeds, sizes of the backbones, and the commit of numbers of the first grids."""
         if rows.empty:
             return ""
-        # 0: the Bayes classifier has none, and of some means the seeds were not kept apart
-        seeded = rows[rows["seed"] != 0]
-        seeds = sorted(set(seeded["seed"]))
-        words = f"Seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}" if seeds else "Means over seeds"
-        if seeded.groupby(["generator", "selection", "classifier", "split"])["seed"].nunique().nunique() > 1:
-            words += ", but not in every cell"
-        scale, commits = rows["scale"].iloc[0], sorted(set(rows["commit"]) - {""})
+        commits, (benchmark, scale) = sorted(set(rows["commit"]) - {""}), rows[["benchmark", "scale"]].iloc[0]
         if commits:
-            words += f"; scale {scale} as it was then"
+            models = f"; scale {scale} as it was then"
         else:
-            words += self.backbones(rows["benchmark"].iloc[0].partition("+")[0], scale, ("seq2seq",))
-        return " ".join([f"{words}.", *map(BEFORE.format, commits)])
+            models = self.backbones(benchmark.partition("+")[0], scale, ("seq2seq",))
+        return " ".join([f"{_seeds(rows)}{models}.", *map(BEFORE.format, commits)])
 
     def backbones(self, benchmark: str, scale: str, more: Sequence[str] = ()) -> str:
         """ "; scale tiny: encoder, decoder `...`", beside encoder and decoder the roles `more`.
@@ -174,6 +160,53 @@ class Results:
         """`lines` of one test set below those of another; columns {metric: words}."""
         columns = ({words: (split, metric) for metric, words in metrics.items()} for split in splits)
         return [line for which in columns for line in self.lines(rows, by, which)]
+
+
+def _seeds(rows: pd.DataFrame) -> str:
+    """The seeds of the rows; 0 is none, of the Bayes classifier and of means whose seeds were not kept apart."""
+    seeded = rows[rows["seed"] != 0]
+    if seeded.empty:
+        return "Means over seeds"
+    seeds = sorted(set(seeded["seed"]))
+    words = f"Seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+    several = seeded.groupby(["generator", "selection", "classifier", "split"])["seed"].nunique().nunique() > 1
+    return f"{words}, but not in every cell" if several else words
+
+
+@dataclass(frozen=True)
+class Query:
+    """A table of each experiment and corpus that compares generators: a line for each, a column for each measure.
+
+    rows        values of the columns of the long table that count
+    columns     words: metric on new combinations; columns without a number are left out where `optional`
+    shares      metrics that are stored as shares and shown in percent
+    over        the generator over which a last column has the gain in Acc, with its interval
+    """
+
+    experiments: Sequence[str]
+    rows: Mapping[str, str | Collection[str]]
+    columns: Mapping[str, str]
+    optional: Collection[str] = ()
+    shares: Collection[str] = ()
+    over: str = ""
+
+    def tables(self, results: Results) -> Iterator[Table]:
+        for experiment, benchmark, rows in results.of(*self.experiments, classifier="bert"):
+            rows = pick(rows, **self.rows)
+            rows = rows.assign(value=rows["value"].where(~rows["metric"].isin(self.shares), 100 * rows["value"]))
+            there = set(rows["metric"])
+            columns = {
+                words: ("unseen", metric)
+                for words, metric in self.columns.items()
+                if words not in self.optional or metric in there
+            }
+            header, lines = ["generator", *columns], results.lines(rows, ["generator"], columns)
+            where = {"classifier": "bert", "over": self.over}
+            if gains := results.tested(experiment, benchmark, "generator", **where) if self.over else {}:
+                header = [*header, f"Acc over {self.over}"]
+                lines = [[*line, gained(gains[line[0]]) if line[0] in gains else Entry()] for line in lines]
+            title = f"{experiment}: {benchmark}" if self.over else benchmark
+            yield Table(title, results.setting(rows), header, lines)
 
 
 def load(reports: Path, settings: Mapping[tuple[str, str], Settings]) -> Results:

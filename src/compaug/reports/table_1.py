@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from compaug.evaluation.longtable import difference, pick
@@ -23,8 +24,7 @@ COLUMNS = {"iid Acc": ("iid", "acc"), HELD_OUT: ("iid", "acc_held_out"), "CG Acc
 DIFFERENCE = "iid minus CG"
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
+def tables(results: Results) -> Iterator[Table]:
     for _, benchmark, rows in results.of(*EXPERIMENTS):
         acc = pick(
             rows, generator="none", decoding="threshold", metric=("acc", "acc_held_out"), split=("iid", "unseen")
@@ -39,10 +39,10 @@ def tables(results: Results) -> list[Table]:
             both = replace(iid, paper=theirs.get("iid")), held_out, replace(cg, paper=theirs.get("cg"))
             lines.append([name, *both, apart])
         if lines:
-            tables.append(Table(benchmark, results.setting(acc), ["classifier", *COLUMNS, DIFFERENCE], lines))
+            yield Table(benchmark, results.setting(acc), ["classifier", *COLUMNS, DIFFERENCE], lines)
 
     def theirs(corpus: str) -> list:
         printed = {name: results.printed("table_1", name)[corpus] for name in results.paper["row_of_classifier"]}
         return [[name, Entry(paper=acc["iid"]), Entry(), Entry(paper=acc["cg"])] for name, acc in printed.items()]
 
-    return tables + results.printed_only(EXPERIMENTS, ["classifier", *COLUMNS], theirs)
+    yield from results.printed_only(EXPERIMENTS, ["classifier", *COLUMNS], theirs)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 
 from compaug.core.markdown import number
@@ -31,15 +33,14 @@ COLUMNS = {
 }
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
+def tables(results: Results) -> Iterator[Table]:
     for _, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert"):
         rows = pick(rows, decoding="any", selection="top_k")
         columns = {words: column for words, column in COLUMNS.items() if column[1] in set(rows["metric"])}
         if not columns:
             continue
         note = _counted(rows) + results.setting(rows)
-        tables.append(Table(benchmark, note, ["generator", *columns], results.lines(rows, ["generator"], columns)))
+        yield Table(benchmark, note, ["generator", *columns], results.lines(rows, ["generator"], columns))
     printed = {name: results.printed("table_10", name) for name in results.paper["row_of_generator"]}
     for corpus in printed["ld_vae"]:
         keys = {**ASKED, "avg_rank": "mean rank"}
@@ -49,8 +50,7 @@ def tables(results: Results) -> list[Table]:
             if by_corpus
         ]
         note = "Three students, 50 texts; no people have rated ours."
-        tables.append(Table(corpus, note, ["generator", *keys.values()], lines))
-    return tables
+        yield Table(corpus, note, ["generator", *keys.values()], lines)
 
 
 def _counted(rows: pd.DataFrame) -> str:

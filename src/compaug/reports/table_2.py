@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pandas as pd
@@ -55,11 +56,10 @@ QUALITY_NOTE = (
 )
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
+def tables(results: Results) -> Iterator[Table]:
     for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier=("bert", "bayes")):
         where = {"experiment": experiment, "benchmark": benchmark, "selection": "top_k", "classifier": "bert"}
-        tables += [
+        yield from [
             _generators(results, benchmark, rows),
             _gains(results, benchmark, pick(results.gains, **where, decoding="threshold", metric="acc")),
             _quality(results, benchmark, pick(rows, selection="top_k", decoding="any")),
@@ -68,7 +68,7 @@ def tables(results: Results) -> list[Table]:
     def theirs(corpus: str) -> list:
         return [[name, *_printed(results, corpus, name)] for name in results.paper["row_of_generator"]]
 
-    return tables + results.printed_only(EXPERIMENTS, ["generator", *UNSEEN], theirs)
+    yield from results.printed_only(EXPERIMENTS, ["generator", *UNSEEN], theirs)
 
 
 def _printed(results: Results, column: str | None, generator: str) -> list[Entry]:

@@ -5,6 +5,7 @@ With what the paper observes of the classifiers.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 
@@ -31,10 +32,9 @@ TUNED = (
 )
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
+def tables(results: Results) -> Iterator[Table]:
     for _, benchmark, rows in results.of(EXPERIMENT, selection="top_k"):
-        tables += [_arms(results, benchmark, rows), _observations(benchmark, rows), _tuned(results, benchmark, rows)]
+        yield from [_arms(results, benchmark, rows), _observations(benchmark, rows), _tuned(results, benchmark, rows)]
 
     def theirs(corpus: str) -> list:
         printed = {key: _printed(results, corpus, *key) for key in product(results.paper["row_of_classifier"], ARMS)}
@@ -42,7 +42,7 @@ def tables(results: Results) -> list[Table]:
             [*key, *(Entry(paper=numbers[metric]) for metric in METRICS)] for key, numbers in printed.items() if numbers
         ]
 
-    return tables + results.printed_only([EXPERIMENT], ["classifier", "generator", *UNSEEN], theirs)
+    yield from results.printed_only([EXPERIMENT], ["classifier", "generator", *UNSEEN], theirs)
 
 
 def _printed(results: Results, column: str | None, classifier: str, generator: str) -> dict:

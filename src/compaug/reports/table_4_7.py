@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 
 from compaug.evaluation.longtable import difference, pick
@@ -25,16 +27,14 @@ MODULES = {  # words: key in the paper's table, column, what it adds to the word
 GENERATOR, CLASSIFIER = "ld_vae", "bert"
 
 
-def tables(results: Results) -> list[Table]:
+def tables(results: Results) -> Iterator[Table]:
     dataset = results.paper["tables"]["table_7"]["dataset"]
-    tables = []
     for _, benchmark, rows in results.of(EXPERIMENT, selection="top_k"):
         rows = pick(rows, split="unseen", decoding="threshold", metric=METRICS)
         default = results.counts.get(benchmark, {}).get("n_support", 0)
         header = ["module", "support texts", *UNSEEN, f"Acc over {default}"]
         lines = _lines(results, rows, default, other=results.column(benchmark) != dataset)
-        tables.append(Table(f"{benchmark} (paper: {dataset})", results.setting(rows), header, lines))
-    return tables
+        yield Table(f"{benchmark} (paper: {dataset})", results.setting(rows), header, lines)
 
 
 def _lines(results: Results, rows: pd.DataFrame, default: int, other: bool) -> list:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from compaug.evaluation.longtable import difference, pick
@@ -19,8 +20,7 @@ RULES = {"top_k": "filter", "mode=random": "random"}  # and their keys in the pa
 HEADER = ["generator", "Acc, top K", "Acc, random", "gain", "fidelity, top K", "fidelity, random"]
 
 
-def tables(results: Results) -> list[Table]:
-    tables = []
+def tables(results: Results) -> Iterator[Table]:
     for _, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert"):
         rows = pick(rows, generator=set(pick(rows, selection="mode=random")["generator"]), split="unseen")
         rows = pick(rows, decoding=("threshold", "any"), metric=("acc", "fidelity_kept"), selection=RULES)
@@ -33,10 +33,10 @@ def tables(results: Results) -> list[Table]:
             ours = [replace(value, paper=theirs.get(key)) for value, key in zip(acc, RULES.values(), strict=True)]
             moved = difference(*(pick(rows, generator=name, metric="acc", selection=rule) for rule in RULES))
             lines.append([name, *ours, entry(moved, sign=True), *fidelity])
-        tables.append(Table(benchmark, results.setting(rows), HEADER, lines))
+        yield Table(benchmark, results.setting(rows), HEADER, lines)
 
     def theirs(corpus: str) -> list:
         printed = {name: results.printed("table_5", name).get(corpus) for name in results.paper["row_of_generator"]}
         return [[name, *(Entry(paper=acc[key]) for key in RULES.values())] for name, acc in printed.items() if acc]
 
-    return tables + results.printed_only(EXPERIMENTS, HEADER[:3], theirs)
+    yield from results.printed_only(EXPERIMENTS, HEADER[:3], theirs)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from compaug.evaluation.longtable import difference, pick
 from compaug.reports import METRICS
 from compaug.reports.entries import Table, entry
@@ -13,14 +15,12 @@ INTRO = ""
 PRINTED = {"ld_vae": "LD-VAE", "vae": "VAE"}
 
 
-def tables(results: Results) -> list[Table]:
+def tables(results: Results) -> Iterator[Table]:
     printed, dataset = (results.paper["tables"]["table_8"][key] for key in ("rows", "dataset"))
-    tables = []
     for _, benchmark, rows in results.of(EXPERIMENT, classifier="bert"):
         rows = pick(rows, split="unseen", decoding="threshold", selection="top_k", metric=METRICS, generator=PRINTED)
         other = results.column(benchmark) != dataset
         lines = results.lines(rows, ["generator"], UNSEEN, lambda name: printed[PRINTED[name]], other)
         pairs = [[pick(rows, generator=name, metric=metric) for name in PRINTED] for metric in METRICS]
         lines += [["ld_vae over vae", *(entry(difference(*pair), sign=True) for pair in pairs)]] if lines else []
-        tables.append(Table(f"{benchmark} (paper: {dataset})", results.setting(rows), ["prior", *UNSEEN], lines))
-    return tables
+        yield Table(f"{benchmark} (paper: {dataset})", results.setting(rows), ["prior", *UNSEEN], lines)

@@ -29,21 +29,17 @@ REPEATING = "oversample"  # the control that repeats the support texts
 MATCHED = "real_texts"
 OFTEN = {"generator": "ls_pt", "classifier": "bert+synthetic_repeat=4"}
 MANY = OFTEN | {"generator": "ls_pt+requested=8000", "selection": "k=4000"}
+HARD_HALF = {"generator": "none", "classifier": "bert+region=hard+epochs=4"}
+FOUR_TIMES = "texts of `ls_pt`, each four times an epoch"
 # What is added, experiment, the cell that has it, and the value of the column `over` that it is compared with.
 EMPHASIS = (
-    *(
-        ("texts of `ls_pt`, each four times an epoch", experiment, OFTEN, "none")
-        for experiment in ("emphasis", "emphasis_pretrained", "pretrained_full")
-    ),
+    (FOUR_TIMES, "emphasis", OFTEN, "none"),
+    (FOUR_TIMES, "emphasis_pretrained", OFTEN, "none"),
+    (FOUR_TIMES, "pretrained_full", OFTEN, "none"),
     ("four times as many texts of `ls_pt`, each four times", "pretrained_full", MANY, "none"),
 )
 SYSTEMS = (
-    (
-        "the hard half alone (cartography)",
-        "cartography",
-        {"generator": "none", "classifier": "bert+region=hard+epochs=4"},
-        "bert",
-    ),
+    ("the hard half alone (cartography)", "cartography", HARD_HALF, "bert"),
     ("texts of `coda`", "coda", {"generator": "coda+max_tokens=40"}, "none"),
     ("texts of `linda`", "linda", {"generator": "linda"}, "none"),
     ("texts of `linda_prefix`", "linda_pretrained", {"generator": "linda_prefix"}, "none"),
@@ -55,22 +51,22 @@ SYSTEMS = (
 
 
 def tables(results: Results) -> list[Table]:
-    lines = [_line(*cell) for cell in (*best_of_each(results), *of_cells(results, EMPHASIS))]
-    systems = [_line(*cell) for cell in of_cells(results, SYSTEMS)]
-    return [Table("", "", HEAD, lines), Table("The systems that join the paper's", "", HEAD, systems)]
+    first = [*best_of_each(results), *of_cells(results, EMPHASIS)]
+    systems = list(of_cells(results, SYSTEMS))
+    return [Table("", "", HEAD, first), Table("The systems that join the paper's", "", HEAD, systems)]
 
 
 def _line(words: str, acc: float, row: pd.Series, repeating: pd.Series | None) -> list[str | Entry]:
-    """A row of HEAD: a cell's gain and its gain over repeating, each with the tests that it passes."""
+    """A row of HEAD.
+
+    Args: what is added, its Acc, its row of gains.csv and that over repeating, None where that was not compared.
+    """
     over = [Entry(words=NOT_REPORTED), NOT_REPORTED] if repeating is None else [gained(repeating), passed(repeating)]
     return [row["benchmark"], words, Entry(acc - row["mean"]), Entry(acc), gained(row), passed(row), *over]
 
 
-def best_of_each(results: Results) -> Iterator[tuple]:
-    """Of every benchmark the generator of the highest Acc.
-
-    Yields words that say of how many it is the best, its Acc, its gain, and that over repeating or None.
-    """
+def best_of_each(results: Results) -> Iterator[list]:
+    """A row for the generator of the highest Acc of every benchmark, in words that say of how many it is the best."""
     usual = {"metric": "acc", "decoding": "threshold", "selection": "top_k", "classifier": "bert"}
     covered: set[str] = set()
     for experiment, benchmark, rows in results.of(*COMPARISONS, **usual, split="unseen", commit=""):
@@ -85,21 +81,18 @@ def best_of_each(results: Results) -> Iterator[tuple]:
         arms = [name for name in arms if over[name, "none"]["seeds"] == most]  # one seed may be luck
         best = max(arms, key=lambda name: means[name].mean)
         words = f"texts of `{best}`, best of {len(arms)}" if len(arms) > 1 else f"texts of `{best}`"
-        yield words, means[best].mean, over[best, "none"], over.get((best, REPEATING))
+        yield _line(words, means[best].mean, over[best, "none"], over.get((best, REPEATING)))
 
 
-def of_cells(results: Results, cells: tuple) -> Iterator[tuple]:
-    """Of each of the cells, written as in SYSTEMS, that has results.
-
-    Yields its words, its Acc, its gain, and that over repeating or None.
-    """
+def of_cells(results: Results, cells: tuple) -> Iterator[list]:
+    """A row for each of the cells, written as in SYSTEMS, that has results."""
     usual = {"selection": "top_k", "classifier": "bert", "decoding": "threshold", "metric": "acc"}
     for words, experiment, cell, over in cells:
         where = usual | {"experiment": experiment} | cell
         against = rows_by(pick(results.gains, **where, over=REPEATING), "benchmark") if over == "none" else {}
         for _, row in pick(results.gains, **where, over=over).iterrows():
             acc = pick(results.frame, **where, split="unseen", benchmark=row["benchmark"])["value"].mean()
-            yield words, acc, row, against.get((row["benchmark"],))
+            yield _line(words, acc, row, against.get((row["benchmark"],)))
 
 
 def passed(row: pd.Series) -> str:

@@ -22,6 +22,7 @@ from compaug import selection
 from compaug.cartography import maps
 from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl, sub_seed, write_json, write_jsonl
 from compaug.evaluation.decoding.composition_prior import posteriors, prior_of
+from compaug.evaluation.metrics import instance_scores, label_matrix
 from compaug.experiments import params
 from compaug.generators.linda import soft_labels
 from compaug.stages import cost_of, parser, run, share
@@ -59,9 +60,10 @@ def main(argv: list[str] | None = None) -> None:
 
             probabilities = classifiers.load(args.classifier).predict(args.filter, [e.text for e in examples])
             requested = [e.requested_labels for e in examples]
-            scores = ranking = selection.jaccard(probabilities > THRESHOLD, requested)
+            target = label_matrix(requested, len(labels))
+            scores = ranking = instance_scores(target, probabilities > THRESHOLD, "reference")["jacc"]
             if settings.score == "log_joint":
-                ranking = selection.log_joint(probabilities, requested)
+                ranking = selection.log_probability(probabilities, target)
             elif settings.score == "posterior":
                 learned = [e.labels for path in args.train for e in read_jsonl(path, len(labels))]
                 prior = prior_of(learned, Counter(requested), len(labels))  # requests are draws from P_t
@@ -70,7 +72,7 @@ def main(argv: list[str] | None = None) -> None:
                 data_map = maps.map_of(args.map, settings.measure).of([e.id for e in examples], args.map)
                 ranking = -maps.REGIONS[settings.score](data_map)
             seed = sub_seed(args.seed, "selection")
-            _, rows = selection.select(examples, ranking, settings.k, settings.mode, settings.scope, seed)
+            rows = selection.select(examples, ranking, settings.k, settings.mode, settings.scope, seed)
             kept = [replace(examples[row], filter_jacc=round(float(scores[row]), 6)) for row in rows]
             if settings.labels is not None:
                 temperature = settings.sharpening or 1.0

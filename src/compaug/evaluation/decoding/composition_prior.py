@@ -80,10 +80,7 @@ def prior_of(
 def target_of(support: Counted, drawn: Counted, source: str) -> dict[Composition, float]:
     """P_t from the support rows' compositions, from the label generator's samples, or half of both."""
     frequencies: Counter = Counter()
-    parts = {"support": [support], "label_generator": [drawn], "both": [support, drawn]}
-    if source not in parts:
-        raise InputError(f"target: unknown source {source!r}; choose from {', '.join(parts)}")
-    for compositions in parts[source]:
+    for compositions in {"support": [support], "label_generator": [drawn], "both": [support, drawn]}[source]:
         counts = Counter(compositions)
         for composition, count in counts.items():
             frequencies[composition] += count / counts.total()
@@ -291,26 +288,21 @@ def choose(
     It is over all folds' held-out rows; of equally good ones the weakest correction. InputError without held-out rows
     of both kinds.
     """
-    n_seen, n_unseen = (sum(len(getattr(fold, name)) for fold in folds) for name in ("seen", "unseen"))
-    if not n_seen or not n_unseen:
+    seen = [(reader(fold.seen, fold.prior), fold.seen_gold) for fold in folds]
+    unseen = [(reader(fold.unseen, fold.prior), fold.unseen_gold) for fold in folds]
+    if not all(sum(len(gold) for _, gold in side) for side in (seen, unseen)):
         raise InputError(
             "composition prior: no held-out rows to choose weights on; folds lack validation or support rows"
         )
-    held = {"seen": [], "unseen": []}
-    for fold in folds:
-        held["seen"].append((reader(fold.seen, fold.prior), fold.seen_gold))
-        held["unseen"].append((reader(fold.unseen, fold.prior), fold.unseen_gold))
 
-    def right(weight: float, strength: float, name: str) -> int:
-        return sum(int((read(weight, strength, back_off) == gold).all(1).sum()) for read, gold in held[name])
-
-    grid = [
-        Weights(
-            weight, strength, right(weight, strength, "seen") / n_seen, right(weight, strength, "unseen") / n_unseen
+    def tried(weight: float, strength: float) -> Weights:
+        right = (
+            np.concatenate([(read(weight, strength, back_off) == gold).all(1) for read, gold in side])
+            for side in (seen, unseen)
         )
-        for strength in strengths
-        for weight in weights
-    ]
+        return Weights(weight, strength, *(int(rows.sum()) / len(rows) for rows in right))
+
+    grid = [tried(weight, strength) for strength in strengths for weight in weights]
     return max(grid, key=lambda w: (round(w.harmonic, 12), -w.strength, -w.weight))
 
 

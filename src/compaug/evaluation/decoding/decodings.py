@@ -18,6 +18,7 @@ from compaug.evaluation.decoding import composition_prior, prior_controls
 from compaug.evaluation.decoding.composition_prior import Fold, Prior, Weights, best_label_sets, calibrate, target_of
 from compaug.evaluation.decoding.knowledge import Ranking
 from compaug.evaluation.gold import Gold
+from compaug.evaluation.metrics import percent
 from compaug.evaluation.predictions import Predictions
 
 
@@ -31,6 +32,8 @@ class Case:
     there are none, of the matched arm its own.
 
     options, threshold: the blocks `composition_prior` and `evaluation.threshold` of params.yaml.
+
+    matched: it is of the matched arm, which has learned texts of the target, and chooses on those that it held out.
     """
 
     final: Predictions
@@ -39,7 +42,6 @@ class Case:
     folds: Sequence[Predictions]
     options: object
     threshold: float
-    # the matched arm: it has learned texts of the target, and what is chosen is chosen on those that it held out
     matched: bool = False
 
     @cached_property
@@ -75,34 +77,28 @@ class Case:
     @cached_property
     def weights(self) -> Weights:
         """Chosen on the folds' calibrated rows."""
-        return self._weights(self.options.calibrate)
-
-    @cached_property
-    def plain_weights(self) -> Weights:
-        """Chosen without calibration."""
-        return self._weights(False)
+        return self.weights_on(self.calibrated_folds)
 
     @cached_property
     def calibrated_folds(self) -> list[Fold]:
-        return self._folds(self.options.calibrate)
+        return self.folds_with(self.options.calibrate)
 
-    def _folds(self, calibrated: bool) -> list[Fold]:
+    def folds_with(self, calibrated: bool) -> list[Fold]:
         return [(held_out_of if self.matched else fold_of)(fold, self.gold, calibrated) for fold in self.folds]
 
-    def _weights(self, calibrated: bool) -> Weights:
+    def weights_on(self, folds: Sequence[Fold]) -> Weights:
         """The best on the folds; what params.yaml sets is not searched, and without folds it has to set both."""
         weight, strength = self.options.weight, self.options.strength
-        if not self.folds:
-            if weight is None or strength is None:
-                raise InputError(
-                    f"{self.final.path}: no folds to choose the composition prior's weights on; add `half: "
-                    '["", a, b]` to the cell\'s axes, or set composition_prior.weight and .strength in params.yaml'
-                )
-            return Weights(weight, strength)
-        folds = self._folds(calibrated)
-        weights = composition_prior.WEIGHTS if weight is None else (weight,)
-        strengths = composition_prior.STRENGTHS if strength is None else (strength,)
-        return composition_prior.choose(folds, weights, strengths, self.options.back_off)
+        if folds:
+            weights = composition_prior.WEIGHTS if weight is None else (weight,)
+            strengths = composition_prior.STRENGTHS if strength is None else (strength,)
+            return composition_prior.choose(folds, weights, strengths, self.options.back_off)
+        if weight is None or strength is None:
+            raise InputError(
+                f"{self.final.path}: no folds to choose the composition prior's weights on; add `half: "
+                '["", a, b]` to the cell\'s axes, or set composition_prior.weight and .strength in params.yaml'
+            )
+        return Weights(weight, strength)
 
 
 PART_OF_SPLIT = {"unseen": "test", "seen": "seen_test", "iid": "iid_test"}
@@ -119,23 +115,22 @@ def _prior(learner: Predictions, target: Mapping) -> Prior:
 class Decoded:
     """Label sets {split: bool [n, n_labels]}, and how they were scored, for the seen-unseen curve.
 
-    Without `chosen` and `correction` the scores are uncorrected.
+    probabilities: that the scores are of, by split; prior: whose candidates were scored, None for that of the case;
+    correction: what moved their scores [K], None for nothing; facts: what was chosen on the folds, by name.
     """
 
     sets: Mapping[str, np.ndarray]
     probabilities: Mapping[str, np.ndarray]
-    prior: Prior | None = None  # None: that of the case
-    chosen: Weights | None = None
-    correction: np.ndarray | None = None  # of the candidates [K]; None: what `chosen` makes of the prior
-    # What a control of the composition prior chose on the folds.
-    control: Mapping[str, float] = field(default_factory=dict)
+    prior: Prior | None = None
+    correction: np.ndarray | None = None
+    facts: Mapping[str, float] = field(default_factory=dict)
 
     def ranking(self, case: Case) -> Ranking:
         """Of the test rows on both sides."""
-        prior, chosen = self.prior or case.prior, self.chosen or Weights(0.0, 0.0)
-        moved = self.correction if self.correction is not None else chosen.strength * prior.correction(chosen.weight)
+        prior = self.prior or case.prior
+        correction = np.zeros(len(prior.train)) if self.correction is None else self.correction
         ranked = {
-            side: composition_prior.seen_unseen_scores(p, prior, case.truth[side], moved)
+            side: composition_prior.seen_unseen_scores(p, prior, case.truth[side], correction)
             for side, p in self.probabilities.items()
         }
         return Ranking(case.test, ranked)
@@ -165,29 +160,26 @@ def _composition_prior(case: Case) -> Decoded:
 
 def _uncalibrated(case: Case) -> Decoded:
     """The same without calibration."""
-    return _corrected(case, case.raw, case.prior, case.plain_weights)
+    return _corrected(case, case.raw, case.prior, case.weights_on(case.folds_with(False)))
 
 
 def _stacking(case: Case) -> Decoded:
     """One constant for all unseen compositions, chosen on the folds; P_t takes no part."""
-    constant = prior_controls.stacking_constant(case.calibrated_folds)
+    constant = prior_controls.best_constant(*prior_controls.held_out_scores(case.calibrated_folds))
     return _moved(case, prior_controls.stacking_correction(case.prior, constant), {"constant": constant})
 
 
 def _crm(case: Case) -> Decoded:
     """Compositional Risk Minimization, under the mixed prior: normalised as if training had shown every composition."""
-    validation, truth = case.final.validation, case.final.validation_gold
-    real = case.final.source == "train"
-    if case.options.calibrate:
-        validation = cross_calibrated(validation, truth)
+    validation, truth, real = _validation(case.final, case.options.calibrate)
     bias = prior_controls.extrapolated_bias(validation[real], truth[real], case.prior)
     weight = prior_controls.crm_weight(case.calibrated_folds)
     return _moved(case, prior_controls.crm_correction(case.prior, bias, weight), {"weight": weight})
 
 
-def _moved(case: Case, correction: np.ndarray, control: Mapping[str, float]) -> Decoded:
+def _moved(case: Case, correction: np.ndarray, facts: Mapping[str, float]) -> Decoded:
     sets = {s: prior_controls.best_candidates(p, case.prior, correction) for s, p in case.calibrated.items()}
-    return Decoded(sets, case.calibrated, correction=correction, control=control)
+    return Decoded(sets, case.calibrated, case.prior, correction, facts)
 
 
 def _logit_adjustment(case: Case) -> Decoded:
@@ -216,7 +208,10 @@ def _re_estimated(case: Case, pseudo_rows: float) -> Decoded:
 def _corrected(case: Case, probabilities: Mapping[str, np.ndarray], prior: Prior, chosen: Weights) -> Decoded:
     how = chosen.weight, chosen.strength, case.options.back_off
     sets = {split: best_label_sets(p, prior, *how) for split, p in probabilities.items()}
-    return Decoded(sets, probabilities, prior, chosen)
+    facts = {"weight": chosen.weight, "strength": chosen.strength}
+    if chosen.harmonic is not None:
+        facts["held_out"] = percent(chosen.harmonic)
+    return Decoded(sets, probabilities, prior, chosen.strength * prior.correction(chosen.weight), facts)
 
 
 DECODINGS: dict[str, Callable[[Case], Decoded]] = {
@@ -263,13 +258,8 @@ def fold_of(fold: Predictions, gold: Gold, calibrated: bool) -> Fold:
     (as do the generator and the filter behind its synthetic rows, of which only copies of held-out texts are left out).
     A validation row is calibrated without itself.
     """
-    if unknown := [row_id for row_id in fold.ids if row_id not in gold.parts.get("support", {})]:
-        raise InputError(f"{fold.path}: a fold predicts support rows, but {unknown[0]!r} is none; train the fold again")
-    validation, truth, unseen = fold.validation, fold.validation_gold, fold.test
-    if calibrated:
-        adjust, validation = calibrate(validation, truth), cross_calibrated(validation, truth)
-        unseen = adjust(unseen)
-    real = fold.source == "train"
+    unseen = calibrate(fold.validation, fold.validation_gold)(fold.test) if calibrated else fold.test
+    validation, truth, real = _validation(fold, calibrated)
     prior = _prior(fold, target_of(fold.support, {}, "support"))
     return Fold(prior, validation[real], truth[real], unseen, gold.matrix("support", fold.ids))
 
@@ -280,12 +270,15 @@ def held_out_of(learner: Predictions, gold: Gold, calibrated: bool) -> Fold:
     On the seen side rows of D_train, on the unseen side support rows and those texts of the target that it has. Its
     test rows take no part.
     """
-    validation, truth = learner.validation, learner.validation_gold
-    if calibrated:
-        validation = cross_calibrated(validation, truth)
-    real = learner.source == "train"
+    validation, truth, real = _validation(learner, calibrated)
     prior = _prior(learner, target_of(learner.support, {}, "support"))
     return Fold(prior, validation[real], truth[real], validation[~real], truth[~real])
+
+
+def _validation(learner: Predictions, calibrated: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Probabilities and label sets [m, n_labels] of the validation rows, and which of them are of D_train [m]."""
+    p, truth = learner.validation, learner.validation_gold
+    return cross_calibrated(p, truth) if calibrated else p, truth, learner.source == "train"
 
 
 def cross_calibrated(probabilities: np.ndarray, gold: np.ndarray, parts: int = 5) -> np.ndarray:

@@ -50,11 +50,6 @@ def stacking_correction(prior: Prior, constant: float) -> np.ndarray:
     return np.where(prior.seen, 0.0, constant)
 
 
-def stacking_constant(folds: Sequence[Fold]) -> float:
-    """`best_constant` of the folds' held-out rows."""
-    return best_constant(*held_out_scores(folds))
-
-
 def held_out_scores(folds: Sequence[Fold]) -> tuple[Ranked, Ranked]:
     """`seen_unseen_scores` of all folds' held-out rows, uncorrected: training rows (seen), support rows (unseen)."""
     sides: dict[str, list[Ranked]] = {"seen": [], "unseen": []}

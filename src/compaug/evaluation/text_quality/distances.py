@@ -63,17 +63,14 @@ def f_beta(alpha: np.ndarray, beta: np.ndarray, weight: float) -> float:
 def precision_recall(*draws: tuple[np.ndarray, np.ndarray]) -> tuple[float, float]:
     """(F_1/8, F_8) in percent: precision and recall of synthetic features against real ones, over clusters of both.
 
-    A draw is (real, synthetic).  # [n, d] each
+    A draw is (real, synthetic), as many of both.  # [n, d] each
 
     Curves are means over `REPEATS` clusterings, of the draws in turn; fewer than 5 texts a cluster make fewer clusters.
-    ValueError for sets of different size, which the measure cannot compare.
     """
     from sklearn.cluster import MiniBatchKMeans
 
     pools, kinds = [], []
     for real, synthetic in draws:
-        if len(real) != len(synthetic):
-            raise ValueError(f"{len(real)} real and {len(synthetic)} written texts; the measure needs as many of both")
         pools.append(np.concatenate([real, synthetic]).astype(np.float64))
         kinds.append(min(CLUSTERS, max(2, len(real) // 5), len(np.unique(pools[-1], axis=0))))
     curves = []

@@ -17,10 +17,12 @@ import numpy as np
 
 from compaug.core.records import Example, InputError, Labels, digest, label_ids, read_json, sub_seed
 from compaug.evaluation.metrics import instance_scores, label_matrix, percent
+from compaug.evaluation.predictions import refused
 
 COLUMNS = ("text_id", "text", "labels")
 NOTHING, SEPARATOR = "none", ";"  # a text that expresses no label; between two labels
 METRICS = ("acc", "corr", "comp")
+KEY_REMEDY = "`python -m compaug.stages.rating_sheet` writes one"
 
 
 @dataclass(frozen=True)
@@ -84,16 +86,10 @@ def key_of(items: Sequence[Item], labels: Labels) -> dict:
 
 def read_key(path: Path) -> tuple[list[Item], Labels]:
     """The items in the order of the sheet, and the labels. InputError for another file."""
-    try:
-        key = read_json(path, remedy="`python -m compaug.stages.rating_sheet` writes one")
+    with refused(path, "the key.json of an export", KEY_REMEDY):
+        key = read_json(path, remedy=KEY_REMEDY)
         labels = Labels(tuple(key["labels"]["names"]), tuple(key["labels"]["phrases"]))
         items = [Item(**(item | {"requested": label_ids(item["requested"], len(labels))})) for item in key["items"]]
-    except (KeyError, TypeError, AttributeError):
-        raise InputError(
-            f"{path}: not the key.json of an export; `python -m compaug.stages.rating_sheet` writes one"
-        ) from None
-    except InputError as error:  # of a label that the key does not name, say
-        raise error if str(path) in str(error) else InputError(f"{path}: {error}") from None
     return items, labels
 
 
