@@ -25,9 +25,9 @@ EXPERIMENT ?= small
 WORKERS    ?=
 grid = python -m tools.grid $(if $(WORKERS),--workers $(WORKERS))
 
-repro: $(READY)        ## run the cell that `run` in params.yaml names; ends with its table
+repro: $(READY)        ## run the cell that `run` in params.yaml names; ends with its verdict
 	$(grid) dvc.yaml
-	@sed -n '/^\*\*/p; /^| *|/,/^$$/p' reports/summary.md | sed -n '1,/^$$/p'
+	@sed '/^## Result/,$$d' reports/summary.md
 	@python -m tools.seeds
 
 repair: $(READY)       ## after an audit of your corpus: a classifier for use, from every row, with texts for rare combinations (params.yaml)

@@ -1,4 +1,4 @@
-"""Print what the texts of the cell of `run` teach in the experiment `knowledge`, seed by seed.
+"""Print what the texts of the cell of `run` teach in the experiment `small`, seed by seed.
 
 This is the luck that one interval does not show, in points of H at the best constant, as the page of the cell has it.
 
@@ -33,7 +33,7 @@ def line(frame, benchmark: str, scale: str, generator: str, classifier: str) -> 
     from compaug.evaluation.longtable import pick
 
     where = {"scale": scale, "classifier": classifier, "selection": "top_k", "decoding": "best_constant", "commit": ""}
-    rows = pick(frame, experiment="knowledge", metric="harmonic", **where)
+    rows = pick(frame, experiment="small", metric="harmonic", **where)
     rows = rows[rows["benchmark"].str.partition("+")[0] == benchmark].drop_duplicates(["generator", "seed"])
     by_seed = rows.pivot(index="seed", columns="generator", values="value")
     ranges = []
@@ -46,7 +46,7 @@ def line(frame, benchmark: str, scale: str, generator: str, classifier: str) -> 
                 (f"{number(gain.min(), True)} to {number(gain.max(), True)} points of H over {words}", gain.index)
             )
     if not ranges:
-        return f"No committed seeds of `{generator}` on {benchmark}: the experiment `knowledge` does not have them."
+        return f"No committed seeds of `{generator}` on {benchmark}: the experiment `small` does not have them."
     seeds = ", ".join(map(str, sorted(set(ranges[0][1]))))
     gains = ", ".join(words for words, _ in ranges)
     return f"What the texts teach, at the best constant, over the committed seeds {seeds}: {gains}."

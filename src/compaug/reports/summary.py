@@ -34,6 +34,14 @@ DECODINGS = {  # what a page calls them
 }
 COLUMNS = ("jacc", "acc", "corr", "corr_set", "comp")
 SIDES = ("seen_acc", "harmonic", "best_harmonic", "ausuc", "acc_at_seen")  # of known and new combinations
+SHORT = ("acc", "seen_acc", "best_harmonic", "acc_at_seen")  # the columns of the table that comes first
+FROM = {  # what a classifier of an arm learns from, in that table
+    "baseline": "no synthetic texts",
+    "oversample": "support texts, repeated",
+    "augmented": "texts of {generator}",
+    "matched": "real texts of the combinations (matched)",
+}
+GENERATORS = {"ld_vae": "LD-VAE", "ls_pt": "LS-PT", "gpt2_pt": "GPT2-PT", "vae": "a VAE", "vae_dprior": "VAE-DPrior"}
 KEPT = {
     "mean_filter_jacc": "mean filter Jacc",
     "share_jacc_1": "share with Jacc 1",
@@ -67,6 +75,7 @@ def page(cell: Mapping) -> str:
         too_few=_too_few(details["acc_gain"]),
         decoding=_decoding(details.get("decoding")),
         arms=arms,
+        arms_compared=_arms_compared(metrics, arms, GENERATORS.get(cell["generator"], f"`{cell['generator']}`")),
         results=_results(cell, arms),
         errors=_errors(metrics, details.get("unparsed"), arms),
         columns=[f"Acc {arm}" for arm in shown],
@@ -145,6 +154,15 @@ def _epoch(counted: Mapping | None) -> str | None:
     share, times = 100 * counted["shown"] / (counted["real"] + counted["shown"]), counted["shown"] / counted["texts"]
     often = f", each {times:.0f} times" if times > 1 else ""
     return f"{counted['real']:,} real texts, {counted['texts']:,} synthetic ones{often}, {number(share)} % of it."
+
+
+def _arms_compared(metrics: Mapping, arms: Sequence[str], generator: str) -> list[list[str]]:
+    """A row for each arm that answers the unseen test rows: what it learns from, and the columns of `SHORT`."""
+    return [
+        [words.format(generator=generator), *(number(metrics[arm].get(column), digits=1) for column in SHORT)]
+        for arm, words in FROM.items()
+        if arm in arms
+    ]
 
 
 def _results(cell: Mapping, arms: Sequence[str]) -> list[list]:

@@ -13,7 +13,7 @@ from compaug.reports.paper import read_paper_values
 from compaug.stages import parser, run
 
 PARAMS = [*params.scaled("backbones"), *params.corpus("paper_column", "reader")]
-BELOW = "\n- "  # what is printed of the page ends before its first list: the answer and the table
+BELOW = "\n## Result"  # what is printed of the page ends here: the verdict and its table
 OPTIONS = parser(__doc__, "benchmark scale seed generator classifier quality", out=".md")
 OPTIONS.add_argument("--measures", type=Path, required=True, help="measures.json of the evaluate stage")
 OPTIONS.add_argument("--details", type=Path, required=True, help="details.json of the evaluate stage")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import io
 import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
-from pickle import UnpicklingError
 
 import torch
 
 from compaug.core.records import atomic_path, digest
 
+DIGEST = hashlib.sha256().digest_size  # of a checkpoint, before it in its file
 CHECKPOINTS = Path(".checkpoints")  # outside every DVC output: DVC empties a stage's outputs before it runs
 # Checkpoints of finished trainings whose results are not written yet; None outside `checkpoints_kept`.
 _kept: ContextVar[list[Path] | None] = ContextVar("checkpoints", default=None)
@@ -83,20 +85,21 @@ class Checkpoint:
             "best": best,
             "bad_epochs": bad_epochs,
         }
+        torch.save(state, stream := io.BytesIO())
         with atomic_path(self.file) as temporary:
-            torch.save(state, temporary)
+            temporary.write_bytes(hashlib.sha256(stream.getbuffer()).digest() + stream.getbuffer())
         self.written = time.monotonic()
         self.took = self.written - start
 
     def resume(self) -> tuple[list[dict], dict | None, int]:
         if not self.file.exists():
             return [], None, 0
-        try:
-            state = torch.load(self.file, map_location="cpu", weights_only=True)
-        except (EOFError, RuntimeError, UnpicklingError):  # what a power cut left of it
+        read = self.file.read_bytes()
+        if hashlib.sha256(read[DIGEST:]).digest() != read[:DIGEST]:
             aside = self.file.replace(self.file.with_name("damaged.pt"))
             print(f"note: {self.file} is damaged; it is now {aside.name}, the training starts afresh", file=sys.stderr)
             return [], None, 0
+        state = torch.load(io.BytesIO(read[DIGEST:]), map_location="cpu", weights_only=True)
         restore(self.trained, state["weights"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.schedule.load_state_dict(state["schedule"])
