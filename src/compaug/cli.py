@@ -92,6 +92,21 @@ def inspect(
 
 
 @app.command()
+def settings(
+    benchmark: Annotated[str, typer.Option(help="corpus (default: run.benchmark)")] = "",
+    scale: Annotated[str, typer.Option(help="default: run.scale")] = "",
+    params: Annotated[Path, typer.Option(help="parameter file")] = Path("params.yaml"),
+) -> None:
+    """What a run would use, key by key, and which file said it."""
+    from compaug.experiments.origins import origins
+
+    lines = [(key, str(value), file) for key, value, file in origins(params, benchmark or None, scale or None)]
+    widths = [max(len(line[column]) for line in lines) for column in (0, 1)]
+    for key, value, file in lines:
+        typer.echo(f"{key:{widths[0]}}  {value:{min(widths[1], 40)}}  {file}")
+
+
+@app.command()
 def predict(
     model: Annotated[
         Path, typer.Argument(help="folder of a classifier: models/run/augmented, or models/repair after `make repair`")

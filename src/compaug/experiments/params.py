@@ -242,7 +242,7 @@ def parse(source: Path | str | Edited, benchmark: str | None = None, scale: str 
     if benchmark and scale is None:  # a stage that no scale concerns: any that the corpus has
         names = scales(path, benchmark)
         scale = names[0] if names and run.scale not in names else run.scale
-    layers = _layers(path, params, benchmark or run.benchmark, scale or run.scale)
+    layers = layers_of(path, params, benchmark or run.benchmark, scale or run.scale)
     tree: dict[str, Any] = copy.deepcopy(reduce(merged, layers.values(), {}))
     if isinstance(source, Edited):
         layers[str(source)] = source.apply(tree)
@@ -254,7 +254,7 @@ def parse(source: Path | str | Edited, benchmark: str | None = None, scale: str 
         methods = {kind: _methods(kind, tree.get(kind)) for kind in METHODS}
         settings = _checked(Settings, tree | methods)
     except _Wrong as wrong:
-        where = _says(layers, wrong.key) or path
+        where = file_of(layers, wrong.key) or path
         raise InputError(": ".join([str(where), *filter(None, [wrong.name]), wrong.what])) from None
     if settings.corpus.reader in GRAMMARS:  # reports judge by its ambiguity without making a text
         from compaug.data.readers import diagnostic
@@ -339,7 +339,7 @@ def _corpus(path: Path, benchmark: str) -> tuple[Path, dict]:
     return file, read_yaml(file)
 
 
-def _layers(path: Path, params: dict, benchmark: str, scale: str) -> dict[str, dict]:
+def layers_of(path: Path, params: dict, benchmark: str, scale: str) -> dict[str, dict]:
     """What each file says, in the shape of `Settings`."""
     file, facts = _corpus(path, benchmark)
     of_corpus, of_scale = facts.pop("scales", None), read_yaml(path.parent / SCALES)
@@ -426,7 +426,7 @@ def _place(values: Any, loc: tuple) -> tuple:
     return place
 
 
-def _says(layers: Mapping[str, dict], key: tuple) -> str | None:
+def file_of(layers: Mapping[str, dict], key: tuple) -> str | None:
     """The last file that says something of that key, else of the size or the methods' common value that it is."""
     inner = key[2:] if key[:1] and key[0] in METHODS else ()
     for words in (key, ("sizes", *key[1:]), *([(key[0], SHARED, *inner)] if inner else [])):
