@@ -21,6 +21,7 @@ from pydantic import Field, model_validator
 
 from compaug.core.records import Example, InputError, Labels, digest, sub_seed, text_key
 from compaug.core.schema import Block, Count, Positive, Seed, Share
+from compaug.data import hardest
 
 
 class Split(Block):
@@ -31,6 +32,7 @@ class Split(Block):
     min_count: Positive | None = None
     test_share: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = None
     seen_test: Positive | None = None
+    rule: Literal["hardest"] | None = None  # of the compositions: those that are read worst unseen; None: at random
 
     @model_validator(mode="after")
     def _consistent(self) -> Split:
@@ -45,6 +47,7 @@ class Split(Block):
 PARTS = ("train", "support", "test")
 LABEL_FLOOR, LABEL_FLOOR_SHARE = 50, 0.005  # training instances that every label keeps (docs/spec/ld-vae.md, 2)
 DRAWS = 5_000  # draws of M compositions before the label floor is halved
+READ = 3  # by the rule `hardest` one row in so many chooses the compositions, and is not tested on
 
 Composition = tuple[int, ...]
 
@@ -62,7 +65,8 @@ class Parts:
     """Positions in D_ori of every part, ascending; `support` alone is in its nested order.
 
     `repeats` holds the positions that left `train` or `test` because a part above them has the same text; `unused`
-    those that an own split leaves in neither: its training rows of held-out compositions, its test rows of others.
+    those that an own split leaves in neither, its training rows of held-out compositions, its test rows of others, and
+    rows that chose the compositions.
     """
 
     choice: Choice
@@ -90,6 +94,7 @@ def split_corpus(
             f"split.mode is {options.mode}, but the corpus brings a split of its own; set split.mode to generate"
         )
     unused: dict[str, list[int]] = {}
+    read: set[int] = set()
     if options.mode == "reference":
         published = reference_positions(examples, labels, reference)
         train, groups = published["train"], [published["support"], published["test"]]
@@ -98,11 +103,12 @@ def split_corpus(
     else:
         may_train, may_test = own_positions(examples, own_split)
         to_train, to_test = (Counter(examples[p].labels for p in positions) for positions in (may_train, may_test))
-        choice = draw_compositions(to_train, to_test, labels, options)
+        read = _read_rows(examples, may_test, options)
+        choice = draw_compositions(to_train, to_test, labels, options, _readings(examples, read, to_test, options))
         held = set(choice.compositions)
         train, left_of_train = _parted(examples, may_train, lambda example: example.labels not in held)
         in_pool, left_of_test = _parted(examples, may_test, lambda example: example.labels in held)
-        groups = [in_pool]
+        groups = [[row for row in in_pool if row in read], [row for row in in_pool if row not in read]]
         if own_split is not None:
             unused = {"train": left_of_train, "test": left_of_test}
 
@@ -113,6 +119,9 @@ def split_corpus(
             f"{len(order)} examples in all; lower it or raise split.test_share"
         )
     support, test = order[: options.support_size], sorted(order[options.support_size :])
+    if read:
+        unused["test"] = unused.get("test", []) + [position for position in test if position in read]
+        test = [position for position in test if position not in read]
     repeats: dict[str, list[int]] = {"train": [], "test": []}
     if options.mode != "reference":
         test, repeats["test"] = _without_texts(examples, test, support)
@@ -152,6 +161,22 @@ def own_positions(
         return (range(len(examples)),) * 2
     test = set(own_split["test"])
     return _parted(examples, range(len(examples)), lambda example: example.id not in test)
+
+
+def _read_rows(examples: Sequence[Example], positions: Sequence[int], options: Split) -> set[int]:
+    """Positions of the rows that choose the compositions by the rule `hardest`; none of them is tested on."""
+    if options.rule is None:
+        return set()
+    return {p for p in positions if sub_seed(options.seed, "read", examples[p].id) % READ == 0}
+
+
+def _readings(
+    examples: Sequence[Example], read: set[int], candidates: Counter[Composition], options: Split
+) -> Mapping[Composition, float] | None:
+    if options.rule is None:
+        return None
+    eligible = sorted(c for c, count in candidates.items() if len(c) >= 2 and count >= options.min_count)
+    return hardest.reading(examples, sorted(read), eligible, options.seed)
 
 
 def nested_order(groups: Sequence[Sequence[int]], seed: int) -> list[int]:
@@ -254,9 +279,15 @@ def reference_positions(
 
 
 def draw_compositions(
-    counts: Counter[Composition], candidates: Counter[Composition], labels: Labels, options: Split
+    counts: Counter[Composition],
+    candidates: Counter[Composition],
+    labels: Labels,
+    options: Split,
+    readings: Mapping[Composition, float] | None = None,
 ) -> Choice:
     """M compositions, drawn uniformly until D'_test and what remains of every label have a fair size.
+
+    With `readings` they are drawn from the M that are read worst, then from M + 1, and so on (`hardest.reading`).
 
     `counts` are those of the rows that can be trained on, `candidates` of those that can be tested on.
 
@@ -278,11 +309,15 @@ def draw_compositions(
     while floor:
         floors = np.minimum(floor, of_label)
         pool = [c for c in eligible if all(of_label[label] - counts[c] >= floors[label] for label in c)]
+        if readings is not None:
+            pool = sorted((c for c in pool if c in readings), key=lambda c: (readings[c], c))
         members = np.array([[label in c for label in range(len(labels))] for c in pool], dtype=int)  # [pool, labels]
         sizes, leaving = (np.array([rows[c] for c in pool], dtype=int) for rows in (candidates, counts))
         rng = np.random.default_rng(sub_seed(options.seed, "compositions"))
-        for _ in range(DRAWS if len(pool) >= options.compositions else 0):
-            drawn = rng.choice(len(pool), options.compositions, replace=False)
+        spare = len(pool) - options.compositions
+        for draw in range(DRAWS if spare >= 0 else 0):
+            choosable = len(pool) if readings is None else options.compositions + draw * (spare + 1) // DRAWS
+            drawn = rng.choice(choosable, options.compositions, replace=False)
             fair = lowest <= sizes[drawn].sum() <= highest
             if fair and (of_label - leaving[drawn] @ members[drawn] >= floors).all():
                 chosen = tuple(sorted(pool[index] for index in drawn))
