@@ -12,11 +12,15 @@ GRAMMARS = ("diagnostic",)  # readers of corpora made from a known grammar (benc
 
 
 class File(Block):
-    """A raw file: its canonical address, the SHA-256 of its uncompressed bytes, its path below the mirror."""
+    """A raw file: its canonical address, the SHA-256 of its uncompressed bytes, its path below the mirror.
 
-    url: Annotated[str, Field(pattern="^https?://")] | None
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None
-    mirror: str | None
+    `path`: it is in this repository.
+    """
+
+    url: Annotated[str, Field(pattern="^https?://")] | None = None
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    mirror: str | None = None
+    path: str | None = None
 
 
 class Backbone(Block):
