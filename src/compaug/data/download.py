@@ -41,9 +41,10 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
 def obtain(name: str, file: File, mirror: Path | None, cache_dir: Path) -> Path:
     """Path of a raw file with verified content; `name` is its key in the benchmark's `files`.
 
-    A file with a `path` is in this repository. Else looks for `file.mirror` below `mirror` (plain, .xz, .gz), then for an earlier download in `cache_dir`, then
-    downloads `file.url`; `#member` after a .zip address names one file of the archive. A download without a known hash
-    is pinned to the first hash seen, in a small `.sha256` file beside it. InputError where it cannot be had whole.
+    A file with a `path` is in this repository. Else looks for `file.mirror` below `mirror` (plain, .xz, .gz), then for
+    an earlier download in `cache_dir`, then downloads `file.url`; `#member` after a .zip address names one file of the
+    archive. A download without a known hash is pinned to the first hash seen, in a small `.sha256` file beside it.
+    InputError where it cannot be had whole.
     """
     if (path := Path(file.path) if file.path else _in_mirror(file, mirror)) is not None:
         _verify(name, path, file.sha256)
