@@ -239,7 +239,8 @@ def test_a_new_experiment_is_a_few_lines_of_one_file(tmp_path, capsys):
         for file, text in before.items()
         for line in set(file.read_text().splitlines()) - set(text.splitlines())
     }
-    assert {'"diagnostic-99"', '"diagnostic-concat-99"', '"diagnostic-concat-bert-99"'} == {
+    backbones = {f'"diagnostic-{role}"' for role in ("encoder", "decoder")}
+    assert backbones | {'"diagnostic-99"', '"diagnostic-concat-99"', '"diagnostic-concat-bert-99"'} == {
         name for name in added if "-" in name
     }
     stages = {line for text in before.values() for line in text.splitlines() if line.startswith("  ")}

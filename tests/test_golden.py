@@ -203,9 +203,7 @@ def test_a_misspelt_name_is_one_line():
 def test_a_version_that_is_no_number_is_one_line(tmp_path):
     file = written(tmp_path).parent / fingerprints.VERSIONS
     file.write_text(file.read_text().replace("train_generator-ld_vae: 1", "train_generator-ld_vae: one"))
-    with pytest.raises(
-        InputError, match=f"^{file}: train_generator-ld_vae: Input should be a valid integer; restore it"
-    ):
+    with pytest.raises(InputError, match=f"^{file}: train_generator-ld_vae: 'one' is no whole number; restore it"):
         fingerprints.read_versions(file)
 
 

@@ -240,13 +240,8 @@ def test_a_browser_loads_sorts_and_searches_it(reports, width):
       document.getElementById("seen").textContent = JSON.stringify(seen);
     });
     </script>"""
-    at = {"experiment": "knowledge", "benchmark": "diagnostic+seen_test=400"}  # has a figure
-    headline = [
-        *lines("acc", (20.0, 30.0, 40.0), **at),
-        *lines("acc_at_seen", (40.0, 50.0, 60.0), **at),
-        *lines("acc", (70.0, 71.0, 72.0), split="seen", decoding="best_constant", **at),
-    ]
-    longtables.reports(reports, longtables.paper_rows() + headline, longtables.paper_gains())
+    rows = longtables.paper_rows() + longtables.knowledge_rows()  # which have a figure
+    longtables.reports(reports, rows, longtables.paper_gains() + longtables.knowledge_gains())
     path = reports / "checked.html"
     shown = build(reports)
     path.write_text(shown.replace("<title>", f"{check}<title>"), encoding="utf-8")

@@ -95,7 +95,7 @@ def test_an_empty_file_is_refused_even_with_its_own_hash(tmp_path):
 @pytest.mark.parametrize("url", ["", "nowhere", "file:///etc/passwd", "ftp://example.org/a"])
 def test_an_address_that_cannot_be_one_is_found_with_the_parameters(tmp_path, url):
     with pytest.raises(InputError, match=r"files\.texts\.url: String should match pattern"):
-        params.parse(written(tmp_path, {"diagnostic:files": {"texts": {"url": url, "sha256": None, "mirror": None}}}))
+        params.parse(written(tmp_path, {"quick:files": {"texts": {"url": url, "sha256": None, "mirror": None}}}))
 
 
 def test_a_file_is_downloaded_once_and_then_kept(tmp_path, server):

@@ -151,7 +151,7 @@ def test_generators_stand_beside_the_oracles_curve(tmp_path):
 
 
 def test_the_range_over_committed_seeds_is_of_what_the_texts_teach(tmp_path):
-    at = {"experiment": "knowledge", "benchmark": "diagnostic+seen_test=9", "decoding": "best_constant"}
+    at = {"experiment": "small", "benchmark": "diagnostic+seen_test=9", "decoding": "best_constant"}
     rows = longtables.paper_rows() + lines("harmonic", (60.0, 61.0, 62.0), **at)
     rows += lines("harmonic", (62.0, 63.0, 64.0), "oversample", **at) + lines(
         "harmonic", (65.0, 65.0, 65.0), "ld_vae", **at
@@ -162,7 +162,7 @@ def test_the_range_over_committed_seeds_is_of_what_the_texts_teach(tmp_path):
         "+3.00 to +5.00 points of H over no texts, +1.00 to +3.00 points of H over repeating the support texts."
     )
     assert "over repeating" not in seeds.line(frame, "diagnostic", "tiny", "oversample", "bert")
-    assert "`knowledge` does not have them" in seeds.line(frame, "own", "tiny", "ld_vae", "bert")
+    assert "`small` does not have them" in seeds.line(frame, "own", "tiny", "ld_vae", "bert")
 
 
 def test_table_5_pairs_the_filter_with_random_selection(reports):

@@ -22,9 +22,10 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from compaug.core.records import WRITTEN, read_json, read_yaml, write_text
+from compaug.core.records import WRITTEN, InputError, read_json, read_yaml, write_text
 
 DIGITS = 5
+AGAIN = "delete it, and `make golden` writes it again"
 RELATIVE, ABSOLUTE = 1e-3, 1e-5  # of two numbers that count as the same
 # of inputs, last digits included: it says nothing that the numbers do not
 HASH = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
@@ -110,7 +111,11 @@ def rounded(value: object) -> object:
 
 def read_versions(path: Path) -> dict[str, int]:
     """The version of each fingerprint."""
-    return read_yaml(path)
+    versions = read_yaml(path)
+    for name, version in versions.items():
+        if type(version) is not int:
+            raise InputError(f"{path}: {name}: {version!r} is no whole number; restore it with `git checkout {path}`")
+    return versions
 
 
 def write_versions(path: Path, versions: dict[str, int]) -> None:
@@ -136,7 +141,9 @@ def write(path: Path, version: int, fingerprint: Fingerprint) -> None:
 
 def read(path: Path) -> tuple[int, Fingerprint]:
     """What `write` wrote, every variant whole again."""
-    golden = read_json(path, remedy="delete it, and `make golden` writes it again")
+    golden = read_json(path, remedy=AGAIN)
+    if not {"version", "variants"} <= set(golden):
+        raise InputError(f"{path}: is no golden file; {AGAIN}")
     first = next(iter(golden["variants"].values()), {})
     whole = {variant: first | files for variant, files in golden["variants"].items()}
     return golden["version"], {

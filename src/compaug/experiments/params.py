@@ -259,7 +259,7 @@ def parse(source: Path | str | Edited, benchmark: str | None = None, scale: str 
     if settings.corpus.reader in GRAMMARS:  # reports judge by its ambiguity without making a text
         from compaug.data.readers import diagnostic
 
-        diagnostic.Options(ambiguity=settings.corpus.options.get("ambiguity", diagnostic.AMBIGUITY))
+        diagnostic.parsed({key: value for key, value in settings.corpus.options.items() if key != "seed"})
     return settings
 
 

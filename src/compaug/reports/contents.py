@@ -42,6 +42,16 @@ QUERIES = (
     "departures",
     "other_experiments",
 )
+PAPERS = {  # where the contents of the page begin a new line: the name of the first section
+    "knowledge": "What texts teach",
+    "accuracy_by_fidelity": "LS-PT and LD-VAE (2312.11276)",
+    "composition_prior": "Decoding and guidance (ours)",
+    "coda": "CoDa",
+    "linda": "LINDA",
+    "cartography": "Cartography",
+    "slu": "Joint generation",
+    "metric_study": "All of them",
+}
 TABLES: dict[str, ModuleType] = {
     query.removesuffix("_tables"): import_module(f"compaug.reports.{query}") for query in QUERIES
 }

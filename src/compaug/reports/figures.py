@@ -127,37 +127,34 @@ def seen_against_unseen(
         axes.legend(frameon=False)
 
 
-ARMS = {  # of the headline figure: words, colour
-    "none": ("no texts", "#c9d3d9"),
-    "oversample": ("support texts repeated", "#8fbfdc"),
-    "real_texts": ("real texts (matched)", "#e0a84c"),
-}
-WRITTEN = "#17415e"  # of texts that a generator wrote
+WRITTEN, REPEATED, REAL = "#17415e", "#8fbfdc", "#e0a84c"  # texts of a generator, the support texts, the matched arm
 
 
-def at_equal_seen(panels: Mapping[str, tuple[Summary, Summary, Mapping[str, Summary]]], path: Path) -> None:
-    """Bars of Acc on new combinations at equal Acc on known ones, a panel for each corpus.
+def what_texts_teach(
+    panels: Mapping[str, tuple[str, tuple[float, float, float], Mapping[str, tuple[float, float, float]]]], path: Path
+) -> None:
+    """Points that each arm adds to H at the best constant, as intervals, a panel for each corpus.
 
-    panels: {corpus: (Acc of the classifier without texts at 0.5, the common Acc on known combinations, Acc by arm)},
-    with 95 % t intervals over seeds.
+    panels: {corpus: (its heading, what real texts add, {arm in words: what it adds})}, each as (mean, low, high), the
+    low and high of a 95 % interval; the support texts repeated are the first arm.
     """
-    most = max(len(arms) for *_, arms in panels.values())
-    with drawn(path, 1, len(panels), figsize=(4.4 * len(panels), 0.34 * most + 1.5), squeeze=False) as (_, grid):
-        for axes, (corpus, (plain, level, arms)) in zip(grid[0], panels.items(), strict=True):
-            words, colours = zip(*(ARMS.get(arm, (f"texts of {arm}", WRITTEN)) for arm in arms), strict=True)
-            means, halves = _means(arms.values())
-            bars = {"linewidth": 1.1, "ecolor": "#8a8a8a"}
-            axes.barh(words, means, color=colours, height=0.7, xerr=halves, error_kw=bars)
-            right = max(means + halves)
-            for at, (mean, half) in enumerate(zip(means, halves, strict=True)):
-                axes.text(mean + half + 0.02 * right, at, f"{mean:.1f}", va="center", fontsize=8)
-            axes.plot([plain.mean], [0], marker="D", color="white", markeredgecolor="#444444", markersize=5)
-            at = plain.mean + 0.02 * right
-            axes.text(at, 0, f"{plain.mean:.1f} at 0.5", va="center", fontsize=7, color="#444444")
-            axes.invert_yaxis()
-            axes.set(xlim=(0, 1.15 * right), xlabel="Acc on new combinations, %")
-            axes.set_title(f"{corpus}\nall at {level.mean:.0f} % on known combinations", loc="left", fontsize=9)
-        grid[0][0].figure.tight_layout()
+    heights = [len(arms) + 1.4 for *_, arms in panels.values()]
+    size = (6.2, 0.29 * sum(heights) + 0.5)
+    with drawn(path, len(panels), 1, figsize=size, squeeze=False, sharex=True, height_ratios=heights) as (figure, grid):
+        for axes, (heading, real, arms) in zip(grid[:, 0], panels.values(), strict=True):
+            axes.axvspan(real[1], real[2], color=REAL, alpha=0.25, linewidth=0)
+            axes.axvline(real[0], color=REAL, linewidth=1.6)
+            axes.axvline(0, color="#8a8a8a", linewidth=0.8)
+            for at, (mean, low, high) in enumerate(arms.values()):
+                colour = WRITTEN if at else REPEATED
+                axes.plot([low, high], [at, at], color=colour, linewidth=2.2, solid_capstyle="butt")
+                axes.plot([mean], [at], "o" if at else "s", color=colour, markersize=5)
+            axes.set(ylim=(len(arms) - 0.4, -0.6), yticks=range(len(arms)))
+            axes.set_yticklabels(list(arms))
+            axes.tick_params(axis="y", length=0)
+            axes.set_title(heading, loc="left", fontsize=9, fontweight="bold")
+        grid[-1, 0].set_xlabel("points of H over no texts, at the best constant; amber: real texts of the combinations")
+        figure.tight_layout()
 
 
 def accuracy_by_size(benchmark: str, curves: Mapping[str, Mapping[int, Summary]], path: Path) -> None:

@@ -95,6 +95,7 @@ def page(results: Results, figures: Path, quality: Mapping[str, Mapping], proven
         headline=headline(results, figures),
         findings=[(corpus.name, knowledge_tables.finding(corpus)) for corpus in knowledge_tables.corpora(results)],
         sections=sections(results, figures),
+        papers=contents.PAPERS,
         samples=samples(quality),
         maps=cartography_tables.interactive(results),
         provenance=provenance,

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from compaug.core.markdown import NOT_REPORTED, number
 from compaug.core.pages import render
+from compaug.reports.entries import NAMES
 from compaug.reports.gap import Gap, Part, contribution, remedy, sentence
 from compaug.reports.paper import IID, printed
 
@@ -41,7 +42,6 @@ FROM = {  # what a classifier of an arm learns from, in that table
     "augmented": "texts of {generator}",
     "matched": "real texts of the combinations (matched)",
 }
-GENERATORS = {"ld_vae": "LD-VAE", "ls_pt": "LS-PT", "gpt2_pt": "GPT2-PT", "vae": "a VAE", "vae_dprior": "VAE-DPrior"}
 KEPT = {
     "mean_filter_jacc": "mean filter Jacc",
     "share_jacc_1": "share with Jacc 1",
@@ -75,7 +75,7 @@ def page(cell: Mapping) -> str:
         too_few=_too_few(details["acc_gain"]),
         decoding=_decoding(details.get("decoding")),
         arms=arms,
-        arms_compared=_arms_compared(metrics, arms, GENERATORS.get(cell["generator"], f"`{cell['generator']}`")),
+        arms_compared=_arms_compared(metrics, arms, NAMES.get(cell["generator"], f"`{cell['generator']}`")),
         results=_results(cell, arms),
         errors=_errors(metrics, details.get("unparsed"), arms),
         columns=[f"Acc {arm}" for arm in shown],

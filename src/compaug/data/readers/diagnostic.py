@@ -57,14 +57,19 @@ class Options(Block):
 # ---------------------------------------------------------------- corpus
 
 
-def read(options: Mapping[str, object], seed: int) -> tuple[list[Example], Labels]:
-    """Generate the corpus: distinct texts in random order, compositions in the proportions of `PRIOR`."""
+def parsed(options: Mapping[str, object]) -> Options:
+    """InputError: one line that names the key."""
     try:
-        settings = Options.model_validate(dict(options))
+        return Options.model_validate(dict(options))
     except ValidationError as error:
         first = error.errors()[0]
         keys = ", ".join(Options.model_fields)
         raise InputError(f"options.{first['loc'][0]}: {first['msg']}; the keys of this reader are {keys}") from None
+
+
+def read(options: Mapping[str, object], seed: int) -> tuple[list[Example], Labels]:
+    """Generate the corpus: distinct texts in random order, compositions in the proportions of `PRIOR`."""
+    settings = parsed(options)
     rng = random.Random(sub_seed(seed, "diagnostic"))
     compositions = [y for y, count in quotas(settings.size).items() for _ in range(count)]
     rng.shuffle(compositions)
