@@ -35,11 +35,11 @@ def reading(
     order = np.random.default_rng(sub_seed(seed, "hardest")).permutation(len(compositions))
     fold_of = {compositions[index]: place % FOLDS for place, index in enumerate(order)}
     folds = np.array([fold_of.get(example.labels, -1) for example in examples])
-    asked = np.zeros(len(examples), dtype=bool)
-    asked[list(rows)] = True
+    is_read = np.zeros(len(examples), dtype=bool)
+    is_read[list(rows)] = True
     right: dict[Composition, list[bool]] = {}
     for fold in range(FOLDS):
-        read = np.flatnonzero((folds == fold) & asked)
+        read = np.flatnonzero((folds == fold) & is_read)
         learned = folds != fold
         model = OneVsRestClassifier(LogisticRegression(C=10, max_iter=300, solver="liblinear"))
         probabilities = model.fit(features[learned], targets[learned]).predict_proba(features[read])
