@@ -12,34 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from compaug.core.records import InputError, text_key
 from compaug.data.corpus import Corpus
-from compaug.data.readers import tabular
-from compaug.data.rows import rows_of
 from compaug.data.splits import Split, split_corpus
-
-TEXTS = (
-    "text",
-    "sentence",
-    "utterance",
-    "comment",
-    "abstract",
-    "plot",
-    "content",
-    "body",
-    "message",
-    "review",
-    "document",
-)
-LABELS = ("labels", "label", "tags", "topics", "genres", "intents", "emotions", "categories", "classes", "codes")
-DELIMITERS = (";", "|", ",")
-LOOKED_AT = 500  # rows, for a guess
-OFTEN = 5  # times that a label stands in them, on average
 
 # shares of texts with letters that an encoder lacks, or reads without accents: some names do
 BEARABLE = {"lacking": 0.02, "changing": 0.1}
@@ -61,94 +40,6 @@ DECODER = Budget(tokens=160_000, epochs=8)  # SmolLM2 learns from 120 tokens a s
 # MiniLM, half frozen, from 2,000, and the pipeline trains five of them. Of 112 steps for 54 labels it learned little
 # more than the commonest.
 ENCODER = Budget(tokens=1_000_000, epochs=20, steps=600)
-
-
-# ---------------------------------------------------------------- which columns
-
-
-def guess(path: Path, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of the tabular reader: the `chosen` ones, and columns and delimiter from their names and first rows.
-
-    InputError where they cannot be told, naming the columns that there are.
-    """
-    rows = _first(path)
-    columns = list(rows[0])
-    options = {"path": str(path)} | {key: value for key, value in chosen.items() if value}
-    if "text_column" not in options:
-        options["text_column"] = _texts(rows, columns, path)
-    if not {"label_column", "label_columns"} & options.keys():
-        left = [
-            c
-            for c in columns
-            if c not in (options["text_column"], options.get("id_column"), options.get("split_column"))
-        ]
-        if name := _named(left, LABELS):
-            options["label_column"] = name
-        elif truth := [c for c in left if all(_is_truth(row.get(c)) for row in rows)]:
-            options["label_columns"] = truth
-        elif len(alike := [c for c in left if _are_labels([row.get(c) for row in rows])]) == 1:
-            (options["label_column"],) = alike
-        else:
-            raise InputError(
-                f"{path}: which column has the labels? There are {', '.join(columns)}; give --label-column, or "
-                "--label-columns with one "
-                "0/1 column for each label"
-            )
-    if "label_column" in options and "label_delimiter" not in options:
-        cells = [row.get(options["label_column"]) for row in rows]
-        if any(isinstance(cell, str) for cell in cells):
-            options["label_delimiter"] = _delimiter(cells)
-    return options
-
-
-def text_column(path: Path) -> str:
-    """The column that `guess` takes for the texts. InputError where it cannot be told."""
-    rows = _first(path)
-    return _texts(rows, list(rows[0]), path)
-
-
-def _first(path: Path) -> list[Mapping]:
-    rows = [row.values for row in islice(rows_of(path, ()), LOOKED_AT) if row.values]
-    if not rows:
-        raise InputError(f"{path}: no rows; give the file at least one text")
-    return rows
-
-
-def _texts(rows: Sequence[Mapping], columns: Sequence[str], path: Path) -> str:
-    return _named(columns, TEXTS) or _longest(rows, columns, path)
-
-
-def _named(columns: Sequence[str], names: Sequence[str]) -> str | None:
-    lower = {column.lower(): column for column in reversed(columns)}
-    return next((lower[name] for name in names if name in lower), None)
-
-
-def _longest(rows: Sequence[Mapping], columns: Sequence[str], path: Path) -> str:
-    size = {c: sum(len(row[c]) for row in rows if isinstance(row.get(c), str)) for c in columns}
-    if not columns or not max(size.values()):
-        raise InputError(
-            f"{path}: which column has the texts? There are {', '.join(columns) or 'none'}; give --text-column"
-        )
-    return max(columns, key=size.get)
-
-
-def _delimiter(cells: Sequence) -> str:
-    """That which most of them have."""
-    times = {mark: sum(isinstance(cell, str) and mark in cell for cell in cells) for mark in DELIMITERS}
-    return max(DELIMITERS, key=lambda mark: times[mark])
-
-
-def _are_labels(cells: Sequence) -> bool:
-    """Whether they hold a few names that come again and again, as no key, number or text does."""
-    mark = _delimiter(cells)
-    listed = [cell.split(mark) if isinstance(cell, str) else cell for cell in cells]
-    names = Counter(str(name).strip() for row in listed if isinstance(row, list) for name in row)
-    times = names.total() / max(1, len(names))
-    return len(names) > 1 and times >= OFTEN and not all(name.isdecimal() for name in names)
-
-
-def _is_truth(value: object) -> bool:
-    return str(value).lower() in ("0", "1", *tabular.TRUTH)
 
 
 # ---------------------------------------------------------------- what is there
@@ -297,6 +188,7 @@ def _split(corpus: Corpus) -> dict[str, Any]:
     counts = Counter(e.labels for e in tested if len(e.labels) >= 2)
     if not counts:
         raise InputError("no row has two labels, so that there is no combination to hold out")
+    reasons: Counter[str] = Counter()
     for least in (max(RARE, round(len(tested) / 400)), RARE, 5, 3, 2):
         eligible = sorted((n for n in counts.values() if n >= least), reverse=True)
         for m in range(min(PAPER["compositions"], max(len(eligible) // 2, min(1, len(eligible)))), 0, -1):
@@ -312,7 +204,10 @@ def _split(corpus: Corpus) -> dict[str, Any]:
                 "min_count": least,
                 "test_share": share,
             }
-            if (parts := _tried(corpus, options, own_split)) is None:
+            try:
+                parts = split_corpus(corpus.examples, corpus.labels, Split(**options, seed=0), own_split=own_split)
+            except InputError as error:
+                reasons[str(error)] += 1
                 continue
             n = {part: len(parts.positions[part]) for part in ("train", "test")}
             few = f"; {n['test']} test rows are few: an interval will be wide" if n["test"] < SMALLEST_TEST else ""
@@ -330,17 +225,9 @@ def _split(corpus: Corpus) -> dict[str, Any]:
             }
     raise InputError(
         f"no combination can be held out: of {len(counts)} with two labels or more the most frequent has "
-        f"{max(counts.values())} rows, and "
-        "every label must keep rows to learn from; give more rows"
+        f"{max(counts.values())} rows, and every label must keep rows to learn from; "
+        + (f"the last reason: {list(reasons)[-1]}" if reasons else "give more rows")
     )
-
-
-def _tried(corpus: Corpus, options: Mapping[str, Any], own_split: Mapping | None):
-    """The split with the seed of the file, or None where the corpus cannot give it."""
-    try:
-        return split_corpus(corpus.examples, corpus.labels, Split(**options, seed=0), own_split=own_split)
-    except InputError:
-        return None
 
 
 def _scale(encoders: Mapping[str, Reading]) -> dict[str, Value]:
@@ -399,9 +286,7 @@ def _up(share: float) -> float:
     return math.ceil(share * 1000) / 1000
 
 
-def lines(
-    counts: Mapping[str, Any], readings: Mapping[str, Reading], proposed: Mapping[str, Value], notes: Sequence[str]
-) -> Iterator[str]:
+def lines(counts: Mapping[str, Any], readings: Mapping[str, Reading], proposed: Mapping[str, Value]) -> Iterator[str]:
     """What a person reads of a file."""
     yield (
         f"rows: {counts['rows']:,}, with {counts['labels']} labels in {counts['combinations']:,} combinations; "
@@ -434,4 +319,3 @@ def lines(
             yield (
                 f"  it drops the accents of {_listed(reading.changes, most=12)}, in {reading.changing:.1%} of the texts"
             )
-    yield from notes

@@ -14,7 +14,7 @@ from typing import Any
 
 from compaug.core.pages import render
 from compaug.core.records import InputError, read_json, write_text
-from compaug.data.readers import tabular
+from compaug.data.readers import columns, tabular
 from compaug.experiments import params
 from compaug.project import inspection
 
@@ -50,12 +50,23 @@ def target_of(name: str, file: Path, write: bool) -> Path:
     return target
 
 
-def inspected(file: Path, options: Mapping[str, Any], target: Path) -> Proposed:
-    """Read the corpus with these options of the tabular reader and propose a benchmark.
+def inspected(file: Path, chosen: Mapping[str, Any], target: Path) -> Proposed:
+    """Read the corpus with the `chosen` options of the tabular reader and guessed ones, and propose a benchmark.
 
-    InputError as the reader, and where no combination can be held out.
+    InputError as the reader, and where no combination can be held out; its notes say what was read.
     """
+    choice = columns.guess(file, chosen)
+    options = choice.options
     corpus = tabular.read({}, options)
+    account = [*corpus.notes, *(f"note: {doubt}" for doubt in choice.doubts)]
+    try:
+        return _proposed(file, options, corpus, target, account)
+    except InputError as error:
+        columns.add_notes(error, account)
+        raise
+
+
+def _proposed(file: Path, options: Mapping[str, Any], corpus, target: Path, account: list[str]) -> Proposed:
     for name in corpus.labels.names:
         if "+" in name:
             raise InputError(
@@ -74,8 +85,8 @@ def inspected(file: Path, options: Mapping[str, Any], target: Path) -> Proposed:
         "separator": separator,
         "p": values,
     }
-    columns = ", ".join(f"{key} {value}" for key, value in options.items() if key != "path")
-    report = [f"{file}: read with {columns}", *inspection.lines(counts, readings, values, corpus.notes)]
+    chosen = ", ".join(f"{key} {value}" for key, value in options.items() if key != "path")
+    report = [*account, f"{file}: read with {chosen}", *inspection.lines(counts, readings, values)]
     return Proposed(report, render("benchmark.yaml", **facts) + "\n", command)
 
 

@@ -189,7 +189,7 @@ def run(main: Callable[[], None]) -> None:
     try:
         main()
     except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(*getattr(error, "__notes__", ()), f"error: {error}", sep="\n", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("interrupted: nothing was left half-written; run it again to resume", file=sys.stderr)
