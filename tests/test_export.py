@@ -245,7 +245,8 @@ def test_new_texts_get_names_and_probabilities(run, capsys):
     )
     for out in ("out.csv", "out.jsonl"):
         compaug("predict", "models/run/augmented", "new.csv", "--out", out)
-    assert "3 texts of the column body, " in capsys.readouterr().out
+    message = capsys.readouterr().out
+    assert "texts: body\n" in message and "out.csv: 3 texts, " in message
     rows = [json.loads(line) for line in (run / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     for row, probabilities in zip(rows, expected, strict=True):
         np.testing.assert_allclose([row["probabilities"][name] for name in NAMES.names], probabilities, atol=1e-6)
@@ -253,7 +254,7 @@ def test_new_texts_get_names_and_probabilities(run, capsys):
     with (run / "out.csv").open(encoding="utf-8", newline="") as stream:
         table = list(csv.DictReader(stream))
     assert [row["line"] for row in table] == ["2", "3", "4"] and table[1]["text"] == "darling, shiver"
-    assert [row["labels"].split(";") if row["labels"] else [] for row in table] == [row["labels"] for row in rows]
+    assert [json.loads(row["labels"]) for row in table] == [row["labels"] for row in rows]
     compaug("export", "home", "--what", "classifier")
     home = "home/classifier/thresholds.json"
     compaug(
@@ -264,10 +265,7 @@ def test_new_texts_get_names_and_probabilities(run, capsys):
 def test_the_command_says_what_was_cut_and_ends_with_one_line_where_it_cannot(run, monkeypatch, capsys):
     (run / "long.csv").write_text("text\nsunny\n" + "darling " * 60 + "\n")
     compaug("predict", "models/run/augmented", "long.csv", "--out", "o.csv")
-    assert (
-        "o.csv: 2 texts of the column text, " in (message := capsys.readouterr().out)
-        and "1 cut after 32 tokens" in message
-    )
+    assert "o.csv: 2 texts, " in (message := capsys.readouterr().out) and "1 cut after 32 tokens" in message
     monkeypatch.setattr(sys, "argv", ["compaug", "predict", "models/none", "long.csv", "--out", "p.csv"])
     with pytest.raises(SystemExit) as end:
         cli.main()
@@ -346,7 +344,7 @@ def test_what_was_repaired_goes_home_with_all_rows_and_what_the_audit_measured(r
         ),
         (
             ("models/run/augmented", "bad.jsonl", "--out", "o.csv"),
-            "2 of 3 rows cannot be used: 1 x 'text' is not a string",
+            "2 of 4 rows cannot be used: 2 x 'text' is not a string.* or leave them out with --on-bad-rows drop",
         ),
         (("models/run/augmented", "gone.csv", "--out", "o.csv"), "gone.csv: no such file"),
         (
@@ -357,7 +355,7 @@ def test_what_was_repaired_goes_home_with_all_rows_and_what_the_audit_measured(r
 )
 def test_what_predict_cannot_do_is_one_line_and_writes_nothing(run, words, message):
     (run / "new.csv").write_text("body\nsunny\n")
-    (run / "bad.jsonl").write_text('{"text": "x"}\n{"text": " "}\n{"text": 3}\n')
+    (run / "bad.jsonl").write_text('{"text": "x"}\n{"text": " "}\n{"text": 3}\n{"text": [4]}\n')
     Labels(("a",), ("a",)).write(run / "other.json")
     before = (run / "new.csv").read_bytes()
     with pytest.raises(InputError, match=message) as caught:

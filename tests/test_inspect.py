@@ -18,7 +18,7 @@ from compaug import cli
 from compaug.core.records import Example, InputError, Labels, read_json
 from compaug.data.corpus import Corpus
 from compaug.data.corpus import lines as corpus_lines
-from compaug.data.readers import diagnostic, tabular
+from compaug.data.readers import columns, diagnostic, tabular
 from compaug.data.splits import Split, split_corpus
 from compaug.experiments import params
 from compaug.project import inspection, proposed
@@ -115,29 +115,29 @@ def test_columns_and_delimiter_are_found_by_their_names_and_contents(tmp_path):
     path = table(
         tmp_path / "a.csv", [("7", "a long enough text", "x|y"), ("8", "another", "z")], ("n", "what", "Genres")
     )
-    assert inspection.guess(path, {}) == {
+    assert columns.guess(path, {}).options == {
         "path": str(path), "text_column": "what", "label_column": "Genres", "label_delimiter": "|",
     }  # fmt: skip
     path = table(tmp_path / "b.csv", [("a text", "True", "0"), ("more", "False", "1")], ("text", "joy", "love"))
-    assert inspection.guess(path, {})["label_columns"] == ["joy", "love"]
+    assert columns.guess(path, {}).options["label_columns"] == ["joy", "love"]
     rows = [(f"p{n}", f"the text of package {n}", "viewing, editing" if n % 3 else "playing", n % 4) for n in range(30)]
     path = table(tmp_path / "e.csv", rows, ("package", "description", "use", "size"))  # neither a key nor a number
-    assert inspection.guess(path, {}) == {
+    assert columns.guess(path, {}).options == {
         "path": str(path), "text_column": "description", "label_column": "use", "label_delimiter": ",",
     }  # fmt: skip
     two = table(
         tmp_path / "f.csv", [(*row, "en" if row[3] else "de") for row in rows], ("n", "what", "use", "m", "language")
     )
     with pytest.raises(InputError, match="which column has the labels"):
-        inspection.guess(two, {})
+        columns.guess(two, {})
     path = table(tmp_path / "c.csv", [("a text", "x")], ("text", "what"))
     with pytest.raises(
         InputError, match="c.csv: which column has the labels. There are text, what; give --label-column"
     ):
-        inspection.guess(path, {})
-    assert inspection.guess(path, {"label_column": "what"})["label_column"] == "what"
+        columns.guess(path, {})
+    assert columns.guess(path, {"label_column": "what"}).options["label_column"] == "what"
     with pytest.raises(InputError, match="no rows"):
-        inspection.guess(table(tmp_path / "d.csv", []), {})
+        columns.guess(table(tmp_path / "d.csv", []), {})
 
 
 def test_faults_of_the_file_are_told_before_anything_else(desk):

@@ -21,7 +21,7 @@ from compaug.data.rows import BadRow
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", "~": "tilde", "\x01": "Ctrl-A"}
 QUOTINGS = {
     "double": {"quoting": csv.QUOTE_MINIMAL, "doublequote": True},
-    "backslash": {"quoting": csv.QUOTE_MINIMAL, "doublequote": False, "escapechar": "\\"},
+    "backslash": {"quoting": csv.QUOTE_MINIMAL, "doublequote": True, "escapechar": "\\"},
     "none": {"quoting": csv.QUOTE_NONE, "quotechar": None},
 }
 SAMPLE = 20_000  # lines by which delimiters are ranked; the winner is tried on all
@@ -80,11 +80,9 @@ def records(
         strict=True,
         **QUOTINGS[dialect.quoting],
     )
-    last = 0
     while True:
-        first, last = last + 1, reader.line_num
+        first = reader.line_num + 1
         try:
-            first = last + 1
             values = next(reader)
         except StopIteration:
             return
@@ -116,7 +114,8 @@ def detected(path: Path, chosen: dict[str, str | None], usual: str) -> tuple[Dia
         return plain, None
     sample = [line for line, _ in zip(streams.lines(path, encoding), range(SAMPLE), strict=False)]
     delimiters = [chosen["delimiter"]] if chosen.get("delimiter") else sorted(DELIMITERS, key=lambda d: d != usual)
-    quotings = [chosen["quoting"]] if chosen.get("quoting") else list(QUOTINGS)
+    escaped = any('\\"' in line for _, line in streams.lines(path, encoding))
+    quotings = [chosen["quoting"]] if chosen.get("quoting") else [q for q in QUOTINGS if escaped or q != "backslash"]
     candidates = [
         Dialect(delimiter, quoting, spaced, encoding)
         for delimiter in delimiters
@@ -128,7 +127,7 @@ def detected(path: Path, chosen: dict[str, str | None], usual: str) -> tuple[Dia
     finalists = [c for c in candidates if c.delimiter == delimiter and sampled[c].share > 0]
     fits = {candidate: _fit(candidate, streams.lines(path, encoding)) for candidate in finalists}
     best = max(finalists, key=lambda c: fits[c].share, default=plain)
-    if best == plain or fits[best].share <= fit.share or (fits[best].lines <= FEW and best.quoting == "none"):
+    if best == plain or fits[best].share <= fit.share or (fits[best].lines <= FEW and best.quoting != plain.quoting):
         return plain, None
     return best, _reason(plain, fit)
 

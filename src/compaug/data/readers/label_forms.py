@@ -510,8 +510,8 @@ def _with_inventory(
         for name in names:
             spelled = [name] if name in listed else by_key.get(alike(name), [])
             if len(spelled) != 1:
-                known = ", ".join(listed)
-                sets.names[key] = BadRow("unknown label", f"unknown label {name!r}; options.labels has {known}")
+                what = f"unknown label {name!r}; options.labels has {', '.join(listed)}"
+                sets.names[key] = BadRow("unknown label", what)
                 break
             if spelled[0] != name:
                 respelled += values[key][1].rows
@@ -566,7 +566,7 @@ def _are_numbers(words: Sequence[Mapping[str, tuple[int, int]]]) -> bool:
 def _mostly_truth(words: Sequence[Mapping[str, tuple[int, int]]]) -> bool:
     truth = [sum(n for word, (n, _) in present.items() if word in _TRUTH) for present in words]
     total = sum(n for present in words for n, _ in present.values())
-    return sum(truth) * 2 > total
+    return sum(truth) * 2 >= total
 
 
 def _truth_of(words: Iterable[str], blank: bool) -> Mapping[str, int]:
