@@ -103,6 +103,10 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
         key: value for key, value in chosen.items() if value not in (None, "") and value != []
     }
     file, columns = profiled(path, options)
+    if file.dialect is not None and any(doubt.remedy.startswith("--delimiter") for doubt in file.doubts):
+        options |= {"delimiter": file.dialect.delimiter, "quoting": file.dialect.quoting}
+    if not file.header:
+        options["header"] = False
     choice = Choice(options)
     try:
         names = [name for name in columns if name != QUESTIONS]

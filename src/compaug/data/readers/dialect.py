@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from compaug.core.records import InputError
@@ -105,14 +106,17 @@ def detected(path: Path, chosen: dict[str, str | None], usual: str) -> tuple[Dia
     """
     encoding = chosen.get("encoding")
     plain = Dialect(chosen.get("delimiter") or usual, chosen.get("quoting") or "double", encoding=encoding)
+    if chosen.get("delimiter") and chosen.get("quoting"):
+        head = _fit(plain, islice(streams.lines(path, encoding), SAMPLE))
+        return replace(plain, spaced=head.spaced and plain.quoting != "none"), None
     fit = _fit(plain, streams.lines(path, encoding))
     if fit.spaced and not chosen.get("quoting"):
         spaced = replace(plain, spaced=True)
         if (other := _fit(spaced, streams.lines(path, encoding))).share >= fit.share:
             plain, fit = spaced, other
-    if fit.whole or (chosen.get("delimiter") and chosen.get("quoting")):
+    if fit.whole:
         return plain, None
-    sample = [line for line, _ in zip(streams.lines(path, encoding), range(SAMPLE), strict=False)]
+    sample = list(islice(streams.lines(path, encoding), SAMPLE))
     delimiters = [chosen["delimiter"]] if chosen.get("delimiter") else sorted(DELIMITERS, key=lambda d: d != usual)
     escaped = any('\\"' in line for _, line in streams.lines(path, encoding))
     quotings = [chosen["quoting"]] if chosen.get("quoting") else [q for q in QUOTINGS if escaped or q != "backslash"]

@@ -124,7 +124,7 @@ def read(files: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
         raise
 
 
-@dataclass
+@dataclass(slots=True)
 class _Read:
     """A row whose label cell is not read yet, or is."""
 
@@ -173,7 +173,7 @@ class _Table:
                 with_labels = with_labels or any(column in values for column in columns)
                 if not faults.rows % 5_000 or len(seen) < 50:
                     seen.update(values)
-                if _is_empty(values):
+                if not values.get(chosen.text_column) and _is_empty(values):
                     self.skip(BLANK, row.line)
                     continue
                 if values.get(chosen.text_column) == chosen.text_column and _is_header(values):
@@ -320,7 +320,12 @@ def _corpus(
     ):
         table.account.doubts.append(Doubt(f"labels of test rows alone: {', '.join(sorted(alone)[:5])}", "", len(alone)))
     id_of = {name: label for label, name in enumerate(names)}
-    examples = [Example(row.id, row.text, tuple(sorted({id_of[n] for n in row.names}))) for row in rows]
+    ids: dict[tuple[str, ...], tuple[int, ...]] = {}
+    examples = []
+    for row in rows:
+        if (labels := ids.get(names_of_row := tuple(row.names))) is None:
+            labels = ids[names_of_row] = tuple(sorted({id_of[name] for name in names_of_row}))
+        examples.append(Example(row.id, row.text, labels))
     notes = [*table.account.lines(), *(f"{source}: {n:,} rows are left out: {kind}" for kind, n in dropped.items())]
     if bare := sum(not example.labels for example in examples):
         notes.append(
