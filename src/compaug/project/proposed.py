@@ -58,7 +58,9 @@ def inspected(file: Path, chosen: Mapping[str, Any], target: Path) -> Proposed:
     choice = columns.guess(file, chosen)
     options = choice.options
     corpus = tabular.read({}, options)
-    account = [*corpus.notes, *(f"note: {doubt}" for doubt in choice.doubts)]
+    why = f"columns: texts {choice.text_why or 'as you say'}; labels {choice.label_why or 'as you say'}"
+    notes = (f"note: {doubt}" for doubt in choice.doubts)
+    account = list(dict.fromkeys([*corpus.notes, why, *notes]))
     try:
         return _proposed(file, options, corpus, target, account)
     except InputError as error:

@@ -36,6 +36,7 @@ def questions(tool: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 QUESTIONS = "\0questions"  # key of the names of a row's label columns
+NOBODY = "\0nobody"  # key of whether nobody has annotated a row
 TASK_LISTS = ("annotations", "completions")
 
 
@@ -62,8 +63,7 @@ def _label_studio(row: Mapping[str, Any]) -> dict[str, Any]:
                 spans = [value.get("start", 0), value.get("end", 0), str((value.get("labels") or [""])[0])]
                 answers.setdefault(str(result.get("from_name", "labels")), []).append(spans)
     flat = {key: value for key, value in row["data"].items() if key not in answers}
-    flat |= {"id": row.get("id"), "annotated": bool(kept)} if not answers else {"id": row.get("id")}
-    return flat | answers | {QUESTIONS: tuple(answers)}
+    return flat | {"id": row.get("id")} | answers | {QUESTIONS: tuple(answers), NOBODY: not kept}
 
 
 def _is_prodigy(row: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 from compaug.core.records import InputError
 from compaug.data.readers import annotation_tools, label_forms, user_files
-from compaug.data.readers.annotation_tools import BOOKKEEPING, QUESTIONS
+from compaug.data.readers.annotation_tools import BOOKKEEPING
 from compaug.data.readers.doubts import Doubt, refusal
 from compaug.data.readers.headings import LABELS, TEXTS
 from compaug.data.readers.label_forms import Answers, Cell
@@ -102,14 +102,14 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
     options = {"path": str(path)} | {
         key: value for key, value in chosen.items() if value not in (None, "") and value != []
     }
-    file, columns = profiled(path, options)
+    file, columns, faults = profiled(path, options)
     if file.dialect is not None and any(doubt.remedy.startswith("--delimiter") for doubt in file.doubts):
         options |= {"delimiter": file.dialect.delimiter, "quoting": file.dialect.quoting}
     if not file.header:
         options["header"] = False
-    choice = Choice(options)
+    choice = Choice(options, doubts=list(file.doubts))
     try:
-        names = [name for name in columns if name != QUESTIONS]
+        names = [name for name in columns if not name.startswith("\0")]
         if "text_column" not in options:
             options["text_column"], choice.text_why = text_column(path, [columns[name] for name in names])
         elif options["text_column"] not in columns:
@@ -124,7 +124,8 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
             raise InputError(f"{path}: {line}")
     except InputError as error:
         add_notes(error, [f"{path}: {file.described()}", *map(str, file.doubts)])
-        add_notes(error, [f"  column {column.described()}" for name, column in columns.items() if name != QUESTIONS])
+        add_notes(error, [f"  column {columns[name].described()}" for name in names])
+        add_notes(error, [faults.report()] if len(faults) else [])
         raise
     return choice
 
@@ -137,12 +138,15 @@ def add_notes(error: Exception, notes: Iterable[str]) -> None:
 
 def text_of(path: Path, chosen: Mapping[str, Any]) -> str:
     """The column that `guess` takes for the texts. InputError where it cannot be told."""
-    _, columns = profiled(path, chosen)
-    return text_column(path, [column for name, column in columns.items() if name != QUESTIONS])[0]
+    _, columns, _ = profiled(path, chosen)
+    return text_column(path, [column for name, column in columns.items() if not name.startswith("\0")])[0]
 
 
-def profiled(path: Path, options: Mapping[str, Any]) -> tuple[user_files.UserFile, dict[str, Column]]:
-    """(file, columns by name) from all rows. InputError where there is no row that can be read, with the reasons."""
+def profiled(path: Path, options: Mapping[str, Any]) -> tuple[user_files.UserFile, dict[str, Column], Faults]:
+    """(file, columns by name, bad rows) from all rows.
+
+    InputError where there is no row that can be read, with the reasons.
+    """
     file = user_files.opened(path, options)
     columns: dict[str, Column] = {}
     faults = Faults(str(path))
@@ -157,7 +161,7 @@ def profiled(path: Path, options: Mapping[str, Any]) -> tuple[user_files.UserFil
             column.add(value, row.line)
     if not columns:
         raise InputError(faults.report() if len(faults) else f"{path}: no rows; give the file at least one text")
-    return file, columns
+    return file, columns, faults
 
 
 # ---------------------------------------------------------------- the texts

@@ -542,7 +542,9 @@ def of_columns(columns: Sequence[str], cells: Mapping[tuple, Cell], answers: Ans
     meanings = [values_of(column, words[at], blank) for at, column in enumerate(columns)]
     if _are_numbers(words):
         return _numbers_in_columns(columns, words, cells)
-    if all(meaning is None for meaning in meanings) and not _mostly_truth(words):
+    filled = [any(present) for present in words]
+    named = len(columns) > 1 and all(meaning is None for meaning, full in zip(meanings, filled, strict=True) if full)
+    if named and any(filled) and not _mostly_truth(words):
         return _names_in_columns(columns, cells, answers)
     tables = [meaning or _truth_of(present, blank) for meaning, present in zip(meanings, words, strict=True)]
     sets = {key: _marked(columns, names, cell.value, tables, answers) for key, cell in cells.items()}
@@ -564,8 +566,8 @@ def _are_numbers(words: Sequence[Mapping[str, tuple[int, int]]]) -> bool:
 
 
 def _mostly_truth(words: Sequence[Mapping[str, tuple[int, int]]]) -> bool:
-    truth = [sum(n for word, (n, _) in present.items() if word in _TRUTH) for present in words]
-    total = sum(n for present in words for n, _ in present.values())
+    truth = [sum(n for word, (n, _) in present.items() if word and word in _TRUTH) for present in words]
+    total = sum(n for present in words for word, (n, _) in present.items() if word)
     return sum(truth) * 2 >= total
 
 

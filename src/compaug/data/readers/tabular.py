@@ -21,6 +21,7 @@ from compaug.core.schema import Block
 from compaug.data.corpus import Corpus, clean
 from compaug.data.readers import doubts, label_forms, user_files
 from compaug.data.readers.account import EXAMPLES, Account
+from compaug.data.readers.annotation_tools import NOBODY
 from compaug.data.readers.doubts import Doubt
 from compaug.data.readers.label_forms import Answers, Cell, LabelSets
 from compaug.data.rows import SPLITS, BadRow, Faults, Row, hub_rows
@@ -198,7 +199,8 @@ class _Table:
                 raise BadRow(*(("duplicate id", f"duplicate id {row_id!r}") if row_id else ("empty id",)))
         text = _text(values[chosen.text_column], chosen.text_column)
         if chosen.label_column:
-            value = values.get(chosen.label_column)
+            absent = label_forms.UNANNOTATED if values.get(NOBODY) else None
+            value = values.get(chosen.label_column, absent)
             key = label_forms.key_of(value)
         else:
             value = tuple(values.get(column) for column in chosen.label_columns or ())
@@ -278,9 +280,10 @@ def _is_row_a_label(rows: Sequence[_Read]) -> bool:
     """Whether each row has one label, and texts repeat with others: a row for each (text, label)."""
     if any(len(row.names) > 1 for row in rows):
         return False
-    pairs = {(row.text, name) for row in rows for name in row.names}
-    texts = len({row.text for row in rows})
-    return len(pairs) == len(rows) and len(pairs) - texts >= 0.1 * texts > 0
+    labelled = [row for row in rows if row.names]
+    pairs = {(row.text, row.names[0]) for row in labelled}
+    texts = len({row.text for row in labelled})
+    return len(pairs) == len(labelled) and len(pairs) - texts >= 0.1 * texts > 0
 
 
 def _joined(rows: Sequence[_Read], by_id: bool) -> list[_Read]:
