@@ -111,6 +111,34 @@ def test_a_benchmark_that_is_there_is_never_replaced_and_a_committed_name_is_not
     assert not (desk / "configs/benchmarks/else.yaml").exists()
 
 
+def test_a_name_that_dvc_would_read_as_a_number_is_not_taken(desk):
+    table(desk / "data/own/2024.csv", calls_of(300))
+    assert "-S run.benchmark=my_2024 " in compaug("inspect", "data/own/2024.csv").output
+    for name in ("2024", "1e5", "null", "True", "_x"):
+        with pytest.raises(InputError, match=f"'{name}' cannot name a benchmark; give --name with a letter first"):
+            compaug("inspect", "data/own/2024.csv", "--name", name)
+
+
+def test_a_scale_that_the_corpus_lacks_is_refused_at_the_first_stage(desk):
+    table(desk / "data/own/calls.csv", calls_of(300))
+    compaug("inspect", "data/own/calls.csv", "--write")
+    text = (desk / "params.yaml").read_text()
+    run = yaml.safe_load(text)["run"]
+    text = text.replace(f"benchmark: {run['benchmark']}", "benchmark: calls", 1)
+    (desk / "params.yaml").write_text(text.replace(f"scale: {run['scale']}", "scale: Tiny", 1))
+    with pytest.raises(InputError, match="run.scale: calls has no scale 'Tiny'; choose from pretrained, tiny"):
+        raw.main(["--benchmark", "calls", "--out", "raw"])
+
+
+def test_what_was_read_is_printed_before_a_refusal_too(desk, capsys):
+    table(desk / "data/own/calls.csv", [(text, labels.replace(";", "&")) for text, labels in calls_of(300)])
+    with pytest.raises(SystemExit):
+        cli.main(["inspect", "data/own/calls.csv"])
+    *account, error = capsys.readouterr().err.splitlines()
+    assert "no row has two labels" in error and error.startswith("error: ")
+    assert any(line.startswith("commonest of") for line in account) and any("  line 2: " in line for line in account)
+
+
 def test_columns_and_delimiter_are_found_by_their_names_and_contents(tmp_path):
     path = table(
         tmp_path / "a.csv", [("7", "a long enough text", "x|y"), ("8", "another", "z")], ("n", "what", "Genres")

@@ -776,13 +776,3 @@ def test_imdb_support_rows_have_the_compositions_of_the_paper(mirror, offline, t
     times = Counter(example.labels for example in read.examples)
     assert (len(read.examples), len(times)) == (50, 19)
     assert times[read.labels.composition("Comedy+Drama+Family")] == 5
-
-
-def test_a_label_that_could_not_be_read_back_from_a_combinations_name_is_refused(tmp_path):
-    """`joy+love` names a combination, so a label C++ could not be told from three."""
-    path = put(tmp_path / "a.csv", "text,labels\nWrites templates,C++\n")
-    arguments = ["--params", str(ROOT / "params.yaml"), "--set", f"corpus.options.path={path}"]
-    arguments += ["--benchmark", "own", "--out", str(tmp_path / "raw")]
-    with pytest.raises(InputError, match=r"benchmark own: the label 'C\+\+' contains '\+'.* rename it in the file"):
-        raw.main(arguments)
-    assert not (tmp_path / "raw").exists()

@@ -25,6 +25,7 @@ from typing import Any
 from compaug.core import shapes
 
 EMPTY_KEY = "<none>"  # key of the empty label set
+PLUS = "\uff0b"  # in keys, for a + in a label's name
 PARTIAL, OLD = ".partial", ".old.partial"  # ends of names: half-written, and set aside until its successor is in place
 FULL = re.compile(
     r"No space left|os error (?:27|28|122)\b|[Ff]ile too large|Disk quota|PytorchStreamWriter failed|file write failed"
@@ -104,16 +105,17 @@ class Labels:
                     raise InputError(f"labels: an empty label {what}; every label needs one")
                 if len(value.splitlines()) > 1 or "\t" in value:
                     raise InputError(f"labels: the label {what} {value!r} holds a line break or a tab; take it out")
-                if other := first.get(value.casefold().strip()):
+                key = value.casefold().strip().replace("+", PLUS)
+                if other := first.get(key):
                     raise InputError(f"labels: the label {what}s {other!r} and {value!r} collide; make them distinct")
-                first[value.casefold().strip()] = value
+                first[key] = value
 
     def __len__(self) -> int:
         return len(self.names)
 
     def key(self, labels: Iterable[int]) -> str:
-        """Readable key of a composition: names in label-id order joined by '+'."""
-        return "+".join(self.names[label] for label in sorted(labels)) or EMPTY_KEY
+        """Readable key of a composition: names in label-id order joined by '+', a + in a name written wide."""
+        return "+".join(self.names[label].replace("+", PLUS) for label in sorted(labels)) or EMPTY_KEY
 
     def index(self, name: str) -> int:
         """Id of a label name; InputError when unknown."""
@@ -124,7 +126,10 @@ class Labels:
 
     def composition(self, key: str) -> tuple[int, ...]:
         """Inverse of `key`."""
-        return () if key == EMPTY_KEY else tuple(sorted(self.index(name) for name in key.split("+")))
+        if key == EMPTY_KEY:
+            return ()
+        names = {name.replace("+", PLUS): name for name in self.names}
+        return tuple(sorted(self.index(names.get(word, word)) for word in key.split("+")))
 
     def phrase(self, labels: Iterable[int], separator: str) -> str:
         """Label phrases in label-id order joined by the benchmark's separator."""
@@ -140,7 +145,7 @@ class Labels:
 
     @classmethod
     def read(cls, path: Path | str) -> Labels:
-        row = read_json(path, shapes.LabelNames)
+        row = read_json(path, shapes.LabelNames, "give the labels.json that the stage split writes")
         try:
             return cls(tuple(row["names"]), tuple(row["phrases"]))
         except InputError as error:

@@ -22,6 +22,21 @@ PARAMS = Path("params.yaml")
 OWN = Path("data/own")  # what DVC watches and Git ignores
 SEPARATORS = (", ", " | ", "; ", " / ")  # between label names in a prompt: the first that no name holds
 COMMITTED = ("diagnostic", "semeval", "aapd", "imdb", "goemotions", "own")  # that come with the repository
+VALUES = (
+    "true",
+    "false",
+    "null",
+    "none",
+    "nan",
+    "inf",
+    "infinity",
+    "yes",
+    "no",
+    "on",
+    "off",
+    "y",
+    "n",
+)  # of YAML, Hydra
 SAMPLED = 5_000  # texts that the tokenizers read
 
 
@@ -41,13 +56,20 @@ def target_of(name: str, file: Path, write: bool) -> Path:
         raise InputError(f"there is no {PARAMS} here; run this in the folder of the repository")
     if not name:
         name = re.sub(r"\W+", "_", file.name.split(".")[0]).lower()
-        name = f"my_{name}" if name in COMMITTED else name
-    if not re.fullmatch(r"[A-Za-z0-9_]+", name):
-        raise InputError(f"{name!r} cannot name a benchmark; give --name with letters, digits and underscores")
+        name = f"my_{name}" if name in COMMITTED or not _is_word(name) else name
+    if not _is_word(name):
+        raise InputError(
+            f"{name!r} cannot name a benchmark; give --name with a letter first, then letters, digits and underscores"
+        )
     target = Path(params.BENCHMARK.format(benchmark=name))
     if write and target.exists():
         raise InputError(f"{target}: there already; give --name, or remove it")
     return target
+
+
+def _is_word(name: str) -> bool:
+    """Whether it names a file, and `dvc exp run -S` takes it for no number, truth value or null."""
+    return bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name)) and name.casefold() not in VALUES
 
 
 def inspected(file: Path, chosen: Mapping[str, Any], target: Path) -> Proposed:
@@ -69,11 +91,6 @@ def inspected(file: Path, chosen: Mapping[str, Any], target: Path) -> Proposed:
 
 
 def _proposed(file: Path, options: Mapping[str, Any], corpus, target: Path, account: list[str]) -> Proposed:
-    for name in corpus.labels.names:
-        if "+" in name:
-            raise InputError(
-                f"{file}: the label {name!r} contains '+', which joins labels into a combination's name; rename it"
-            )
     readings = _readings(corpus)
     values, counts = inspection.proposal(corpus, readings), inspection.facts(corpus)
     scale = values["scale"].value

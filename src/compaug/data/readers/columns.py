@@ -119,7 +119,7 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
             left = [columns[name] for name in names if name not in taken and name.casefold() not in BOOKKEEPING]
             choose_labels(path, file, left, options, choice)
         if "label_column" in options and "label_delimiter" not in options and options["label_column"] in columns:
-            _delimiter(columns[options["label_column"]], options)
+            choice.doubts += _delimiter(columns[options["label_column"]], options)
         if line := refusal(choice.doubts):
             raise InputError(f"{path}: {line}")
     except InputError as error:
@@ -221,8 +221,7 @@ def choose_labels(
         options["label_columns"] = [column.name for column in numbered]
         choice.label_why = "columns of one name with numbers"
     elif group:
-        options["label_columns"] = [column.name for column in group]
-        choice.label_why = "columns of yes and no"
+        _take_columns(group, constant, left, options, choice)
     elif len(alike := [column for column in left if are_labels(column)]) == 1:
         options["label_column"], choice.label_why = alike[0].name, "a few values that come again and again"
     else:
@@ -367,14 +366,17 @@ def are_labels(column: Column) -> bool:
     return len(times) > 1 and often >= OFTEN and not all(name.isdecimal() for name in times)
 
 
-def _delimiter(column: Column, options: dict[str, Any]) -> None:
-    """Set label_delimiter where names stand in one string."""
+def _delimiter(column: Column, options: dict[str, Any]) -> list[Doubt]:
+    """Set label_delimiter where names stand in one string; what is odd about it."""
     texts = {
         key: cell
         for key, cell in column.cells.items()
         if isinstance(cell.value, str) and cell.value.strip() and not label_forms.is_written(cell.value)
     }
     if texts and not all(label_forms.is_marked(cell.value) for cell in texts.values()):
-        mark, other = label_forms.delimiter({cell.value: cell for cell in texts.values()})
+        cells = {cell.value: cell for cell in texts.values()}
+        mark, other = label_forms.delimiter(cells)
         if other is None:  # else the reader refuses
             options["label_delimiter"] = mark
+            return label_forms.unsplit(cells, mark)
+    return []

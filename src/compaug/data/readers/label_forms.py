@@ -258,12 +258,25 @@ def _split_of(
                 True,
             )
         )
+    doubts += unsplit(cells, mark)
     return (lambda cell: cell.split(mark)), f"between {mark!r}"
+
+
+def unsplit(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:
+    """A doubt for the commonest other mark that names hold and that is not taken for a delimiter."""
+    rows = {other: _rows_with(cells, other) for other in MARKS if other not in mark and mark not in other}
+    other = max(rows, key=lambda other: rows[other][0])
+    n, line = rows[other]
+    if not n:
+        return []
+    example = min((value for value in cells if other in value), key=len)[:SUSPECT]
+    what = f"label cells with {other!r} that is read as part of names, as in {example!r}"
+    return [Doubt(what, f"--label-delimiter {other!r} if it stands between names", n, line)]
 
 
 def _rows_with(cells: Mapping[str, Cell], mark: str) -> tuple[int, int]:
     cut = [cell for value, cell in cells.items() if mark in value]
-    return sum(cell.rows for cell in cut), min(cell.line for cell in cut)
+    return sum(cell.rows for cell in cut), min((cell.line for cell in cut), default=0)
 
 
 def delimiter(cells: Mapping[str, Cell]) -> tuple[str, str | None]:
