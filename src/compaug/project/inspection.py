@@ -8,9 +8,11 @@ shown.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -21,7 +23,7 @@ from compaug.data.corpus import Corpus
 from compaug.data.splits import Split, split_corpus
 
 # shares of texts with letters that an encoder lacks, or reads without accents: some names do
-BEARABLE = {"lacking": 0.02, "changing": 0.1}
+BEARABLE = {"lacking": 0.02, "changing": 0.1, "foreign": 0.05, "unread": 0.05}
 RARE = 10  # rows; a combination with fewer is rare
 PAPER = {"compositions": 20, "support": 50, "k": 5000}
 SMALLEST_TEST = 100  # rows of D_test under which an interval of accuracy is some 20 points wide
@@ -61,6 +63,9 @@ class Reading:
     changes: Mapping[str, int] = field(default_factory=dict)
     lacking: float = 0.0
     changing: float = 0.0
+    foreign: tuple[float, str] = (0.0, "")  # share of texts that are mostly not Latin, and their script
+    unread: float = 0.0  # share of the texts of which it has no token for half of the words or more
+    apart: bool = False  # letters of scripts without blanks are words each
 
     def share_above(self, limit: int) -> float:
         return float((self.lengths > limit).mean())
@@ -79,7 +84,26 @@ def read_with(name: str, tokenizer, room: int, texts: Sequence[str]) -> Reading:
             changes[character] = n
     lengths = np.array([len(tokens) for tokens in ids])
     shares = (_share_with({c for c in counts if c.isalpha()}, texts) for counts in (lacks, changes))
-    return Reading(name, room, lengths, lacks, changes, *shares)
+    unknown = tokenizer.unk_token_id
+    unread = sum(2 * (n := tokens.count(unknown)) >= len(tokens) - 2 and n > 0 for tokens in ids) / max(len(ids), 1)
+    return Reading(name, room, lengths, lacks, changes, *shares, foreign=foreign(texts), unread=unread)
+
+
+def foreign(texts: Sequence[str]) -> tuple[float, str]:
+    """Share of the texts most of whose letters are not Latin, and the commonest script of these."""
+    scripts: Counter[str] = Counter()
+    for text in texts:
+        letters = Counter(_script(character) for character in text if character.isalpha())
+        if letters and letters["Latin"] * 2 < letters.total():
+            scripts[max((script for script in letters if script != "Latin"), key=letters.get)] += 1
+    return scripts.total() / max(len(texts), 1), max(scripts, key=scripts.get, default="")
+
+
+@cache
+def _script(letter: str) -> str:
+    """The first word of a letter's name in Unicode, which is its script."""
+    word = unicodedata.name(letter, "UNKNOWN").split()[0]
+    return {"CJK": "Chinese", "HANGUL": "Korean"}.get(word, word.capitalize())
 
 
 def _share_with(letters: set[str], texts: Sequence[str]) -> float:
@@ -133,7 +157,7 @@ def proposal(corpus: Corpus, encoders: Mapping[str, Reading]) -> dict[str, Value
     k = _rounded(min(PAPER["k"], max(50, n_train / 8)))
     values["k"] = Value(k, f"an eighth of the {n_train:,} training texts (the paper: a tenth to a sixth)")
     values["requested"] = Value(2 * k, "twice k, so that the filter has a choice")
-    values |= _scale(encoders) | _lengths(encoders)
+    values |= _scale(encoders) | _characters(encoders.get("tiny")) | _lengths(encoders)
     words = np.array([len(example.text.split()) for example in corpus.examples])
     written = max(48, min(128, 16 * math.ceil(1.4 * float(np.percentile(words, 90)) / 16) + 16))
     values["written"] = Value(
@@ -237,7 +261,13 @@ def _scale(encoders: Mapping[str, Reading]) -> dict[str, Value]:
             True, f"{_listed(reading.changes)} would lose their accents, in {reading.changing:.0%} of the texts"
         )
     reading = encoders.get("pretrained")
-    if reading and any(getattr(reading, name) > most for name, most in BEARABLE.items()):
+    if reading and reading.foreign[0] > BEARABLE["foreign"]:
+        share, script = reading.foreign
+        why = f"the pretrained encoder is English, and {share:.0%} of the texts are in another script ({script})"
+        return {"scale": Value("tiny", why), "cased": cased}
+    if reading and any(
+        getattr(reading, name) > most for name, most in BEARABLE.items() if name in ("lacking", "changing")
+    ):
         lacks = reading.lacking > BEARABLE["lacking"]
         what = (
             f"no token for {_listed(reading.lacks, str.isalpha)}"
@@ -251,6 +281,13 @@ def _scale(encoders: Mapping[str, Reading]) -> dict[str, Value]:
         "models of two layers trained on some thousand texts learn little; MiniLM and SmolLM2 are fetched once (180 MB)"
     )
     return {"scale": Value("pretrained", why), "cased": cased}
+
+
+def _characters(tiny: Reading | None) -> dict[str, Value]:
+    if tiny and tiny.apart:
+        why = "letters are words each: whole sentences without blanks would have no token"
+        return {"characters": Value(True, why)}
+    return {"characters": Value(None, "words stand between blanks")}
 
 
 def _listed(letters: Iterable[str], kind: Callable[[str], bool] = bool, most: int = 8) -> str:
@@ -315,6 +352,10 @@ def lines(counts: Mapping[str, Any], readings: Mapping[str, Reading], proposed: 
                 f"  it has no token for {_listed(reading.lacks, most=12)}; {reading.lacking:.1%} of the texts have a "
                 "letter that it lacks"
             )
+        if reading.unread > BEARABLE["unread"]:
+            yield f"  of {reading.unread:.0%} of the texts it has no token for half of the words or more"
+        if reading.apart:
+            yield "  letters are words each (characters: true), since whole sentences had no token"
         if reading.changes:
             yield (
                 f"  it drops the accents of {_listed(reading.changes, most=12)}, in {reading.changing:.1%} of the texts"

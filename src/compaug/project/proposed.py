@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -129,9 +129,7 @@ def _readings(corpus) -> dict[str, inspection.Reading]:
     step = max(1, len(corpus.examples) // SAMPLED)
     texts = [example.text for example in corpus.examples[::step]]
     tiny, pretrained = (params.backbone(PARAMS, scale, "encoder") for scale in ("tiny", "pretrained"))
-    readings = {
-        "tiny": inspection.read_with("tiny encoder", TOKENIZERS["encoder"](texts, tiny), tiny.max_positions, texts)
-    }
+    readings = {"tiny": _tiny(tiny, texts)}
     tokenizer, room = _fetched(pretrained)
     name = pretrained.name
     if tokenizer is None:
@@ -142,6 +140,18 @@ def _readings(corpus) -> dict[str, inspection.Reading]:
         )
     readings["pretrained"] = inspection.read_with(name, tokenizer, room, texts)
     return dict(reversed(readings.items()))
+
+
+def _tiny(spec, texts: list[str]) -> inspection.Reading:
+    """With letters for words where it would have no token for many of the texts."""
+    from compaug.models.backbones import TOKENIZERS
+
+    reading = inspection.read_with("tiny encoder", TOKENIZERS["encoder"](texts, spec), spec.max_positions, texts)
+    if reading.unread <= inspection.BEARABLE["unread"]:
+        return reading
+    spec = spec.model_copy(update={"characters": True})
+    reading = inspection.read_with("tiny encoder", TOKENIZERS["encoder"](texts, spec), spec.max_positions, texts)
+    return replace(reading, apart=True)
 
 
 def _fetched(spec) -> tuple[Any, int]:
