@@ -378,14 +378,14 @@ def _document(value: object) -> str:
     return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def loads(text: str) -> Any:
+def loads(text: str, nan_is_null: bool = False) -> Any:
     """The one way in for JSON: ValueError, in one line, for all that cannot be read.
 
-    Also for what Python's reader takes or fails on in its own way: NaN and infinities, halves of surrogate pairs,
-    numbers of thousands of digits, thousands of brackets.
+    Also for what Python's reader takes or fails on in its own way: NaN and infinities, unless they are to be null,
+    halves of surrogate pairs, numbers of thousands of digits, thousands of brackets.
     """
     try:
-        value = json.loads(text, parse_constant=_no_number)
+        value = json.loads(text, parse_constant=_null if nan_is_null else _no_number)
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -395,6 +395,10 @@ def loads(text: str) -> Any:
     except RecursionError:
         raise ValueError("brackets within brackets, too many of them") from None
     return value
+
+
+def _null(name: str) -> None:
+    return None
 
 
 def _no_number(name: str) -> float:

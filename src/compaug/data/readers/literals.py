@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import re
 from typing import Any
+
+from compaug.core.records import loads
 
 TOKEN = re.compile(
     r"""\s*(?:(?P<string>[bru]?"(?:[^"\\\n]|\\.)*"|[bru]?'(?:[^'\\\n]|\\.)*')"""
@@ -26,12 +28,8 @@ def looks_written(text: str) -> bool:
 
 def parse(text: str) -> Any:
     """Its value: lists for tuples and sets. ValueError where it is none, or lacks a comma (Python would join names)."""
-    try:
-        value = json.loads(text)
-        json.dumps(value, ensure_ascii=False).encode()
-        return value
-    except (ValueError, RecursionError):
-        pass
+    with contextlib.suppress(ValueError):
+        return loads(text)
     if NUMBERS.fullmatch(text):
         return [float(word) if "." in word else int(word) for word in text[1:-1].split()]
     try:

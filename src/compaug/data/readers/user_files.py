@@ -5,7 +5,6 @@ Values of CSV and JSON stay what they are (an id 007, a text "NA"), and a fault 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from compaug.core.records import InputError
+from compaug.core.records import InputError, loads
 from compaug.data.corpus import require_columns
 from compaug.data.readers import annotation_tools, dialect, headings, streams
 from compaug.data.readers.doubts import Doubt
@@ -115,24 +114,9 @@ class UserFile:
             if not line.strip():
                 continue
             try:
-                yield number, loads(line)
+                yield number, loads(line, nan_is_null=True)
             except ValueError as error:
                 yield number, BadRow("not valid JSON", f"not valid JSON ({error}); mend or remove the line")
-
-
-def loads(text: str) -> Any:
-    """As `records.loads`, but that NaN and infinities, which Python and pandas write, are null."""
-    try:
-        value = json.loads(text, parse_constant=lambda name: None)
-        if "\\ud" in text or "\\uD" in text:
-            json.dumps(value, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        raise ValueError(error.msg) from None
-    except UnicodeEncodeError:
-        raise ValueError("half a surrogate pair is no valid Unicode") from None
-    except RecursionError:
-        raise ValueError("brackets within brackets, too many of them") from None
-    return value
 
 
 def kind_of(path: Path) -> str:
@@ -222,12 +206,12 @@ def _whole(path: Path) -> tuple[list[Any] | None, str | None]:
     first = next((line.strip() for _, line in streams.lines(path) if line.strip()), "")
     if not first.startswith("["):
         try:
-            if isinstance(loads(first), dict) and not _is_only_line(path):
+            if isinstance(loads(first, nan_is_null=True), dict) and not _is_only_line(path):
                 return None, None  # an object a line
         except ValueError:
             pass
     try:
-        value = loads("\n".join(line for _, line in streams.lines(path)))
+        value = loads("\n".join(line for _, line in streams.lines(path)), nan_is_null=True)
     except ValueError as error:
         raise InputError(f"{path}: not valid JSON ({error}); mend the file") from None
     if isinstance(value, list):
