@@ -108,7 +108,12 @@ FORMS = {
     "lists of objects": lambda: listed(lambda names: json.dumps([{"id": len(n), "name": n} for n in names])),
     "objects as Python writes them": lambda: listed(lambda names: repr([{"label": n} for n in names])),
     "choices": lambda: listed(lambda names: json.dumps({"choices": names}) if names else ""),
+    "Label Studio's CSV": lambda: listed(
+        lambda names: names[0] if len(names) == 1 else json.dumps({"choices": names}) if names else ""
+    ),
     "0 and 1": lambda: marked("1", "0"),
+    "x and dashes": lambda: marked("x", "-"),
+    "ticks": lambda: marked("☑", "☐"),
     "yes and no": lambda: marked("Yes", "No"),
     "German": lambda: marked("WAHR", "FALSCH"),
     "floats and blanks round them": lambda: marked(" 1.0", "0.0 "),
@@ -219,6 +224,7 @@ WRITTEN = {
     "capitals": (PLAIN, "utf-8", "FLATS.CSV"),
     "blanks before quotes": (listed(";".join, quoting=csv.QUOTE_ALL).replace('","', '", "'), "utf-8", "flats.csv"),
     "all quoted": (listed(";".join, quoting=csv.QUOTE_ALL), "utf-8", "flats.csv"),
+    "sep=": ("sep=;\n" + listed(",".join, delimiter=";"), "utf-8", "flats.csv"),
     "columns without names": (PLAIN.replace("\n", ",,\n"), "utf-8", "flats.csv"),
     "empty rows at the end": (PLAIN + ",\n" * 40, "utf-8", "flats.csv"),
     "the header again": (PLAIN + "text,labels\n", "utf-8", "flats.csv"),
@@ -301,8 +307,15 @@ def test_what_is_no_table_is_named(tmp_path, content, name, message):
 
 
 def test_vectors_need_names_and_are_never_taken_for_class_numbers(tmp_path):
-    for content, name in ((listed(lambda names: json.dumps(vector(names))), "a.csv"),
-                          (objects(lambda names: {"labels": vector(names)}), "a.jsonl")):  # fmt: skip
+    for content, name in (
+        (listed(lambda names: json.dumps(vector(names))), "a.csv"),
+        (listed(lambda names: repr([bool(n) for n in vector(names)])), "a.csv"),
+        (listed(lambda names: " ".join(map(str, vector(names)))), "a.csv"),
+        (listed(lambda names: ",".join(map(str, vector(names)))), "a.csv"),
+        (listed(lambda names: "".join(map(str, vector(names)))), "a.csv"),
+        (objects(lambda names: {"labels": list(map(str, vector(names)))}), "a.jsonl"),
+        (objects(lambda names: {"labels": vector(names)}), "a.jsonl"),
+    ):
         path = saved(tmp_path, content, name)
         refused(path, "vectors of 5 zeros and ones without names .* give their 5 names in order with --labels")
         refused(path, "--labels has 4", labels=NAMES[:4])

@@ -57,7 +57,7 @@ class Faults:
         listed = "; ".join(f"{len(places)} x {kind} ({_first(kind, places)})" for kind, places in kinds)
         return (
             f"{self.source}: {len(self):,} of {self.rows:,} rows cannot be used: {listed}. "
-            "Mend or remove them, or leave them out with options.on_bad_rows: drop"
+            f"Mend or remove them, or leave these {len(self):,} rows out with options.on_bad_rows: drop"
         )
 
 

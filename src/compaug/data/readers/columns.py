@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from compaug.core.records import InputError
-from compaug.data.readers import annotation_tools, label_forms, user_files
+from compaug.data.readers import annotation_tools, headings, label_forms, user_files
 from compaug.data.readers.annotation_tools import BOOKKEEPING
-from compaug.data.readers.doubts import Doubt, refusal
+from compaug.data.readers.doubts import MISSING, Doubt, refusal
 from compaug.data.readers.headings import LABELS, TEXTS
 from compaug.data.readers.label_forms import Answers, Cell
 from compaug.data.readers.truth import flags, number_of, values_of, word_of
@@ -116,7 +116,7 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
             raise InputError(f"{path}: no column {options['text_column']!r}; there are: {', '.join(names)}")
         if not {"label_column", "label_columns"} & options.keys():
             taken = {options["text_column"], options.get("id_column"), options.get("split_column")}
-            left = [columns[name] for name in names if name not in taken and name.casefold() not in BOOKKEEPING]
+            left = [columns[name] for name in names if name not in taken and not _is_bookkeeping(columns[name])]
             choose_labels(path, file, left, options, choice)
         if "label_column" in options and "label_delimiter" not in options and options["label_column"] in columns:
             choice.doubts += _delimiter(columns[options["label_column"]], options)
@@ -128,6 +128,16 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
         add_notes(error, [faults.report()] if len(faults) else [])
         raise
     return choice
+
+
+def _is_bookkeeping(column: Column) -> bool:
+    """Whether programs write it beside texts and labels, or it holds nothing."""
+    name = column.name.casefold()
+    return name in BOOKKEEPING or name.startswith("unnamed: ") or not any(map(_is_filled, column.cells.values()))
+
+
+def _is_filled(cell: Cell) -> bool:
+    return bool(cell.value.strip()) if isinstance(cell.value, str) else cell.value is not None
 
 
 def add_notes(error: Exception, notes: Iterable[str]) -> None:
@@ -183,7 +193,7 @@ def text_column(path: Path, columns: Sequence[Column]) -> tuple[str, str]:
 
 def _named(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
     """The column of the first of these names; else one whose name ends in one, as comment_text does."""
-    plain = {re.sub(r"[\W_]+", "_", column.name.casefold()).strip("_"): column for column in reversed(columns)}
+    plain = {headings.plain(column.name): column for column in reversed(columns)}
     ends = {name.rpartition("_")[2]: column for name, column in plain.items()}
     return next((of[name] for of in (plain, ends) for name in names if name in of), None)
 
@@ -292,8 +302,8 @@ def _is_truth(column: Column) -> bool:
     kept = {word for word in filled if values_of("", {word}) is not None}
     if not kept or number_of(next(iter(kept))) is None and len(kept) < 2:
         return False
-    others = filled - kept
-    return others <= {"-1", "-1.0"} or sum(words[word] for word in others) <= 0.05 * column.rows
+    others = filled - kept - MISSING - {"-1", "-1.0"}
+    return sum(words[word] for word in others) <= 0.5 * sum(words[word] for word in kept)
 
 
 def _is_constant(column: Column) -> bool:

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from compaug.core.records import InputError
@@ -25,6 +25,7 @@ QUOTINGS = {
     "backslash": {"quoting": csv.QUOTE_MINIMAL, "doublequote": True, "escapechar": "\\"},
     "none": {"quoting": csv.QUOTE_NONE, "quotechar": None},
 }
+SEPARATOR = re.compile(r'"?sep=(.)"?,*', re.IGNORECASE)  # what Excel puts at the top
 SAMPLE = 20_000  # lines by which delimiters are ranked; the winner is tried on all
 FEW = 10  # rows that say little of quotes that have no meaning
 PAIRS = 3  # rows over several lines that close soundly: more than stray quotes would
@@ -67,6 +68,15 @@ class Fit:
         return self.width > 1 and self.odd is None
 
 
+def lines(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
+    """As `streams.lines`, without Excel's line sep=; at the top."""
+    numbered = streams.lines(path, encoding)
+    first = next(numbered, None)
+    if first is not None and not SEPARATOR.fullmatch(first[1]):
+        yield first
+    yield from numbered
+
+
 def records(
     path: Path | None, lines: Iterable[tuple[int, str]], dialect: Dialect
 ) -> Iterator[tuple[int, list[str] | BadRow]]:
@@ -74,15 +84,20 @@ def records(
 
     InputError, where there is a path, for a quote that never closes.
     """
+    numbered = iter(lines)
+    top = next(numbered, None)
+    if top is None:
+        return
+    before = top[0] - 1  # lines that were left out
     reader = csv.reader(
-        (f"{line}\n" for _, line in lines),
+        (f"{line}\n" for _, line in chain([top], numbered)),
         delimiter=dialect.delimiter,
         skipinitialspace=dialect.spaced,
         strict=True,
         **QUOTINGS[dialect.quoting],
     )
     while True:
-        first = reader.line_num + 1
+        first = before + reader.line_num + 1
         try:
             values = next(reader)
         except StopIteration:
@@ -93,10 +108,10 @@ def records(
                     f"{path}:{first}: not valid CSV ({error}): a quote opens here and never closes; mend the line, or "
                     "give --quoting none where quotes are letters"
                 ) from None
-            yield reader.line_num, BadRow("not valid CSV", f"not valid CSV ({error}); mend the line")
+            yield before + reader.line_num, BadRow("not valid CSV", f"not valid CSV ({error}); mend the line")
             continue
         if values:
-            yield reader.line_num, values
+            yield before + reader.line_num, values
 
 
 def detected(path: Path, chosen: dict[str, str | None], usual: str) -> tuple[Dialect, str | None]:
@@ -105,20 +120,22 @@ def detected(path: Path, chosen: dict[str, str | None], usual: str) -> tuple[Dia
     `usual`: the delimiter of the file's name.
     """
     encoding = chosen.get("encoding")
+    if match := SEPARATOR.fullmatch(next((line for _, line in streams.lines(path, encoding)), "")):
+        usual = match[1]
     plain = Dialect(chosen.get("delimiter") or usual, chosen.get("quoting") or "double", encoding=encoding)
     if chosen.get("delimiter") and chosen.get("quoting"):
-        head = _fit(plain, islice(streams.lines(path, encoding), SAMPLE))
+        head = _fit(plain, islice(lines(path, encoding), SAMPLE))
         return replace(plain, spaced=head.spaced and plain.quoting != "none"), None
-    fit = _fit(plain, streams.lines(path, encoding))
+    fit = _fit(plain, lines(path, encoding))
     if fit.spaced and not chosen.get("quoting"):
         spaced = replace(plain, spaced=True)
-        if (other := _fit(spaced, streams.lines(path, encoding))).share >= fit.share:
+        if (other := _fit(spaced, lines(path, encoding))).share >= fit.share:
             plain, fit = spaced, other
     if fit.whole:
         return plain, None
-    sample = list(islice(streams.lines(path, encoding), SAMPLE))
+    sample = list(islice(lines(path, encoding), SAMPLE))
     delimiters = [chosen["delimiter"]] if chosen.get("delimiter") else sorted(DELIMITERS, key=lambda d: d != usual)
-    escaped = any('\\"' in line for _, line in streams.lines(path, encoding))
+    escaped = any('\\"' in line for _, line in lines(path, encoding))
     quotings = [chosen["quoting"]] if chosen.get("quoting") else [q for q in QUOTINGS if escaped or q != "backslash"]
     candidates = [
         Dialect(delimiter, quoting, spaced, encoding)
@@ -129,7 +146,7 @@ def detected(path: Path, chosen: dict[str, str | None], usual: str) -> tuple[Dia
     sampled = {candidate: _fit(candidate, sample) for candidate in candidates}
     delimiter = max(candidates, key=lambda c: (round(sampled[c].share, 3), _named(sampled[c], sample, c))).delimiter
     finalists = [c for c in candidates if c.delimiter == delimiter and sampled[c].share > 0]
-    fits = {candidate: _fit(candidate, streams.lines(path, encoding)) for candidate in finalists}
+    fits = {candidate: _fit(candidate, lines(path, encoding)) for candidate in finalists}
     best = max(finalists, key=lambda c: fits[c].share, default=plain)
     if best == plain or fits[best].share <= fit.share or (fits[best].lines <= FEW and best.quoting != plain.quoting):
         return plain, None

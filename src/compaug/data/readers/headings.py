@@ -19,9 +19,14 @@ NAMES = frozenset((*TEXTS, *LABELS, *OTHERS))
 SENTENCE = 5  # words that no name of a column has
 
 
+def plain(name: str) -> str:
+    """In small letters, with _ for what is neither letter nor digit; label(s) is labels."""
+    return re.sub(r"[\W_]+", "_", name.casefold().replace("(s)", "s")).strip("_")
+
+
 def has_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[bool, str | None]:
     """(whether the first row names the columns, what speaks for the choice where it is in doubt)."""
-    if not rows or any(re.sub(r"[\W_]+", "_", name.casefold()).strip("_") in NAMES for name in first):
+    if not rows or any(plain(name) in NAMES for name in first):
         return True, None
     reasons = []
     for at, value in enumerate(first):

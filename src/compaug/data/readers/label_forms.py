@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compaug.data.readers import literals
-from compaug.data.readers.doubts import Doubt, alike
+from compaug.data.readers.doubts import MISSING, Doubt, alike
 from compaug.data.readers.truth import number_of, values_of, word_of
 from compaug.data.rows import BadRow
 
@@ -119,7 +119,7 @@ def _value(value: Any, answers: Answers) -> Any:
             if TAGS.fullmatch(text):
                 return value
             try:
-                return literals.parse(text)
+                return _value(parsed, answers) if isinstance(parsed := literals.parse(text), Mapping) else parsed
             except ValueError as error:
                 if text[:1] in "({" and re.fullmatch(r"[({][\w \-]+[)}]", text) is not None:
                     return value  # a name in brackets
@@ -127,6 +127,8 @@ def _value(value: Any, answers: Answers) -> Any:
                     f"the labels {text[:SUSPECT]!r} look like a list and are none ({error}); "
                     'write ["a", "b"], or names between delimiters'
                 ) from None
+    if isinstance(value, Mapping) and isinstance(value.get("choices"), list):
+        return value["choices"]  # Label Studio, which writes a single choice as its name alone
     return value
 
 
@@ -150,8 +152,6 @@ def _kind(value: Any) -> str:
     if isinstance(value, int | float):
         return "numbers"
     if isinstance(value, Mapping):
-        if "choices" in value and isinstance(value["choices"], list):
-            return "objects"
         if all(isinstance(v, bool | int | float) or v is None or word_of(v) in _TRUTH for v in value.values()):
             fields = [name for name in NAME_FIELDS if isinstance(value.get(name), str)]
             return "objects" if fields and len(value) <= 3 and not _all_true(value) else "marks"
@@ -212,22 +212,28 @@ def _names(column: str, values: Values, answers: Answers) -> LabelSets:
     texts = {key: (value, cell) for key, (value, cell) in values.items() if isinstance(value, str)}
     doubts: list[Doubt] = []
     split, words = _split_of({value: cell for value, cell in texts.values()}, answers, doubts)
-    names, listed = {}, 0
-    for key, (value, _) in values.items():
-        if isinstance(value, str):
-            names[key] = _cleaned(split(value), answers)
-        else:
-            names[key] = _cleaned([item for item in value if item is not None], answers)
-            listed += 1
+    parts = {
+        key: split(value) if isinstance(value, str) else [item for item in value if item is not None]
+        for key, (value, _) in values.items()
+    }
+    names = {key: _cleaned(row, answers) for key, row in parts.items()}
+    listed = len(values) - len(texts)
     form = " and ".join(
         part for part in ("a list of names" if listed else "", f"names in one string, {words}" if texts else "") if part
     )
     every = {name for row_names in names.values() for name in row_names}
-    if every and all(re.fullmatch(r"-?\d+(\.0+)?", name) for name in every):
-        digits = {key: (([int(float(name)) for name in row_names]), values[key][1]) for key, row_names in names.items()}
-        if answers.labels is None or not every <= set(answers.labels):
-            return _numbers(column, digits, answers)
+    digits = every and all(re.fullmatch(r"-?\d+(\.0+)?", name) for name in every)
+    if digits and (answers.labels is None or not every <= set(answers.labels)):
+        kept = {key: [part for part in row if part.strip()] for key, row in parts.items()}
+        return _numbers(column, {key: (_digits(row, every), values[key][1]) for key, row in kept.items()}, answers)
     return _with_inventory(LabelSets(form, names, doubts), values, answers)
+
+
+def _digits(row: Sequence[str], every: set[str]) -> list[int]:
+    """The numbers of a row; the digits of one like 010010, where all are as long."""
+    if len({len(word) for word in every}) == 1 and all(re.fullmatch("[01]{3,}", word) for word in every):
+        return [int(digit) for word in row for digit in word.strip()]
+    return [int(float(word)) for word in row if re.fullmatch(r"\s*-?\d+(\.0+)?\s*", word)]
 
 
 def _cleaned(names: Iterable[str], answers: Answers) -> list[str]:
@@ -358,7 +364,9 @@ def _vectors(n: int, rows: Mapping, whole: bool, values: Values, answers: Answer
 def _uncut(rows: Iterable[Iterable], what: str, line: int) -> Doubt:
     every = [float(item) for row in rows for item in row if item is not None]
     low, high = min(every), max(every)
-    remedy = "--positive-above 0.5" if high <= 1 else f"--positive-above 0 takes any vote, {(high - 1) / 2:g} the most"
+    remedy = "--positive-above 0.5" if high <= 1 else f"--positive-above {low:g} takes all above the least"
+    if high > 2:
+        remedy += f", --positive-above {(low + high) // 2:g} the upper half"
     return Doubt(f"{what} from {low:g} to {high:g}: votes or probabilities, without a cut", remedy, 0, line, True)
 
 
@@ -434,18 +442,7 @@ def _marks(column: str, values: Values, answers: Answers) -> LabelSets:
 
 def _objects(column: str, values: Values, answers: Answers) -> LabelSets:
     """Objects that hold a name each, by itself or with a number of its class or a score."""
-    lists = {
-        key: value["choices"]
-        if isinstance(value, Mapping) and isinstance(value.get("choices"), list)
-        else value
-        if isinstance(value, list)
-        else [value]
-        for key, (value, _) in values.items()
-    }
-    if all(isinstance(item, str) for items in lists.values() for item in items):
-        return _with_inventory(
-            LabelSets("choices", {k: _cleaned(v, answers) for k, v in lists.items()}), values, answers
-        )
+    lists = {key: value if isinstance(value, list) else [value] for key, (value, _) in values.items()}
     objects = [item for items in lists.values() for item in items if isinstance(item, Mapping)]
     line = min(cell.line for _, cell in values.values())
     fields = [name for name in objects[0] if all(isinstance(item.get(name), str) for item in objects)]
@@ -609,12 +606,13 @@ def _marked(
             if table[word]:
                 row.append(names[column])
         elif not answers.means_none(str(value if value is not None else "").strip()):
-            shown = "a blank cell" if not word else repr(value)
-            return BadRow(
-                f"{column!r} with {shown}, neither 0 nor 1" if not word else "a label value that is neither 0 nor 1",
-                f"the value {value!r} of label {column!r} is neither 0 nor 1"
-                + ("; --missing blank counts a blank cell as 0" if not word else ""),
-            )
+            what = f"the value {value!r} of label {column!r} is neither 0 nor 1"
+            if word and word not in MISSING:
+                return BadRow("a label value that is neither 0 nor 1", what)
+            shown = repr(value) if word else "a blank cell"
+            answer = str(value).strip() if word else "blank"
+            kind = f"{column!r} with {shown}, neither 0 nor 1"
+            return BadRow(kind, f"{what}; --missing {answer} counts it as 0")
     return row
 
 

@@ -14,7 +14,7 @@ NO = frozenset(
     ("0", "0.0", "false", "f", "no", "n", "off", "unchecked", "not selected", "nein", "falsch", "non", "faux")
 )
 NO |= {"não", "нет", "否", "いいえ", "☐", "[ ]"}
-CROSSES = frozenset(("x", "✗", "+", "●", "•"))  # they say yes where nothing else is written
+DASHES = frozenset(("-", "–", "—", "."))  # they say no beside a mark for yes
 FLAGS = re.compile(r"(is|has|was)[ _-].*|(verified|valid|train(ing)?|test|dev|gold|duplicate|deleted|flag|flagged|"
                    r"split|fold|index|id|version|label|labels|checked|reviewed|annotated|confidence|spam|public)",
                    re.IGNORECASE)  # fmt: skip
@@ -51,6 +51,8 @@ def values_of(column: str, words: Iterable[str], blank_is_no: bool = False) -> M
         if "" in present and (blank_is_no or not filled & NO):
             meaning[""] = 0
         return meaning
+    if (marks := filled - DASHES) and marks <= YES:
+        return dict.fromkeys(marks, 1) | dict.fromkeys(DASHES, 0) | {"": 0}
     if len(filled) == 1 and _is_named(column, next(iter(filled))):
         return {next(iter(filled)): 1, "": 0}
     return None

@@ -63,7 +63,7 @@ class UserFile:
         where = f"{self.path}:1" if self.header else f"{self.path}"
         require_columns(where, needed, [name for name in self.columns or () if name])
         columns = self.columns or []
-        records = dialect.records(self.path, streams.lines(self.path, self.dialect.encoding), self.dialect)
+        records = dialect.records(self.path, dialect.lines(self.path, self.dialect.encoding), self.dialect)
         if self.header:
             next(records, None)
         named = [(at, name) for at, name in enumerate(columns) if name]
@@ -159,10 +159,10 @@ def _opened_cells(path: Path, kind: str, chosen: Mapping[str, Any]) -> UserFile:
         file.doubts.append(Doubt(f"{written}: {why}", "--delimiter and --quoting say it otherwise"))
     sample = [
         values
-        for _, values in islice(dialect.records(None, streams.lines(path, written.encoding), written), SAMPLE)
+        for _, values in islice(dialect.records(None, dialect.lines(path, written.encoding), written), SAMPLE)
         if isinstance(values, list)
     ]
-    first = [name.strip() for name in sample[0]] if sample else []
+    first = [name.strip().strip("\ufeff") for name in sample[0]] if sample else []
     header = chosen.get("header")
     if header is None:
         header, evidence = headings.has_names(first, sample[1:])
