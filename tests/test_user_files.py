@@ -333,6 +333,12 @@ def test_class_numbers_ask_for_names_and_for_the_first_number(tmp_path):
     assert shown(read(path, labels=[f"{at}={name}" for at, name in enumerate(NAMES, 1)])) == MEANT
     spaced = listed(lambda names: "[ " + " ".join(str(NAMES.index(name)) for name in names) + "]")
     assert shown(read(saved(tmp_path, spaced), labels=NAMES)) == MEANT
+    bare = table(
+        [[text, ",".join(str(NAMES.index(n)) for n in names), f"key{at}"] for at, (text, names) in enumerate(ROWS)]
+    )
+    path = saved(tmp_path, bare, "bare.csv")
+    refused(path, "labels are numbers from 0 to 4, 5 of them")
+    assert shown(read(path, labels=NAMES)) == MEANT
     commas = listed(lambda names: ",".join(str(NAMES.index(name)) for name in names))
     assert shown(read(saved(tmp_path, commas), labels=NAMES)) == MEANT
 

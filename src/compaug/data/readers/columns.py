@@ -234,6 +234,8 @@ def choose_labels(
         _take_columns(group, constant, left, options, choice)
     elif len(alike := [column for column in left if are_labels(column)]) == 1:
         options["label_column"], choice.label_why = alike[0].name, "a few values that come again and again"
+    elif not alike and len(numbered := [column for column in left if _are_class_numbers(column)]) == 1:
+        options["label_column"], choice.label_why = numbered[0].name, "lists of numbers that come again and again"
     else:
         names = ", ".join([options["text_column"], *(column.name for column in left)])
         raise InputError(
@@ -374,6 +376,19 @@ def are_labels(column: Column) -> bool:
             times[name] += filled[key].rows
     often = times.total() / max(1, len(times))
     return len(times) > 1 and often >= OFTEN and not all(name.isdecimal() for name in times)
+
+
+def _are_class_numbers(column: Column) -> bool:
+    """Whether it holds numbers, several of them in some cells, that come again and again."""
+    times: Counter[str] = Counter()
+    several = False
+    for cell in column.cells.values():
+        words = re.findall(r"\d+", str(cell.value))
+        if not re.fullmatch(r"[\[({]?[\d\s,;|]*[\])}]?", str(cell.value).strip()):
+            return False
+        several = several or len(words) > 1
+        times.update(dict.fromkeys(words, cell.rows))
+    return several and not column.more and times.total() >= OFTEN * max(1, len(times))
 
 
 def _delimiter(column: Column, options: dict[str, Any]) -> list[Doubt]:
