@@ -131,7 +131,7 @@ def test_a_scale_that_the_corpus_lacks_is_refused_at_the_first_stage(desk):
 
 
 def test_what_was_read_is_printed_before_a_refusal_too(desk, capsys):
-    table(desk / "data/own/calls.csv", [(text, labels.replace(";", "&")) for text, labels in calls_of(300)])
+    table(desk / "data/own/calls.csv", [(text, labels.replace(";", "@")) for text, labels in calls_of(300)])
     with pytest.raises(SystemExit):
         cli.main(["inspect", "data/own/calls.csv"])
     *account, error = capsys.readouterr().err.splitlines()

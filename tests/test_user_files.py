@@ -111,6 +111,8 @@ FORMS = {
     "Label Studio's CSV": lambda: listed(
         lambda names: names[0] if len(names) == 1 else json.dumps({"choices": names}) if names else ""
     ),
+    "dashes": lambda: listed(" - ".join),
+    "and signs": lambda: listed(" & ".join),
     "0 and 1": lambda: marked("1", "0"),
     "x and dashes": lambda: marked("x", "-"),
     "ticks": lambda: marked("☑", "☐"),
@@ -150,7 +152,9 @@ JSON_FORMS = {
     "no key": lambda names: {"labels": names} if names else {},
     "spaCy": lambda names: {"cats": {name: float(name in names) for name in NAMES}},
     "objects": lambda names: {"tags": [{"name": name, "color": "red"} for name in names]},
+    "objects with a switch": lambda names: {"labels": [{"name": name, "selected": name in names} for name in NAMES]},
     "doccano": lambda names: {"id": 3, "label": names},
+    "an inner object": lambda names: {"meta": {"topics": names, "source": "web"}},
     "NaN elsewhere": lambda names: {"labels": names, "score": float("nan")},
     "argilla": lambda names: {"topic.responses": [names], "topic.responses.users": ["u"], "topic.suggestion": None},
     "argilla, old": lambda names: {"prediction": [{"label": "lift", "score": 0.9}], "annotation": names},
@@ -208,6 +212,31 @@ JSON_FILES = {
 @pytest.mark.parametrize("indent", [None, 1])
 def test_one_json_value_is_read_in_every_order_that_pandas_has(tmp_path, order, indent):
     assert shown(read(saved(tmp_path, json.dumps(JSON_FILES[order](), indent=indent), "flats.json"))) == MEANT
+
+
+def test_texts_in_inner_objects_and_pairs_of_spacy_are_read(tmp_path):
+    inner = "".join(json.dumps({"data": {"text": text}, "labels": names}) + "\n" for text, names in ROWS)
+    assert shown(read(saved(tmp_path, inner, "a.jsonl"))) == MEANT
+    pairs = [[text, {"cats": {name: int(name in names) for name in NAMES}}] for text, names in ROWS]
+    assert shown(read(saved(tmp_path, json.dumps(pairs), "a.json"))) == MEANT
+
+
+def test_one_list_is_read_under_the_name_of_json_lines(tmp_path):
+    for indent in (None, 2):
+        content = json.dumps([{"text": text, "labels": names} for text, names in ROWS], indent=indent)
+        assert shown(read(saved(tmp_path, content, "a.jsonl"))) == MEANT
+
+
+def test_a_rating_beside_the_columns_of_labels_is_none_of_them(tmp_path):
+    stars = [[row[0], at % 5 + 1, *row[1:]] for at, row in enumerate(csv.reader(marked("1", "0").splitlines()[1:]))]
+    path = saved(tmp_path, table([["text", "stars", *NAMES], *stars]))
+    assert shown(read(path)) == MEANT and "columns of numbers beside those of yes and no, left out: stars" in notes(
+        path
+    )
+    votes = [[row[0], at % 4, *row[2:]] for at, row in enumerate(stars)]
+    refused(
+        saved(tmp_path, table([["text", "damp", *NAMES], *votes])), "left out: damp: --label-columns 'noise,heating,"
+    )
 
 
 # ---------------------------------------------------------------- how a file is written

@@ -120,6 +120,8 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
             choose_labels(path, file, left, options, choice)
         if "label_column" in options and "label_delimiter" not in options and options["label_column"] in columns:
             choice.doubts += _delimiter(columns[options["label_column"]], options)
+        if not file.header and "label_columns" in options and "labels" not in options:
+            choice.doubts.append(Doubt("labels without names, since line 1 is a row", "give --labels a,b,... in order"))
         if line := refusal(choice.doubts):
             raise InputError(f"{path}: {line}")
     except InputError as error:
@@ -216,9 +218,11 @@ def choose_labels(
     if "positive_above" in options and len(numbers) > 1:
         group, constant = numbers, []
     if len(group) > 1 and (named is None or _is_number_like(named)):
-        if len(numbers) > len(group):
+        if sum(column not in truth for column in numbers) >= len(group):
             group = numbers
         _take_columns(group, constant, left, options, choice)
+        if group is not numbers and (beside := [column for column in numbers if column not in truth]):
+            choice.doubts.append(_beside(beside, group))
         if named is not None:
             what = f"the column {named.name} of numbers is left out beside {len(group)} columns of labels"
             choice.doubts.append(Doubt(what, f"--label-column {named.name} reads it instead"))
@@ -282,6 +286,15 @@ def _take_columns(
         choice.doubts.append(_choose(what, [name for name in names if name not in outside], names))
 
 
+def _beside(numbers: Sequence[Column], group: Sequence[Column]) -> Doubt:
+    """Of columns of numbers among those of yes and no: votes, if they begin at 0, else a rating."""
+    names, every = [column.name for column in group], [column.name for column in (*group, *numbers)]
+    votes = any(number_of(word) == 0 for column in numbers for word in column.words_of())
+    what = f"columns of numbers beside those of yes and no, left out: {', '.join(c.name for c in numbers)}"
+    remedy = f"--label-columns {_listed(names)!r}, or {_listed(every)!r} with --positive-above"
+    return Doubt(what, remedy, fatal=votes)
+
+
 def _choose(what: str, chosen: Sequence[str], names: Sequence[str]) -> Doubt:
     remedy = f"give --label-columns {_listed(chosen)!r}, or all: {_listed(names)!r}"
     return Doubt(what, remedy, fatal=True)
@@ -305,7 +318,8 @@ def _is_truth(column: Column) -> bool:
     if not kept or number_of(next(iter(kept))) is None and len(kept) < 2:
         return False
     others = filled - kept - MISSING - {"-1", "-1.0"}
-    return sum(words[word] for word in others) <= 0.5 * sum(words[word] for word in kept)
+    most = 0.05 if any(number_of(word) is not None for word in others) else 0.5  # other numbers may be votes
+    return sum(words[word] for word in others) <= most * sum(words[word] for word in kept)
 
 
 def _is_constant(column: Column) -> bool:

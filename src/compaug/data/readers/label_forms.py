@@ -19,9 +19,30 @@ from compaug.data.readers.doubts import MISSING, Doubt, alike
 from compaug.data.readers.truth import number_of, values_of, word_of
 from compaug.data.rows import BadRow
 
-MARKS = (";", "|", ",", "\n", "#", "/", "::", "、", "，", "；", "+", "\t")  # between names; the first of those alike
+MARKS = (
+    ";",
+    "|",
+    ",",
+    "\n",
+    "#",
+    "/",
+    "::",
+    "、",
+    "，",
+    "；",
+    "+",
+    "\t",
+    "&",
+    " - ",
+    "~",
+    "^",
+    ":",
+    "·",
+    "•",
+)  # between names; the first of those alike
 USUAL = (";", "|", ",")  # taken where a few cells cannot decide
 NAME_FIELDS = ("name", "label", "title", "tag", "text", "value", "class", "category", "topic", "id")
+CHOSEN = ("selected", "checked", "chosen", "active", "positive", "present", "value", "applies")
 SCORES = ("score", "confidence", "probability", "prob")
 TAGS = re.compile(r"\s*<[^<>]+>(?:[\s,;]*<[^<>]+>)*\s*")
 HASHES = re.compile(r"\s*#[^#\s,;]+(?:[\s,;]*#[^#\s,;]+)*\s*")
@@ -459,6 +480,9 @@ def _objects(column: str, values: Values, answers: Answers) -> LabelSets:
         what = f"objects of which no field holds a name; their fields are {there}"
         return LabelSets("objects", blank, [Doubt(what, "give --label-field", 0, line, True)])
     form = f"objects, each with its {present!r}"
+    if (switch := _switch(objects, present)) is not None:
+        form += f", where {switch} is true"
+        lists = {key: [item for item in items if item[switch]] for key, items in lists.items()}
     if score is not None and any(float(item[score]) != 1 for item in objects):
         if answers.cut is None:
             return LabelSets(form, blank, [_uncut([[item[score] for item in objects]], f"{score}s of objects", line)])
@@ -466,6 +490,16 @@ def _objects(column: str, values: Values, answers: Answers) -> LabelSets:
         lists = {k: [item for item in items if float(item[score]) > answers.cut] for k, items in lists.items()}
     sets = {key: _cleaned((str(item[present]) for item in items), answers) for key, items in lists.items()}
     return _with_inventory(LabelSets(form, dict(sets)), values, answers)
+
+
+def _switch(objects: Sequence[Mapping], present: str) -> str | None:
+    """The field of all objects that says whether their label fits: true or false, or 0 and 1 under such a name."""
+    for name in objects[0]:
+        values = [item.get(name) for item in objects]
+        truth = all(isinstance(value, bool) for value in values)
+        if name != present and (truth or (name in CHOSEN and all(value in (0, 1) for value in values))):
+            return name
+    return None
 
 
 def _annotators(column: str, values: Values, answers: Answers) -> LabelSets:
@@ -636,7 +670,10 @@ def _cut_columns(
             if answers.means_none(str(value if value is not None else "")):
                 numbers = [number or 0.0 for number in numbers]
             else:
-                sets[key] = BadRow("a label value that is no number", f"the value {value!r} of label {columns[at]!r}")
+                sets[key] = BadRow(
+                    "a label value that is no number",
+                    f"the value {value!r} of label {columns[at]!r} is no number; --missing counts it as 0",
+                )
                 continue
         sets[key] = [names[column] for column, number in zip(columns, numbers, strict=True) if number > cut]
     return LabelSets(f"a column of numbers for each label, positive above {cut:g}", sets, [], tuple(names.values()))

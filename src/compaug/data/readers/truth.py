@@ -53,8 +53,9 @@ def values_of(column: str, words: Iterable[str], blank_is_no: bool = False) -> M
         return meaning
     if (marks := filled - DASHES) and marks <= YES:
         return dict.fromkeys(marks, 1) | dict.fromkeys(DASHES, 0) | {"": 0}
-    if len(filled) == 1 and _is_named(column, next(iter(filled))):
-        return {next(iter(filled)): 1, "": 0}
+    names = filled - NO
+    if len(names) == 1 and _is_named(column, next(iter(names))):
+        return dict.fromkeys(filled & NO, 0) | {next(iter(names)): 1, "": 0}
     return None
 
 

@@ -5,6 +5,7 @@ Values of CSV and JSON stay what they are (an id 007, a text "NA"), and a fault 
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -91,6 +92,8 @@ class UserFile:
             if isinstance(value, BadRow):
                 yield Row(number, None, bad=value)
                 continue
+            if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], dict):
+                value = {"text": value[0], **value[1]}  # as spaCy's training data
             if not isinstance(value, dict):
                 yield Row(number, None, bad=BadRow("not a JSON object", "not a JSON object; mend or remove the line"))
                 continue
@@ -101,6 +104,8 @@ class UserFile:
                     what = f"another shape than rows of {self.tool} have"
                     yield Row(number, None, bad=BadRow(what, f"{what}; mend or remove the row"))
                     continue
+            else:
+                value = _lifted(value)
             absent = next((name for name in needed if name not in value), None)
             if absent is not None:
                 there = ", ".join(name for name in value if name != annotation_tools.QUESTIONS) or "none"
@@ -117,6 +122,18 @@ class UserFile:
                 yield number, loads(line, nan_is_null=True)
             except ValueError as error:
                 yield number, BadRow("not valid JSON", f"not valid JSON ({error}); mend or remove the line")
+
+
+def _lifted(value: dict[str, Any]) -> dict[str, Any]:
+    """With strings and lists of inner objects as columns, such as data.text."""
+    inner = {
+        f"{key}.{name}": item
+        for key, part in value.items()
+        if isinstance(part, dict)
+        for name, item in part.items()
+        if isinstance(item, str | list)
+    }
+    return value | inner if inner else value
 
 
 def kind_of(path: Path) -> str:
@@ -194,11 +211,20 @@ def _opened_json(path: Path, kind: str) -> UserFile:
         file.objects, note = _whole(path)
         if note:
             file.doubts.append(Doubt(note))
+    elif _is_whole(path):
+        with contextlib.suppress(InputError):  # then it has bad lines
+            file.objects, _ = _whole(path)
     sample = [row.values for row in islice(file.rows(), 200) if row.values]
     file.tool = annotation_tools.tool_of(sample)
     if any("NaN" in line or "Infinity" in line for _, line in islice(streams.lines(path), 200)):
         file.doubts.append(Doubt("NaN in JSON, as Python writes it, is read as null"))
     return file
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a file of JSON lines is one value over many lines, or one list."""
+    first = next((line.strip() for _, line in streams.lines(path) if line.strip()), "")
+    return first in ("[", "{", "[{") or (first.startswith("[{") and _is_only_line(path))
 
 
 def _whole(path: Path) -> tuple[list[Any] | None, str | None]:
