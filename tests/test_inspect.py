@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from compaug import cli
-from compaug.core.records import Example, InputError, Labels, read_json
+from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl
 from compaug.data.corpus import Corpus
 from compaug.data.corpus import lines as corpus_lines
 from compaug.data.readers import columns, diagnostic, tabular
@@ -130,13 +130,32 @@ def test_a_scale_that_the_corpus_lacks_is_refused_at_the_first_stage(desk):
         raw.main(["--benchmark", "calls", "--out", "raw"])
 
 
+@pytest.mark.parametrize(
+    ("delimiter", "header", "mark", "blank", "words"),
+    [
+        ("\t", "", ";", "", ()),
+        (";", "body;topics", ", ", "", ()),
+        ("|", "text|labels", ";", "NaN", ("--missing", "NaN")),
+    ],
+)
+def test_raw_reads_what_inspect_has_read(desk, delimiter, header, mark, blank, words):
+    rows = [(text.replace(";", ","), labels) for text, labels in calls_of(300)]
+    lines = [f"{text}{delimiter}{labels.replace(';', mark) or blank}" for text, labels in rows]
+    (desk / "data/own/calls.tsv").write_text("\n".join([*filter(None, [header]), *lines]), encoding="utf-8")
+    assert "rows: 300, with 8 labels" in compaug("inspect", "data/own/calls.tsv", "--write", *words).output
+    raw.main(["--benchmark", "calls", "--out", "raw"])
+    names = Labels.read("raw/labels.json").names
+    read = [(e.text, {names[label] for label in e.labels}) for e in read_jsonl(Path("raw/examples.jsonl"))]
+    assert read == [(text, set(filter(None, labels.split(";")))) for text, labels in rows]
+
+
 def test_what_was_read_is_printed_before_a_refusal_too(desk, capsys):
     table(desk / "data/own/calls.csv", [(text, labels.replace(";", "@")) for text, labels in calls_of(300)])
     with pytest.raises(SystemExit):
         cli.main(["inspect", "data/own/calls.csv"])
     *account, error = capsys.readouterr().err.splitlines()
     assert "no row has two labels" in error and error.startswith("error: ")
-    assert any(line.startswith("commonest of") for line in account) and any("  line 2: " in line for line in account)
+    assert any("commonest of" in line for line in account) and any("  line 2: " in line for line in account)
 
 
 def test_columns_and_delimiter_are_found_by_their_names_and_contents(tmp_path):

@@ -7,6 +7,8 @@ import csv
 import gzip
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -517,6 +519,35 @@ def test_what_was_read_is_said_on_success_and_before_a_refusal(tmp_path):
     assert "commonest of 5 labels: noise 24, heating 24, mould 18, rent 18, lift 12" in corpus.notes
     error = refused(saved(tmp_path, table([["a", "b"], ["x", "y"]])), "which column has the labels")
     assert any("column b (1 values, such as 'y')" in note for note in error.__notes__)
+
+
+# ---------------------------------------------------------------- many rows
+
+MILLION = """
+import resource, sys, time
+from pathlib import Path
+from compaug.data.readers import columns, tabular
+path, started = Path(sys.argv[1]), time.process_time()
+corpus = tabular.read({}, columns.guess(path, {}).options)
+print(len(corpus.examples), time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_million_rows_are_read_in_a_minute_and_little_memory(tmp_path, quote):
+    """Also where stray quotes have every dialect tried on all lines."""
+    path = tmp_path / "flats.tsv"
+    with path.open("w", encoding="utf-8") as stream:
+        stream.write("text\tlabels\n")
+        for at in range(1_000_000):
+            stray = quote if at % 1000 == 7 else ""
+            stream.write(
+                f'{stray}the flat at number {at} is "too" cold, and nobody answers\t{";".join(ROWS[at % 60][1])}\n'
+            )
+    run = subprocess.run([sys.executable, "-c", MILLION, str(path)], capture_output=True, text=True, check=True)
+    rows, seconds, gigabytes = map(float, run.stdout.split())
+    assert rows == 1_000_000 and seconds < 60 and gigabytes < 1.2, (seconds, gigabytes)
 
 
 # ---------------------------------------------------------------- at random

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from compaug.core.records import InputError, Labels, atomic_dir, check_file, read_jsonl
+from compaug.core.records import InputError, Labels, as_notes, atomic_dir, check_file, read_jsonl
 
 SPLIT, MEASURES = Path("data/splits/run"), Path("reports/measures.json")
 # Where a classifier is, the synthetic texts that it learned from, and its predictions for validation rows: of the
@@ -239,7 +239,7 @@ def main(words: list[str] | None = None) -> None:
     try:
         app(words)
     except InputError as error:
-        print(*getattr(error, "__notes__", ()), f"error: {error}", sep="\n", file=sys.stderr)
+        print(f"{as_notes(getattr(error, '__notes__', ()))}error: {error}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:
         if error.errno is None:

@@ -46,6 +46,11 @@ class InputError(ValueError):
     """Something the user can mend: the message is one line that names the file, line or key and the remedy."""
 
 
+def as_notes(lines: Iterable[str]) -> str:
+    """What a command prints beside its result or before an error: each line as a note."""
+    return "".join(f"note: {line.removeprefix('note: ')}\n" for line in lines)
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """One text with its composition. `labels` are sorted label ids; the optional fields belong to synthetic rows."""

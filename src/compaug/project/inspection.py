@@ -211,7 +211,10 @@ def _split(corpus: Corpus) -> dict[str, Any]:
     where = "of the test rows" if own_split else "of the rows"
     counts = Counter(e.labels for e in tested if len(e.labels) >= 2)
     if not counts:
-        raise InputError("no row has two labels, so that there is no combination to hold out")
+        raise InputError(
+            "no row has two labels, so that there is no combination to hold out; check --label-delimiter and "
+            "--label-column"
+        )
     reasons: Counter[str] = Counter()
     for least in (max(RARE, round(len(tested) / 400)), RARE, 5, 3, 2):
         eligible = sorted((n for n in counts.values() if n >= least), reverse=True)

@@ -86,8 +86,9 @@ def inspected(file: Path, chosen: Mapping[str, Any], target: Path) -> Proposed:
     try:
         return _proposed(file, options, corpus, target, account)
     except InputError as error:
-        columns.add_notes(error, account)
-        raise
+        refusal = InputError(f"{file}: {error}")
+        columns.add_notes(refusal, account)
+        raise refusal from None
 
 
 def _proposed(file: Path, options: Mapping[str, Any], corpus, target: Path, account: list[str]) -> Proposed:

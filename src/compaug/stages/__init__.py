@@ -16,7 +16,7 @@ from pathlib import Path
 
 from compaug.core import shapes
 from compaug.core.numerics import native
-from compaug.core.records import InputError, check_file, check_folder, read_json, write_json
+from compaug.core.records import InputError, as_notes, check_file, check_folder, read_json, write_json
 
 COSTS = Path(".costs")  # seconds, versions and devices: never in a DVC output, because they differ at every run
 PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scikit-learn")
@@ -189,7 +189,7 @@ def run(main: Callable[[], None]) -> None:
     try:
         main()
     except InputError as error:
-        print(*getattr(error, "__notes__", ()), f"error: {error}", sep="\n", file=sys.stderr)
+        print(f"{as_notes(getattr(error, '__notes__', ()))}error: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("interrupted: nothing was left half-written; run it again to resume", file=sys.stderr)

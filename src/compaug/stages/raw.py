@@ -16,7 +16,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from compaug.core.records import InputError, atomic_dir, read_yaml, write_json, write_jsonl
+from compaug.core.records import InputError, as_notes, atomic_dir, read_yaml, write_json, write_jsonl
 from compaug.data import readers
 from compaug.experiments import params
 from compaug.stages import parser, run
@@ -49,8 +49,7 @@ def main(argv: list[str] | None = None) -> None:
                 for example_id, part in part_of.items():
                     ids[part].append(example_id)
                 write_json(folder / f"{name}.json", ids)
-    for note in corpus.notes:
-        print(f"note: {note}", file=sys.stderr)
+    print(as_notes(corpus.notes), end="", file=sys.stderr)
 
 
 def _check_scale(args: argparse.Namespace) -> None:
