@@ -25,6 +25,7 @@ def tool_of(rows: Sequence[Mapping[str, Any]]) -> str | None:
 
 
 def flattened(tool: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the tool's export as one with a text and a column for each question."""
     return TOOLS[tool][1](row)
 
 

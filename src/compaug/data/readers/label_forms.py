@@ -16,7 +16,7 @@ from typing import Any
 
 from compaug.data.readers import literals
 from compaug.data.readers.doubts import MISSING, Doubt, alike
-from compaug.data.readers.truth import number_of, values_of, word_of
+from compaug.data.readers.truth import NO, YES, number_of, values_of, word_of
 from compaug.data.rows import BadRow
 
 MARKS = (
@@ -197,7 +197,7 @@ def _kind(value: Any) -> str:
     return "mixed"
 
 
-_TRUTH = frozenset(values_of("", {"yes"}) or ()) | {"yes", "no", "true", "false", "0", "1", "0.0", "1.0", ""}
+_TRUTH = YES | NO | {""}
 _WORDS = {
     "text": "names in one string",
     "names": "lists of names",
@@ -291,6 +291,7 @@ def _split_of(
 
 def unsplit(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:
     """A doubt for the commonest other mark that names hold and that is not taken for a delimiter."""
+    cells = {value: cell for value, cell in cells.items() if value.strip().casefold() not in MISSING}
     rows = {other: _rows_with(cells, other) for other in MARKS if other not in mark and mark not in other}
     other = max(rows, key=lambda other: rows[other][0])
     n, line = rows[other]
@@ -354,7 +355,7 @@ def _numbers(column: str, values: Values, answers: Answers) -> LabelSets:
     lengths = {len(row) for row in rows.values()}
     every = {float(item) for row in rows.values() for item in row if item is not None}
     whole = every <= {0.0, 1.0}
-    if len(lengths) == 1 and (n := min(lengths)) > 1 and (whole or any(item % 1 for item in every) or _votes(rows)):
+    if len(lengths) == 1 and (n := min(lengths)) > 1 and min(every) >= 0 and (whole or any(item % 1 for item in every) or _votes(rows)):
         return _vectors(n, rows, whole, values, answers)
     return _classes(rows, values, answers)
 
