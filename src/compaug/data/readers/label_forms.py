@@ -355,7 +355,12 @@ def _numbers(column: str, values: Values, answers: Answers) -> LabelSets:
     lengths = {len(row) for row in rows.values()}
     every = {float(item) for row in rows.values() for item in row if item is not None}
     whole = every <= {0.0, 1.0}
-    if len(lengths) == 1 and (n := min(lengths)) > 1 and min(every) >= 0 and (whole or any(item % 1 for item in every) or _votes(rows)):
+    if (
+        len(lengths) == 1
+        and (n := min(lengths)) > 1
+        and min(every) >= 0
+        and (whole or any(item % 1 for item in every) or _votes(rows))
+    ):
         return _vectors(n, rows, whole, values, answers)
     return _classes(rows, values, answers)
 
