@@ -134,8 +134,10 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
 
 def _is_bookkeeping(column: Column) -> bool:
     """Whether programs write it beside texts and labels, or it holds nothing."""
+    if not any(map(_is_filled, column.cells.values())):
+        return True
     name = column.name.casefold()
-    return name in BOOKKEEPING or name.startswith("unnamed: ") or not any(map(_is_filled, column.cells.values()))
+    return (name in BOOKKEEPING or name.startswith("unnamed: ")) and (not _is_truth(column) or _is_constant(column))
 
 
 def _is_filled(cell: Cell) -> bool:
@@ -274,7 +276,7 @@ def _take_columns(
         elif runs[-1]:
             runs.append([])
     runs = [run for names_of_run in runs if (run := [name for name in names_of_run if name in names])]
-    outside = flags(names)
+    outside = flags(names, BOOKKEEPING)
     if len(runs) > 1:
         largest = max(runs, key=len)
         others = [name for name in names if name not in largest]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 YES = frozenset(
     ("1", "1.0", "true", "t", "yes", "y", "x", "✓", "✔", "☑", "✗", "on", "checked", "selected", "ja", "wahr")
@@ -65,7 +65,7 @@ def _is_named(column: str, word: str) -> bool:
     return bool(plain) and (name == plain or name.endswith(f" {plain}"))
 
 
-def flags(columns: Sequence[str]) -> list[str]:
-    """Those whose names say something of the row, not of its text, unless all do."""
-    listed = [column for column in columns if FLAGS.fullmatch(column.strip())]
+def flags(columns: Sequence[str], others: Container[str] = ()) -> list[str]:
+    """Those whose names say something of the row, not of its text, or are among the `others`, unless all do."""
+    listed = [column for column in columns if FLAGS.fullmatch(column.strip()) or column.casefold() in others]
     return listed if len(listed) < len(columns) else []
