@@ -137,7 +137,7 @@ def _is_bookkeeping(column: Column) -> bool:
     if not any(map(_is_filled, column.cells.values())):
         return True
     name = column.name.casefold()
-    return (name in BOOKKEEPING or name.startswith("unnamed: ")) and (not _is_truth(column) or _is_constant(column))
+    return (name in BOOKKEEPING or name.startswith("unnamed: ")) and not _is_truth(column)
 
 
 def _is_filled(cell: Cell) -> bool:
