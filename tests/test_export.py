@@ -245,7 +245,8 @@ def test_new_texts_get_names_and_probabilities(run, capsys):
     )
     for out in ("out.csv", "out.jsonl"):
         compaug("predict", "models/run/augmented", "new.csv", "--out", out)
-    assert "3 texts of the column body, " in capsys.readouterr().out
+    message = capsys.readouterr().out
+    assert "texts: body\n" in message and "out.csv: 3 texts, " in message
     rows = [json.loads(line) for line in (run / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     for row, probabilities in zip(rows, expected, strict=True):
         np.testing.assert_allclose([row["probabilities"][name] for name in NAMES.names], probabilities, atol=1e-6)
@@ -253,7 +254,7 @@ def test_new_texts_get_names_and_probabilities(run, capsys):
     with (run / "out.csv").open(encoding="utf-8", newline="") as stream:
         table = list(csv.DictReader(stream))
     assert [row["line"] for row in table] == ["2", "3", "4"] and table[1]["text"] == "darling, shiver"
-    assert [row["labels"].split(";") if row["labels"] else [] for row in table] == [row["labels"] for row in rows]
+    assert [json.loads(row["labels"]) for row in table] == [row["labels"] for row in rows]
     compaug("export", "home", "--what", "classifier")
     home = "home/classifier/thresholds.json"
     compaug(
@@ -261,13 +262,57 @@ def test_new_texts_get_names_and_probabilities(run, capsys):
     )
 
 
+def predicted(run: Path, *words: str) -> list[dict]:
+    compaug("predict", "models/run/augmented", *words, "--out", "answers.jsonl")
+    return [json.loads(line) for line in (run / "answers.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def test_new_texts_are_read_as_inspect_reads_them_and_every_row_has_an_answer(run, capsys):
+    bodies = ["sunny, today", "", "darling", "shiver, again", *(f"again and again, {at}" for at in range(9))]
+    ways = {
+        "plain.csv": "id,text\n" + "".join(f'k{at},"{body}"\n' for at, body in enumerate(bodies)),
+        "excel.csv": "id;text\n" + "".join(f"k{at};{body}\n" for at, body in enumerate(bodies)),
+        "tabs.tsv": "id\ttext\n" + "".join(f"k{at}\t{body}\n" for at, body in enumerate(bodies)),
+        "lines.ndjson": "".join(json.dumps({"id": f"k{at}", "text": body}) + "\n" for at, body in enumerate(bodies)),
+        "tasks.json": json.dumps([{"id": f"k{at}", "data": {"text": body}, "annotations": []}
+                                  for at, body in enumerate(bodies)]),
+    }  # fmt: skip
+    answers = {}
+    for name, content in ways.items():
+        (run / name).write_text(content)
+        rows = answers[name] = predicted(run, name, "--keep", "id")
+        assert [row["id"] for row in rows] == [f"k{at}" for at in range(len(bodies))], name
+        assert [row["text"] for row in rows] == bodies and rows[1]["labels"] == [] == list(rows[1]["probabilities"])
+        assert "1 rows without a text, answered without labels" in capsys.readouterr().out
+    assert len({json.dumps([row["probabilities"] for row in rows]) for rows in answers.values()}) == 1
+    compaug("predict", "models/run/augmented", "plain.csv", "--out", "answers.csv", "--keep", "id")
+    with (run / "answers.csv").open(encoding="utf-8", newline="") as stream:
+        assert [row["p(Joy & co)"] == "" for row in csv.DictReader(stream)] == [not body for body in bodies]
+
+
+def test_texts_without_names_of_columns_lose_no_row(run):
+    (run / "bare.csv").write_text("".join(f'"sunny today, again and again and {at}",{at % 2}\n' for at in range(20)))
+    assert len(predicted(run, "bare.csv")) == 20
+    assert len(predicted(run, "bare.csv", "--header", "--text-column", "sunny today, again and again and 0")) == 19
+
+
+def test_a_row_that_cannot_be_read_is_left_out_where_that_is_asked_for(run):
+    (run / "ragged.csv").write_text("id,text\n1,sunny\n2\n3,again\n")
+    with pytest.raises(InputError, match="ragged.csv:3: 1 columns, the header has 2"):
+        predicted(run, "ragged.csv")
+    assert [row["line"] for row in predicted(run, "ragged.csv", "--on-bad-rows", "drop")] == [2, 4]
+
+
+def test_another_file_than_thresholds_is_not_to_be_deleted(run):
+    (run / "new.csv").write_text("text\nsunny\n")
+    with pytest.raises(InputError, match="labels.json: .*give the thresholds.json that `compaug export` writes"):
+        predicted(run, "new.csv", "--thresholds", "data/splits/run/labels.json")
+
+
 def test_the_command_says_what_was_cut_and_ends_with_one_line_where_it_cannot(run, monkeypatch, capsys):
     (run / "long.csv").write_text("text\nsunny\n" + "darling " * 60 + "\n")
     compaug("predict", "models/run/augmented", "long.csv", "--out", "o.csv")
-    assert (
-        "o.csv: 2 texts of the column text, " in (message := capsys.readouterr().out)
-        and "1 cut after 32 tokens" in message
-    )
+    assert "o.csv: 2 texts, " in (message := capsys.readouterr().out) and "1 cut after 32 tokens" in message
     monkeypatch.setattr(sys, "argv", ["compaug", "predict", "models/none", "long.csv", "--out", "p.csv"])
     with pytest.raises(SystemExit) as end:
         cli.main()
@@ -346,7 +391,7 @@ def test_what_was_repaired_goes_home_with_all_rows_and_what_the_audit_measured(r
         ),
         (
             ("models/run/augmented", "bad.jsonl", "--out", "o.csv"),
-            "2 of 3 rows cannot be used: 1 x 'text' is not a string",
+            "2 of 4 rows cannot be used: 2 x 'text' is not a string.* leave these 2 rows out with --on-bad-rows drop",
         ),
         (("models/run/augmented", "gone.csv", "--out", "o.csv"), "gone.csv: no such file"),
         (
@@ -357,7 +402,7 @@ def test_what_was_repaired_goes_home_with_all_rows_and_what_the_audit_measured(r
 )
 def test_what_predict_cannot_do_is_one_line_and_writes_nothing(run, words, message):
     (run / "new.csv").write_text("body\nsunny\n")
-    (run / "bad.jsonl").write_text('{"text": "x"}\n{"text": " "}\n{"text": 3}\n')
+    (run / "bad.jsonl").write_text('{"text": "x"}\n{"text": " "}\n{"text": 3}\n{"text": [4]}\n')
     Labels(("a",), ("a",)).write(run / "other.json")
     before = (run / "new.csv").read_bytes()
     with pytest.raises(InputError, match=message) as caught:

@@ -350,6 +350,8 @@ def test_bad_json_is_one_line_by_every_way_in(tmp_path, case, way):
     with pytest.raises(InputError) as refused:
         ways[way]()
     message = str(refused.value)
+    if way == "own corpus" and case in ("NaN", "infinity"):  # which Python writes: they are read as null
+        expected = "no column 'text'"
     assert message.startswith(str(path)) and "\n" not in message and len(message) < 500
     if case not in ("cut", "nothing"):  # around them the message is another one
         assert expected in message
@@ -375,8 +377,8 @@ BAD_ROWS = {
     "a truth value as id": ({"id": True}, "the id True is neither"),
     "a blank id": ({"id": " "}, "empty id"),
     "a label with a line break": ({"labels": ["a\nb"]}, "holds a line break or a tab"),
-    "a label of pandas": ({"labels": "nan"}, "the label 'nan' is what pandas writes for no value"),
-    "a number as label": ({"labels": [3]}, "neither a string nor a list of strings"),
+    "a label of pandas": ({"labels": "nan"}, "the label name 'nan', which often says that there is no value"),
+    "a number as label": ({"labels": [3]}, "labels are numbers from 3 to 3"),
     "a text of 10 MB": ({"text": "x" * 10_000_000}, "a text of 10,000,000 characters; cut it, 131,072 is the limit"),
     "a number as text": ({"text": 7}, "'text' is not a string"),
     "a blank text": ({"text": "\u2003\n"}, "empty text"),

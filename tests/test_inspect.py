@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from compaug import cli
-from compaug.core.records import Example, InputError, Labels, read_json
+from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl
 from compaug.data.corpus import Corpus
 from compaug.data.corpus import lines as corpus_lines
-from compaug.data.readers import diagnostic, tabular
+from compaug.data.readers import columns, diagnostic, tabular
 from compaug.data.splits import Split, split_corpus
 from compaug.experiments import params
 from compaug.project import inspection, proposed
@@ -111,33 +111,80 @@ def test_a_benchmark_that_is_there_is_never_replaced_and_a_committed_name_is_not
     assert not (desk / "configs/benchmarks/else.yaml").exists()
 
 
+def test_a_name_that_dvc_would_read_as_a_number_is_not_taken(desk):
+    table(desk / "data/own/2024.csv", calls_of(300))
+    assert "-S run.benchmark=my_2024 " in compaug("inspect", "data/own/2024.csv").output
+    for name in ("2024", "1e5", "null", "True", "_x"):
+        with pytest.raises(InputError, match=f"'{name}' cannot name a benchmark; give --name with a letter first"):
+            compaug("inspect", "data/own/2024.csv", "--name", name)
+
+
+def test_a_scale_that_the_corpus_lacks_is_refused_at_the_first_stage(desk):
+    table(desk / "data/own/calls.csv", calls_of(300))
+    compaug("inspect", "data/own/calls.csv", "--write")
+    text = (desk / "params.yaml").read_text()
+    run = yaml.safe_load(text)["run"]
+    text = text.replace(f"benchmark: {run['benchmark']}", "benchmark: calls", 1)
+    (desk / "params.yaml").write_text(text.replace(f"scale: {run['scale']}", "scale: Tiny", 1))
+    with pytest.raises(InputError, match="run.scale: calls has no scale 'Tiny'; choose from pretrained, tiny"):
+        raw.main(["--benchmark", "calls", "--out", "raw"])
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "header", "mark", "blank", "words"),
+    [
+        ("\t", "", ";", "", ()),
+        (";", "body;topics", ", ", "", ()),
+        ("|", "text|labels", ";", "NaN", ("--missing", "NaN")),
+    ],
+)
+def test_raw_reads_what_inspect_has_read(desk, delimiter, header, mark, blank, words):
+    rows = [(text.replace(";", ","), labels) for text, labels in calls_of(300)]
+    lines = [f"{text}{delimiter}{labels.replace(';', mark) or blank}" for text, labels in rows]
+    (desk / "data/own/calls.tsv").write_text("\n".join([*filter(None, [header]), *lines]), encoding="utf-8")
+    assert "rows: 300, with 8 labels" in compaug("inspect", "data/own/calls.tsv", "--write", *words).output
+    raw.main(["--benchmark", "calls", "--out", "raw"])
+    names = Labels.read("raw/labels.json").names
+    read = [(e.text, {names[label] for label in e.labels}) for e in read_jsonl(Path("raw/examples.jsonl"))]
+    assert read == [(text, set(filter(None, labels.split(";")))) for text, labels in rows]
+
+
+def test_what_was_read_is_printed_before_a_refusal_too(desk, capsys):
+    table(desk / "data/own/calls.csv", [(text, labels.replace(";", "@")) for text, labels in calls_of(300)])
+    with pytest.raises(SystemExit):
+        cli.main(["inspect", "data/own/calls.csv"])
+    *account, error = capsys.readouterr().err.splitlines()
+    assert "no row has two labels" in error and error.startswith("error: ")
+    assert any("commonest of" in line for line in account) and any("  line 2: " in line for line in account)
+
+
 def test_columns_and_delimiter_are_found_by_their_names_and_contents(tmp_path):
     path = table(
         tmp_path / "a.csv", [("7", "a long enough text", "x|y"), ("8", "another", "z")], ("n", "what", "Genres")
     )
-    assert inspection.guess(path, {}) == {
+    assert columns.guess(path, {}).options == {
         "path": str(path), "text_column": "what", "label_column": "Genres", "label_delimiter": "|",
     }  # fmt: skip
     path = table(tmp_path / "b.csv", [("a text", "True", "0"), ("more", "False", "1")], ("text", "joy", "love"))
-    assert inspection.guess(path, {})["label_columns"] == ["joy", "love"]
+    assert columns.guess(path, {}).options["label_columns"] == ["joy", "love"]
     rows = [(f"p{n}", f"the text of package {n}", "viewing, editing" if n % 3 else "playing", n % 4) for n in range(30)]
     path = table(tmp_path / "e.csv", rows, ("package", "description", "use", "size"))  # neither a key nor a number
-    assert inspection.guess(path, {}) == {
+    assert columns.guess(path, {}).options == {
         "path": str(path), "text_column": "description", "label_column": "use", "label_delimiter": ",",
     }  # fmt: skip
     two = table(
         tmp_path / "f.csv", [(*row, "en" if row[3] else "de") for row in rows], ("n", "what", "use", "m", "language")
     )
     with pytest.raises(InputError, match="which column has the labels"):
-        inspection.guess(two, {})
+        columns.guess(two, {})
     path = table(tmp_path / "c.csv", [("a text", "x")], ("text", "what"))
     with pytest.raises(
         InputError, match="c.csv: which column has the labels. There are text, what; give --label-column"
     ):
-        inspection.guess(path, {})
-    assert inspection.guess(path, {"label_column": "what"})["label_column"] == "what"
+        columns.guess(path, {})
+    assert columns.guess(path, {"label_column": "what"}).options["label_column"] == "what"
     with pytest.raises(InputError, match="no rows"):
-        inspection.guess(table(tmp_path / "d.csv", []), {})
+        columns.guess(table(tmp_path / "d.csv", []), {})
 
 
 def test_faults_of_the_file_are_told_before_anything_else(desk):

@@ -16,6 +16,7 @@ from compaug.data.parameters import Backbone, Backbones
 from compaug.data.readers import tabular
 from compaug.models.backbones import _wordpiece, prepare
 from compaug.models.loading import load_encoder
+from compaug.project import inspection, proposed
 
 GERMAN = [
     ("Das war schön, Herr Weiß", "Lob"),
@@ -97,7 +98,41 @@ def test_a_classifier_learns_texts_and_labels_of_another_language(tmp_path, in_a
     assert [tuple(np.flatnonzero(row)) for row in label_rows] == [e.labels for e in read.examples]
 
 
+THAI = [("รถไฟมาช้ามากและไม่มีใครบอกอะไรเลยตลอดทั้งวัน" * 3, "delay"), ("ราคาแพงเกินไปสำหรับทุกคน" * 5, "price")]
+
+
+def test_thai_is_read_letter_by_letter_and_stays_so_in_its_folder(tmp_path):
+    texts = [text for text, _ in THAI] * 8
+    for characters in (None, True):
+        folder = tmp_path / str(characters)
+        folder.mkdir()
+        spec = Backbone(kind="tiny", cased=True, characters=characters, **SIZES)
+        prepare("encoder", spec, texts, folder, 0, tmp_path / f"work-{characters}")
+        tokens = pieces(folder, THAI[0][0])
+        assert (tokens == ["[UNK]"]) is (characters is None)
+    assert "".join(tokens).replace("##", "") == THAI[0][0]
+
+
+@pytest.mark.parametrize(
+    ("texts", "scale", "characters"),
+    [
+        ([text for text, _ in THAI] * 20, "tiny", True),
+        (["价格太高，服务很差", "服务很好"] * 20, "tiny", None),
+        (["Поезд опоздал, и никто ничего не сказал"] * 20, "tiny", None),
+        (["the train was late 😂", "prices — too high"] * 20, "pretrained", None),
+    ],
+)
+def test_the_scale_follows_the_script_before_anything_is_fetched(in_a_temporary_folder, texts, scale, characters):
+    spec = Backbone(kind="tiny", **SIZES | {"vocab": 600})
+    reading = proposed._tiny(spec, texts)
+    readings = {"tiny": reading, "pretrained": reading}
+    assert inspection._scale(readings)["scale"].value == scale
+    assert inspection._characters(reading)["characters"].value == characters
+
+
 def test_the_option_is_that_of_a_tiny_encoder():
+    with pytest.raises(ValidationError, match="`characters` belongs to kind tiny, not to path"):
+        Backbone(kind="path", path="x", characters=True)
     with pytest.raises(ValidationError, match="`cased` belongs to kind tiny, not to path"):
         Backbone(kind="path", path="x", cased=True)
     plain = Backbone(kind="tiny", pretraining="texts", **SIZES)

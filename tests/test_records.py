@@ -238,6 +238,16 @@ def test_digests_follow_content_and_names(tmp_path):
 # ---------------------------------------------------------------- labels
 
 
+@pytest.mark.parametrize("names", [("c++", "c", "c+"), ("+", "++"), ("a;b", "a", "b")])
+def test_a_plus_in_a_name_is_wide_in_keys_so_that_they_can_be_read_back(names):
+    labels = Labels(names, names)
+    for size in range(len(names) + 1):
+        key = labels.key(range(size))
+        assert labels.composition(key) == tuple(range(size)) and key.count("+") == max(0, size - 1)
+    with pytest.raises(InputError, match="collide"):
+        Labels(("c+", "c\uff0b"), ("c+", "c\uff0b"))
+
+
 def test_a_composition_has_a_readable_key_and_back():
     assert LABELS.key((2, 0)) == "joy+fear" and LABELS.key(()) == EMPTY_KEY
     assert LABELS.composition("fear+joy") == (0, 2) and LABELS.composition(EMPTY_KEY) == ()

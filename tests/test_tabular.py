@@ -12,7 +12,7 @@ from parameters import written
 
 from compaug.core.records import InputError, read_json, read_jsonl
 from compaug.data import corpus
-from compaug.data.readers import tabular
+from compaug.data.readers import literals, tabular
 from compaug.stages import audit_split, raw, split
 
 ROWS = [("so glad", ["joy", "love"]), ("line\nbreak", []), ("so sad", ["love", "sadness"]), ("größer, 你好", ["joy"])]
@@ -81,7 +81,9 @@ def test_class_numbers_are_read_as_the_names_that_the_data_set_gives_them(tmp_pa
 
 def test_numbers_without_names_need_the_inventory(tmp_path):
     path = lines_of(tmp_path / "a.jsonl", '{"text": "x", "tags": [1, 0]}', '{"text": "y", "tags": [1]}')
-    with pytest.raises(InputError, match="'tags' is neither a string nor a list of strings"):
+    with pytest.raises(
+        InputError, match="labels are numbers from 0 to 1, 2 of them .*: give their names with --labels"
+    ):
         corpus_of(path)
     assert shown(corpus_of(path, labels=["joy", "love"])) == [("x", ("joy", "love")), ("y", ("love",))]
 
@@ -121,7 +123,7 @@ def test_a_cell_that_holds_a_list_as_text_is_that_list(tmp_path, cell):
     assert shown(corpus_of(path, label_delimiter=";")) == [("x", ("joy", "love")), ("y", ())]
 
 
-@pytest.mark.parametrize("cell", ["['joy' 'love']", "[joy, love]", "['joy'", "[__import__('os')]", "[('joy',)]"])
+@pytest.mark.parametrize("cell", ["['joy' 'love']", "[joy, love]", "['joy'", "[__import__('os')]"])
 def test_what_only_looks_like_a_list_is_never_a_label(tmp_path, cell):
     """numpy prints a list without commas, which Python would read as one name."""
     path = lines_of(tmp_path / "a.csv", "text,tags", f'x,"{cell}"')
@@ -132,9 +134,8 @@ def test_what_only_looks_like_a_list_is_never_a_label(tmp_path, cell):
 
 @given(st.lists(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=8), max_size=4))
 def test_any_names_written_as_a_json_or_python_list_come_back(names):
-    options = tabular.Options(label_column="tags")
-    for written_list in (json.dumps(names), json.dumps(names, ensure_ascii=False), repr(names)):
-        assert tabular.label_names(written_list, options) == names
+    for written_list in (json.dumps(names), json.dumps(names, ensure_ascii=False), repr(names), repr(tuple(names))):
+        assert literals.parse(written_list) == names
 
 
 @pytest.mark.parametrize(("yes", "no"), [("1", "0"), ("True", "False"), ("true", "FALSE"), ("1.0", "0.0")])
@@ -163,7 +164,7 @@ def test_ids_and_texts_are_what_stands_in_the_file(tmp_path):
 
 
 def faulty(folder: Path) -> Path:
-    bad = ["only one column", ",a", '"x","[a"', "good,a", ",b", " ,c", "good too,nan"]
+    bad = ["only one column", ",a", '"x",a', "good,a", ",b", " ,c", '"good too",[a b]']
     return lines_of(folder / "a.csv", "text,tags", *bad, *[",a"] * 20)
 
 
@@ -175,7 +176,7 @@ def test_all_faults_are_one_line_with_kinds_counts_and_first_lines(tmp_path):
     assert message.startswith(f"{tmp_path / 'a.csv'}: 25 of 27 rows cannot be used: 23 x empty text")
     assert "lines 3, 6, 7, 9, 10, ..." in message
     assert "1 x another number of columns than the header (line 2: 1 columns, the header has 2" in message
-    assert "1 x the label 'nan' is what pandas writes" in message and "(line 8)" in message
+    assert "1 x labels that look like a list and are none (line 8: the labels '[a b]'" in message
     assert message.endswith("options.on_bad_rows: drop")
 
 
@@ -187,7 +188,7 @@ def test_dropped_rows_are_counted_and_leave_the_ids_of_the_others_as_they_are(tm
 
 def test_a_file_of_bad_rows_alone_is_refused_even_when_they_may_be_dropped(tmp_path):
     with pytest.raises(InputError, match="no rows; give the file at least one text that can be used"):
-        corpus_of(lines_of(tmp_path / "a.jsonl", "{", "[]", '{"text": "x"}'), on_bad_rows="drop")
+        corpus_of(lines_of(tmp_path / "a.jsonl", "{", "[]", '{"tags": "x"}'), on_bad_rows="drop")
 
 
 def test_rows_without_labels_are_counted_left_out_or_refused(tmp_path):

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from compaug.core.records import InputError, Labels, atomic_dir, check_file, read_jsonl
+from compaug.core.records import InputError, Labels, as_notes, atomic_dir, check_file, read_jsonl
 
 SPLIT, MEASURES = Path("data/splits/run"), Path("reports/measures.json")
 # Where a classifier is, the synthetic texts that it learned from, and its predictions for validation rows: of the
@@ -44,6 +44,20 @@ class OnBadRows(StrEnum):
     drop = "drop"
 
 
+class Quoting(StrEnum):
+    double = "double"
+    backslash = "backslash"
+    none = "none"
+
+
+# How a file is written, for inspect and predict alike
+Delimiter = Annotated[str, typer.Option(help="between cells: a character, or tab; default: by all lines")]
+Quotes = Annotated[Quoting | None, typer.Option(help="quotes doubled, after a backslash, or letters like others")]
+Encoding = Annotated[str, typer.Option(help="such as cp1252; default: UTF-8, or what the file says")]
+Header = Annotated[bool | None, typer.Option(help="whether line 1 names the columns; default: by its cells")]
+BadRows = Annotated[OnBadRows, typer.Option(help="what to do with rows that cannot be used")]
+
+
 class What(StrEnum):
     everything = "everything"
     texts = "texts"
@@ -62,26 +76,35 @@ def inspect(
     ],
     name: Annotated[str, typer.Option(help="of the benchmark (default: the file's name)")] = "",
     text_column: Annotated[str, typer.Option(help="default: guessed from names and contents")] = "",
-    label_column: Annotated[
-        str, typer.Option(help="column of label names, a list or one string; default: guessed")
-    ] = "",
-    label_delimiter: Annotated[str, typer.Option(help="between names in one string; default: guessed")] = "",
-    label_columns: Annotated[str, typer.Option(help="instead: 0/1 columns, names between commas")] = "",
+    label_column: Annotated[str, typer.Option(help="column of labels in any form; default: guessed")] = "",
+    label_delimiter: Annotated[str, typer.Option(help="between names in one string; default: by all rows")] = "",
+    label_columns: Annotated[str, typer.Option(help="instead: one for each label, names between commas")] = "",
+    labels: Annotated[str, typer.Option(help="all names between commas, in the order of numbers; or 3=NAME,...")] = "",
+    label_field: Annotated[str, typer.Option(help="of label objects, the field with the name")] = "",
+    positive_above: Annotated[float | None, typer.Option(help="a vote or probability above it is a label")] = None,
+    missing: Annotated[str, typer.Option(help="words that mean no label, between commas; blank: an empty cell")] = "",
+    join_rows: Annotated[bool | None, typer.Option(help="a row for each (text, label): join those of a text")] = None,
+    delimiter: Delimiter = "",
+    quoting: Quotes = None,
+    encoding: Encoding = "",
+    header: Header = None,
     id_column: Annotated[str, typer.Option(help="default: row numbers")] = "",
     split_column: Annotated[str, typer.Option(help="column of train, validation, test: your own split")] = "",
     test_path: Annotated[str, typer.Option(help="or a file of test rows, FILE having the others")] = "",
-    on_bad_rows: Annotated[OnBadRows, typer.Option(help="what to do with rows that cannot be used")] = OnBadRows.stop,
+    on_bad_rows: BadRows = OnBadRows.stop,
     write: Annotated[bool, typer.Option(help="write configs/benchmarks/NAME.yaml")] = False,
 ) -> None:
     """What is in a file, and a benchmark for it with a reason for each value."""
-    from compaug.project import inspection, proposed
+    from compaug.project import proposed
 
-    options = {"text_column": text_column, "label_column": label_column, "label_delimiter": label_delimiter}
+    options = {"text_column": text_column, "label_column": label_column, "label_delimiter": _mark(label_delimiter)}
     options |= {"id_column": id_column, "split_column": split_column, "test_path": test_path}
-    options |= {"label_columns": [c.strip() for c in label_columns.split(",") if c.strip()]}
+    options |= {"label_columns": _listed(label_columns), "labels": _listed(labels), "missing": _listed(missing)}
+    options |= {"label_field": label_field, "positive_above": positive_above, "join_rows": join_rows}
+    options |= _written(delimiter, quoting, encoding, header)
     options |= {"on_bad_rows": "drop"} if on_bad_rows == OnBadRows.drop else {}
     target = proposed.target_of(name, file, write)
-    benchmark = proposed.inspected(file, inspection.guess(file, options), target)
+    benchmark = proposed.inspected(file, options, target)
     print("\n".join(benchmark.report), end="\n\n")
     if not write:
         print(benchmark.text, end="")
@@ -114,25 +137,31 @@ def predict(
     file: Annotated[Path, typer.Argument(help="texts: .csv, .tsv, .jsonl, .json, .parquet or .arrow")],
     out: Annotated[Path, typer.Option(help=".csv or .jsonl to write")],
     text_column: Annotated[str, typer.Option(help="default: guessed from names and contents")] = "",
+    keep: Annotated[str, typer.Option(help="columns to carry along, such as ids, between commas")] = "",
+    delimiter: Delimiter = "",
+    quoting: Quotes = None,
+    encoding: Encoding = "",
+    header: Header = None,
+    on_bad_rows: BadRows = OnBadRows.stop,
     labels: Annotated[Path, typer.Option(help="labels.json of the classifier's split")] = SPLIT / "labels.json",
     threshold: Annotated[float, typer.Option(help="a label is given above this probability", min=0, max=1)] = 0.5,
     thresholds: Annotated[Path | None, typer.Option(help="thresholds.json of `compaug export`: one a label")] = None,
 ) -> None:
     """Label names and probabilities for every text of a file."""
-    from compaug.project import inspection, names, predict, samples
+    from compaug.project import names, predict, samples
 
     _check_out(out, (".csv", ".jsonl"), file)
     label_names = names.names_of(model, labels)
     least = predict.read_thresholds(thresholds, label_names) if thresholds else [threshold] * len(label_names)
-    column = text_column or inspection.text_column(file)
-    numbers, texts = predict.read_texts(file, column)
-    rows = list(predict.predictions(model, label_names, numbers, texts, least))
-    predict.write(out, label_names, rows)
+    chosen = {"text_column": text_column, **_written(delimiter, quoting, encoding, header)}
+    read = predict.read_texts(file, chosen, carried := _listed(keep), on_bad_rows == OnBadRows.drop)
+    print("\n".join(read.account))
+    rows = list(predict.predictions(model, label_names, read, least))
+    predict.write(out, label_names, rows, carried)
     empty, limit = sum(not row["labels"] for row in rows), samples.max_length_of(model)
-    cut = sum(n > limit for n in samples.lengths_of(model, texts))
+    cut = sum(n > limit for n in samples.lengths_of(model, read.texts))
     print(
-        f"{out}: {len(rows):,} texts of the column {column}, {empty:,} without a label above the threshold, {cut:,} "
-        f"cut after {limit} tokens"
+        f"{out}: {len(rows):,} texts, {empty:,} without a label above the threshold, {cut:,} cut after {limit} tokens"
     )
 
 
@@ -187,6 +216,26 @@ def export(
     print(f"{out}: {', '.join(sorted(path.name for path in out.iterdir() if path.is_dir()))}; each has a README.md")
 
 
+def _listed(words: str) -> list[str]:
+    """What stands between commas."""
+    return [word.strip() for word in words.split(",") if word.strip()]
+
+
+def _mark(word: str) -> str:
+    """A delimiter as a person types it."""
+    return {"tab": "\t", "\\t": "\t", "\\n": "\n", "space": " "}.get(word, word)
+
+
+def _written(delimiter: str, quoting: Quoting | None, encoding: str, header: bool | None) -> dict:
+    """Options of the reader of how a file is written."""
+    return {
+        "delimiter": _mark(delimiter) or None,
+        "quoting": quoting.value if quoting else None,
+        "encoding": encoding or None,
+        "header": header,
+    }
+
+
 def _check_out(out: Path, kinds: tuple[str, ...], source: Path) -> None:
     if out.suffix not in kinds:
         raise InputError(f"--out {out}: the name must end in {' or '.join(kinds)}")
@@ -205,7 +254,7 @@ def main(words: list[str] | None = None) -> None:
     try:
         app(words)
     except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"{as_notes(getattr(error, '__notes__', ()))}error: {error}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:
         if error.errno is None:

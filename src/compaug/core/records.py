@@ -22,6 +22,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 EMPTY_KEY = "<none>"  # key of the empty label set
+PLUS = "\uff0b"  # in keys, for a + in a label's name
 PARTIAL, OLD = ".partial", ".old.partial"  # ends of names: half-written, and set aside until its successor is in place
 FULL = re.compile(
     r"No space left|os error (?:27|28|122)\b|[Ff]ile too large|Disk quota|PytorchStreamWriter failed|file write failed"
@@ -31,6 +32,11 @@ WRITTEN = ".written"  # in every folder that a stage writes: the names of its fi
 
 class InputError(ValueError):
     """Something the user can mend: the message is one line that names the file, line or key and the remedy."""
+
+
+def as_notes(lines: Iterable[str]) -> str:
+    """What a command prints beside its result or before an error: each line as a note."""
+    return "".join(f"note: {line.removeprefix('note: ')}\n" for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +105,17 @@ class Labels:
                     raise InputError(f"labels: an empty label {what}; every label needs one")
                 if len(value.splitlines()) > 1 or "\t" in value:
                     raise InputError(f"labels: the label {what} {value!r} holds a line break or a tab; take it out")
-                if other := first.get(value.casefold().strip()):
+                key = value.casefold().strip().replace("+", PLUS)
+                if other := first.get(key):
                     raise InputError(f"labels: the label {what}s {other!r} and {value!r} collide; make them distinct")
-                first[value.casefold().strip()] = value
+                first[key] = value
 
     def __len__(self) -> int:
         return len(self.names)
 
     def key(self, labels: Iterable[int]) -> str:
-        """Readable key of a composition: names in label-id order joined by '+'."""
-        return "+".join(self.names[label] for label in sorted(labels)) or EMPTY_KEY
+        """Readable key of a composition: names in label-id order joined by '+', a + in a name written wide."""
+        return "+".join(self.names[label].replace("+", PLUS) for label in sorted(labels)) or EMPTY_KEY
 
     def index(self, name: str) -> int:
         """Id of a label name; InputError when unknown."""
@@ -119,7 +126,10 @@ class Labels:
 
     def composition(self, key: str) -> tuple[int, ...]:
         """Inverse of `key`."""
-        return () if key == EMPTY_KEY else tuple(sorted(self.index(name) for name in key.split("+")))
+        if key == EMPTY_KEY:
+            return ()
+        names = {name.replace("+", PLUS): name for name in self.names}
+        return tuple(sorted(self.index(names.get(word, word)) for word in key.split("+")))
 
     def phrase(self, labels: Iterable[int], separator: str) -> str:
         """Label phrases in label-id order joined by the benchmark's separator."""
@@ -135,7 +145,7 @@ class Labels:
 
     @classmethod
     def read(cls, path: Path | str) -> Labels:
-        row = read_json(path, LabelNames)
+        row = read_json(path, LabelNames, "give the labels.json that the stage split writes")
         try:
             return cls(tuple(row["names"]), tuple(row["phrases"]))
         except InputError as error:
@@ -366,14 +376,14 @@ def _document(value: object) -> str:
     return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def loads(text: str) -> Any:
+def loads(text: str, nan_is_null: bool = False) -> Any:
     """The one way in for JSON: ValueError, in one line, for all that cannot be read.
 
-    Also for what Python's reader takes or fails on in its own way: NaN and infinities, halves of surrogate pairs,
-    numbers of thousands of digits, thousands of brackets.
+    Also for what Python's reader takes or fails on in its own way: NaN and infinities, unless they are to be null,
+    halves of surrogate pairs, numbers of thousands of digits, thousands of brackets.
     """
     try:
-        value = json.loads(text, parse_constant=_no_number)
+        value = json.loads(text, parse_constant=_null if nan_is_null else _no_number)
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -383,6 +393,10 @@ def loads(text: str) -> Any:
     except RecursionError:
         raise ValueError("brackets within brackets, too many of them") from None
     return value
+
+
+def _null(name: str) -> None:
+    return None
 
 
 def _no_number(name: str) -> float:

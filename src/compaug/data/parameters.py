@@ -43,6 +43,7 @@ class Backbone(Block):
     pretraining: Literal["prompted", "texts"] | None = None  # of a decoder and a sequence-to-sequence model
     architecture: Literal["t5", "bart"] | None = None  # of a sequence-to-sequence model; None: t5
     cased: bool | None = None  # of an encoder: its tokens keep case and accents; without it ü is u
+    characters: bool | None = None  # of an encoder: letters of scripts without blanks, such as Thai, are words each
 
     @model_validator(mode="after")
     def _complete(self) -> Backbone:
@@ -56,7 +57,7 @@ class Backbone(Block):
             if key not in needed[self.kind] and getattr(self, key) is not None:
                 kinds = " and ".join(kind for kind, keys in needed.items() if key in keys)
                 raise ValueError(f"`{key}` belongs to kind {kinds}, not to {self.kind}; remove it")
-        for key in ("pretraining", "cased", "architecture"):
+        for key in ("pretraining", "cased", "characters", "architecture"):
             if self.kind != "tiny" and getattr(self, key):
                 raise ValueError(f"`{key}` belongs to kind tiny, not to {self.kind}; remove it")
         if self.kind == "tiny" and self.hidden % self.heads:
@@ -72,8 +73,9 @@ class Backbones(Block):
     @model_validator(mode="after")
     def _pretraining(self) -> Backbones:
         for role in ("decoder", "seq2seq"):
-            if getattr(self, role).cased:
-                raise ValueError(f"{role}: `cased` is the encoder's, all others keep every character; remove it")
+            for key in ("cased", "characters"):
+                if getattr(getattr(self, role), key):
+                    raise ValueError(f"{role}: `{key}` is the encoder's, all others keep every character; remove it")
             if getattr(self, role).kind == "tiny" and not getattr(self, role).pretraining:
                 raise ValueError(f"{role}: kind tiny needs `pretraining`: prompted (each text after its P(y)) or texts")
         if self.encoder.architecture or self.decoder.architecture:

@@ -1,23 +1,20 @@
-"""Rows of a table, whatever file it is in, and one report of all that is wrong with them.
+"""Rows of a table, one report of all that is wrong with them, and the tables that `datasets` opens.
 
-CSV and JSON are read here, line by line: their values stay what they are (an id 007, a text "NA"), and a fault has its
-line. What `datasets` opens has types already: Parquet, Arrow, a folder of `save_to_disk`, a data set of the hub. It
-takes a second to import, so only these load it.
+These have types already: Parquet, Arrow, a folder of `save_to_disk`, a data set of the hub. It takes a second to
+import, so only they load it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from compaug.core.records import InputError, loads
-from compaug.data.corpus import csv_rows, lines, require_columns
+from compaug.core.records import InputError
+from compaug.data.corpus import require_columns
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
 TYPED = (".parquet", ".arrow")
-PACKED = (".gz", ".xz")
 FIRST = 5  # places of a kind of fault that are named
 SPLITS = {  # what people call the parts of their own split
     **dict.fromkeys(("train", "training"), "train"),
@@ -60,7 +57,7 @@ class Faults:
         listed = "; ".join(f"{len(places)} x {kind} ({_first(kind, places)})" for kind, places in kinds)
         return (
             f"{self.source}: {len(self):,} of {self.rows:,} rows cannot be used: {listed}. "
-            "Mend or remove them, or leave them out with options.on_bad_rows: drop"
+            f"Mend or remove them, or leave these {len(self):,} rows out with options.on_bad_rows: drop"
         )
 
 
@@ -80,77 +77,11 @@ class Row:
     bad: BadRow | None = None
 
 
-def rows_of(path: Path, needed: Iterable[str]) -> Iterator[Row]:
-    """Rows of a file or folder, bad ones among them.
-
-    InputError for what makes the whole of it unreadable: no such file, another kind of file, a column that is missing,
-    quotes that do not close.
-    """
-    kind = kind_of(path)
-    if path.is_dir() or kind in TYPED:
-        return _typed(path, kind, list(needed))
-    if kind in DELIMITERS:
-        return _delimited(path, DELIMITERS[kind], needed)
-    if kind in (".jsonl", ".json"):
-        return _json(path, kind, list(needed))
-    raise InputError(
-        f"{path}: unknown kind of file {kind!r}; use .jsonl, .csv or .tsv (also with .gz or .xz), .json, .parquet, "
-        ".arrow, or a folder that datasets' save_to_disk wrote"
-    )
-
-
-def kind_of(path: Path) -> str:
-    return Path(path.stem).suffix if path.suffix in PACKED else path.suffix
-
-
-def _delimited(path: Path, delimiter: str, needed: Iterable[str]) -> Iterator[Row]:
-    for line, values in csv_rows(path, delimiter, needed):
-        if isinstance(values, str):
-            yield Row(line, None, bad=BadRow("another number of columns than the header", values))
-        else:
-            yield Row(line, values)
-
-
-def _json(path: Path, kind: str, needed: Sequence[str]) -> Iterator[Row]:
-    """An object a line; or, in a .json file, one list of objects."""
-    if kind == ".json" and _first_character(path) == "[":
-        text = "\n".join(line for _, line in lines(path))
-        try:
-            listed = loads(text)
-        except ValueError as error:
-            raise InputError(f"{path}: not valid JSON ({error}); mend the file") from None
-        for number, value in enumerate(listed, start=1):
-            yield _object(number, value, needed)
-        return
-    for number, line in lines(path):
-        if not line.strip():
-            continue
-        try:
-            value = loads(line)
-        except ValueError as error:
-            yield Row(number, None, bad=BadRow("not valid JSON", f"not valid JSON ({error}); mend or remove the line"))
-            continue
-        yield _object(number, value, needed)
-
-
-def _object(number: int, value: object, needed: Sequence[str]) -> Row:
-    if not isinstance(value, dict):
-        return Row(number, None, bad=BadRow("not a JSON object", "not a JSON object; mend or remove the line"))
-    for name in needed:
-        if name not in value:
-            there = ", ".join(value) or "none"
-            return Row(number, None, bad=BadRow(f"no column {name!r}", f"no column {name!r}; there are: {there}"))
-    return Row(number, value)
-
-
-def _first_character(path: Path) -> str:
-    return next((line.strip()[0] for _, line in lines(path) if line.strip()), "")
-
-
 # ---------------------------------------------------------------- what `datasets` opens
 
 
-def _typed(path: Path, kind: str, needed: Sequence[str]) -> Iterator[Row]:
+def typed_rows(path: Path, kind: str, needed: Sequence[str]) -> Iterator[Row]:
+    """Rows of a file or folder. InputError where it is none of these, or a column is missing."""
     if not path.exists():
         raise InputError(f"{path}: no such file; check the path")
     try:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from tokenizers import pre_tokenizers, trainers
+from tokenizers import Regex, pre_tokenizers, trainers
 from transformers import (
     BartConfig,
     BartForConditionalGeneration,
@@ -24,6 +24,7 @@ from transformers import (
     LlamaForCausalLM,
     ModernBertConfig,
     ModernBertForMaskedLM,
+    PreTrainedTokenizerFast,
     T5Config,
     T5ForConditionalGeneration,
 )
@@ -39,6 +40,8 @@ Prompted = tuple[str, str]  # prompt, "" where there is none, and text
 VALIDATION = 0.05
 WARMUP = 0.06
 WEIGHT_DECAY = 0.01
+# a letter with its marks, of scripts that put no blanks between words; Chinese signs are words each already
+UNSPACED = r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Hiragana}\p{Katakana}\p{Tibetan}\p{Javanese}\p{Balinese}]\p{M}*"
 SENTINELS = 32  # marks of spans in one text
 
 
@@ -151,6 +154,10 @@ def _wordpiece(texts: Sequence[str], spec) -> BertTokenizer:
     """
     normal = {"do_lower_case": False, "strip_accents": False} if spec.cased else {}
     blank = BertTokenizer(**normal)
+    if spec.characters:
+        apart = pre_tokenizers.Split(Regex(UNSPACED), "isolated")
+        learner = blank.backend_tokenizer
+        learner.pre_tokenizer = pre_tokenizers.Sequence([apart, learner.pre_tokenizer])
     words = Counter(word for text in texts for word in _words(blank.backend_tokenizer, text))
     pieces: Counter[str] = Counter()
     for word, count in words.items():
@@ -166,7 +173,13 @@ def _wordpiece(texts: Sequence[str], spec) -> BertTokenizer:
     spelled = sorted(word for word in words if frequent.issuperset(_characters(word)))
     learner = blank.backend_tokenizer
     learner.train_from_iterator((" ".join([word] * words[word]) for word in spelled), trainer)
-    return BertTokenizer(vocab=learner.get_vocab(), model_max_length=spec.max_positions, **normal)
+    if not spec.characters:
+        return BertTokenizer(vocab=learner.get_vocab(), model_max_length=spec.max_positions, **normal)
+    marks = {f"{name}_token": f"[{name.upper()}]" for name in ("unk", "sep", "pad", "cls", "mask")}
+    whole = BertTokenizer(vocab=learner.get_vocab(), **normal).backend_tokenizer
+    whole.pre_tokenizer = blank.backend_tokenizer.pre_tokenizer
+    # BertTokenizer would put its own way of finding words in the place of this one when it is opened again
+    return PreTrainedTokenizerFast(tokenizer_object=whole, model_max_length=spec.max_positions, **marks)
 
 
 def _words(tokenizer, text: str) -> list[str]:

@@ -8,41 +8,22 @@ shown.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from compaug.core.records import InputError, text_key
 from compaug.data.corpus import Corpus
-from compaug.data.readers import tabular
-from compaug.data.rows import rows_of
 from compaug.data.splits import Split, split_corpus
 
-TEXTS = (
-    "text",
-    "sentence",
-    "utterance",
-    "comment",
-    "abstract",
-    "plot",
-    "content",
-    "body",
-    "message",
-    "review",
-    "document",
-)
-LABELS = ("labels", "label", "tags", "topics", "genres", "intents", "emotions", "categories", "classes", "codes")
-DELIMITERS = (";", "|", ",")
-LOOKED_AT = 500  # rows, for a guess
-OFTEN = 5  # times that a label stands in them, on average
-
 # shares of texts with letters that an encoder lacks, or reads without accents: some names do
-BEARABLE = {"lacking": 0.02, "changing": 0.1}
+BEARABLE = {"lacking": 0.02, "changing": 0.1, "foreign": 0.05, "unread": 0.05}
 RARE = 10  # rows; a combination with fewer is rare
 PAPER = {"compositions": 20, "support": 50, "k": 5000}
 SMALLEST_TEST = 100  # rows of D_test under which an interval of accuracy is some 20 points wide
@@ -61,94 +42,6 @@ DECODER = Budget(tokens=160_000, epochs=8)  # SmolLM2 learns from 120 tokens a s
 # MiniLM, half frozen, from 2,000, and the pipeline trains five of them. Of 112 steps for 54 labels it learned little
 # more than the commonest.
 ENCODER = Budget(tokens=1_000_000, epochs=20, steps=600)
-
-
-# ---------------------------------------------------------------- which columns
-
-
-def guess(path: Path, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of the tabular reader: the `chosen` ones, and columns and delimiter from their names and first rows.
-
-    InputError where they cannot be told, naming the columns that there are.
-    """
-    rows = _first(path)
-    columns = list(rows[0])
-    options = {"path": str(path)} | {key: value for key, value in chosen.items() if value}
-    if "text_column" not in options:
-        options["text_column"] = _texts(rows, columns, path)
-    if not {"label_column", "label_columns"} & options.keys():
-        left = [
-            c
-            for c in columns
-            if c not in (options["text_column"], options.get("id_column"), options.get("split_column"))
-        ]
-        if name := _named(left, LABELS):
-            options["label_column"] = name
-        elif truth := [c for c in left if all(_is_truth(row.get(c)) for row in rows)]:
-            options["label_columns"] = truth
-        elif len(alike := [c for c in left if _are_labels([row.get(c) for row in rows])]) == 1:
-            (options["label_column"],) = alike
-        else:
-            raise InputError(
-                f"{path}: which column has the labels? There are {', '.join(columns)}; give --label-column, or "
-                "--label-columns with one "
-                "0/1 column for each label"
-            )
-    if "label_column" in options and "label_delimiter" not in options:
-        cells = [row.get(options["label_column"]) for row in rows]
-        if any(isinstance(cell, str) for cell in cells):
-            options["label_delimiter"] = _delimiter(cells)
-    return options
-
-
-def text_column(path: Path) -> str:
-    """The column that `guess` takes for the texts. InputError where it cannot be told."""
-    rows = _first(path)
-    return _texts(rows, list(rows[0]), path)
-
-
-def _first(path: Path) -> list[Mapping]:
-    rows = [row.values for row in islice(rows_of(path, ()), LOOKED_AT) if row.values]
-    if not rows:
-        raise InputError(f"{path}: no rows; give the file at least one text")
-    return rows
-
-
-def _texts(rows: Sequence[Mapping], columns: Sequence[str], path: Path) -> str:
-    return _named(columns, TEXTS) or _longest(rows, columns, path)
-
-
-def _named(columns: Sequence[str], names: Sequence[str]) -> str | None:
-    lower = {column.lower(): column for column in reversed(columns)}
-    return next((lower[name] for name in names if name in lower), None)
-
-
-def _longest(rows: Sequence[Mapping], columns: Sequence[str], path: Path) -> str:
-    size = {c: sum(len(row[c]) for row in rows if isinstance(row.get(c), str)) for c in columns}
-    if not columns or not max(size.values()):
-        raise InputError(
-            f"{path}: which column has the texts? There are {', '.join(columns) or 'none'}; give --text-column"
-        )
-    return max(columns, key=size.get)
-
-
-def _delimiter(cells: Sequence) -> str:
-    """That which most of them have."""
-    times = {mark: sum(isinstance(cell, str) and mark in cell for cell in cells) for mark in DELIMITERS}
-    return max(DELIMITERS, key=lambda mark: times[mark])
-
-
-def _are_labels(cells: Sequence) -> bool:
-    """Whether they hold a few names that come again and again, as no key, number or text does."""
-    mark = _delimiter(cells)
-    listed = [cell.split(mark) if isinstance(cell, str) else cell for cell in cells]
-    names = Counter(str(name).strip() for row in listed if isinstance(row, list) for name in row)
-    times = names.total() / max(1, len(names))
-    return len(names) > 1 and times >= OFTEN and not all(name.isdecimal() for name in names)
-
-
-def _is_truth(value: object) -> bool:
-    return str(value).lower() in ("0", "1", *tabular.TRUTH)
 
 
 # ---------------------------------------------------------------- what is there
@@ -170,6 +63,9 @@ class Reading:
     changes: Mapping[str, int] = field(default_factory=dict)
     lacking: float = 0.0
     changing: float = 0.0
+    foreign: tuple[float, str] = (0.0, "")  # share of texts that are mostly not Latin, and their script
+    unread: float = 0.0  # share of the texts of which it has no token for half of the words or more
+    apart: bool = False  # letters of scripts without blanks are words each
 
     def share_above(self, limit: int) -> float:
         return float((self.lengths > limit).mean())
@@ -188,7 +84,26 @@ def read_with(name: str, tokenizer, room: int, texts: Sequence[str]) -> Reading:
             changes[character] = n
     lengths = np.array([len(tokens) for tokens in ids])
     shares = (_share_with({c for c in counts if c.isalpha()}, texts) for counts in (lacks, changes))
-    return Reading(name, room, lengths, lacks, changes, *shares)
+    unknown = tokenizer.unk_token_id
+    unread = sum(2 * (n := tokens.count(unknown)) >= len(tokens) - 2 and n > 0 for tokens in ids) / max(len(ids), 1)
+    return Reading(name, room, lengths, lacks, changes, *shares, foreign=foreign(texts), unread=unread)
+
+
+def foreign(texts: Sequence[str]) -> tuple[float, str]:
+    """Share of the texts most of whose letters are not Latin, and the commonest script of these."""
+    scripts: Counter[str] = Counter()
+    for text in texts:
+        letters = Counter(_script(character) for character in text if character.isalpha())
+        if letters and letters["Latin"] * 2 < letters.total():
+            scripts[max((script for script in letters if script != "Latin"), key=letters.get)] += 1
+    return scripts.total() / max(len(texts), 1), max(scripts, key=scripts.get, default="")
+
+
+@cache
+def _script(letter: str) -> str:
+    """The first word of a letter's name in Unicode, which is its script."""
+    word = unicodedata.name(letter, "UNKNOWN").split()[0]
+    return {"CJK": "Chinese", "HANGUL": "Korean"}.get(word, word.capitalize())
 
 
 def _share_with(letters: set[str], texts: Sequence[str]) -> float:
@@ -242,7 +157,7 @@ def proposal(corpus: Corpus, encoders: Mapping[str, Reading]) -> dict[str, Value
     k = _rounded(min(PAPER["k"], max(50, n_train / 8)))
     values["k"] = Value(k, f"an eighth of the {n_train:,} training texts (the paper: a tenth to a sixth)")
     values["requested"] = Value(2 * k, "twice k, so that the filter has a choice")
-    values |= _scale(encoders) | _lengths(encoders)
+    values |= _scale(encoders) | _characters(encoders.get("tiny")) | _lengths(encoders)
     words = np.array([len(example.text.split()) for example in corpus.examples])
     written = max(48, min(128, 16 * math.ceil(1.4 * float(np.percentile(words, 90)) / 16) + 16))
     values["written"] = Value(
@@ -296,7 +211,11 @@ def _split(corpus: Corpus) -> dict[str, Any]:
     where = "of the test rows" if own_split else "of the rows"
     counts = Counter(e.labels for e in tested if len(e.labels) >= 2)
     if not counts:
-        raise InputError("no row has two labels, so that there is no combination to hold out")
+        raise InputError(
+            "no row has two labels, so that there is no combination to hold out; check --label-delimiter and "
+            "--label-column"
+        )
+    reasons: Counter[str] = Counter()
     for least in (max(RARE, round(len(tested) / 400)), RARE, 5, 3, 2):
         eligible = sorted((n for n in counts.values() if n >= least), reverse=True)
         for m in range(min(PAPER["compositions"], max(len(eligible) // 2, min(1, len(eligible)))), 0, -1):
@@ -312,7 +231,10 @@ def _split(corpus: Corpus) -> dict[str, Any]:
                 "min_count": least,
                 "test_share": share,
             }
-            if (parts := _tried(corpus, options, own_split)) is None:
+            try:
+                parts = split_corpus(corpus.examples, corpus.labels, Split(**options, seed=0), own_split=own_split)
+            except InputError as error:
+                reasons[str(error)] += 1
                 continue
             n = {part: len(parts.positions[part]) for part in ("train", "test")}
             few = f"; {n['test']} test rows are few: an interval will be wide" if n["test"] < SMALLEST_TEST else ""
@@ -330,17 +252,9 @@ def _split(corpus: Corpus) -> dict[str, Any]:
             }
     raise InputError(
         f"no combination can be held out: of {len(counts)} with two labels or more the most frequent has "
-        f"{max(counts.values())} rows, and "
-        "every label must keep rows to learn from; give more rows"
+        f"{max(counts.values())} rows, and every label must keep rows to learn from; "
+        + (f"the last reason: {list(reasons)[-1]}" if reasons else "give more rows")
     )
-
-
-def _tried(corpus: Corpus, options: Mapping[str, Any], own_split: Mapping | None):
-    """The split with the seed of the file, or None where the corpus cannot give it."""
-    try:
-        return split_corpus(corpus.examples, corpus.labels, Split(**options, seed=0), own_split=own_split)
-    except InputError:
-        return None
 
 
 def _scale(encoders: Mapping[str, Reading]) -> dict[str, Value]:
@@ -350,7 +264,13 @@ def _scale(encoders: Mapping[str, Reading]) -> dict[str, Value]:
             True, f"{_listed(reading.changes)} would lose their accents, in {reading.changing:.0%} of the texts"
         )
     reading = encoders.get("pretrained")
-    if reading and any(getattr(reading, name) > most for name, most in BEARABLE.items()):
+    if reading and reading.foreign[0] > BEARABLE["foreign"]:
+        share, script = reading.foreign
+        why = f"the pretrained encoder is English, and {share:.0%} of the texts are in another script ({script})"
+        return {"scale": Value("tiny", why), "cased": cased}
+    if reading and any(
+        getattr(reading, name) > most for name, most in BEARABLE.items() if name in ("lacking", "changing")
+    ):
         lacks = reading.lacking > BEARABLE["lacking"]
         what = (
             f"no token for {_listed(reading.lacks, str.isalpha)}"
@@ -364,6 +284,13 @@ def _scale(encoders: Mapping[str, Reading]) -> dict[str, Value]:
         "models of two layers trained on some thousand texts learn little; MiniLM and SmolLM2 are fetched once (180 MB)"
     )
     return {"scale": Value("pretrained", why), "cased": cased}
+
+
+def _characters(tiny: Reading | None) -> dict[str, Value]:
+    if tiny and tiny.apart:
+        why = "letters are words each: whole sentences without blanks would have no token"
+        return {"characters": Value(True, why)}
+    return {"characters": Value(None, "words stand between blanks")}
 
 
 def _listed(letters: Iterable[str], kind: Callable[[str], bool] = bool, most: int = 8) -> str:
@@ -399,9 +326,7 @@ def _up(share: float) -> float:
     return math.ceil(share * 1000) / 1000
 
 
-def lines(
-    counts: Mapping[str, Any], readings: Mapping[str, Reading], proposed: Mapping[str, Value], notes: Sequence[str]
-) -> Iterator[str]:
+def lines(counts: Mapping[str, Any], readings: Mapping[str, Reading], proposed: Mapping[str, Value]) -> Iterator[str]:
     """What a person reads of a file."""
     yield (
         f"rows: {counts['rows']:,}, with {counts['labels']} labels in {counts['combinations']:,} combinations; "
@@ -430,8 +355,11 @@ def lines(
                 f"  it has no token for {_listed(reading.lacks, most=12)}; {reading.lacking:.1%} of the texts have a "
                 "letter that it lacks"
             )
+        if reading.unread > BEARABLE["unread"]:
+            yield f"  of {reading.unread:.0%} of the texts it has no token for half of the words or more"
+        if reading.apart:
+            yield "  letters are words each (characters: true), since whole sentences had no token"
         if reading.changes:
             yield (
                 f"  it drops the accents of {_listed(reading.changes, most=12)}, in {reading.changing:.1%} of the texts"
             )
-    yield from notes

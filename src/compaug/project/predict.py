@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from typing_extensions import TypedDict
 
 from compaug import classifiers
 from compaug.core.records import InputError, read_json, write_csv, write_rows
 from compaug.data.corpus import clean
-from compaug.data.rows import BadRow, Faults, rows_of
+from compaug.data.readers import columns, user_files
+from compaug.data.rows import BadRow, Faults, Row
 from compaug.project.names import facts_of
 
 DEFAULT = 0.5  # a label is given where its probability is above this
@@ -22,30 +26,54 @@ class Thresholds(TypedDict):
     tuned: dict[str, float | int]
 
 
-def read_texts(path: Path, text_column: str) -> tuple[list[int], list[str]]:
-    """(lines, texts) of a table, whatever other columns it has. InputError, one line for all rows that hold no text."""
-    faults, numbers, texts = Faults(str(path)), [], []
-    for row in _rows(path, text_column):
+@dataclass
+class Texts:
+    """Texts of a table, "" where a row has none, with the line and the carried values of each."""
+
+    account: list[str]
+    lines: list[int] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    carried: list[dict[str, Any]] = field(default_factory=list)
+
+
+def read_texts(path: Path, chosen: Mapping[str, Any], keep: Sequence[str] = (), drop: bool = False) -> Texts:
+    """Read as `compaug inspect` does, with the same options.
+
+    A row without a text is kept, so that every row has an answer. InputError, one line, for all rows that cannot be
+    read, unless they may be dropped.
+    """
+    column = chosen.get("text_column") or columns.text_of(path, chosen)
+    file = user_files.opened(path, chosen)
+    account = [f"{path}: {file.described()}", f"texts: {column}", *(f"note: {doubt}" for doubt in file.doubts)]
+    read, faults = Texts(account), Faults(str(path))
+    for row in _rows(file, column, keep):
         faults.rows += 1
         try:
             if row.bad:
                 raise row.bad
-            if not isinstance(text := row.values[text_column], str):
-                raise BadRow(f"{text_column!r} is not a string")
-            texts.append(clean(text))
-            numbers.append(row.line)
+            text = row.values[column]
+            if text is not None and not isinstance(text, str):
+                raise BadRow(f"{column!r} is not a string")
+            read.texts.append(clean(text) if (text or "").strip() else "")
+            read.lines.append(row.line)
+            read.carried.append({name: row.values.get(name) for name in keep})
         except ValueError as error:
             faults.add(row.line, error)
-    if faults:
-        raise InputError(faults.report().replace(", or leave them out with options.on_bad_rows: drop", ""))
-    if not texts:
+    if len(faults) and not drop:
+        raise InputError(faults.report().replace("options.on_bad_rows:", "--on-bad-rows"))
+    if len(faults):
+        account.append(f"note: {len(faults):,} rows are left out: {', '.join(faults.counts())}")
+    if not any(read.texts):
         raise InputError(f"{path}: no rows; give the file at least one text")
-    return numbers, texts
+    if empty := sum(not text for text in read.texts):
+        account.append(f"note: {empty:,} rows without a text, answered without labels")
+    return read
 
 
-def _rows(path: Path, text_column: str) -> Iterator:
+def _rows(file: user_files.UserFile, text_column: str, keep: Sequence[str]) -> Iterator[Row]:
+    cells = file.dialect is not None
     try:
-        yield from rows_of(path, [text_column])
+        yield from file.rows([text_column, *(keep if cells else ())])
     except InputError as error:
         remedy = "; name it with --text-column" if f"no column {text_column!r}" in str(error) else ""
         raise InputError(f"{error}{remedy}") from None
@@ -53,7 +81,7 @@ def _rows(path: Path, text_column: str) -> Iterator:
 
 def read_thresholds(path: Path, names: Sequence[str]) -> list[float]:
     """One a label, from the `tuned` of an exported thresholds.json."""
-    tuned = read_json(path, Thresholds)["tuned"]
+    tuned = read_json(path, Thresholds, "give the thresholds.json that `compaug export` writes")["tuned"]
     if set(tuned) != set(names):
         raise InputError(
             f"{path}: has thresholds for other labels than the classifier's; take the file of its own export"
@@ -62,26 +90,42 @@ def read_thresholds(path: Path, names: Sequence[str]) -> list[float]:
 
 
 def predictions(
-    model_dir: Path, names: Sequence[str], numbers: Sequence[int], texts: Sequence[str], thresholds: Sequence[float]
-) -> Iterator[dict]:
-    """A row for each text: its line, the text, the names above their thresholds, every label's probability."""
+    model_dir: Path, names: Sequence[str], read: Texts, thresholds: Sequence[float]
+) -> Iterator[dict[str, Any]]:
+    """A row for each text: its line, what is carried, the text, the names above their thresholds, every probability.
+
+    A row without a text has no labels and no probabilities.
+    """
     model = classifiers.load(facts_of(model_dir)["classifier"])
-    for number, text, probabilities in zip(numbers, texts, model.predict(model_dir, texts).tolist(), strict=True):
-        labels = [name for name, p, least in zip(names, probabilities, thresholds, strict=True) if p > least]
+    answers = iter(model.predict(model_dir, [text for text in read.texts if text]).tolist())
+    for line, carried, text in zip(read.lines, read.carried, read.texts, strict=True):
+        probabilities = next(answers) if text else []
+        by_name = dict(zip(names, probabilities, strict=bool(text)))
+        labels = [name for (name, p), least in zip(by_name.items(), thresholds, strict=False) if p > least]
         yield {
-            "line": number,
+            "line": line,
+            **carried,
             "text": text,
             "labels": labels,
-            "probabilities": {name: round(p, 6) for name, p in zip(names, probabilities, strict=True)},
+            "probabilities": {name: round(p, 6) for name, p in by_name.items()},
         }
 
 
-def write(path: Path, names: Sequence[str], rows: Sequence[Mapping]) -> None:
-    """As JSON lines, or as CSV with a column of names between semicolons and one of probabilities for each label."""
+def write(path: Path, names: Sequence[str], rows: Sequence[Mapping], keep: Sequence[str] = ()) -> None:
+    """As JSON lines, or as CSV with a JSON list of names and a column of probabilities for each label."""
     if path.suffix == ".jsonl":
         write_rows(path, rows)
         return
-    columns = ["line", "text", "labels", *(f"p({name})" for name in names)]
+    header = ["line", *keep, "text", "labels", *(f"p({name})" for name in names)]
     write_csv(
-        path, columns, ([r["line"], r["text"], ";".join(r["labels"]), *r["probabilities"].values()] for r in rows)
+        path,
+        header,
+        (
+            [
+                *(row[name] for name in ("line", *keep, "text")),
+                json.dumps(row["labels"], ensure_ascii=False),
+                *(row["probabilities"].get(name, "") for name in names),
+            ]
+            for row in rows
+        ),
     )

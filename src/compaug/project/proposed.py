@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from compaug.core.pages import render
 from compaug.core.records import InputError, read_json, write_text
-from compaug.data.readers import tabular
+from compaug.data.readers import columns, tabular
 from compaug.experiments import params
 from compaug.project import inspection
 
@@ -22,6 +22,21 @@ PARAMS = Path("params.yaml")
 OWN = Path("data/own")  # what DVC watches and Git ignores
 SEPARATORS = (", ", " | ", "; ", " / ")  # between label names in a prompt: the first that no name holds
 COMMITTED = ("diagnostic", "semeval", "aapd", "imdb", "goemotions", "own")  # that come with the repository
+VALUES = (
+    "true",
+    "false",
+    "null",
+    "none",
+    "nan",
+    "inf",
+    "infinity",
+    "yes",
+    "no",
+    "on",
+    "off",
+    "y",
+    "n",
+)  # of YAML, Hydra
 SAMPLED = 5_000  # texts that the tokenizers read
 
 
@@ -41,26 +56,42 @@ def target_of(name: str, file: Path, write: bool) -> Path:
         raise InputError(f"there is no {PARAMS} here; run this in the folder of the repository")
     if not name:
         name = re.sub(r"\W+", "_", file.name.split(".")[0]).lower()
-        name = f"my_{name}" if name in COMMITTED else name
-    if not re.fullmatch(r"[A-Za-z0-9_]+", name):
-        raise InputError(f"{name!r} cannot name a benchmark; give --name with letters, digits and underscores")
+        name = f"my_{name}" if name in COMMITTED or not _is_word(name) else name
+    if not _is_word(name):
+        raise InputError(
+            f"{name!r} cannot name a benchmark; give --name with a letter first, then letters, digits and underscores"
+        )
     target = Path(params.BENCHMARK.format(benchmark=name))
     if write and target.exists():
         raise InputError(f"{target}: there already; give --name, or remove it")
     return target
 
 
-def inspected(file: Path, options: Mapping[str, Any], target: Path) -> Proposed:
-    """Read the corpus with these options of the tabular reader and propose a benchmark.
+def _is_word(name: str) -> bool:
+    """Whether it names a file, and `dvc exp run -S` takes it for no number, truth value or null."""
+    return bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name)) and name.casefold() not in VALUES
 
-    InputError as the reader, and where no combination can be held out.
+
+def inspected(file: Path, chosen: Mapping[str, Any], target: Path) -> Proposed:
+    """Read the corpus with the `chosen` options of the tabular reader and guessed ones, and propose a benchmark.
+
+    InputError as the reader, and where no combination can be held out; its notes say what was read.
     """
+    choice = columns.guess(file, chosen)
+    options = choice.options
     corpus = tabular.read({}, options)
-    for name in corpus.labels.names:
-        if "+" in name:
-            raise InputError(
-                f"{file}: the label {name!r} contains '+', which joins labels into a combination's name; rename it"
-            )
+    why = f"columns: texts {choice.text_why or 'as you say'}; labels {choice.label_why or 'as you say'}"
+    notes = (f"note: {doubt}" for doubt in choice.doubts)
+    account = list(dict.fromkeys([*corpus.notes, why, *notes]))
+    try:
+        return _proposed(file, options, corpus, target, account)
+    except InputError as error:
+        refusal = InputError(f"{file}: {error}")
+        columns.add_notes(refusal, account)
+        raise refusal from None
+
+
+def _proposed(file: Path, options: Mapping[str, Any], corpus, target: Path, account: list[str]) -> Proposed:
     readings = _readings(corpus)
     values, counts = inspection.proposal(corpus, readings), inspection.facts(corpus)
     scale = values["scale"].value
@@ -74,8 +105,8 @@ def inspected(file: Path, options: Mapping[str, Any], target: Path) -> Proposed:
         "separator": separator,
         "p": values,
     }
-    columns = ", ".join(f"{key} {value}" for key, value in options.items() if key != "path")
-    report = [f"{file}: read with {columns}", *inspection.lines(counts, readings, values, corpus.notes)]
+    chosen = ", ".join(f"{key} {value}" for key, value in options.items() if key != "path")
+    report = [*account, f"{file}: read with {chosen}", *inspection.lines(counts, readings, values)]
     return Proposed(report, render("benchmark.yaml", **facts) + "\n", command)
 
 
@@ -99,9 +130,7 @@ def _readings(corpus) -> dict[str, inspection.Reading]:
     step = max(1, len(corpus.examples) // SAMPLED)
     texts = [example.text for example in corpus.examples[::step]]
     tiny, pretrained = (params.backbone(PARAMS, scale, "encoder") for scale in ("tiny", "pretrained"))
-    readings = {
-        "tiny": inspection.read_with("tiny encoder", TOKENIZERS["encoder"](texts, tiny), tiny.max_positions, texts)
-    }
+    readings = {"tiny": _tiny(tiny, texts)}
     tokenizer, room = _fetched(pretrained)
     name = pretrained.name
     if tokenizer is None:
@@ -112,6 +141,18 @@ def _readings(corpus) -> dict[str, inspection.Reading]:
         )
     readings["pretrained"] = inspection.read_with(name, tokenizer, room, texts)
     return dict(reversed(readings.items()))
+
+
+def _tiny(spec, texts: list[str]) -> inspection.Reading:
+    """With letters for words where it would have no token for many of the texts."""
+    from compaug.models.backbones import TOKENIZERS
+
+    reading = inspection.read_with("tiny encoder", TOKENIZERS["encoder"](texts, spec), spec.max_positions, texts)
+    if reading.unread <= inspection.BEARABLE["unread"]:
+        return reading
+    spec = spec.model_copy(update={"characters": True})
+    reading = inspection.read_with("tiny encoder", TOKENIZERS["encoder"](texts, spec), spec.max_positions, texts)
+    return replace(reading, apart=True)
 
 
 def _fetched(spec) -> tuple[Any, int]:

@@ -19,6 +19,7 @@ from compaug.core.records import (
     Example,
     InputError,
     Labels,
+    as_notes,
     check_file,
     check_folder,
     read_json,
@@ -216,7 +217,7 @@ def run(main: Callable[[], None]) -> None:
     try:
         main()
     except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"{as_notes(getattr(error, '__notes__', ()))}error: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("interrupted: nothing was left half-written; run it again to resume", file=sys.stderr)

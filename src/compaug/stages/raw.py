@@ -16,7 +16,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from compaug.core.records import InputError, atomic_dir, write_json, write_jsonl
+from compaug.core.records import InputError, as_notes, atomic_dir, read_yaml, write_json, write_jsonl
 from compaug.data import readers
 from compaug.experiments import params
 from compaug.stages import parser, run
@@ -27,6 +27,7 @@ PARAMS = params.corpus("reader", "files", "options", "label_phrases", "label_sep
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
+    _check_scale(args)
     mirror = os.environ.get("COMPAUG_MIRROR")
     corpus = readers.read(
         blocks["reader"],
@@ -37,12 +38,6 @@ def main(argv: list[str] | None = None) -> None:
     )
     labels = corpus.labels_with(blocks["label_phrases"])
     labels.check_separator(blocks["label_separator"])
-    for name in labels.names:
-        if "+" in name:
-            raise InputError(
-                f"benchmark {args.benchmark}: the label {name!r} contains '+', which joins labels into the name of a "
-                "combination; rename it in the file"
-            )
 
     with atomic_dir(args.out) as folder:
         write_jsonl(folder / "examples.jsonl", corpus.examples)
@@ -54,8 +49,16 @@ def main(argv: list[str] | None = None) -> None:
                 for example_id, part in part_of.items():
                     ids[part].append(example_id)
                 write_json(folder / f"{name}.json", ids)
-    for note in corpus.notes:
-        print(f"note: {note}", file=sys.stderr)
+    print(as_notes(corpus.notes), end="", file=sys.stderr)
+
+
+def _check_scale(args: argparse.Namespace) -> None:
+    """InputError for a scale that the corpus of this run does not have: said before hours of other stages."""
+    path = getattr(args.params, "path", args.params)
+    run = read_yaml(path)["run"]
+    names = params.scales(path, args.benchmark)
+    if run["benchmark"] == args.benchmark and run["scale"] not in names:
+        raise InputError(f"run.scale: {args.benchmark} has no scale {run['scale']!r}; choose from {', '.join(names)}")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -20,6 +20,8 @@ def main(argv: list[str] | None = None) -> None:
     labels = Labels.read(args.raw / "labels.json")
     examples = read_jsonl(args.raw / "examples.jsonl", len(labels), may_be_empty=False)
     label_sets = requests.combinations(examples, labels, repair.rare, repair.combinations)
+    if singles := [key for key in repair.combinations if len(labels.composition(key)) == 1]:
+        print(f"note: repair.combinations: {', '.join(singles)}: one label each; + joins those of a combination")
     n = write_rows(args.out, requests.rows(label_sets, repair.each))
     print(f"{args.out}: {n:,} texts for {len(label_sets):,} combinations, {repair.each} each")
 

@@ -1,30 +1,35 @@
 """Your own corpus: a table with a text and its labels in every row.
 
-The table is a CSV, TSV or JSONL file (plain, .gz or .xz), a .json file, Parquet, Arrow, a folder that datasets'
-`save_to_disk` wrote, or a data set of the hub (`rows`). It may bring an ordinary split of its own: a column that names
-it, further files, or the parts of a data set.
+The table is a CSV, TSV or JSON file, Parquet, Arrow, a folder that datasets' `save_to_disk` wrote, or a data set of the
+hub (`user_files`, `rows`). It may bring an ordinary split of its own: a column that names it, further files, or the
+parts of a data set. What was read is told in the notes of the corpus, and in those of an error (`account`).
 """
 
 from __future__ import annotations
 
-import ast
-import io
 import re
-import tokenize
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError, model_validator
 
-from compaug.core.records import Example, InputError, Labels, loads
+from compaug.core.records import Example, InputError, Labels
 from compaug.core.schema import Block
-from compaug.data.corpus import Corpus, clean, indicators
-from compaug.data.rows import SPLITS, BadRow, Faults, Row, hub_rows, rows_of
+from compaug.data.corpus import Corpus, clean
+from compaug.data.readers import doubts, label_forms, user_files
+from compaug.data.readers.account import EXAMPLES, Account
+from compaug.data.readers.annotation_tools import NOBODY
+from compaug.data.readers.doubts import Doubt
+from compaug.data.readers.label_forms import Answers, Cell, LabelSets
+from compaug.data.rows import SPLITS, BadRow, Faults, Row, hub_rows
 
-TRUTH = {"true": 1, "false": 0, "1.0": 1, "0.0": 0}  # what programs write of 0/1 columns
 UNLABELLED = "no label"
+UNANNOTATED = "rows that nobody has annotated are left out"
+BLANK = "rows without any value are left out"
+AGAIN = "rows that repeat the names of the columns are left out"
 
 
 class Options(Block):
@@ -33,10 +38,18 @@ class Options(Block):
     path: str | None = None  # of the file or folder, instead of files.data
     text_column: str = "text"
     id_column: str | None = None  # ids are row numbers without it
-    label_column: str | None = None  # a column of label names: a list, or one string
-    label_delimiter: str = ","  # between the names of such a string
-    label_columns: list[str] | None = None  # or one 0/1 or True/False column per label
-    labels: list[str] | None = None  # inventory in the order of ids; default: the names found, sorted
+    label_column: str | None = None  # a column of labels, in any of the forms of `label_forms`
+    label_delimiter: str | None = None  # between names in one string; None: by all rows
+    label_columns: list[str] | None = None  # or a column for each label, or with a name in each
+    labels: list[str] | None = None  # inventory in the order of ids, or 3=NAME; default: the names there are, sorted
+    label_field: str | None = None  # of label objects, the field that holds the name
+    positive_above: float | None = None  # a vote, probability or share of annotators above it says that a label fits
+    missing: list[str] | None = None  # words that mean no label; blank: an empty cell of a label column is 0
+    join_rows: bool | None = None  # a row for each (text, label): join those of one text
+    delimiter: str | None = None  # between cells of a CSV file; None: by all lines
+    quoting: Literal["double", "backslash", "none"] | None = None
+    encoding: str | None = None  # None: UTF-8, or what the file's first bytes say
+    header: bool | None = None  # whether line 1 names the columns, else column_1, column_2, ...; None: by its cells
     hub: str | None = None  # or a data set of the hub, with `revision`, a commit, and `config` where it has several
     revision: str | None = None
     config: str | None = None
@@ -51,10 +64,12 @@ class Options(Block):
     def _one_kind_of_label(self) -> Options:
         if (self.label_column is None) == (self.label_columns is None):
             raise ValueError("set label_column (names) or label_columns (0/1), one of them")
-        if self.label_columns is not None and self.labels is not None:
-            raise ValueError("labels belongs to label_column; the order of label_columns is the inventory")
-        if not self.label_delimiter:
+        if self.label_columns is not None and self.labels is not None and len(self.labels) != len(self.label_columns):
+            raise ValueError("labels belongs to label_column; for label_columns it has a name for each, in their order")
+        if self.label_delimiter == "":
             raise ValueError("label_delimiter is empty")
+        if self.delimiter is not None and len(self.delimiter) != 1:
+            raise ValueError("delimiter is a single character")
         if self.hub is not None and not re.fullmatch("[0-9a-f]{40}", self.revision or ""):
             raise ValueError("hub needs `revision`, the 40 digits of a commit, so that the corpus cannot change")
         if self.hub is None and (self.revision or self.config):
@@ -70,8 +85,18 @@ class Options(Block):
     @property
     def needed(self) -> list[str]:
         """The columns that must exist."""
-        columns = (self.text_column, self.id_column, self.label_column, *(self.label_columns or ()), self.split_column)
-        return [column for column in columns if column]
+        return [column for column in (self.text_column, self.id_column, self.split_column) if column]
+
+    @property
+    def label_source(self) -> list[str]:
+        """The column or columns of labels."""
+        return [self.label_column] if self.label_column else list(self.label_columns or ())
+
+    @property
+    def answers(self) -> Answers:
+        labels = None if self.labels is None else tuple(self.labels)
+        missing = frozenset(self.missing or ())
+        return Answers(self.label_delimiter, labels, self.label_field, self.positive_above, missing)
 
     @property
     def splits(self) -> bool:
@@ -82,72 +107,258 @@ class Options(Block):
 def read(files: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     """The table is `options.path` or `options.hub`, or `files.data`.
 
-    InputError is one line with all that is wrong: every kind of fault, how many rows have it, and its first lines.
-    Texts that repeat with other labels are kept: they are facts of the corpus, and are counted in its description.
+    InputError is one line with all that is wrong: every kind of fault, how many rows have it, and its first lines; or
+    the doubts about labels that an option must answer. Its notes say what was read. Texts that repeat with other labels
+    are kept: they are facts of the corpus, and are counted in its description.
     """
     chosen = _options(options)
-    names_of, seen = _label_reader(chosen), set()
-    kept: list[tuple[str, str, list[str], str]] = []  # id, text, names, part
-    reports: list[Faults] = []
-    for source, part, rows in _sources(files, chosen):
-        faults = Faults(source)
+    table = _Table(chosen)
+    reports = [table.add(source, part, file, rows) for source, part, file, rows in _sources(files, chosen)]
+    try:
+        sets = table.label_sets()
+        rows = table.labelled(sets, reports)
+        dropped = _dropped(reports, chosen)
+        return _corpus(rows, sets, table, dropped, chosen, reports[0].source)
+    except InputError as error:
+        for line in table.account.lines():
+            error.add_note(line)
+        raise
+
+
+@dataclass(slots=True)
+class _Read:
+    """A row whose label cell is not read yet, or is."""
+
+    id: str
+    text: str
+    key: Hashable
+    part: str
+    line: int
+    report: int
+    names: list[str] = field(default_factory=list)
+
+
+class _Table:
+    """All rows of all files, their distinct label cells, and the account of them."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.rows: list[_Read] = []
+        self.cells: dict[Hashable, Cell] = {}
+        self.ids: set[str] = set()
+        self.skipped: Counter[str] = Counter()
+        self.lines_of_skipped: dict[str, int] = {}
+        self.account = Account("", "", options.text_column, ", ".join(options.label_source))
+        self.reports = 0
+
+    def skip(self, why: str, line: int) -> None:
+        self.skipped[why] += 1
+        self.lines_of_skipped.setdefault(why, line)
+
+    def add(self, source: str, part: str | None, file: user_files.UserFile | None, rows: Iterator[Row]) -> Faults:
+        """Read the rows of a file. InputError for a label column that it lacks."""
+        faults, chosen = Faults(source), self.options
+        columns, with_labels = chosen.label_source, False
+        if file is not None and not self.reports:
+            self.account.file = file.described()
+        if not self.reports:
+            self.account.source = source
+        self.account.doubts += file.doubts if file is not None else []
+        seen: set[str] = set()
         for row in rows:
             faults.rows += 1
             try:
                 if row.bad:
                     raise row.bad
-                row_id = f"{'' if part in (None, 'train') else f'{part}-'}row-{faults.rows:06d}"
-                if chosen.id_column:
-                    row_id = _id(row.values[chosen.id_column])
-                    if not row_id or row_id in seen:
-                        raise BadRow(*(("duplicate id", f"duplicate id {row_id!r}") if row_id else ("empty id",)))
-                text, names = _text(row.values[chosen.text_column], chosen.text_column), names_of(row.values)
-                if not names and chosen.unlabelled != "keep":
-                    raise BadRow(UNLABELLED, "no label; give it one, or set options.unlabelled: keep or drop")
-                kept.append((row_id, text, names, part or _part(row, chosen)))
-                seen.add(row_id)
+                values = row.values
+                with_labels = with_labels or any(column in values for column in columns)
+                if not faults.rows % 5_000 or len(seen) < 50:
+                    seen.update(values)
+                if not values.get(chosen.text_column) and _is_empty(values):
+                    self.skip(BLANK, row.line)
+                    continue
+                if values.get(chosen.text_column) == chosen.text_column and _is_header(values):
+                    self.skip(AGAIN, row.line)
+                    continue
+                self._keep(row, part, faults.rows)
             except ValueError as error:
                 faults.add(row.line, error)
-        reports.append(faults)
-    dropped = _dropped(reports, chosen)
-    source = reports[0].source
-    if not kept:
+        if not with_labels and faults.rows > len(faults):
+            there = ", ".join(name for name in seen if not name.startswith("\0")) or "none"
+            where = f"{source}:1" if file is not None and file.dialect is not None else source
+            raise InputError(f"{where}: no column {columns[0]!r}; there are: {there}")
+        self.reports += 1
+        return faults
+
+    def _keep(self, row: Row, part: str | None, number: int) -> None:
+        chosen, values = self.options, row.values
+        row_id = f"{'' if part in (None, 'train') else f'{part}-'}row-{number:06d}"
+        if chosen.id_column:
+            row_id = _id(values[chosen.id_column])
+            if not row_id or (row_id in self.ids and not chosen.join_rows):
+                raise BadRow(*(("duplicate id", f"duplicate id {row_id!r}") if row_id else ("empty id",)))
+        text = _text(values[chosen.text_column], chosen.text_column)
+        if chosen.label_column:
+            absent = label_forms.UNANNOTATED if values.get(NOBODY) else None
+            value = values.get(chosen.label_column, absent)
+            key = label_forms.key_of(value)
+        else:
+            value = tuple(values.get(column) for column in chosen.label_columns or ())
+            key = tuple(map(label_forms.key_of, value))
+        if (cell := self.cells.get(key)) is None:
+            self.cells[key] = Cell(value, 1, row.line)
+        else:
+            cell.rows += 1
+        self.rows.append(_Read(row_id, text, key, part or _part(row, chosen), row.line, self.reports))
+        self.ids.add(row_id)
+
+    def label_sets(self) -> LabelSets:
+        """Names of all distinct cells."""
+        chosen = self.options
+        if chosen.label_column:
+            sets = label_forms.of_column(chosen.label_column, self.cells, chosen.answers)
+        else:
+            sets = label_forms.of_columns(chosen.label_columns or (), self.cells, chosen.answers)
+        self.account.labels += f", {sets.form}"
+        self.account.doubts += sets.doubts
+        return sets
+
+    def labelled(self, sets: LabelSets, reports: Sequence[Faults]) -> list[_Read]:
+        """The rows with their names; bad ones are added to the reports."""
+        kept = []
+        for row in self.rows:
+            names = sets.names[row.key]
+            if names is None:
+                self.skip(UNANNOTATED, row.line)
+            elif isinstance(names, BadRow):
+                reports[row.report].add(row.line, names)
+            elif not names and self.options.unlabelled != "keep":
+                what = "no label; give it one, or set options.unlabelled: keep or drop"
+                reports[row.report].add(row.line, BadRow(UNLABELLED, what))
+            else:
+                row.names = names
+                kept.append(row)
+        account = self.account
+        account.doubts += [Doubt(why, "", n, self.lines_of_skipped[why]) for why, n in self.skipped.items()]
+        join = self.options.join_rows
+        if join or (join is None and _is_row_a_label(kept)):
+            joined = _joined(kept, by_id=bool(self.options.id_column))
+            if len(joined) < len(kept):
+                what = f"{len(kept):,} rows with a label each are joined to {len(joined):,} texts"
+                account.doubts.append(Doubt(what, "join_rows: false (--no-join-rows) keeps them apart"))
+            kept = joined
+        unread = any(doubt.fatal for doubt in sets.doubts)  # then the cells are shown as they stand
+        account.examples = [
+            (row.line, row.text, [str(self.cells[row.key].value)] if unread else row.names) for row in kept[:EXAMPLES]
+        ]
+        first: dict[str, int] = {}
+        for row in kept:
+            for name in row.names:
+                account.times[name] += 1
+                first.setdefault(name, row.line)
+        settled = frozenset(self.options.labels or self.options.label_columns or ())
+        places = {name: (n, first[name]) for name, n in account.times.items()}
+        account.doubts += doubts.of_names(places, settled)
+        account.doubts += doubts.of_texts(
+            [row.text for row in kept], [row.line for row in kept], [row.names for row in kept]
+        )
+        if kept and not unread and not any(len(row.names) > 1 for row in kept):
+            remedy = "check --label-delimiter and --label-column if they should have several"
+            account.doubts.append(Doubt("no row has two labels", remedy))
+        return kept
+
+
+def _is_empty(values: Mapping[str, Any]) -> bool:
+    return not any(value.strip() if isinstance(value, str) else value is not None for value in values.values())
+
+
+def _is_header(values: Mapping[str, Any]) -> bool:
+    return all(value == name for name, value in values.items())
+
+
+def _is_row_a_label(rows: Sequence[_Read]) -> bool:
+    """Whether each row has one label, and texts repeat with others: a row for each (text, label)."""
+    if any(len(row.names) > 1 for row in rows):
+        return False
+    labelled = [row for row in rows if row.names]
+    pairs = {(row.text, row.names[0]) for row in labelled}
+    texts = len({row.text for row in labelled})
+    return len(pairs) == len(labelled) and len(pairs) - texts >= 0.1 * texts > 0
+
+
+def _joined(rows: Sequence[_Read], by_id: bool) -> list[_Read]:
+    first: dict[str, _Read] = {}
+    for row in rows:
+        kept = first.setdefault(row.id if by_id else row.text, row)
+        if kept is not row:
+            kept.names = list(dict.fromkeys([*kept.names, *row.names]))
+    return list(first.values())
+
+
+def _corpus(
+    rows: Sequence[_Read],
+    sets: LabelSets,
+    table: _Table,
+    dropped: Mapping[str, int],
+    chosen: Options,
+    source: str,
+) -> Corpus:
+    """InputError where there is no row or no label, and for doubts that wait for an answer."""
+    if line := doubts.refusal(table.account.doubts):
+        raise InputError(f"{source}: {line}")
+    if not rows:
         raise InputError(
             f"{source}: no rows; give the file at least one text" + (" that can be used" if dropped else "")
         )
-    names = chosen.label_columns or chosen.labels or sorted({name for _, _, row_names, _ in kept for name in row_names})
-    if not names:
+    names = list(sets.inventory or sorted({name for row in rows for name in row.names}))
+    if not names or not table.account.times:
         raise InputError(f"{source}: no row has a label; check options.label_column")
-    own_split = {row_id: part for row_id, _, _, part in kept} if chosen.splits else None
+    own_split = {row.id: row.part for row in rows} if chosen.splits else None
     if own_split and (missing := {"train", "test"} - set(own_split.values())):
         raise InputError(
             f"{source}: your own split has no row for {min(missing)}; check the split's column, files or parts"
         )
+    if own_split and (
+        alone := {n for r in rows for n in r.names} - {n for r in rows if r.part != "test" for n in r.names}
+    ):
+        table.account.doubts.append(Doubt(f"labels of test rows alone: {', '.join(sorted(alone)[:5])}", "", len(alone)))
     id_of = {name: label for label, name in enumerate(names)}
-    examples = [Example(i, text, tuple(sorted({id_of[n] for n in row_names}))) for i, text, row_names, _ in kept]
-    notes = [f"{source}: {n:,} rows are left out: {kind}" for kind, n in dropped.items()]
+    ids: dict[tuple[str, ...], tuple[int, ...]] = {}
+    examples = []
+    for row in rows:
+        if (labels := ids.get(names_of_row := tuple(row.names))) is None:
+            labels = ids[names_of_row] = tuple(sorted({id_of[name] for name in names_of_row}))
+        examples.append(Example(row.id, row.text, labels))
+    notes = [*table.account.lines(), *(f"{source}: {n:,} rows are left out: {kind}" for kind, n in dropped.items())]
     if bare := sum(not example.labels for example in examples):
         notes.append(
             f"{source}: {bare:,} of {len(examples):,} rows have no label; "
             "they count as texts that none fits (options.unlabelled)"
         )
+    left_out = dict(dropped) | {why: n for why, n in table.skipped.items()}
     return Corpus(
-        examples, Labels(tuple(names), tuple(names)), dropped=dropped, own_split=own_split, notes=tuple(notes)
+        examples, Labels(tuple(names), tuple(names)), dropped=left_out, own_split=own_split, notes=tuple(notes)
     )
 
 
-def _sources(files: Mapping[str, Path], options: Options) -> Iterator[tuple[str, str | None, Iterator[Row]]]:
-    """(name, part of the own split or None, rows) of every file."""
+def _sources(
+    files: Mapping[str, Path], options: Options
+) -> Iterator[tuple[str, str | None, user_files.UserFile | None, Iterator[Row]]]:
+    """(name, part of the own split or None, file, rows) of every file."""
     if options.hub is not None:
         if files or options.path:
             raise InputError("tabular: set options.hub, options.path or files, one of them")
-        yield options.hub, None, hub_rows(options.hub, options.revision, options.config, options.needed)
+        needed = [*options.needed, *options.label_source]
+        yield options.hub, None, None, hub_rows(options.hub, options.revision, options.config, needed)
         return
     path = _only_path(files, options.path)
     parts = {"train": path, "validation": options.validation_path, "test": options.test_path}
+    written = {"delimiter": options.delimiter, "quoting": options.quoting, "encoding": options.encoding}
     for part, name in parts.items() if options.test_path else [(None, path)]:
         if name is not None:
-            yield str(name), part, rows_of(Path(name), options.needed)
+            file = user_files.opened(Path(name), written | {"header": options.header})
+            whole = file.dialect is not None or file.kind not in user_files.JSON
+            yield str(name), part, file, file.rows([*options.needed, *(options.label_source if whole else ())])
 
 
 def _dropped(reports: list[Faults], options: Options) -> dict[str, int]:
@@ -202,74 +413,3 @@ def _only_path(files: Mapping[str, Path], path: str | None) -> Path:
     if (path is None) == (not files) or set(files) - {"data"}:
         raise InputError("tabular: set options.path, or files with the one key 'data', not both")
     return Path(path) if path is not None else files["data"]
-
-
-# ---------------------------------------------------------------- labels
-
-
-def _label_reader(options: Options) -> Callable[[Mapping[str, Any]], list[str]]:
-    """Names of the labels of a row; BadRow says what is wrong with them."""
-    inventory = frozenset(options.labels) if options.labels is not None else None
-
-    def from_indicators(row: Mapping[str, Any]) -> list[str]:
-        columns = options.label_columns
-        values = [TRUTH.get(v.lower(), v) if isinstance(v := row[column], str) else v for column in columns]
-        try:
-            return [columns[label] for label in indicators(values, columns)]
-        except (ValueError, TypeError) as error:
-            raise BadRow("a label value that is neither 0 nor 1", str(error)) from None
-
-    def from_names(row: Mapping[str, Any]) -> list[str]:
-        cell = label_names(row[options.label_column], options)
-        if not isinstance(cell, list) or not all(isinstance(name, str) for name in cell):
-            raise BadRow(f"{options.label_column!r} is neither a string nor a list of strings")
-        names = [name.strip() for name in cell if name.strip()]
-        for name in names:
-            if inventory is None and name == "nan":
-                raise BadRow(
-                    "the label 'nan' is what pandas writes for no value; leave it empty, or list it in options.labels"
-                )
-            if inventory is not None and name not in inventory:
-                raise BadRow("unknown label", f"unknown label {name!r}; options.labels has {', '.join(options.labels)}")
-        return names
-
-    return from_indicators if options.label_columns is not None else from_names
-
-
-def label_names(value: object, options: Options) -> object:
-    """What a label cell says: its list, also where that is written as text.
-
-    Numbers of classes become the names that `options.labels` has.
-    """
-    if isinstance(value, str):
-        text = value.strip()
-        if not (text.startswith("[") and text.endswith("]")):
-            return value.split(options.label_delimiter)
-        value = _written_list(text)
-    labels = value if isinstance(value, list) else [value]
-    if options.labels is not None and all(type(label) is int and 0 <= label < len(options.labels) for label in labels):
-        return [options.labels[label] for label in labels]
-    return value
-
-
-def _written_list(text: str) -> list:
-    """The list that a cell like ["a","b"] or ['a', 'b'] holds, JSON or what Python prints.
-
-    BadRow where it is none, or lacks its commas, as numpy prints it (Python would join such names into one).
-    """
-    problem = BadRow(
-        "labels that look like a list and are none",
-        f'the labels {text[:60]!r} look like a list and are none; write ["a", "b"], or names between delimiters',
-    )
-    try:
-        return loads(text)
-    except ValueError:
-        pass
-    try:
-        cell = ast.literal_eval(text)
-        strings = sum(token.type == tokenize.STRING for token in tokenize.generate_tokens(io.StringIO(text).readline))
-    except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
-        raise problem from None
-    if not isinstance(cell, list) or strings != sum(isinstance(name, str) for name in cell):
-        raise problem
-    return cell

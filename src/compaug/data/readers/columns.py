@@ -1,0 +1,423 @@
+"""Which column of a file has the texts, and which the labels: by their names, and by what all rows hold.
+
+A name alone decides nothing: a column *Document* of file names is no text, and one *label* of zeros and ones beside
+six such columns is none of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from compaug.core.records import InputError
+from compaug.data.readers import annotation_tools, headings, label_forms, user_files
+from compaug.data.readers.annotation_tools import BOOKKEEPING
+from compaug.data.readers.doubts import MISSING, Doubt, refusal
+from compaug.data.readers.headings import LABELS, TEXTS
+from compaug.data.readers.label_forms import Answers, Cell
+from compaug.data.readers.truth import flags, number_of, values_of, word_of
+from compaug.data.rows import Faults
+
+DISTINCT = 50_000  # values of a column that are told apart
+WORDS_OF = 2_000  # rows in which words are counted
+OFTEN = 5  # times that a label stands in a column, on average
+MOST_VOTES = 20
+SHORT = 3  # words; texts have more
+
+
+@dataclass
+class Column:
+    """What all rows hold of a column."""
+
+    name: str
+    cells: dict[Hashable, Cell] = field(default_factory=dict)
+    rows: int = 0
+    characters: int = 0
+    words: int = 0
+    counted: int = 0  # rows whose words were counted
+    more: bool = False  # values than are told apart
+
+    def add(self, value: Any, line: int) -> None:
+        self.rows += 1
+        if isinstance(value, str):
+            self.characters += len(value)
+            if self.counted < WORDS_OF and value:
+                self.counted += 1
+                self.words += len(value.split())
+        key = value if isinstance(value, str | int | float | None) else label_forms.key_of(value)
+        if (cell := self.cells.get(key)) is not None:
+            cell.rows += 1
+        elif len(self.cells) < DISTINCT:
+            self.cells[key] = Cell(value, 1, line)
+        else:
+            self.more = True
+
+    @property
+    def mean_words(self) -> float:
+        return self.words / max(self.counted, 1)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its values are of several words, or many and long without blanks, as in Chinese or Thai."""
+        if not self.characters:
+            return False
+        if self.mean_words >= SHORT:
+            return True
+        many = len(self.cells) > 0.5 * self.rows
+        shown = [cell.value for cell in list(self.cells.values())[:50] if isinstance(cell.value, str)]
+        beyond = sum(c.isalpha() and ord(c) > 0xE00 for value in shown for c in value)
+        return many and beyond * 2 > sum(map(len, shown))
+
+    def words_of(self) -> dict[str, int]:
+        words: Counter[str] = Counter()
+        for cell in self.cells.values():
+            words[word_of(cell.value) if not isinstance(cell.value, list | dict) else "\0"] += cell.rows
+        return words
+
+    def described(self) -> str:
+        example = next((str(cell.value) for cell in self.cells.values() if cell.value not in (None, "")), "")
+        example = example if len(example) <= 40 else f"{example[:40]}…"
+        return f"{self.name} ({len(self.cells):,}{'+' if self.more else ''} values, such as {example!r})"
+
+
+@dataclass
+class Choice:
+    """Options of the tabular reader for a file, with the reasons and what is odd."""
+
+    options: dict[str, Any]
+    text_why: str = ""
+    label_why: str = ""
+    doubts: list[Doubt] = field(default_factory=list)
+
+
+def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
+    """The `chosen` options, and columns from their names and values.
+
+    InputError where they cannot be told, or labels would depend on a guess; its notes say what was read.
+    """
+    options = {"path": str(path)} | {
+        key: value for key, value in chosen.items() if value not in (None, "") and value != []
+    }
+    file, columns, faults = profiled(path, options)
+    if file.dialect is not None and any(doubt.remedy.startswith("--delimiter") for doubt in file.doubts):
+        options |= {"delimiter": file.dialect.delimiter, "quoting": file.dialect.quoting}
+    if not file.header:
+        options["header"] = False
+    choice = Choice(options, doubts=list(file.doubts))
+    try:
+        names = [name for name in columns if not name.startswith("\0")]
+        if "text_column" not in options:
+            options["text_column"], choice.text_why = text_column(path, [columns[name] for name in names])
+        elif options["text_column"] not in columns:
+            raise InputError(f"{path}: no column {options['text_column']!r}; there are: {', '.join(names)}")
+        if not {"label_column", "label_columns"} & options.keys():
+            taken = {options["text_column"], options.get("id_column"), options.get("split_column")}
+            left = [columns[name] for name in names if name not in taken and not _is_bookkeeping(columns[name])]
+            choose_labels(path, file, left, options, choice)
+        if "label_column" in options and "label_delimiter" not in options and options["label_column"] in columns:
+            choice.doubts += _delimiter(columns[options["label_column"]], options)
+        if not file.header and "label_columns" in options and "labels" not in options:
+            choice.doubts.append(Doubt("labels without names, since line 1 is a row", "give --labels a,b,... in order"))
+        if line := refusal(choice.doubts):
+            raise InputError(f"{path}: {line}")
+    except InputError as error:
+        add_notes(error, [f"{path}: {file.described()}", *map(str, file.doubts)])
+        add_notes(error, [f"  column {columns[name].described()}" for name in names])
+        add_notes(error, [faults.report()] if len(faults) else [])
+        raise
+    return choice
+
+
+def _is_bookkeeping(column: Column) -> bool:
+    """Whether programs write it beside texts and labels, or it holds nothing."""
+    if not any(map(_is_filled, column.cells.values())):
+        return True
+    name = column.name.casefold()
+    return (name in BOOKKEEPING or name.startswith("unnamed: ")) and not _is_truth(column)
+
+
+def _is_filled(cell: Cell) -> bool:
+    return bool(cell.value.strip()) if isinstance(cell.value, str) else cell.value is not None
+
+
+def add_notes(error: Exception, notes: Iterable[str]) -> None:
+    """What a command prints before the error's line."""
+    for note in notes:
+        error.add_note(note)
+
+
+def text_of(path: Path, chosen: Mapping[str, Any]) -> str:
+    """The column that `guess` takes for the texts. InputError where it cannot be told."""
+    _, columns, _ = profiled(path, chosen)
+    return text_column(path, [column for name, column in columns.items() if not name.startswith("\0")])[0]
+
+
+def profiled(path: Path, options: Mapping[str, Any]) -> tuple[user_files.UserFile, dict[str, Column], Faults]:
+    """(file, columns by name, bad rows) from all rows.
+
+    InputError where there is no row that can be read, with the reasons.
+    """
+    file = user_files.opened(path, options)
+    columns: dict[str, Column] = {}
+    faults = Faults(str(path))
+    for row in file.rows():
+        faults.rows += 1
+        if row.bad:
+            faults.add(row.line, row.bad)
+            continue
+        for name, value in row.values.items():
+            if (column := columns.get(name)) is None:
+                column = columns[name] = Column(name)
+            column.add(value, row.line)
+    if not columns:
+        raise InputError(faults.report() if len(faults) else f"{path}: no rows; give the file at least one text")
+    return file, columns, faults
+
+
+# ---------------------------------------------------------------- the texts
+
+
+def text_column(path: Path, columns: Sequence[Column]) -> tuple[str, str]:
+    """(name, why). InputError where no column holds strings."""
+    longest = max(columns, key=lambda column: column.characters, default=None)
+    if longest is None or not longest.characters:
+        names = ", ".join(column.name for column in columns) or "none"
+        raise InputError(f"{path}: which column has the texts? There are {names}; give --text-column")
+    if (named := _named(columns, TEXTS)) is None:
+        return longest.name, "the column with the most letters"
+    if named is longest or named.is_text or not longest.is_text:
+        return named.name, "by its name"
+    example = next(str(cell.value) for cell in named.cells.values())[:30]
+    return longest.name, f"the column with the most letters; {named.name} holds short values such as {example!r}"
+
+
+def _named(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
+    """The column of the first of these names; else one whose name ends in one, as comment_text does."""
+    plain = {headings.plain(column.name): column for column in reversed(columns)}
+    ends = {name.rpartition("_")[2]: column for name, column in plain.items()}
+    return next((of[name] for of in (plain, ends) for name in names if name in of), None)
+
+
+# ---------------------------------------------------------------- the labels
+
+
+def choose_labels(
+    path: Path, file: user_files.UserFile, left: Sequence[Column], options: dict[str, Any], choice: Choice
+) -> None:
+    """Set label_column or label_columns. InputError where neither can be told."""
+    if file.tool and (question := _questions(path, file, left)):
+        options["label_column"], choice.label_why = question, f"the question of {file.tool}"
+        return
+    named = _named(left, LABELS)
+    truth = [column for column in left if _is_truth(column)]
+    constant = [column for column in truth if _is_constant(column)]
+    group = [column for column in truth if column not in constant and column is not named]
+    numbers = [] if named and not _is_number_like(named) else _numeric_run(left)
+    if "positive_above" in options and len(numbers) > 1:
+        group, constant = numbers, []
+    if len(group) > 1 and (named is None or _is_number_like(named)):
+        if sum(column not in truth for column in numbers) >= len(group):
+            group = numbers
+        _take_columns(group, constant, left, options, choice)
+        if group is not numbers and (beside := [column for column in numbers if column not in truth]):
+            choice.doubts.append(_beside(beside, group))
+        if named is not None:
+            what = f"the column {named.name} of numbers is left out beside {len(group)} columns of labels"
+            choice.doubts.append(Doubt(what, f"--label-column {named.name} reads it instead"))
+    elif named is not None:
+        options["label_column"], choice.label_why = named.name, "by its name"
+    elif len(numbers) > 1:
+        options["label_columns"] = [column.name for column in numbers]
+        choice.label_why = "columns of small numbers side by side"
+    elif numbered := _numbered(left):
+        options["label_columns"] = [column.name for column in numbered]
+        choice.label_why = "columns of one name with numbers"
+    elif group:
+        _take_columns(group, constant, left, options, choice)
+    elif len(alike := [column for column in left if are_labels(column)]) == 1:
+        options["label_column"], choice.label_why = alike[0].name, "a few values that come again and again"
+    elif not alike and len(numbered := [column for column in left if _are_class_numbers(column)]) == 1:
+        options["label_column"], choice.label_why = numbered[0].name, "lists of numbers that come again and again"
+    else:
+        names = ", ".join([options["text_column"], *(column.name for column in left)])
+        raise InputError(
+            f"{path}: which column has the labels? There are {names}; give --label-column, or --label-columns with one "
+            "column of yes and no for each label"
+        )
+
+
+def _questions(path: Path, file: user_files.UserFile, left: Sequence[Column]) -> str | None:
+    rows = [row.values for row in file.rows() if row.values]
+    names = annotation_tools.questions(file.tool or "", rows)
+    names = [name for name in names if name in {column.name for column in left}]
+    if len(names) > 1:
+        raise InputError(f"{path}: {file.tool} has several questions: {', '.join(names)}; give --label-column")
+    return names[0] if names else None
+
+
+def _take_columns(
+    group: Sequence[Column], constant: Sequence[Column], left: Sequence[Column], options: dict, choice: Choice
+) -> None:
+    names = [column.name for column in group]
+    options["label_columns"], choice.label_why = names, "columns of yes and no"
+    for column in constant:
+        value = next(iter(column.words_of())) or "blank"
+        what = f"the column {column.name} is {value!r} in every row and is left out"
+        choice.doubts.append(Doubt(what, f"name it in --label-columns to have it: {','.join([*names, column.name])}"))
+    between = {column.name for column in (*group, *constant)}
+    runs: list[list[str]] = [[]]
+    for column in left:
+        if column.name in between:
+            runs[-1].append(column.name)
+        elif runs[-1]:
+            runs.append([])
+    runs = [run for names_of_run in runs if (run := [name for name in names_of_run if name in names])]
+    outside = flags(names, BOOKKEEPING)
+    if len(runs) > 1:
+        largest = max(runs, key=len)
+        others = [name for name in names if name not in largest]
+        inner = [name for name in largest if name not in outside]
+        what = f"columns of yes and no with others between them: {', '.join(others)} apart from {len(largest)}"
+        choice.doubts.append(_choose(what, inner, names))
+    elif outside:
+        what = f"columns of yes and no whose names say something of the row: {', '.join(outside)}"
+        choice.doubts.append(_choose(what, [name for name in names if name not in outside], names))
+
+
+def _beside(numbers: Sequence[Column], group: Sequence[Column]) -> Doubt:
+    """Of columns of numbers among those of yes and no: votes, if they begin at 0, else a rating."""
+    names, every = [column.name for column in group], [column.name for column in (*group, *numbers)]
+    votes = any(number_of(word) == 0 for column in numbers for word in column.words_of())
+    what = f"columns of numbers beside those of yes and no, left out: {', '.join(c.name for c in numbers)}"
+    remedy = f"--label-columns {_listed(names)!r}, or {_listed(every)!r} with --positive-above"
+    return Doubt(what, remedy, fatal=votes)
+
+
+def _choose(what: str, chosen: Sequence[str], names: Sequence[str]) -> Doubt:
+    remedy = f"give --label-columns {_listed(chosen)!r}, or all: {_listed(names)!r}"
+    return Doubt(what, remedy, fatal=True)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ",".join(names)
+
+
+def _is_truth(column: Column) -> bool:
+    """Yes and no, or nearly: with a few cells that are neither, or -1 for rows that nobody labelled."""
+    if column.more or len(column.cells) > 40:
+        return False
+    words = column.words_of()
+    filled = {word for word in words if word}
+    if not filled:
+        return False
+    if values_of(column.name, words) is not None:
+        return True
+    kept = {word for word in filled if values_of("", {word}) is not None}
+    if not kept or number_of(next(iter(kept))) is None and len(kept) < 2:
+        return False
+    others = filled - kept - MISSING - {"-1", "-1.0"}
+    most = 0.05 if any(number_of(word) is not None for word in others) else 0.5  # other numbers may be votes
+    return sum(words[word] for word in others) <= most * sum(words[word] for word in kept)
+
+
+def _is_constant(column: Column) -> bool:
+    words = column.words_of()
+    meaning = values_of(column.name, words)
+    return meaning is not None and len({meaning.get(word) for word in words}) == 1
+
+
+def _is_number_like(column: Column) -> bool:
+    """Whether its values are numbers or lists of them, which name no label."""
+    cells = {key: cell for key, cell in list(column.cells.items())[:500] if cell.value not in (None, "")}
+    kinds = {_number_kind(cell.value) for cell in cells.values()}
+    return bool(cells) and kinds == {True}
+
+
+def _number_kind(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(re.fullmatch(r"[\[(]?[\d\s.,]+[\])]?", value.strip()))
+    items = value if isinstance(value, list) else [value]
+    return all(isinstance(item, int | float) for item in items)
+
+
+def _numeric_run(left: Sequence[Column]) -> list[Column]:
+    """The most columns side by side that hold votes, or probabilities: two or more, not all of yes and no."""
+    best: list[Column] = []
+    run: list[Column] = []
+    for column in (*left, None):
+        if column is not None and _is_small(column):
+            run.append(column)
+            continue
+        if len(run) > max(1, len(best)) and not all(_is_truth(c) for c in run):
+            best = run
+        run = []
+    return best
+
+
+def _is_small(column: Column) -> bool:
+    numbers = [number_of(word) for word in column.words_of() if word]
+    if not numbers or None in numbers or min(numbers) < 0:
+        return False
+    whole = all(number % 1 == 0 for number in numbers)
+    return max(numbers) <= (MOST_VOTES if whole else 1)
+
+
+def _numbered(left: Sequence[Column]) -> list[Column]:
+    """label1, label2, ...: columns of one name with numbers that hold names."""
+    stems: dict[str, list[Column]] = {}
+    for column in left:
+        if match := re.fullmatch(r"(.*?)[\W_]*\d+", column.name.strip().casefold()):
+            stems.setdefault(match[1], []).append(column)
+    for stem, columns in stems.items():
+        if len(columns) > 1 and not any(column.more for column in columns):
+            first, second = ({word for word in column.words_of() if word} for column in columns[:2])
+            if stem.rpartition("_")[2].rpartition(" ")[2] in LABELS or first & second:
+                return columns
+    return []
+
+
+def are_labels(column: Column) -> bool:
+    """Whether it holds a few names that come again and again, as no key, number or text does."""
+    if column.more:
+        return False
+    filled = {key: cell for key, cell in column.cells.items() if cell.value not in (None, "")}
+    sets = label_forms.of_column(column.name, filled, Answers())
+    times: Counter[str] = Counter()
+    for key, names in sets.names.items():
+        for name in names if isinstance(names, list) else ():
+            times[name] += filled[key].rows
+    often = times.total() / max(1, len(times))
+    return len(times) > 1 and often >= OFTEN and not all(name.isdecimal() for name in times)
+
+
+def _are_class_numbers(column: Column) -> bool:
+    """Whether it holds numbers, several of them in some cells, that come again and again."""
+    times: Counter[str] = Counter()
+    several = False
+    for cell in column.cells.values():
+        words = re.findall(r"\d+", str(cell.value))
+        if not re.fullmatch(r"[\[({]?[\d\s,;|]*[\])}]?", str(cell.value).strip()):
+            return False
+        several = several or len(words) > 1
+        times.update(dict.fromkeys(words, cell.rows))
+    return several and not column.more and times.total() >= OFTEN * max(1, len(times))
+
+
+def _delimiter(column: Column, options: dict[str, Any]) -> list[Doubt]:
+    """Set label_delimiter where names stand in one string; what is odd about it."""
+    texts = {
+        key: cell
+        for key, cell in column.cells.items()
+        if isinstance(cell.value, str) and cell.value.strip() and not label_forms.is_written(cell.value)
+    }
+    if texts and not all(label_forms.is_marked(cell.value) for cell in texts.values()):
+        cells = {cell.value: cell for cell in texts.values()}
+        mark, other = label_forms.delimiter(cells)
+        if other is None:  # else the reader refuses
+            options["label_delimiter"] = mark
+            return label_forms.unsplit(cells, mark)
+    return []

@@ -1,0 +1,49 @@
+"""Names of columns: what people call texts and labels, and whether line 1 holds names or a row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+TEXTS = (
+    *("text", "sentence", "utterance", "comment", "abstract", "plot", "content", "body", "message", "review"),
+    *("document", "tweet", "post", "question", "description", "title"),
+)
+LABELS = (
+    *("labels", "label", "tags", "topics", "genres", "intents", "emotions", "categories", "classes", "codes", "cats"),
+    *("annotations", "annotation", "tag", "topic", "genre", "intent", "emotion", "category", "class", "code"),
+    *("choices", "label_names", "label_ids", "targets", "target", "themes", "subjects"),
+)
+OTHERS = ("id", "ids", "idx", "index", "split", "key", "lang", "language", "date", "source")
+NAMES = frozenset((*TEXTS, *LABELS, *OTHERS))
+SENTENCE = 5  # words that no name of a column has
+
+
+def plain(name: str) -> str:
+    """In small letters, with _ for what is neither letter nor digit; label(s) is labels."""
+    return re.sub(r"[\W_]+", "_", name.casefold().replace("(s)", "s")).strip("_")
+
+
+def has_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[bool, str | None]:
+    """(whether the first row names the columns, what speaks for the choice where it is in doubt)."""
+    if not rows or any(plain(name) in NAMES for name in first):
+        return True, None
+    reasons = []
+    for at, value in enumerate(first):
+        column = [row[at].strip() for row in rows if at < len(row) and row[at].strip()]
+        if not value or not column:
+            continue
+        if value in (distinct := set(column)) and len(distinct) > 1:
+            reasons.append(f"{value[:40]!r} stands in its column again")
+        elif _is_number(value) and sum(map(_is_number, column)) > 0.9 * len(column):
+            reasons.append(f"{value!r} is a number, as its column is")
+    long = next((value for value in first if len(value.split()) > SENTENCE and not value.endswith("?")), None)
+    if reasons:
+        return False, reasons[0]
+    if long and len(first) == 1:
+        return False, f"{long[:40]!r} is as long as a text"
+    return True, f"{long[:40]!r} is long for a name" if long else None
+
+
+def _is_number(word: str) -> bool:
+    return bool(re.fullmatch(r"[-+]?\d+([.,]\d+)?", word))

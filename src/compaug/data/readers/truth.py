@@ -1,0 +1,71 @@
+"""Columns of yes and no: which values of a column say that its label fits, which that it does not."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+
+YES = frozenset(
+    ("1", "1.0", "true", "t", "yes", "y", "x", "✓", "✔", "☑", "✗", "on", "checked", "selected", "ja", "wahr")
+)
+YES |= {"oui", "vrai", "si", "sí", "sì", "sim", "да", "是", "はい", "+", "●", "•", "[x]"}
+NO = frozenset(
+    ("0", "0.0", "false", "f", "no", "n", "off", "unchecked", "not selected", "nein", "falsch", "non", "faux")
+)
+NO |= {"não", "нет", "否", "いいえ", "☐", "[ ]"}
+DASHES = frozenset(("-", "–", "—", "."))  # they say no beside a mark for yes
+FLAGS = re.compile(r"(is|has|was)[ _-].*|(verified|valid|train(ing)?|test|dev|gold|duplicate|deleted|flag|flagged|"
+                   r"split|fold|index|id|version|label|labels|checked|reviewed|annotated|confidence|spam|public)",
+                   re.IGNORECASE)  # fmt: skip
+
+
+def word_of(value: object) -> str:
+    """A cell as a word to look up; "" for a blank one."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    return str(value).strip().casefold()
+
+
+def number_of(value: object) -> float | None:
+    """The number that a cell holds, a comma for a point allowed; None without."""
+    if isinstance(value, int | float):
+        return None if math.isnan(value) else float(value)
+    word = str(value or "").strip()
+    return float(word.replace(",", ".")) if re.fullmatch(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?", word) else None
+
+
+def values_of(column: str, words: Iterable[str], blank_is_no: bool = False) -> Mapping[str, int] | None:
+    """Word -> 1 or 0 of a column with these distinct words; None where it is no column of yes and no.
+
+    A blank is no where the column writes nothing else for it. A column may write its own name for yes.
+    """
+    present = set(words)
+    filled = present - {""}
+    if not filled:
+        return {"": 0}
+    if filled <= YES | NO:
+        meaning = {word: int(word in YES) for word in filled}
+        if "" in present and (blank_is_no or not filled & NO):
+            meaning[""] = 0
+        return meaning
+    if (marks := filled - DASHES) and marks <= YES:
+        return dict.fromkeys(marks, 1) | dict.fromkeys(DASHES, 0) | {"": 0}
+    names = filled - NO
+    if len(names) == 1 and _is_named(column, next(iter(names))):
+        return dict.fromkeys(filled & NO, 0) | {next(iter(names)): 1, "": 0}
+    return None
+
+
+def _is_named(column: str, word: str) -> bool:
+    """Whether the word is the column's name or an option at its end, as in "Which topics? [delay]"."""
+    name, plain = (re.sub(r"\W+", " ", text.casefold()).strip() for text in (column, word))
+    return bool(plain) and (name == plain or name.endswith(f" {plain}"))
+
+
+def flags(columns: Sequence[str], others: Container[str] = ()) -> list[str]:
+    """Those whose names say something of the row, not of its text, or are among the `others`, unless all do."""
+    listed = [column for column in columns if FLAGS.fullmatch(column.strip()) or column.casefold() in others]
+    return listed if len(listed) < len(columns) else []

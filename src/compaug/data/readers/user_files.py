@@ -1,0 +1,274 @@
+"""A user's file of any kind as rows: CSV in its dialect, JSON in its shapes, and what `datasets` opens.
+
+Values of CSV and JSON stay what they are (an id 007, a text "NA"), and a fault has its line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from compaug.core.records import InputError, loads
+from compaug.data.corpus import require_columns
+from compaug.data.readers import annotation_tools, dialect, headings, streams
+from compaug.data.readers.doubts import Doubt
+from compaug.data.rows import TYPED, BadRow, Row, typed_rows
+
+USUAL = {".csv": ",", ".tsv": "\t"}
+JSON = (".jsonl", ".ndjson", ".json")
+KINDS = (
+    "use .jsonl, .csv or .tsv (also with .gz, .xz or .bz2), .json, .parquet, .arrow, or a folder that datasets' "
+    "save_to_disk wrote"
+)
+MARKUP = (".xml", ".sgm", ".sgml", ".html", ".htm")
+SAMPLE = 5_000  # rows by which a header and a tool are told
+
+
+@dataclass
+class UserFile:
+    """What is known of a file before its rows are read; `rows` reads them, as often as it is called."""
+
+    path: Path
+    kind: str
+    dialect: dialect.Dialect | None = None
+    columns: list[str] | None = None  # None where rows name their own
+    header: bool = True
+    tool: str | None = None
+    doubts: list[Doubt] = field(default_factory=list)
+    blank_rows: int = 0  # of the last reading
+    objects: list[Any] | None = None  # of a .json file that is one value
+
+    def described(self) -> str:
+        if self.dialect is None:
+            tool = f", an export of {self.tool}" if self.tool else ""
+            names = {".parquet": "Parquet", ".arrow": "Arrow"} | dict.fromkeys(JSON, "JSON")
+            return names.get(self.kind, "a folder of datasets") + tool
+        encoding = (self.dialect.encoding or streams.encoding_of(self.path)).upper().replace("-SIG", "")
+        header = "names of columns in line 1" if self.header else "no names of columns"
+        return f"{encoding}, {self.dialect}, {header}"
+
+    def rows(self, needed: Iterable[str] = ()) -> Iterator[Row]:
+        """Rows, bad ones among them. InputError for a column that is missing, and a quote that never closes."""
+        if self.dialect is not None:
+            return self._cells(list(needed))
+        if self.kind in JSON:
+            return self._json(list(needed))
+        return typed_rows(self.path, self.kind, list(needed))
+
+    def _cells(self, needed: Sequence[str]) -> Iterator[Row]:
+        where = f"{self.path}:1" if self.header else f"{self.path}"
+        require_columns(where, needed, [name for name in self.columns or () if name])
+        columns = self.columns or []
+        records = dialect.records(self.path, dialect.lines(self.path, self.dialect.encoding), self.dialect)
+        if self.header:
+            next(records, None)
+        named = [(at, name) for at, name in enumerate(columns) if name]
+        nameless = len(named) < len(columns)
+        width = len(columns)
+        for line, values in records:
+            if isinstance(values, BadRow):
+                yield Row(line, None, bad=values)
+                continue
+            if len(values) > width and not any(map(str.strip, values[width:])):
+                values = values[:width]
+            if len(values) != width:
+                fault = (
+                    f"{len(values)} columns, the header has {width}; "
+                    "quote values that contain the delimiter, a quote or a line break"
+                )
+                yield Row(line, None, bad=BadRow("another number of columns than the header", fault))
+            elif nameless:
+                yield Row(line, {name: values[at] for at, name in named})
+            else:
+                yield Row(line, dict(zip(columns, values, strict=True)))
+
+    def _json(self, needed: Sequence[str]) -> Iterator[Row]:
+        for number, value in enumerate(self.objects, 1) if self.objects is not None else self._json_lines():
+            if isinstance(value, BadRow):
+                yield Row(number, None, bad=value)
+                continue
+            if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], dict):
+                value = {"text": value[0], **value[1]}  # as spaCy's training data
+            if not isinstance(value, dict):
+                yield Row(number, None, bad=BadRow("not a JSON object", "not a JSON object; mend or remove the line"))
+                continue
+            if self.tool:
+                try:
+                    value = annotation_tools.flattened(self.tool, value)
+                except (KeyError, TypeError, AttributeError, IndexError):
+                    what = f"another shape than rows of {self.tool} have"
+                    yield Row(number, None, bad=BadRow(what, f"{what}; mend or remove the row"))
+                    continue
+            else:
+                value = _lifted(value)
+            absent = next((name for name in needed if name not in value), None)
+            if absent is not None:
+                there = ", ".join(name for name in value if name != annotation_tools.QUESTIONS) or "none"
+                what = f"no column {absent!r}"
+                yield Row(number, None, bad=BadRow(what, f"{what}; there are: {there}"))
+                continue
+            yield Row(number, value)
+
+    def _json_lines(self) -> Iterator[tuple[int, Any]]:
+        for number, line in streams.lines(self.path):
+            if not line.strip():
+                continue
+            try:
+                yield number, loads(line, nan_is_null=True)
+            except ValueError as error:
+                yield number, BadRow("not valid JSON", f"not valid JSON ({error}); mend or remove the line")
+
+
+def _lifted(value: dict[str, Any]) -> dict[str, Any]:
+    """With strings and lists of inner objects as columns, such as data.text."""
+    inner = {
+        f"{key}.{name}": item
+        for key, part in value.items()
+        if isinstance(part, dict)
+        for name, item in part.items()
+        if isinstance(item, str | list)
+    }
+    return value | inner if inner else value
+
+
+def kind_of(path: Path) -> str:
+    """The end of its name, in small letters, without that of its packing."""
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() if suffix in streams.PACKED_NAMES else suffix
+
+
+def opened(path: Path, chosen: Mapping[str, Any]) -> UserFile:
+    """`chosen`: delimiter, quoting, encoding and header of the reader's options.
+
+    InputError for what makes the whole of it unreadable: no such file, another kind of file.
+    """
+    kind = kind_of(path)
+    if path.is_dir() or kind in TYPED:
+        return UserFile(path, kind)
+    if kind in MARKUP:
+        raise InputError(f"{path}: is markup; write its texts and labels into a table: .csv or .jsonl")
+    if kind not in USUAL and kind not in JSON:
+        if not path.exists():
+            raise InputError(f"{path}: no such file; check the path")
+        streams.head(path)
+        raise InputError(f"{path}: unknown kind of file {path.suffix!r}; {KINDS}")
+    streams.head(path)
+    return _opened_json(path, kind) if kind in JSON else _opened_cells(path, kind, chosen)
+
+
+# ---------------------------------------------------------------- cells
+
+
+def _opened_cells(path: Path, kind: str, chosen: Mapping[str, Any]) -> UserFile:
+    mark = chosen.get("delimiter")
+    written, why = dialect.detected(
+        path,
+        {"delimiter": mark, "quoting": chosen.get("quoting"), "encoding": chosen.get("encoding")},
+        USUAL[kind],
+    )
+    file = UserFile(path, kind, written)
+    if why:
+        file.doubts.append(Doubt(f"{written}: {why}", "--delimiter and --quoting say it otherwise"))
+    sample = [
+        values
+        for _, values in islice(dialect.records(None, dialect.lines(path, written.encoding), written), SAMPLE)
+        if isinstance(values, list)
+    ]
+    first = [name.strip().strip("\ufeff") for name in sample[0]] if sample else []
+    header = chosen.get("header")
+    if header is None:
+        header, evidence = headings.has_names(first, sample[1:])
+        if evidence:
+            remedy = "--header if it has names of columns" if not header else "--no-header if it is a row"
+            what = f"line 1 is read as {'names of columns' if header else 'a row'}, because {evidence}"
+            file.doubts.append(Doubt(what, remedy, 0, 1))
+    file.header = header
+    if not header:
+        file.columns = [f"column_{at}" for at in range(1, len(first) + 1)]
+        return file
+    times = Counter(name for name in first if name)
+    if twice := [name for name, n in times.items() if n > 1]:
+        raise InputError(f"{path}:1: a column name occurs twice; rename one {twice[0]!r}")
+    file.columns = first
+    if nameless := [at for at, name in enumerate(first) if not name]:
+        held = sum(any(row[at].strip() for at in nameless if at < len(row)) for row in sample[1:])
+        values = f", with values in {held:,} of the first rows" if held else ""
+        file.doubts.append(Doubt(f"{len(nameless)} columns have no name and are left out{values}"))
+    return file
+
+
+# ---------------------------------------------------------------- JSON
+
+
+def _opened_json(path: Path, kind: str) -> UserFile:
+    file = UserFile(path, kind)
+    if kind == ".json":
+        file.objects, note = _whole(path)
+        if note:
+            file.doubts.append(Doubt(note))
+    elif _is_whole(path):
+        with contextlib.suppress(InputError):  # then it has bad lines
+            file.objects, _ = _whole(path)
+    sample = [row.values for row in islice(file.rows(), 200) if row.values]
+    file.tool = annotation_tools.tool_of(sample)
+    if any("NaN" in line or "Infinity" in line for _, line in islice(streams.lines(path), 200)):
+        file.doubts.append(Doubt("NaN in JSON, as Python writes it, is read as null"))
+    return file
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a file of JSON lines is one value over many lines, or one list."""
+    first = next((line.strip() for _, line in streams.lines(path) if line.strip()), "")
+    return first in ("[", "{", "[{") or (first.startswith("[{") and _is_only_line(path))
+
+
+def _whole(path: Path) -> tuple[list[Any] | None, str | None]:
+    """(rows of a .json file that is one value, or None where it has an object a line; a remark on their order)."""
+    first = next((line.strip() for _, line in streams.lines(path) if line.strip()), "")
+    if not first.startswith("["):
+        try:
+            if isinstance(loads(first, nan_is_null=True), dict) and not _is_only_line(path):
+                return None, None  # an object a line
+        except ValueError:
+            pass
+    try:
+        value = loads("\n".join(line for _, line in streams.lines(path)), nan_is_null=True)
+    except ValueError as error:
+        raise InputError(f"{path}: not valid JSON ({error}); mend the file") from None
+    if isinstance(value, list):
+        return value, None
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: neither a list of objects nor an object; write a list of rows")
+    return _rows_of_object(path, value)
+
+
+def _is_only_line(path: Path) -> bool:
+    return sum(1 for _ in islice((line for _, line in streams.lines(path) if line.strip()), 2)) == 1
+
+
+def _rows_of_object(path: Path, value: dict) -> tuple[list[Any], str | None]:
+    """Rows of an object that has them by column, by their ids, or under one of its keys."""
+    parts = list(value.values())
+    if {"columns", "data"} <= value.keys() and isinstance(value["data"], list) and isinstance(value["columns"], list):
+        rows = [dict(zip(value["columns"], row, strict=False)) for row in value["data"]]
+        return rows, "an object with columns and data, as pandas writes it (orient=split)"
+    lists = {key: part for key, part in value.items() if isinstance(part, list) and part}
+    under = [key for key, part in lists.items() if all(isinstance(row, dict) for row in part)]
+    if len(under) == 1:
+        return lists[under[0]], f"an object whose rows are under {under[0]!r}"
+    if parts and len(lists) == len(parts) and len({len(part) for part in parts}) == 1 and len(parts) > 1:
+        return [dict(zip(value, row, strict=True)) for row in zip(*parts, strict=True)], "an object of columns"
+    if parts and all(isinstance(part, dict) for part in parts):
+        if len({frozenset(part) for part in parts}) == 1 and len(parts[0]) > len(parts):
+            ids = list(parts[0])
+            rows = [{name: part[i] for name, part in value.items()} for i in ids]
+            return rows, "an object of columns, as pandas writes it"
+        return parts, "an object of rows by their ids"
+    if "text" in value or len(value) > 1 and any(isinstance(part, str) for part in parts):
+        return [value], None
+    raise InputError(f"{path}: an object, not a list of rows; write a list of objects (in pandas orient='records')")

@@ -1,0 +1,639 @@
+"""Files as people have them: each kind is read as it is meant, or refused with its reason and the option that helps."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from compaug.core.records import InputError
+from compaug.data.corpus import Corpus
+from compaug.data.readers import columns, dialect, literals, tabular
+
+NAMES = ["noise", "heating", "mould", "rent", "lift"]
+SETS = [(0,), (0, 1), (2,), (3,), (1, 2), (), (0, 4), (4,), (1,), (2, 3), (0, 1, 3)]
+ROWS = [
+    (f"the flat at number {at} is too {'cold' if at % 2 else 'loud'}, and nobody answers", [NAMES[i] for i in labels])
+    for at, labels in enumerate(SETS * 6)
+]
+
+
+def table(rows: Iterable[Sequence[object]], delimiter: str = ",", **options: object) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, delimiter=delimiter, lineterminator="\n", **options).writerows(rows)
+    return stream.getvalue()
+
+
+def listed(cell: Callable[[list[str]], object], header: Sequence[str] = ("text", "labels"), **options: object) -> str:
+    """A CSV file whose label cells `cell` writes."""
+    return table([header, *([text, cell(names)] for text, names in ROWS)], **options)
+
+
+def marked(yes: str, no: str, names: Sequence[str] = NAMES, more: dict[str, Callable[[int], str]] | None = None) -> str:
+    """A CSV file with a column for each label, and `more` ones after them."""
+    more = more or {}
+    rows = [[text, *(yes if n in labels else no for n in NAMES)] for text, labels in ROWS]
+    rows = [[*row, *(value(at) for value in more.values())] for at, row in enumerate(rows)]
+    return table([["text", *names, *more], *rows])
+
+
+def objects(labels: Callable[[list[str]], dict]) -> str:
+    return "".join(json.dumps({"text": text, **labels(names)}) + "\n" for text, names in ROWS)
+
+
+def vector(names: Sequence[str]) -> list[int]:
+    return [int(name in names) for name in NAMES]
+
+
+def saved(folder: Path, content: str | bytes, name: str = "flats.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def read(path: Path, **chosen: object) -> Corpus:
+    return tabular.read({}, columns.guess(path, chosen).options)
+
+
+def notes(path: Path, **chosen: object) -> str:
+    """What is odd, as inspect prints it."""
+    choice = columns.guess(path, chosen)
+    return "\n".join([*map(str, choice.doubts), *tabular.read({}, choice.options).notes])
+
+
+def shown(corpus: Corpus) -> list[tuple[str, list[str]]]:
+    names = corpus.labels.names
+    return [(e.text, sorted(names[label] for label in e.labels)) for e in corpus.examples]
+
+
+MEANT = [(text, sorted(names)) for text, names in ROWS]
+
+
+def refused(path: Path, message: str, **chosen: object) -> InputError:
+    with pytest.raises(InputError, match=message) as caught:
+        read(path, **chosen)
+    assert "\n" not in str(caught.value) and path.name in str(caught.value)
+    return caught.value
+
+
+# ---------------------------------------------------------------- forms of labels that need no option
+
+FORMS = {
+    "semicolons": lambda: listed(";".join),
+    "slashes": lambda: listed("/".join),
+    "double colons": lambda: listed("::".join),
+    "line breaks": lambda: listed("\n".join),
+    "Chinese commas": lambda: listed("、".join),
+    "blanks": lambda: listed(" ".join),
+    "doccano's #": lambda: listed("#".join),
+    "plus": lambda: listed("+".join),
+    "JSON lists": lambda: listed(json.dumps),
+    "Python lists": lambda: listed(repr),
+    "tuples": lambda: listed(lambda names: repr(tuple(names))),
+    "sets": lambda: listed(lambda names: repr(set(names))),
+    "arrays of pandas": lambda: listed(lambda names: f"array({names!r}, dtype=object)"),
+    "arrays of PostgreSQL": lambda: listed(lambda names: "{" + ",".join(names) + "}"),
+    "dicts": lambda: listed(lambda names: repr({name: name in names for name in NAMES})),
+    "JSON objects": lambda: listed(lambda names: json.dumps(dict(zip(NAMES, vector(names), strict=True)))),
+    "tags": lambda: listed(lambda names: "".join(f"<{name}>" for name in names)),
+    "hash tags": lambda: listed(lambda names: " ".join(f"#{name}" for name in names)),
+    "lists of objects": lambda: listed(lambda names: json.dumps([{"id": len(n), "name": n} for n in names])),
+    "objects as Python writes them": lambda: listed(lambda names: repr([{"label": n} for n in names])),
+    "choices": lambda: listed(lambda names: json.dumps({"choices": names}) if names else ""),
+    "Label Studio's CSV": lambda: listed(
+        lambda names: names[0] if len(names) == 1 else json.dumps({"choices": names}) if names else ""
+    ),
+    "dashes": lambda: listed(" - ".join),
+    "and signs": lambda: listed(" & ".join),
+    "0 and 1": lambda: marked("1", "0"),
+    "x and dashes": lambda: marked("x", "-"),
+    "ticks": lambda: marked("☑", "☐"),
+    "yes and no": lambda: marked("Yes", "No"),
+    "German": lambda: marked("WAHR", "FALSCH"),
+    "floats and blanks round them": lambda: marked(" 1.0", "0.0 "),
+    "x": lambda: marked("x", ""),
+    "1 or blank": lambda: marked("1", ""),
+    "checked": lambda: marked("Checked", "Unchecked"),
+    "the option's name": lambda: table(
+        [["text", *NAMES], *([text, *(n if n in names else "" for n in NAMES)] for text, names in ROWS)]
+    ),
+    "the option's name at the end of a question": lambda: table(
+        [
+            ["text", *(f"What is wrong? [{n}]" for n in NAMES)],
+            *([text, *(n if n in names else "" for n in NAMES)] for text, names in ROWS),
+        ]
+    ),
+    "a name in each of three columns": lambda: table(
+        [["text", "label1", "label2", "label3"], *([text, *names, "", "", ""][:4] for text, names in ROWS)]
+    ),
+}
+BY_QUESTION = "the option's name at the end of a question"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_labels_is_read_without_an_option(tmp_path, form):
+    corpus = read(saved(tmp_path, FORMS[form]()))
+    meant = [(t, [f"What is wrong? [{n}]" for n in names]) for t, names in MEANT] if form == BY_QUESTION else MEANT
+    assert shown(corpus) == meant
+    assert any("-> noise" in note or "wrong? [noise]" in note for note in corpus.notes)
+
+
+JSON_FORMS = {
+    "lists": lambda names: {"labels": names},
+    "null": lambda names: {"labels": names or None},
+    "no key": lambda names: {"labels": names} if names else {},
+    "spaCy": lambda names: {"cats": {name: float(name in names) for name in NAMES}},
+    "objects": lambda names: {"tags": [{"name": name, "color": "red"} for name in names]},
+    "objects with a switch": lambda names: {"labels": [{"name": name, "selected": name in names} for name in NAMES]},
+    "doccano": lambda names: {"id": 3, "label": names},
+    "an inner object": lambda names: {"meta": {"topics": names, "source": "web"}},
+    "NaN elsewhere": lambda names: {"labels": names, "score": float("nan")},
+    "argilla": lambda names: {"topic.responses": [names], "topic.responses.users": ["u"], "topic.suggestion": None},
+    "argilla, old": lambda names: {"prediction": [{"label": "lift", "score": 0.9}], "annotation": names},
+    "Prodigy": lambda names: {"options": [{"id": n, "text": n} for n in NAMES], "accept": names, "answer": "accept"},
+    "JSON-MIN": lambda names: {"topic": {"choices": names} if names else "", "annotation_id": 1, "lead_time": 2.5},
+    "yes": lambda names: {name: name in names for name in NAMES},
+}
+
+
+@pytest.mark.parametrize("form", JSON_FORMS)
+def test_json_lines_of_every_shape_are_read(tmp_path, form):
+    assert shown(read(saved(tmp_path, objects(JSON_FORMS[form]), "flats.ndjson"))) == MEANT
+
+
+def annotation(names: list[str], **facts: object) -> dict:
+    result = {"value": {"choices": names}, "from_name": "topic", "to_name": "text", "type": "choices"}
+    return {"id": 1, "completed_by": 1, "result": [result] if names else [], "was_cancelled": False, **facts}
+
+
+def tasks(annotations: Callable[[list[str]], list[dict]]) -> str:
+    return json.dumps([{"id": at, "annotations": annotations(names), "data": {"text": text}, "created_at": "2024"}
+                       for at, (text, names) in enumerate(ROWS)])  # fmt: skip
+
+
+def test_an_export_of_label_studio_is_read_without_what_was_cancelled_or_never_annotated(tmp_path):
+    path = saved(tmp_path, tasks(lambda names: [annotation(names), annotation(["lift"], was_cancelled=True)]), "a.json")
+    assert shown(read(path)) == MEANT
+    path = saved(tmp_path, tasks(lambda names: [annotation(names)] if names else []), "a.json")
+    corpus = read(path)
+    assert shown(corpus) == [row for row in MEANT if row[1]]
+    assert any("6 x rows that nobody has annotated are left out (first in line 6)" in note for note in corpus.notes)
+
+
+def test_annotators_who_differ_need_a_cut(tmp_path):
+    path = saved(tmp_path, tasks(lambda names: [annotation(names), annotation(names), annotation(["lift"])]), "a.json")
+    refused(path, "texts on which annotators differ .*--positive-above 0.5 takes what more than half of them chose")
+    assert shown(read(path, positive_above=0.5)) == MEANT
+    assert all("lift" in names for _, names in shown(read(path, positive_above=0.0)))
+
+
+JSON_FILES = {
+    "by column": lambda: {
+        "text": {str(i): text for i, (text, _) in enumerate(ROWS)},
+        "labels": {str(i): names for i, (_, names) in enumerate(ROWS)},
+    },
+    "by id": lambda: {str(i): {"text": text, "labels": names} for i, (text, names) in enumerate(ROWS)},
+    "under a key": lambda: {"version": 1, "data": [{"text": text, "labels": names} for text, names in ROWS]},
+    "lists": lambda: {"text": [text for text, _ in ROWS], "labels": [names for _, names in ROWS]},
+    "split": lambda: {"columns": ["text", "labels"], "index": [0], "data": [[text, names] for text, names in ROWS]},
+    "records": lambda: [{"text": text, "labels": names} for text, names in ROWS],
+}
+
+
+@pytest.mark.parametrize("order", JSON_FILES)
+@pytest.mark.parametrize("indent", [None, 1])
+def test_one_json_value_is_read_in_every_order_that_pandas_has(tmp_path, order, indent):
+    assert shown(read(saved(tmp_path, json.dumps(JSON_FILES[order](), indent=indent), "flats.json"))) == MEANT
+
+
+def test_texts_in_inner_objects_and_pairs_of_spacy_are_read(tmp_path):
+    inner = "".join(json.dumps({"data": {"text": text}, "labels": names}) + "\n" for text, names in ROWS)
+    assert shown(read(saved(tmp_path, inner, "a.jsonl"))) == MEANT
+    pairs = [[text, {"cats": {name: int(name in names) for name in NAMES}}] for text, names in ROWS]
+    assert shown(read(saved(tmp_path, json.dumps(pairs), "a.json"))) == MEANT
+
+
+def test_one_list_is_read_under_the_name_of_json_lines(tmp_path):
+    for indent in (None, 2):
+        content = json.dumps([{"text": text, "labels": names} for text, names in ROWS], indent=indent)
+        assert shown(read(saved(tmp_path, content, "a.jsonl"))) == MEANT
+
+
+def test_a_rating_beside_the_columns_of_labels_is_none_of_them(tmp_path):
+    stars = [[row[0], at % 5 + 1, *row[1:]] for at, row in enumerate(csv.reader(marked("1", "0").splitlines()[1:]))]
+    path = saved(tmp_path, table([["text", "stars", *NAMES], *stars]))
+    assert shown(read(path)) == MEANT and "columns of numbers beside those of yes and no, left out: stars" in notes(
+        path
+    )
+    votes = [[row[0], at % 4, *row[2:]] for at, row in enumerate(stars)]
+    refused(
+        saved(tmp_path, table([["text", "damp", *NAMES], *votes])), "left out: damp: --label-columns 'noise,heating,"
+    )
+
+
+# ---------------------------------------------------------------- how a file is written
+
+PLAIN = listed(";".join)
+WRITTEN = {
+    "Excel": (listed(", ".join, delimiter=";"), "utf-8-sig", "flats.csv"),
+    "Excel's CRLF": (PLAIN.replace("\n", "\r\n"), "utf-8", "flats.csv"),
+    "old Macintosh": (PLAIN.replace("\n", "\r"), "utf-8", "flats.csv"),
+    "UTF-16": (PLAIN, "utf-16", "flats.csv"),
+    "UTF-16 without a mark": (PLAIN, "utf-16-le", "flats.csv"),
+    "tabs in .csv": (listed(";".join, delimiter="\t"), "utf-8", "flats.csv"),
+    "bars": (listed(";".join, delimiter="|"), "utf-8", "flats.csv"),
+    "capitals": (PLAIN, "utf-8", "FLATS.CSV"),
+    "blanks before quotes": (listed(";".join, quoting=csv.QUOTE_ALL).replace('","', '", "'), "utf-8", "flats.csv"),
+    "all quoted": (listed(";".join, quoting=csv.QUOTE_ALL), "utf-8", "flats.csv"),
+    "sep=": ("sep=;\n" + listed(",".join, delimiter=";"), "utf-8", "flats.csv"),
+    "columns without names": (PLAIN.replace("\n", ",,\n"), "utf-8", "flats.csv"),
+    "empty rows at the end": (PLAIN + ",\n" * 40, "utf-8", "flats.csv"),
+    "the header again": (PLAIN + "text,labels\n", "utf-8", "flats.csv"),
+}
+
+
+@pytest.mark.parametrize("way", WRITTEN)
+def test_a_file_is_read_however_a_spreadsheet_wrote_it(tmp_path, way):
+    content, encoding, name = WRITTEN[way]
+    assert shown(read(saved(tmp_path, content.encode(encoding), name))) == MEANT
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+def test_a_packed_file_is_unpacked_whatever_its_name(tmp_path, pack):
+    assert shown(read(saved(tmp_path, pack(PLAIN.encode())))) == MEANT
+
+
+def test_quotes_that_are_letters_swallow_no_rows(tmp_path):
+    """Tweets: one begins with a quote, a later one ends in 12 inches."""
+    texts = [text for text, _ in ROWS]
+    texts[3], texts[9] = '"sorry, we are closed', 'the screen has 12"'
+    for stray in (texts[12], 'he said "no" twice', '"no", he said'):
+        texts[12] = stray
+        lines = [
+            f"{at}\t{text}\t{';'.join(names)}" for at, (text, (_, names)) in enumerate(zip(texts, ROWS, strict=True))
+        ]
+        path = saved(tmp_path, "\n".join(["id\ttext\tlabels", *lines]) + "\n", "flats.tsv")
+        assert [e.text for e in read(path).examples] == texts and "quotes are letters" in notes(path)
+
+
+def test_quotes_after_a_backslash_are_seen(tmp_path):
+    rows = [(f'he said "no, never", at {at}', names) for at, (_, names) in enumerate(ROWS)]
+    lines = ['"' + text.replace('"', '\\"') + '",' + ";".join(names) for text, names in rows]
+    assert [e.text for e in read(saved(tmp_path, "\n".join(["text,labels", *lines]))).examples] == [t for t, _ in rows]
+
+
+def test_texts_of_two_lines_in_quotes_are_not_taken_for_rows(tmp_path):
+    rows = [[text.replace(", ", ",\n"), ";".join(names)] for text, names in ROWS]
+    corpus = read(saved(tmp_path, table([["text", "labels"], *rows])))
+    assert [e.text for e in corpus.examples] == [text for text, _ in rows]
+    assert any("66 x texts that hold line breaks (first in line 3)" in note for note in corpus.notes)
+
+
+def test_a_file_without_names_of_columns_loses_no_row(tmp_path):
+    path = saved(tmp_path, PLAIN.partition("\n")[2])
+    corpus = read(path)
+    assert shown(corpus) == MEANT and "line 1 is read as a row, because 'noise' stands in its column again" in notes(
+        path
+    )
+    assert len(read(path, header=True, label_column="noise", text_column=ROWS[0][0]).examples) == len(ROWS) - 1
+    numbers = saved(tmp_path, marked("1", "0").partition("\n")[2])
+    assert len(read(numbers, labels=NAMES).examples) == len(ROWS)
+
+
+def test_another_encoding_is_named_with_its_line_and_what_it_would_read(tmp_path):
+    path = saved(tmp_path, (PLAIN + "ein Café im Haus,noise\n").encode("cp1252"))
+    refused(path, r"flats.csv:68: not UTF-8 \(byte 0xe9\); give --encoding cp1252 if 'ein Café im Haus,noise' is right")
+    assert shown(read(path, encoding="cp1252"))[-1] == ("ein Café im Haus", ["noise"])
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "message"),
+    [
+        (b"PK\x03\x04....", "a.csv", "is a zip archive or an Excel workbook"),
+        (b"PK\x03\x04....", "a.xlsx", "is a zip archive or an Excel workbook"),
+        (b"<?xml version='1.0'?><a/>", "a.csv", "is XML"),
+        (b"<!DOCTYPE lewis><REUTERS>", "a.csv", "is SGML or HTML"),
+        (b"<REUTERS TOPICS='YES'>", "reut2-000.sgm", "is markup"),
+        (b"text", "a.pkl", "unknown kind of file '.pkl'; use .jsonl, .csv"),
+        (b'"text"', "a.json", "neither a list of objects nor an object"),
+        (b'{"a": 1, "b": 2}', "a.json", "an object, not a list of rows; write a list of objects"),
+        (b'{"text": "x"\n{"text": y}\n', "a.jsonl", "2 of 2 rows cannot be used: 2 x not valid JSON"),
+    ],
+)
+def test_what_is_no_table_is_named(tmp_path, content, name, message):
+    refused(saved(tmp_path, content, name), message)
+
+
+# ---------------------------------------------------------------- doubts that wait for an answer
+
+
+def test_vectors_need_names_and_are_never_taken_for_class_numbers(tmp_path):
+    for content, name in (
+        (listed(lambda names: json.dumps(vector(names))), "a.csv"),
+        (listed(lambda names: repr([bool(n) for n in vector(names)])), "a.csv"),
+        (listed(lambda names: " ".join(map(str, vector(names)))), "a.csv"),
+        (listed(lambda names: ",".join(map(str, vector(names)))), "a.csv"),
+        (listed(lambda names: "".join(map(str, vector(names)))), "a.csv"),
+        (objects(lambda names: {"labels": list(map(str, vector(names)))}), "a.jsonl"),
+        (objects(lambda names: {"labels": vector(names)}), "a.jsonl"),
+    ):
+        path = saved(tmp_path, content, name)
+        refused(path, "vectors of 5 zeros and ones without names .* give their 5 names in order with --labels")
+        refused(path, "--labels has 4", labels=NAMES[:4])
+        assert shown(read(path, labels=NAMES)) == MEANT
+
+
+def test_class_numbers_ask_for_names_and_for_the_first_number(tmp_path):
+    path = saved(tmp_path, objects(lambda names: {"labels": [NAMES.index(name) for name in names]}), "a.jsonl")
+    refused(path, "labels are numbers from 0 to 4, 5 of them .*give their names with --labels")
+    assert shown(read(path, labels=NAMES)) == MEANT
+    path = saved(
+        tmp_path, objects(lambda names: {"annotations": [{"label": NAMES.index(n) + 1} for n in names]}), "a.jsonl"
+    )
+    refused(path, "class numbers run from 1 to 5, and --labels from 0 to 4 .*: give --labels 1=NAME", labels=NAMES)
+    assert shown(read(path, labels=[f"{at}={name}" for at, name in enumerate(NAMES, 1)])) == MEANT
+    spaced = listed(lambda names: "[ " + " ".join(str(NAMES.index(name)) for name in names) + "]")
+    assert shown(read(saved(tmp_path, spaced), labels=NAMES)) == MEANT
+    bare = table(
+        [[text, ",".join(str(NAMES.index(n)) for n in names), f"key{at}"] for at, (text, names) in enumerate(ROWS)]
+    )
+    path = saved(tmp_path, bare, "bare.csv")
+    refused(path, "labels are numbers from 0 to 4, 5 of them")
+    assert shown(read(path, labels=NAMES)) == MEANT
+    commas = listed(lambda names: ",".join(str(NAMES.index(name)) for name in names))
+    assert shown(read(saved(tmp_path, commas), labels=NAMES)) == MEANT
+
+
+@pytest.mark.parametrize("word", ["NaN", "None", "N/A", "null", "-"])
+def test_words_that_mean_no_value_wait_for_an_answer(tmp_path, word):
+    path = saved(tmp_path, listed(lambda names: ";".join(names) or word))
+    error = refused(path, f"6 x the label name '{word}', which often says .*first in line 7.*--missing '{word}'")
+    assert any("commonest of 6 labels" in note for note in error.__notes__)
+    assert shown(read(path, missing=[word])) == MEANT
+    assert (ROWS[5][0], [word]) in shown(read(path, labels=[*NAMES, word]))
+
+
+@pytest.mark.parametrize("change", [lambda n: n + "\u200b", str.upper])
+def test_names_that_look_alike_collide_until_the_right_ones_are_listed(tmp_path, change):
+    rows = [(text, [change(n) if at % 2 else n for n in names]) for at, (text, names) in enumerate(ROWS)]
+    path = saved(tmp_path, table([["text", "labels"], *([text, ";".join(names)] for text, names in rows)]))
+    refused(path, "the label names .* and .* collide, and 4 more such: they differ in .* alone .*--labels")
+    assert shown(read(path, labels=NAMES)) == MEANT
+
+
+def test_columns_that_say_something_of_the_row_are_no_labels(tmp_path):
+    path = saved(
+        tmp_path, marked("1", "0", more={"is_train": lambda at: str(at % 2), "verified": lambda at: "01"[at % 3 > 0]})
+    )
+    refused(path, "names say something of the row: is_train, verified .*--label-columns 'noise,heating,mould,rent,lift'"
+            .replace(" .*", ".*"))  # fmt: skip
+    assert shown(read(path, label_columns=NAMES)) == MEANT
+    apart = saved(tmp_path, marked("1", "0", more={"town": lambda at: f"t{at}", "urgent": lambda at: str(at % 2)}))
+    refused(apart, "columns of yes and no with others between them: urgent apart from 5.*--label-columns")
+
+
+@pytest.mark.parametrize("value", ["0", "1", ""])
+def test_a_column_that_is_the_same_in_every_row_is_left_out_and_named(tmp_path, value):
+    path = saved(tmp_path, marked("1", "0", more={"flood": lambda at: value}))
+    choice = columns.guess(path, {})
+    assert shown(tabular.read({}, choice.options)) == MEANT
+    assert value == "" or any("the column flood is" in str(doubt) for doubt in choice.doubts)
+
+
+def test_a_column_of_numbers_is_not_preferred_to_columns_with_names(tmp_path):
+    for value in (lambda at: str(vector(ROWS[at][1])), lambda at: str(at % 2)):
+        choice = columns.guess(saved(tmp_path, marked("1", "0", more={"labels": value})), {})
+        assert choice.options["label_columns"] == NAMES and "labels of numbers is left out" in str(choice.doubts[0])
+
+
+def test_blank_cells_among_zeros_and_ones_are_faults_and_not_the_end_of_a_column(tmp_path):
+    content = marked("1", "0").replace('nobody answers",1,', 'nobody answers",,', 2)
+    path = saved(tmp_path, content)
+    refused(path, "2 of 66 rows .*2 x 'noise' with a blank cell, neither 0 nor 1 .*--missing blank counts")
+    assert read(path, missing=["blank"]).labels.names == tuple(NAMES)
+
+
+def test_rows_that_nobody_labelled_are_named(tmp_path):
+    rows = marked("1", "0").splitlines()
+    rows[3] = '"an old row",-1,-1,-1,-1,-1'
+    path = saved(tmp_path, "\n".join(rows))
+    refused(path, ":4: -1 for every label, which means that nobody labelled it; leave such rows out")
+    assert len(read(path, on_bad_rows="drop").examples) == len(ROWS) - 1
+
+
+@pytest.mark.parametrize(("yes", "no", "cut"), [("3", "1", 1.0), ("0.9", "0.2", 0.5), ("0,9", "0,2", 0.5)])
+def test_votes_and_probabilities_need_a_cut(tmp_path, yes, no, cut):
+    path = saved(tmp_path, marked(yes, no))
+    refused(path, "numbers in the columns noise, heating, mould, ... from .*: votes or probabilities.*--positive-above")
+    assert shown(read(path, positive_above=cut)) == MEANT
+
+
+def test_scores_of_all_labels_need_a_cut(tmp_path):
+    scored = lambda names: {"labels": [{"label": n, "score": 0.8 if n in names else 0.1} for n in NAMES]}
+    path = saved(tmp_path, objects(scored), "a.jsonl")
+    refused(path, "scores of objects from 0.1 to 0.8: votes or probabilities, without a cut.*--positive-above 0.5")
+    assert shown(read(path, positive_above=0.5)) == MEANT
+
+
+def test_two_delimiters_in_one_column_wait_for_an_answer(tmp_path):
+    rows = [[text, (";" if at % 2 else "|").join(names)] for at, (text, names) in enumerate(ROWS)]
+    refused(
+        saved(tmp_path, table([["text", "labels"], *rows])),
+        "would cut into names that stand elsewhere too.*--label-delim",
+    )
+
+
+def test_spans_of_texts_are_no_labels_of_texts(tmp_path):
+    path = saved(tmp_path, objects(lambda names: {"label": [[0, 3, name] for name in names]}), "a.jsonl")
+    refused(path, r"holds spans \(start, end, name\), which label parts of a text")
+
+
+def test_a_label_that_names_no_label_is_reserved(tmp_path):
+    path = saved(tmp_path, listed(lambda names: ";".join(names) or "<none>"))
+    refused(path, "the label name '<none>'")
+    assert shown(read(path, missing=["<none>"])) == MEANT
+
+
+# ---------------------------------------------------------------- columns and rows
+
+
+def test_the_text_is_no_column_of_file_names_though_its_name_says_so(tmp_path):
+    for name, value in (("Document", "doc_{}.pdf"), ("content", "html")):
+        rows = [[value.format(at), text, ";".join(names)] for at, (text, names) in enumerate(ROWS)]
+        choice = columns.guess(saved(tmp_path, table([[name, "extracted", "topics"], *rows])), {})
+        assert choice.options["text_column"] == "extracted" and f"{name} holds short values" in choice.text_why
+
+
+def test_all_rows_decide_on_the_delimiter_of_names(tmp_path):
+    single = [[f"a short one, number {at}", NAMES[at % 5]] for at in range(700)]
+    rows = [*single, *([text, ",".join(names)] for text, names in ROWS)]
+    assert read(saved(tmp_path, table([["text", "labels"], *rows]))).labels.names == tuple(sorted(NAMES))
+
+
+def test_names_with_a_mark_in_them_stay_whole(tmp_path):
+    names = {"noise": "noise, at night", "lift": "use::lift", "rent": "rent/deposit"}
+    rows = [[text, ";".join(names.get(n, n) for n in labels)] for text, labels in ROWS]
+    corpus = read(saved(tmp_path, table([["text", "labels"], *rows])))
+    assert shown(corpus) == [(text, sorted(names.get(n, n) for n in labels)) for text, labels in ROWS]
+
+
+def test_a_row_for_each_text_and_label_is_joined(tmp_path):
+    rows = [[text, name] for text, names in ROWS for name in names or [""]]
+    corpus = read(saved(tmp_path, table([["text", "label"], *rows])))
+    assert shown(corpus) == MEANT and any("are joined to 66 texts" in note for note in corpus.notes)
+    prodigy = "".join(
+        json.dumps({"text": text, "label": name, "answer": "accept" if name in names else "reject"}) + "\n"
+        for text, names in ROWS
+        for name in NAMES
+    )
+    assert shown(read(saved(tmp_path, prodigy, "a.jsonl"), join_rows=True)) == MEANT
+
+
+def test_a_text_that_is_too_long_is_one_bad_row(tmp_path):
+    path = saved(
+        tmp_path, table([["text", "labels"], *([t, ";".join(n)] for t, n in ROWS), ["long " * 40_000, "rent"]])
+    )
+    refused(path, r":68: a text of 199,999 characters; cut it, 131,072 is the limit")
+    assert len(read(path, on_bad_rows="drop").examples) == len(ROWS)
+
+
+def test_a_file_of_bad_rows_alone_says_what_is_wrong_with_them(tmp_path):
+    refused(saved(tmp_path, '{"text": "x", labels}\n' * 30, "a.jsonl"), "30 of 30 rows .*30 x not valid JSON")
+
+
+def test_what_was_read_is_said_on_success_and_before_a_refusal(tmp_path):
+    corpus = read(saved(tmp_path, PLAIN))
+    assert "UTF-8, a comma between cells, quotes doubled, names of columns in line 1" in corpus.notes[0]
+    assert "texts: text; labels: labels, names in one string, between ';'" in corpus.notes
+    assert sum("  line " in note for note in corpus.notes) == 3
+    assert "commonest of 5 labels: noise 24, heating 24, mould 18, rent 18, lift 12" in corpus.notes
+    error = refused(saved(tmp_path, table([["a", "b"], ["x", "y"]])), "which column has the labels")
+    assert any("column b (1 values, such as 'y')" in note for note in error.__notes__)
+
+
+# ---------------------------------------------------------------- many rows
+
+MILLION = """
+import resource, sys, time
+from pathlib import Path
+from compaug.data.readers import columns, tabular
+path, started = Path(sys.argv[1]), time.process_time()
+corpus = tabular.read({}, columns.guess(path, {}).options)
+print(len(corpus.examples), time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_million_rows_are_read_in_a_minute_and_little_memory(tmp_path, quote):
+    """Also where stray quotes have every dialect tried on all lines."""
+    path = tmp_path / "flats.tsv"
+    with path.open("w", encoding="utf-8") as stream:
+        stream.write("text\tlabels\n")
+        for at in range(1_000_000):
+            stray = quote if at % 1000 == 7 else ""
+            stream.write(
+                f'{stray}the flat at number {at} is "too" cold, and nobody answers\t{";".join(ROWS[at % 60][1])}\n'
+            )
+    run = subprocess.run([sys.executable, "-c", MILLION, str(path)], capture_output=True, text=True, check=True)
+    rows, seconds, gigabytes = map(float, run.stdout.split())
+    assert rows == 1_000_000 and seconds < 60 and gigabytes < 1.2, (seconds, gigabytes)
+
+
+# ---------------------------------------------------------------- at random
+
+LETTERS = st.characters(exclude_categories=["C", "Zl", "Zp"], exclude_characters="\x85")
+TEXTS = st.text(LETTERS, min_size=1, max_size=30).filter(lambda text: bool(text.strip()))
+PLAIN_NAMES = st.text(st.characters(categories=["Ll", "Nd"], max_codepoint=0x24F), min_size=2, max_size=8).filter(
+    lambda name: not name.isdecimal() and name.casefold() == name
+)
+CELLS: dict[str, Callable[[list[str]], str]] = {
+    "json": lambda names: json.dumps(names, ensure_ascii=False),
+    "python": repr,
+    "tuple": lambda names: repr(tuple(names)),
+    "objects": lambda names: json.dumps([{"name": name} for name in names]),
+    **{mark: mark.join for mark in (";", "|", ",", "/")},
+}
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[str, list[tuple[str, list[str]]]]:
+    """(a CSV file in a dialect and with a form of labels, its rows)."""
+    names = draw(st.lists(PLAIN_NAMES, min_size=2, max_size=5, unique=True))
+    rows = draw(
+        st.lists(st.tuples(TEXTS, st.lists(st.sampled_from(names), max_size=3, unique=True)), min_size=1, max_size=25)
+    )
+    delimiter = draw(st.sampled_from(",;\t|"))
+    form = draw(st.sampled_from([*CELLS, "columns"]))
+    quoting = draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
+    if form == "columns":
+        yes, no = draw(st.sampled_from([("1", "0"), ("x", ""), ("yes", "no"), ("True", "False")]))
+        content = [["text", *names], *([text, *(yes if n in labels else no for n in names)] for text, labels in rows)]
+    else:
+        content = [["text", "labels"], *([text, CELLS[form](labels)] for text, labels in rows)]
+    ended = draw(st.sampled_from(["\n", "\r\n"]))
+    return table(content, delimiter, quoting=quoting).replace("\n", ended), rows
+
+
+def is_read_back_or_doubted(folder: Path, case: tuple[str, list[tuple[str, list[str]]]]) -> None:
+    content, rows = case
+    path = saved(folder, content)
+    try:
+        choice = columns.guess(path, {})
+        corpus = tabular.read({}, choice.options)
+    except InputError as error:
+        assert "\n" not in str(error)
+        return
+    meant = [(text.strip(), sorted(names)) for text, names in rows]
+    usual = ("texts that", "no row has two labels")  # which say nothing of a wrong reading
+    doubts = [str(doubt) for doubt in choice.doubts] + [note for note in corpus.notes if note.startswith("note: ")]
+    doubts = [doubt for doubt in doubts if not any(words in doubt for words in usual)]
+    assert shown(corpus) == meant or doubts, (content, shown(corpus))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tables())
+def test_a_table_at_random_is_read_back_or_refused_or_doubted(tmp_path, case):
+    is_read_back_or_doubted(tmp_path, case)
+
+
+@pytest.mark.slow
+@settings(max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tables())
+def test_ten_thousand_tables_at_random_are_read_back_or_refused_or_doubted(tmp_path, case):
+    is_read_back_or_doubted(tmp_path, case)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-99, 99) | st.text(LETTERS, max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(LETTERS, max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(VALUES)
+def test_what_json_or_python_writes_is_parsed_to_the_same(value):
+    assume(isinstance(value, list | dict))
+    assert literals.parse(json.dumps(value)) == value == literals.parse(repr(value))
+
+
+@given(st.text("[]{}()'\",:abc \\0", max_size=20))
+def test_what_is_no_list_is_an_error_and_nothing_else(text):
+    try:
+        literals.parse(text)
+    except ValueError:
+        pass
+
+
+def test_every_quoting_of_the_reader_is_one_of_csv():
+    assert set(dialect.QUOTINGS) == {"double", "backslash", "none"}
