@@ -11,6 +11,7 @@ from test_bert import CUES, FILLERS, LABELS, SETTINGS, examples
 from transformers import MPNetConfig, MPNetModel, MPNetTokenizer
 
 from compaug import classifiers
+from compaug.classifiers.bert_p import BertPrefix
 from compaug.core.records import InputError, file_digest
 from compaug.data.parameters import Backbone
 from compaug.models.backbones import prepare
@@ -91,6 +92,14 @@ def test_a_classifier_learns_on_it_and_its_folder_is_a_whole_model(tmp_path, mpn
         assert file_digest(trained(tmp_path / "b", mpnet, **changes)) == file_digest(model)
     else:
         assert not any(name.startswith(frozen[1:]) for name in same)
+
+
+def test_a_prefix_that_its_attention_would_not_see_is_refused(mpnet):
+    _, encoder = load_encoder(mpnet)
+    with pytest.raises(
+        InputError, match=r"^classifiers\.bert_p: the encoder is a mpnet, whose attention takes no prefix"
+    ):
+        BertPrefix(encoder, 3, 4, 0.1, "cls")
 
 
 def test_plain_transformers_reads_the_same_probabilities_from_its_export(tmp_path, mpnet):
