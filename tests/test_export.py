@@ -147,7 +147,7 @@ def test_what_would_give_other_numbers_is_refused_in_one_line(tmp_path, in_a_tem
     encoder = write_encoder(tmp_path / "encoder")
     refused = {
         "a linear head on a ModernBERT is no model of transformers": trained(tmp_path / "a", tiny, pool="mean"),
-        "it reads the mean of a BERT's states": trained(tmp_path / "b", encoder, pool="mean"),
+        "it reads the mean of BERT's states": trained(tmp_path / "b", encoder, pool="mean"),
         "its heads have a hidden layer": trained(tmp_path / "c", encoder, head_hidden=4),
     }
     for message, model in refused.items():

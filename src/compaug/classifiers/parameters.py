@@ -77,7 +77,7 @@ class Classifier(Paced):
 class Tuned(Classifier):
     """Those that tune an encoder."""
 
-    freeze_layers: Positive | None = None  # its embeddings and so many layers stay as they are
+    freeze_layers: Count | None = None  # its embeddings and so many layers stay as they are; 0: none
 
 
 class Pooled(Tuned):

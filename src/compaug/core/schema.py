@@ -16,6 +16,7 @@ Length = Annotated[int, Field(ge=4)]  # tokens of a text: its two marks and some
 Count = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Words = Annotated[str, Field(min_length=1)]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]  # SHA-256 of a file
 
 
 def whole_epochs(steps: int, rows: int, batch_size: int) -> int:
@@ -31,6 +32,14 @@ class Block(BaseModel):
     def in_force(self) -> dict[str, Any]:
         """What files say of it: all but options that are off, which are None, so that a new one changes no file."""
         return {name: value for name, value in self if value is not None}
+
+
+class Package(Block):
+    """An archive of the Python package index."""
+
+    name: Words
+    version: Words
+    sha256: Digest
 
 
 def first_problem(error: ValidationError) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from compaug.core.schema import Block, Positive, Rate, Words
+from compaug.core.schema import Block, Digest, Package, Positive, Rate, Words
 
 GRAMMARS = ("diagnostic",)  # readers of corpora made from a known grammar (benchmarks.oracle_for)
 
@@ -18,20 +18,21 @@ class File(Block):
     """
 
     url: Annotated[str, Field(pattern="^https?://")] | None = None
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    sha256: Digest | None = None
     mirror: str | None = None
     path: str | None = None
 
 
 class Backbone(Block):
-    """A model trained here on D_train (tiny), or a pretrained one: of the hub, of a package or in a local folder."""
+    """A model trained here on D_train (tiny), or a pretrained one: of the hub, of packages or in a local folder."""
 
     kind: Literal["tiny", "hub", "pypi", "path"]
     name: str | None = None
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
     version: str | None = None
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
-    path: str | None = None
+    sha256: Digest | None = None
+    parts: Annotated[list[Package], Field(min_length=2)] | None = None  # of kind pypi, where one archive is not enough
+    path: str | None = None  # in the archive; with parts a pattern, of one file in each
     layers: Positive | None = None
     hidden: Positive | None = None
     heads: Positive | None = None
@@ -48,11 +49,13 @@ class Backbone(Block):
     @model_validator(mode="after")
     def _complete(self) -> Backbone:
         tiny = ("layers", "hidden", "heads", "vocab", "max_positions", "epochs", "lr", "batch_size")
-        pypi = ("name", "version", "sha256", "path")
+        pypi = ("parts", "path") if self.parts else ("name", "version", "sha256", "path")
         needed = {"tiny": tiny, "hub": ("name", "revision"), "pypi": pypi, "path": ("path",)}
         for key in needed[self.kind]:
             if getattr(self, key) is None:
                 raise ValueError(f"kind {self.kind} needs `{key}`")
+        if self.parts:
+            _check_parts(self)
         for key in dict.fromkeys(key for keys in needed.values() for key in keys):
             if key not in needed[self.kind] and getattr(self, key) is not None:
                 kinds = " and ".join(kind for kind, keys in needed.items() if key in keys)
@@ -63,6 +66,25 @@ class Backbone(Block):
         if self.kind == "tiny" and self.hidden % self.heads:
             raise ValueError(f"hidden {self.hidden} is not a multiple of heads {self.heads}")
         return self
+
+
+def _check_parts(backbone: Backbone) -> None:
+    """ValueError where the parts are not those of one model."""
+    if backbone.kind != "pypi":
+        raise ValueError(f"`parts` belongs to kind pypi, not to {backbone.kind}; remove it")
+    for key in ("name", "version", "sha256"):
+        if getattr(backbone, key) is not None:
+            raise ValueError(f"`{key}` is each part's where there are `parts`; remove it")
+    first, *others = backbone.parts
+    for part in others:
+        if part.version != first.version:
+            raise ValueError(
+                f"parts: {part.name} {part.version} and {first.name} {first.version} are of different versions; "
+                "take all of one"
+            )
+    names = [part.name for part in backbone.parts]
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"parts: {repeated[0]} is there twice; name each archive once")
 
 
 class Backbones(Block):

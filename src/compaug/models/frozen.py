@@ -24,7 +24,8 @@ AT_MOST = 4 * 2**30  # bytes of kept states
 class FrozenBelow(nn.Module):
     """Called as the encoder `whole` is, with the same answer.
 
-    Its embeddings and first `layers` layers are not trained and have no dropout. InputError where it has no more.
+    Its embeddings and first `layers` layers are not trained and have no dropout, nor is anything trained that they
+    share with the layers above, such as MPNet's bias of relative positions. InputError where it has no more layers.
     """
 
     def __init__(self, whole: nn.Module, layers: int) -> None:
@@ -37,11 +38,10 @@ class FrozenBelow(nn.Module):
                 f"set 1 to {len(every) - 1}, or null"
             )
         self._frozen = (whole.embeddings, *every[:layers])
-        for part in self._frozen:
-            part.requires_grad_(False)
         lower, upper = _with_layers(whole, path, every[:layers]), _with_layers(whole, path, every[layers:])
         if hasattr(whole, "final_norm"):  # of ModernBERT, after its last layer
             lower._modules["final_norm"] = nn.Identity()
+        lower.requires_grad_(False)
         upper._modules["embeddings"] = self._input = _InputStates()
         # As attributes of this module torch would count the weights again, which both share with the whole model.
         self._views = SimpleNamespace(lower=lower, upper=upper)

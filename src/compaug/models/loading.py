@@ -303,6 +303,13 @@ def mean_states(*args, **options) -> torch.Tensor:
     return read_texts(*args, **options, keep_states=False)[0]
 
 
+def _positions(model) -> int:
+    """How many tokens an encoder can take: where padding has a position (MPNet), others begin behind it."""
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    before = 0 if getattr(table, "padding_idx", None) is None else table.padding_idx + 1
+    return model.config.max_position_embeddings - before
+
+
 @torch.no_grad()
 def _hidden_batches(
     model, tokenizer, texts: Sequence[str], max_length: int, batch_size: int, special_tokens: bool
@@ -310,7 +317,7 @@ def _hidden_batches(
     """Row numbers, states [B, T, H] and the mask of the positions asked for [B, T], batch by batch."""
     if not texts:
         return
-    limit = min(max_length, model.config.max_position_embeddings)
+    limit = min(max_length, _positions(model))
     tokens = tokenizer(list(texts), truncation=True, max_length=limit, return_special_tokens_mask=True)
     for rows in batches_by_length([len(ids) for ids in tokens["input_ids"]], batch_size):
         ids, mask = pad([tokens["input_ids"][row] for row in rows], tokenizer.pad_token_id)

@@ -7,6 +7,9 @@ same weights must be the same number, so a family of encoders is exported as an 
   encoder, and its head is dense, GELU, linear. Since gelu(z) - gelu(-z) = z, a dense layer with the rows z and -z of
   every label, subtracted again by the linear one, is the linear head: as long as there are two places a label in the
   hidden width.
+- MPNet-shaped, reading <s>. The head of `MPNetForSequenceClassification` is dense, tanh, linear. A dense layer that has
+  each label's row times 2**-16 stays where tanh(z) is z to the last digit of float32, and the linear layer multiplies
+  by 2**16, as long as there is a place a label in the hidden width. In float16 such small numbers are lost.
 - ModernBERT-shaped. `ModernBertForSequenceClassification` normalises in its head, which no weights can undo; a
   classifier that was trained with that head (`classifiers.bert.prediction_head`) is that model.
 
@@ -15,6 +18,7 @@ Two-way heads become one logit, present minus absent, whose sigmoid is the same 
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +30,7 @@ from compaug.project.names import facts_of
 
 COLUMNS = ("id", "text", "labels", "requested", "source", "score")
 FORMATS = ("parquet", "csv")
+STEEP = 2.0**16  # tanh(z / STEEP) * STEEP is z: off by less than a float32's last digit for all |z| below 20
 
 
 # ---------------------------------------------------------------- texts
@@ -181,16 +186,8 @@ def _as_electra(model_dir: Path, model, settings: Mapping, weight, bias):
     from transformers import ElectraConfig, ElectraForSequenceClassification
 
     config, n = model.backbone.config, len(weight)
-    if settings["pool"] != "cls":
-        raise InputError(
-            f"{model_dir}: it reads the mean of a BERT's states, which no classifier of transformers does; train with "
-            "pool: cls"
-        )
-    if 2 * n > config.hidden_size:
-        raise InputError(
-            f"{model_dir}: {n} labels need an encoder of width {2 * n}, and this one has {config.hidden_size}; use "
-            "compaug predict"
-        )
+    _check_reading(model_dir, settings, "BERT")
+    _check_width(model_dir, n, 2 * n, config.hidden_size)
     options = config.to_dict()
     shared = {
         key: options[key]
@@ -201,15 +198,55 @@ def _as_electra(model_dir: Path, model, settings: Mapping, weight, bias):
         ElectraConfig(**shared | {"embedding_size": config.hidden_size, "id2label": dict.fromkeys(range(n), "")})
     )
     network.electra.load_state_dict(model.backbone.state_dict())
-    dense, out = network.classifier.dense, network.classifier.out_proj
+    dense, out = _cleared(network.classifier)
     with torch.no_grad():
-        for layer in (dense, out):
-            layer.weight.zero_()
-            layer.bias.zero_()
         dense.weight[: 2 * n], dense.bias[: 2 * n] = torch.cat([weight, -weight]), torch.cat([bias, -bias])
         every = torch.arange(n)
         out.weight[every, every], out.weight[every, n + every] = 1.0, -1.0
     return network
+
+
+def _as_mpnet(model_dir: Path, model, settings: Mapping, weight, bias):
+    import torch
+    from transformers import MPNetForSequenceClassification
+
+    config, n = copy.deepcopy(model.backbone.config), len(weight)
+    _check_reading(model_dir, settings, "MPNet")
+    _check_width(model_dir, n, n, config.hidden_size)
+    config.num_labels = n
+    network = MPNetForSequenceClassification(config)
+    network.mpnet.load_state_dict(model.backbone.state_dict())
+    dense, out = _cleared(network.classifier)
+    with torch.no_grad():
+        dense.weight[:n], dense.bias[:n] = weight / STEEP, bias / STEEP
+        out.weight[torch.arange(n), torch.arange(n)] = STEEP
+    return network
+
+
+def _check_reading(model_dir: Path, settings: Mapping, family: str) -> None:
+    if settings["pool"] != "cls":
+        raise InputError(
+            f"{model_dir}: it reads the mean of {family}'s states, which no "
+            "classifier of transformers does; train with pool: cls"
+        )
+
+
+def _check_width(model_dir: Path, n_labels: int, places: int, width: int) -> None:
+    if places > width:
+        raise InputError(
+            f"{model_dir}: {n_labels} labels need an encoder of width {places}, and this one has {width}; use "
+            "compaug predict"
+        )
+
+
+def _cleared(head) -> tuple:
+    """The two linear layers of a head of transformers, with nothing in them."""
+    import torch
+
+    with torch.no_grad():
+        for parameter in (*head.dense.parameters(), *head.out_proj.parameters()):
+            parameter.zero_()
+    return head.dense, head.out_proj
 
 
 def _as_modernbert(model_dir: Path, model, settings: Mapping, weight, bias):
@@ -232,7 +269,7 @@ def _as_modernbert(model_dir: Path, model, settings: Mapping, weight, bias):
     return network
 
 
-FAMILIES: dict[str, Callable] = {"bert": _as_electra, "modernbert": _as_modernbert}
+FAMILIES: dict[str, Callable] = {"bert": _as_electra, "mpnet": _as_mpnet, "modernbert": _as_modernbert}
 
 
 def parts_of(train: Sequence[Example], kept: Sequence[Example]) -> Iterator[tuple[str, list[Example]]]:

