@@ -48,6 +48,12 @@ def llama(folders, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def tagger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """spaCy's model is the one that stages of this repository fetch, once, and not one of each temporary folder."""
+    monkeypatch.setattr("compaug.models.packages.DOWNLOADS", Path(__file__).parents[1] / "data/downloads")
+
+
+@pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     """No connection leaves the test."""
 

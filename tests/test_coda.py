@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from compaug.generators.shared import keywords as lexical
 from compaug.models.language_models import local
 from compaug.models.loading import load_decoder
 
-pytestmark = pytest.mark.usefixtures("in_a_temporary_folder", "offline")
+pytestmark = pytest.mark.usefixtures("in_a_temporary_folder", "tagger", "offline")
 
 REQUESTS = [(0, 1)] * 4 + [(2,)] * 2 + [(1, 3)] * 3
 BY_ID = {example.id: example for example in examples()}
@@ -51,8 +50,10 @@ def params(**changes) -> Coda:
 
 @pytest.fixture
 def endpoint(monkeypatch):
-    """A client in place of openai's. `endpoint.script(prompt, number)` is the answer, or a mapping of what differs from
-    a plain one."""
+    """A client in place of the hub's.
+
+    `endpoint.script(prompt, number)` is the answer, or a mapping of what differs from a plain one.
+    """
 
     def create(**request):
         server.requests.append(request)
@@ -63,8 +64,7 @@ def endpoint(monkeypatch):
         return SimpleNamespace(choices=[choice], usage=SimpleNamespace(prompt_tokens=20, completion_tokens=5))
 
     server = SimpleNamespace(requests=[], script=lambda prompt, number: f"answer number {number}")
-    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)), base_url="http://toy")
-    monkeypatch.setitem(sys.modules, "openai", SimpleNamespace(OpenAI=lambda **_: client, OpenAIError=OSError))
+    monkeypatch.setattr("huggingface_hub.InferenceClient", lambda **_: SimpleNamespace(chat_completion=create))
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     return server
 

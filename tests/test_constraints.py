@@ -97,7 +97,7 @@ def test_a_range_is_never_empty_and_begins_at_a_word(n, sd, mode):
 # ---------------------------------------------------------------- tags
 
 
-def test_tags_are_those_of_each_sentence():
+def test_tags_are_those_of_each_sentence(tagger):
     tags = syntactic.tags_of(["The cup broke. He was sad!", "", "rain"])
     assert tags[0] == [["DET", "NOUN", "VERB", "PUNCT"], ["PRON", "AUX", "ADJ", "PUNCT"]]
     assert tags[1] == [] and len(tags[2]) == 1 and len(tags[2][0]) == 1
@@ -114,9 +114,17 @@ def test_without_spacy_one_line_says_what_to_do(monkeypatch):
 
     syntactic._tagger.cache_clear()
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(InputError, match="need spaCy and its small English model.* or set syntactic: false") as refused:
+    with pytest.raises(InputError, match="need spaCy; .*, or set syntactic: false") as refused:
         syntactic.tags_of(["a text"])
     assert "\n" not in str(refused.value)
+
+
+def test_without_the_model_of_spacy_one_line_says_what_to_do(in_a_temporary_folder, tmp_path, monkeypatch):
+    syntactic._tagger.cache_clear()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    with pytest.raises(InputError, match=r"^generators.coda.syntactic: pip cannot .*, or set syntactic: false$"):
+        syntactic.tags_of(["a text"])
 
 
 # ---------------------------------------------------------------- concepts

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections import Counter
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ from toys import TASK, examples, synthesis, texts
 from compaug.core.records import InputError, read_json
 from compaug.generators.baselines import llm
 from compaug.generators.parameters import Llm
+from compaug.models.language_models.endpoint import _pause
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 
@@ -27,7 +31,7 @@ class Endpoint:
     answer."""
 
     def __init__(self, script) -> None:
-        self.script, self.tries, self.bodies, self.headers = script, Counter(), [], []
+        self.script, self.tries, self.bodies, self.headers, self.paths = script, Counter(), [], [], set()
         self.under_way, self.most = 0, 0
         lock = threading.Lock()
         endpoint = self
@@ -42,6 +46,7 @@ class Endpoint:
                     endpoint.tries[key] += 1
                     number = endpoint.tries[key]
                     endpoint.bodies.append(body)
+                    endpoint.paths.add(self.path)
                     endpoint.headers.append({name.lower(): value for name, value in self.headers.items()})
                     endpoint.under_way += 1
                     endpoint.most = max(endpoint.most, endpoint.under_way)
@@ -73,8 +78,8 @@ class Endpoint:
         elif fault == "no choice":
             payload = completion(None, choices=[])
         elif isinstance(fault, tuple):
-            status, headers = fault
-            payload = json.dumps({"error": {"message": f"status {status}"}}).encode()
+            status, headers, *body = fault
+            payload = json.dumps(*body or [{"error": {"message": f"status {status}"}}]).encode()
         elif isinstance(fault, dict):
             payload = completion(**fault)
         handler.send_response(status)
@@ -274,6 +279,69 @@ def test_an_endpoint_that_is_not_there_is_one_line(tmp_path, endpoint):
     server.close()
     with pytest.raises(InputError, match=r"127\.0\.0\.1.*0 of 6 answers are safe"):
         generate(train(tmp_path, server.url, max_retries=0))
+
+
+REFUSALS = {
+    (401, ()): "status 401: {'message': 'status 401'}",
+    (401, (), "who are you"): "status 401: Unauthorized",  # JSON, and no object
+    (429, (("x-should-retry", "false"),)): "status 429: ",
+}
+
+
+@pytest.mark.parametrize(("fault", "message"), REFUSALS.items(), ids=str)
+def test_what_will_not_pass_is_not_repeated_and_its_status_is_named(tmp_path, endpoint, fault, message):
+    status, headers, *body = fault
+    server = endpoint(lambda *_: (status, dict(headers), *body))
+    with pytest.raises(InputError, match=re.escape(f"{server.url}: {message}")):
+        generate(train(tmp_path, server.url), REQUESTS[:1])
+    assert set(server.tries.values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("headers", "pauses"),
+    [
+        ({}, (0.75, 1)),
+        ({"retry-after": "7"}, (7, 7)),
+        ({"retry-after": "600"}, (0.75, 1)),
+        ({"retry-after": "x"}, (0.75, 1)),
+    ],
+    ids=str,
+)
+def test_a_pause_is_the_servers_up_to_a_minute_else_ours(headers, pauses):
+    error = SimpleNamespace(response=SimpleNamespace(headers=headers))
+    assert pauses[0] <= _pause(error, 1.0) <= pauses[1]
+
+
+def test_a_server_may_name_the_moment_of_the_next_try():
+    date = formatdate(time.time() + 20, usegmt=True)
+    assert 15 < _pause(SimpleNamespace(response=SimpleNamespace(headers={"retry-after": date})), 1.0) <= 20
+
+
+# ---------------------------------------------------------------- another client than the hub's own
+
+
+def test_the_endpoint_is_asked_where_the_hub_may_not_be_and_never_gets_the_hubs_token(tmp_path, endpoint, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    for key in (None, ""):
+        monkeypatch.setenv("OPENAI_API_KEY", key) if key is not None else monkeypatch.delenv("OPENAI_API_KEY")
+        server = endpoint()
+        assert all(generate(train(tmp_path, server.url), seed=4 + (key is None)))
+        assert {headers["authorization"] for headers in server.headers} == {"Bearer none"}
+
+
+@pytest.mark.parametrize("folder", ["/v1", "/v1/", "/v1beta/openai/", ""])
+def test_what_is_asked_lies_right_below_the_base_url(tmp_path, endpoint, folder):
+    server = endpoint()
+    base_url = server.url.removesuffix("/v1") + folder
+    generate(train(tmp_path, base_url))
+    assert server.paths == {f"{folder.rstrip('/')}/chat/completions"}
+
+
+def test_an_address_without_a_scheme_is_one_line(tmp_path, endpoint):
+    endpoint()
+    with pytest.raises(InputError, match="localhost:8000/v1: is no address of an endpoint; begin .* with http://"):
+        generate(train(tmp_path, "localhost:8000/v1"))
 
 
 WRONG = {

@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -194,7 +193,7 @@ def _save(folder: Path, tokenizer, architecture, config) -> None:
 
 @contextlib.contextmanager
 def endpoint() -> Iterator[None]:
-    """A client in place of openai's, so that no server is needed.
+    """A client in place of the hub's, so that no server is needed.
 
     Its answer to a request is a text that depends on all that was asked.
     """
@@ -204,7 +203,6 @@ def endpoint() -> Iterator[None]:
         choice = SimpleNamespace(finish_reason="stop", message=SimpleNamespace(content=f"<text>answer {words}</text>"))
         return SimpleNamespace(choices=[choice], usage=SimpleNamespace(prompt_tokens=20, completion_tokens=5))
 
-    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
-    library = SimpleNamespace(OpenAI=lambda **_: client, OpenAIError=OSError)
-    with patch.dict(sys.modules, openai=library), patch.dict(os.environ, OPENAI_API_KEY="none"):
+    client = SimpleNamespace(chat_completion=create)
+    with patch("huggingface_hub.InferenceClient", lambda **_: client), patch.dict(os.environ, OPENAI_API_KEY="none"):
         yield

