@@ -8,7 +8,20 @@ from pathlib import Path
 from compaug.data.multi_label import METRICS
 from compaug.data.parameters import Backbone, Backbones
 
-__all__ = ["METRICS", "backbone_names"]
+__all__ = ["METRICS", "NAMES", "backbone_names"]
+
+NAMES = {  # of generators, in words
+    "concat": "single labels joined",
+    "flan_t5": "Flan-T5",
+    "gpt2_pt": "GPT2-PT",
+    "ld_vae": "LD-VAE",
+    "ls_pt": "LS-PT",
+    "masked_joint": "joint generation",
+    "masked_joint_lora": "joint generation, LoRA",
+    "shuffled": "wrong labels",
+    "vae": "VAE",
+    "vae_dprior": "VAE-DPrior",
+}
 
 
 def backbone_names(backbones: Backbones, roles: Collection[str]) -> dict[str, str]:
@@ -21,6 +34,8 @@ def backbone_names(backbones: Backbones, roles: Collection[str]) -> dict[str, st
     def name(backbone: Backbone) -> str:
         if backbone.kind == "tiny":
             return f"tiny, {backbone.layers} layers of {backbone.hidden}"
-        return Path(backbone.path).name if backbone.kind == "path" else backbone.name
+        if backbone.kind == "path" or backbone.name is None:  # several packages: what they hold
+            return Path(backbone.path).name.partition(".")[0]
+        return backbone.name
 
     return {role: name(backbone) for role, backbone in backbones if role in {"encoder", "decoder", *roles}}

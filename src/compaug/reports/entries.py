@@ -12,18 +12,6 @@ from compaug.core.markdown import NOT_REPORTED, STORED, markdown_table, number
 from compaug.evaluation.statistics import Summary
 
 LEVEL = 0.05  # of a test
-NAMES = {  # of generators, in words
-    "concat": "single labels joined",
-    "flan_t5": "Flan-T5",
-    "gpt2_pt": "GPT2-PT",
-    "ld_vae": "LD-VAE",
-    "ls_pt": "LS-PT",
-    "masked_joint": "joint generation",
-    "masked_joint_lora": "joint generation, LoRA",
-    "shuffled": "wrong labels",
-    "vae": "VAE",
-    "vae_dprior": "VAE-DPrior",
-}
 CSV = ("table", "row", "column", "value", "ci95", "paper", "shown")
 
 

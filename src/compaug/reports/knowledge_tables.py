@@ -11,8 +11,8 @@ import pandas as pd
 from compaug.core.markdown import NOT_REPORTED, number
 from compaug.evaluation.longtable import difference, pick, rows_by, summaries
 from compaug.experiments.cells import NONE, REAL_TEXTS
-from compaug.reports import figures
-from compaug.reports.entries import LEVEL, NAMES, Entry, Figure, Table, entry, gained
+from compaug.reports import NAMES, figures
+from compaug.reports.entries import LEVEL, Entry, Figure, Table, entry, gained
 from compaug.reports.gap import Gap, Part, contribution, remedy, sentence
 from compaug.reports.queries import Results
 

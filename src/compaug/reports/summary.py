@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from compaug.core.markdown import NOT_REPORTED, number
 from compaug.core.pages import render
-from compaug.reports.entries import NAMES
+from compaug.reports import NAMES
 from compaug.reports.gap import Gap, Part, contribution, remedy, sentence
 from compaug.reports.paper import IID, printed
 
