@@ -5,20 +5,26 @@ READY  := $(VENV)/.ready
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export DVC_NO_ANALYTICS = 1
 
-.PHONY: help install repro repair grid tables verify golden sweep test test-all lint faults bench costs provenance clean
+.PHONY: help install install-all repro repair grid tables verify golden sweep test test-all lint faults bench costs provenance clean
 .DEFAULT_GOAL := help
 
 help:                  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-install: $(READY)      ## make .venv with the pinned packages (about 1 GB on disk with the CPU build of torch)
+# Extras of pyproject.toml: what `make repro` and `make test` need. CoDa's (spaCy) are left to `make install-all`.
+EXTRAS := pipeline,data,cluster,lora,llm,dev
+pip    := $(VENV)/bin/pip install --quiet --disable-pip-version-check --constraint requirements.txt --constraint constraints.txt
+
+install: $(READY)      ## make .venv with the pinned packages (SIZE on disk with the CPU build of torch)
 
 $(READY): requirements.txt constraints.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) not found; install Python 3.11 or run 'make PYTHON=/path/to/python3.11'"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r requirements.txt -c constraints.txt
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(pip) --editable ".[$(EXTRAS)]"
 	@touch $@
+
+install-all: $(READY)  ## add what CoDa needs for parts of speech (spaCy, 0.2 GB)
+	$(pip) --editable ".[coda]"
 
 # What an experiment or the root cell needs, stage by stage, as many at a time as there are cores. `dvc repro` does the same one after the other.
 EXPERIMENT ?= small

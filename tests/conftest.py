@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import socket
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import compaug  # noqa: F401  it fixes the arithmetic before a test loads numpy or torch
+
+EXTRAS = {"coda": ["spacy", "simplemma"]}  # modules of what `make install` leaves out
 
 
 @pytest.fixture
@@ -61,6 +64,14 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError("this test may not use the network")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Without the packages of its extra (pyproject.toml) a test is skipped."""
+    for mark in item.iter_markers("extra"):
+        for module in EXTRAS[mark.args[0]]:
+            if importlib.util.find_spec(module) is None:
+                pytest.skip(f"{module} is not installed; `make install-all`")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -22,7 +22,7 @@ from compaug.generators.shared import keywords as lexical
 from compaug.models.language_models import local
 from compaug.models.loading import load_decoder
 
-pytestmark = pytest.mark.usefixtures("in_a_temporary_folder", "tagger", "offline")
+pytestmark = [pytest.mark.extra("coda"), pytest.mark.usefixtures("in_a_temporary_folder", "tagger", "offline")]
 
 REQUESTS = [(0, 1)] * 4 + [(2,)] * 2 + [(1, 3)] * 3
 BY_ID = {example.id: example for example in examples()}

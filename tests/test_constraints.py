@@ -97,6 +97,7 @@ def test_a_range_is_never_empty_and_begins_at_a_word(n, sd, mode):
 # ---------------------------------------------------------------- tags
 
 
+@pytest.mark.extra("coda")
 def test_tags_are_those_of_each_sentence(tagger):
     tags = syntactic.tags_of(["The cup broke. He was sad!", "", "rain"])
     assert tags[0] == [["DET", "NOUN", "VERB", "PUNCT"], ["PRON", "AUX", "ADJ", "PUNCT"]]
@@ -119,6 +120,7 @@ def test_without_spacy_one_line_says_what_to_do(monkeypatch):
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.extra("coda")
 def test_without_the_model_of_spacy_one_line_says_what_to_do(in_a_temporary_folder, tmp_path, monkeypatch):
     syntactic._tagger.cache_clear()
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -175,6 +177,7 @@ def test_what_is_rare_or_speaks_against_a_label_is_no_shortcut():
     assert keywords.association([], [], 2) == [{}, {}] == keywords.association(["of the"] * 5, [(0,)] * 5, 2)
 
 
+@pytest.mark.extra("coda")
 def test_ngrams_with_a_common_lemma_are_a_group_and_there_are_six_at_most():
     scores = dict.fromkeys(["broken cup", "cups", "the cup", "tears", "crying", *"abcdefgh"], 1.0)
     groups = concepts.groups(scores)
@@ -349,6 +352,7 @@ def test_a_prompt_that_is_too_long_loses_exemplars_first_and_then_the_pattern(fo
 # ---------------------------------------------------------------- what a text keeps
 
 
+@pytest.mark.extra("coda")
 def test_compliance_by_hand():
     constraints = whole(shown=())
     scores = compliance.compliance(
@@ -361,12 +365,14 @@ def test_compliance_by_hand():
     assert compliance.compliance("anything", Constraints((0,))) == {"score": 1.0}
 
 
+@pytest.mark.extra("coda")
 def test_words_are_compared_by_their_lemmas_in_a_row():
     text = f" {' '.join(compliance.lemmas(keywords.words_of('They were laughing at the broken cups')))} "
     assert compliance.has("laughed", text) and compliance.has("the broken cup", text) and compliance.has("cups", text)
     assert not compliance.has("at cup", text) and not compliance.has("cupboard", text)
 
 
+@pytest.mark.extra("coda")
 def test_a_text_of_the_wrong_length_misses():
     constraints = Constraints((0,), length=(3, 4))
     assert [compliance.compliance(" ".join("a" * n), constraints)["length"] for n in (2, 3, 4, 5)] == [0, 1, 1, 0]

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from compaug.core import extras
 from compaug.core.records import InputError, Labels, as_notes, atomic_dir, check_file, read_jsonl
 
 SPLIT, MEASURES = Path("data/splits/run"), Path("reports/measures.json")
@@ -252,7 +253,8 @@ def main(words: list[str] | None = None) -> None:
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
-        app(words)
+        with extras.named():
+            app(words)
     except InputError as error:
         print(f"{as_notes(getattr(error, '__notes__', ()))}error: {error}", file=sys.stderr)
         sys.exit(2)

@@ -29,6 +29,9 @@ def main(argv: list[str] | None = None) -> None:
     file, folder = (args.params.parent / fingerprints.VERSIONS).absolute(), args.out.absolute()
     versions, left = fingerprints.read_versions(file), []
     for name, now in workplace.computed(args.names or names, args.params, args.first):
+        if now is None:
+            print(f"{name}: not computed, it needs a package that is not installed; `make install-all`")
+            continue
         path, version = folder / f"{name}.json", versions.get(name)
         before, golden = fingerprints.read(path) if path.exists() else (None, {})
         shared = [variant for variant in now if variant in golden]

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from unittest.mock import patch
 
+from compaug.core.extras import extra_of
 from compaug.core.records import InputError, read_yaml
 from compaug.experiments.params import parse
 from compaug.models import packages
@@ -22,20 +23,33 @@ from tools.golden import fingerprints, runs
 OUTSIDE = ("ACCELERATE_", "HF_", "OPENAI_")  # settings of the caller that could change a number
 
 
-def computed(names: Sequence[str], params: Path, first: bool = False) -> Iterator[tuple[str, fingerprints.Fingerprint]]:
-    """Each fingerprint, of its first variant alone with `first`; a variant that its stage refuses is an error."""
+def computed(
+    names: Sequence[str], params: Path, first: bool = False
+) -> Iterator[tuple[str, fingerprints.Fingerprint | None]]:
+    """Each fingerprint, of its first variant alone with `first`; a variant that its stage refuses is an error.
+
+    None where the stage needs an extra that is not installed.
+    """
     with prepared(params) as toys:
         for name in names:
-            fingerprint = {}
+            fingerprint: fingerprints.Fingerprint | None = {}
             for variant, steps in itertools.islice(runs.variants(name, toys).items(), 1 if first else None):
                 try:
                     for step in steps:
                         run_step(step)
-                except InputError as error:
+                except (InputError, ModuleNotFoundError) as error:
+                    if _lacks_an_extra(error):
+                        fingerprint = None
+                        break
                     raise InputError(f"{name}, {variant}: {error}") from error
                 fingerprint[variant] = fingerprints.summary(Path("out"))
                 shutil.rmtree("out")
             yield name, fingerprint
+
+
+def _lacks_an_extra(error: Exception) -> bool:
+    cause = error if isinstance(error, ModuleNotFoundError) else error.__context__
+    return isinstance(cause, ModuleNotFoundError) and extra_of(cause.name or "") is not None
 
 
 @contextlib.contextmanager

@@ -34,8 +34,8 @@ def backbone_names(backbones: Backbones, roles: Collection[str]) -> dict[str, st
     def name(backbone: Backbone) -> str:
         if backbone.kind == "tiny":
             return f"tiny, {backbone.layers} layers of {backbone.hidden}"
-        if backbone.kind == "path" or backbone.name is None:  # several packages: what they hold
+        if backbone.parts:  # several packages: the file that they make up
             return Path(backbone.path).name.partition(".")[0]
-        return backbone.name
+        return Path(backbone.path).name if backbone.kind == "path" else backbone.name
 
     return {role: name(backbone) for role, backbone in backbones if role in {"encoder", "decoder", *roles}}

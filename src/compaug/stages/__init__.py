@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from compaug.core import extras
 from compaug.core.numerics import native
 from compaug.core.records import (
     Example,
@@ -215,7 +216,8 @@ def run(main: Callable[[], None]) -> None:
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
-        main()
+        with extras.named():
+            main()
     except InputError as error:
         print(f"{as_notes(getattr(error, '__notes__', ()))}error: {error}", file=sys.stderr)
         sys.exit(2)

@@ -39,7 +39,7 @@ def _tagger():
     try:
         import spacy
     except ImportError:
-        raise InputError(f"{USER}: parts of speech need spaCy; `make install EXTRAS=coda`, or {INSTEAD}") from None
+        raise InputError(f"{USER}: parts of speech need spaCy; `make install-all`, or {INSTEAD}") from None
     archive = fetched(USER, MODEL, INSTEAD, INSTEAD)
     inside = f"{MODEL.name}/{MODEL.name}-{MODEL.version}"
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(archive) as opened:

@@ -1,0 +1,44 @@
+"""Packages that only some methods need: which extra of pyproject.toml has one that is missing."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+
+from compaug.core.records import InputError
+
+OTHER_NAMES = {"PIL": "pillow", "sklearn": "scikit-learn"}  # of packages whose module has another name
+REQUIREMENT = re.compile(r"([\w.-]+).*; extra == ['\"](\w+)['\"]")
+
+
+@contextlib.contextmanager
+def named() -> Iterator[None]:
+    """A package that is missing inside is an InputError of one line if an extra has it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (extra := extra_of(error.name or "")) is None:
+            raise
+        raise InputError(
+            f"{(error.name or '').partition('.')[0]} is not installed; `make install-all` here, "
+            f"or `pip install 'compaug[{extra}]'`"
+        ) from error
+
+
+def extra_of(module: str) -> str | None:
+    """The extra of compaug that brings a module; None where none does, or compaug itself is not installed."""
+    from importlib import metadata  # slow to import, and needed only where something is missing
+
+    package = OTHER_NAMES.get(top := module.partition(".")[0], top)
+    try:
+        requirements = metadata.requires("compaug") or []
+    except metadata.PackageNotFoundError:
+        return None
+    extras = {normal(match[1]): match[2] for match in map(REQUIREMENT.match, requirements) if match}
+    return extras.get(normal(package))
+
+
+def normal(package: str) -> str:
+    """A package's name as the index compares it."""
+    return re.sub(r"[-_.]+", "-", package).lower()
