@@ -15,7 +15,7 @@ help:                  ## this list
 EXTRAS := pipeline,data,cluster,lora,llm,dev
 pip    := $(VENV)/bin/pip install --quiet --disable-pip-version-check --constraint requirements.txt --constraint constraints.txt
 
-install: $(READY)      ## make .venv with the pinned packages (SIZE on disk with the CPU build of torch)
+install: $(READY)      ## make .venv with the pinned packages (about 1.9 GB on disk with the CPU build of torch)
 
 $(READY): requirements.txt constraints.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) not found; install Python 3.11 or run 'make PYTHON=/path/to/python3.11'"; exit 2; }
