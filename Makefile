@@ -13,9 +13,9 @@ help:                  ## this list
 
 # Extras of pyproject.toml: what `make repro` and `make test` need. CoDa's (spaCy) are left to `make install-all`.
 EXTRAS := pipeline,data,cluster,lora,llm,dev
-pip    := $(VENV)/bin/pip install --quiet --disable-pip-version-check --constraint requirements.txt --constraint constraints.txt
+pip    := $(VENV)/bin/pip install --quiet --disable-pip-version-check -c requirements.txt -c constraints.txt
 
-install: $(READY)      ## make .venv with the pinned packages (SIZE on disk with the CPU build of torch)
+install: $(READY)      ## make .venv with the pinned packages (1.9 GB on disk with the CPU build of torch)
 
 $(READY): requirements.txt constraints.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) not found; install Python 3.11 or run 'make PYTHON=/path/to/python3.11'"; exit 2; }
