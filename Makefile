@@ -13,9 +13,9 @@ help:                  ## this list
 
 # Extras of pyproject.toml: what `make repro` and `make test` need. CoDa's (spaCy) are left to `make install-all`.
 EXTRAS := pipeline,data,cluster,lora,llm,dev
-pip    := $(VENV)/bin/pip install --quiet --disable-pip-version-check --constraint requirements.txt --constraint constraints.txt
+pip    := $(VENV)/bin/pip install --quiet --disable-pip-version-check -c requirements.txt -c constraints.txt
 
-install: $(READY)      ## make .venv with the pinned packages (about 1.9 GB on disk with the CPU build of torch)
+install: $(READY)      ## make .venv with the pinned packages (1.9 GB on disk with the CPU build of torch)
 
 $(READY): requirements.txt constraints.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) not found; install Python 3.11 or run 'make PYTHON=/path/to/python3.11'"; exit 2; }
@@ -35,7 +35,6 @@ repro: $(READY)        ## run the cell that `run` in params.yaml names; ends wit
 	$(grid) dvc.yaml
 	@sed '/^## Result/,$$d' reports/summary.md
 	@python -m tools.seeds
-	@echo 'Next: dvc exp run report -S run.generator=ls_pt, then dvc metrics diff; or your own file: compaug inspect FILE'
 
 repair: $(READY)       ## after an audit of your corpus: a classifier for use, from every row, with texts for rare combinations (params.yaml)
 	$(grid) repair/dvc.yaml

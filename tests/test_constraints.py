@@ -160,6 +160,7 @@ def _corpus():
     return texts, labels
 
 
+@pytest.mark.extra("coda")
 def test_a_planted_shortcut_word_is_found_for_its_label_and_for_no_other():
     shortcuts = keywords.association(*_corpus(), 3)
     assert next(iter(shortcuts[0])) in ("a zebra", "zebra") and "zebra" in shortcuts[0] and "zebra" not in shortcuts[1]

@@ -90,11 +90,11 @@ def test_constraints_pin_the_same_versions_and_everything_but_torch():
 
 
 def test_what_the_library_imports_is_named():
-    listed = {*pins("requirements.txt"), *(name for name, by in BROUGHT.items() if by in pins("requirements.txt"))}
+    named = {*pins("requirements.txt"), *(name for name, by in BROUGHT.items() if by in pins("requirements.txt"))}
     missing = {
         name: path
         for name, path in imported("src/compaug").items()
-        if name != "compaug" and extras.normal(MODULES.get(name, name)) not in listed
+        if name != "compaug" and extras.normal(MODULES.get(name, name)) not in named
     }
     assert missing == {}
 

@@ -27,11 +27,12 @@ def main(argv: list[str] | None = None) -> None:
     if unknown := sorted(set(args.names) - set(names)):
         raise InputError(f"there is no fingerprint {unknown[0]!r}; choose from {', '.join(names)}")
     file, folder = (args.params.parent / fingerprints.VERSIONS).absolute(), args.out.absolute()
-    versions, left = fingerprints.read_versions(file), []
+    versions, left, computed = fingerprints.read_versions(file), [], 0
     for name, now in workplace.computed(args.names or names, args.params, args.first):
         if now is None:
             print(f"{name}: not computed, it needs a package that is not installed; `make install-all`")
             continue
+        computed += 1
         path, version = folder / f"{name}.json", versions.get(name)
         before, golden = fingerprints.read(path) if path.exists() else (None, {})
         shared = [variant for variant in now if variant in golden]
@@ -52,7 +53,7 @@ def main(argv: list[str] | None = None) -> None:
     for name in sorted({path.stem for path in folder.glob("*.json")} | set(versions)) if not args.names else ():
         if name not in names:
             left.append(f"{name}: there is no such stage any more; delete it in {args.out} and {fingerprints.VERSIONS}")
-    print("\n".join(left or [f"{len(args.names or names)} fingerprints are as the golden files say"]))
+    print("\n".join(left or [f"{computed} fingerprints are as the golden files say"]))
     if left:
         sys.exit(1)
 
