@@ -304,7 +304,11 @@ def test_how_often_texts_are_shown_concerns_what_learns_from_texts_alone():
 
 def test_another_support_size_keeps_the_corpus_alone():
     changed = {s.name for s in root() if "sizes.support_size" in s.params}
-    assert changed == {"split"} and behind_of(root(), changed) == {s.name for s in root()} - {"raw", "settings"}
+    assert changed == {"split"} and behind_of(root(), changed) == {s.name for s in root()} - {
+        "check",
+        "raw",
+        "settings",
+    }
 
 
 def test_another_seed_keeps_corpus_split_and_backbones():
@@ -312,6 +316,7 @@ def test_another_seed_keeps_corpus_split_and_backbones():
     seeded = {name for name, stage in definitions.items() if "${run.seed}" in (stage.get("do") or stage)["cmd"]}
     kept = {s.name for s in root()} - behind_of(root(), {s.name for s in root() if s.kind in seeded})
     assert {name.split("@")[0] for name in kept} == {
+        "check",
         "raw",
         "split",
         "audit",
