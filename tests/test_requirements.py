@@ -127,6 +127,10 @@ def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch):
     line = r"^dask_jobqueue is not installed; `make install-all` here, or `pip install 'compaug\[cluster\]'`$"
     with pytest.raises(InputError, match=line), extras.named():
         raise ModuleNotFoundError("No module named 'dask_jobqueue'", name="dask_jobqueue")
+    with pytest.raises(InputError, match=line), extras.named():
+        raise InputError("texts.parquet: cannot be opened") from ModuleNotFoundError(name="dask_jobqueue")
+    with pytest.raises(InputError, match="no such file"), extras.named():
+        raise InputError("texts.parquet: no such file")
     with pytest.raises(ModuleNotFoundError), extras.named():
         raise ModuleNotFoundError("No module named 'numpy'", name="numpy")
 

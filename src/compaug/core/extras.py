@@ -14,15 +14,17 @@ REQUIREMENT = re.compile(r"([\w.-]+).*; extra == ['\"](\w+)['\"]")
 
 @contextlib.contextmanager
 def named() -> Iterator[None]:
-    """A package that is missing inside is an InputError of one line if an extra has it."""
+    """A package that is missing inside is an InputError of one line if an extra has it, also as another one's cause."""
     try:
         yield
-    except ModuleNotFoundError as error:
-        if (extra := extra_of(error.name or "")) is None:
+    except (ModuleNotFoundError, InputError) as error:
+        cause = error if isinstance(error, ModuleNotFoundError) else error.__cause__
+        module = (cause.name or "") if isinstance(cause, ModuleNotFoundError) else ""
+        if not module or (extra := extra_of(module)) is None:
             raise
+        package = module.partition(".")[0]
         raise InputError(
-            f"{(error.name or '').partition('.')[0]} is not installed; `make install-all` here, "
-            f"or `pip install 'compaug[{extra}]'`"
+            f"{package} is not installed; `make install-all` here, or `pip install 'compaug[{extra}]'`"
         ) from error
 
 
