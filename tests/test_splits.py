@@ -216,6 +216,11 @@ def test_a_split_that_the_corpus_cannot_give_is_refused_with_the_numbers(changes
         split_corpus(corpus(), LABELS, options(**changes))
 
 
+def test_where_no_row_has_two_labels_the_reading_is_to_be_checked():
+    with pytest.raises(InputError, match=r"no row has two labels or more.*options\.label_delimiter"):
+        split_corpus(corpus({(label,): 9 for label in range(5)}), LABELS, options())
+
+
 def test_draws_that_always_empty_a_label_are_refused():
     counts = {(0, 1): 9, (2, 3): 9, (1, 2): 9, (4,): 9}  # a and d occur in one composition each
     with pytest.raises(InputError, match="no draw of 2 out of 3 eligible compositions leaves every label in training"):

@@ -302,6 +302,11 @@ def draw_compositions(
     if not of_label.all():
         name = labels.names[int(of_label.argmin())]
         raise InputError(f"no example to train on has the label {name!r}; take it out of the label inventory")
+    if all(len(composition) < 2 for composition in candidates):
+        raise InputError(
+            "no row has two labels or more, so that there is no combination to hold out; check how labels were read: "
+            "options.label_delimiter and what the stage raw printed"
+        )
     eligible = sorted(c for c, count in candidates.items() if len(c) >= 2 and count >= options.min_count)
     _check_enough(sorted(candidates[composition] for composition in eligible), size, options)
 

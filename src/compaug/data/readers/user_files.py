@@ -156,7 +156,7 @@ def opened(path: Path, chosen: Mapping[str, Any]) -> UserFile:
         if not path.exists():
             raise InputError(f"{path}: no such file; check the path")
         streams.head(path)
-        raise InputError(f"{path}: unknown kind of file {path.suffix!r}; {KINDS}")
+        raise InputError(f"{path}: unknown kind of file {kind!r}; {KINDS}")
     streams.head(path)
     return _opened_json(path, kind) if kind in JSON else _opened_cells(path, kind, chosen)
 
