@@ -61,6 +61,23 @@ def test_the_states_are_those_of_the_whole_model(kind, layers, kept):
 
 
 @every_kind
+def test_where_the_device_has_bfloat16_the_lower_layers_are_read_in_it_and_their_states_kept_in_float32(
+    kind, monkeypatch
+):
+    whole = model(kind).eval()
+    ids, mask = pad(TEXTS, PAD)
+    states = {}
+    for reduced in (False, True):
+        monkeypatch.setattr("compaug.models.frozen.reduced", lambda _, reduced=reduced: reduced)
+        frozen = FrozenBelow(whole, 2).eval()
+        frozen.keep(TEXTS, PAD)
+        with torch.no_grad():
+            states[reduced] = frozen(input_ids=ids, attention_mask=mask).last_hidden_state[mask.bool()]
+    assert states[True].dtype == torch.float32 and not torch.equal(states[True], states[False])
+    torch.testing.assert_close(states[True], states[False], atol=0.1, rtol=0.1)
+
+
+@every_kind
 def test_what_is_above_gets_the_gradients_of_the_whole_model_and_what_is_below_none(kind):
     ids, mask = pad(TEXTS, PAD)
     whole, other = model(kind), model(kind)

@@ -257,14 +257,15 @@ def _answers(
     if not len(texts):
         return probabilities, unparsed
     encoded = tokenizer(list(texts), truncation=True, max_length=facts["settings"]["max_length"])["input_ids"]
-    rows = [{"length": len(ids), "input_ids": ids} for ids in encoded]
+    rows, where = [{"length": len(ids), "input_ids": ids} for ids in encoded], loop.device()
     for batch_rows in batching.batches_by_length([row["length"] for row in rows], batch_size):
         batch = collate([rows[i] for i in batch_rows], tokenizer.pad_token_id)
-        batch = {name: value.to(loop.device()) for name, value in batch.items()}
-        if hasattr(model, "answers"):
-            values, unparsed[batch_rows] = model.answers(**batch)
-        else:
-            values = model.probabilities(**batch)
+        batch = {name: value.to(where) for name, value in batch.items()}
+        with torch.autocast(where.type, torch.bfloat16, enabled=loop.reduced(where)):
+            if hasattr(model, "answers"):
+                values, unparsed[batch_rows] = model.answers(**batch)
+            else:
+                values = model.probabilities(**batch)
         probabilities[batch_rows] = values.float().cpu().numpy()
     return probabilities, unparsed
 

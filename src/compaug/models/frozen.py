@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from compaug.core.records import InputError
 from compaug.models.loading import pad
 from compaug.training.batching import batches_by_length
+from compaug.training.loop import reduced
 
 READ_AT_ONCE = 64  # texts
 AT_MOST = 4 * 2**30  # bytes of kept states
@@ -72,8 +73,10 @@ class FrozenBelow(nn.Module):
             return
         for rows in batches_by_length([len(ids) for ids in distinct], READ_AT_ONCE):
             ids, mask = (tensor.to(self.device) for tensor in pad([distinct[row] for row in rows], pad_id))
-            for row, states in zip(rows, self._below(ids, mask), strict=True):
-                self._kept[_key(distinct[row])] = states[: len(distinct[row])].cpu()
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=reduced(self.device)):
+                read = self._below(ids, mask).float().cpu()
+            for row, states in zip(rows, read, strict=True):
+                self._kept[_key(distinct[row])] = states[: len(distinct[row])]
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor):
         lengths = attention_mask.sum(1).tolist()
