@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compaug.evaluation.statistics import holm, paired_bootstrap, paired_t_test, sign_flip_test, summarise
+from compaug.evaluation.statistics import (
+    holm,
+    paired_bootstrap,
+    paired_t_test,
+    ratio_interval,
+    sign_flip_test,
+    summarise,
+)
 
 
 def test_mean_deviation_and_t_interval_equal_the_textbook_values():
@@ -93,3 +100,17 @@ def test_differences_that_rounding_alone_tells_apart_are_the_same():
     apart = np.array([0.3 - 0.2, 0.2 - 0.1, 0.1])
     assert np.ptp(apart) > 0 and paired_t_test(apart) == 0.0
     assert paired_t_test([0.1 + 0.2 - 0.3, 0.0]) == 1.0
+
+
+def test_at_the_bounds_of_a_ratio_the_difference_is_as_far_from_zero_as_its_interval_reaches():
+    gains, knowledge = np.array([1.0, 1.6, 0.7, 1.2, 1.4]), np.array([2.0, 2.6, 2.1, 1.8, 2.9])
+    share, low, high = ratio_interval(gains, knowledge)
+    assert share == pytest.approx(gains.mean() / knowledge.mean()) and low < share < high
+    for bound in (low, high):
+        apart = summarise(gains - bound * knowledge)
+        assert abs(apart.mean) == pytest.approx(apart.ci95)
+
+
+def test_a_ratio_to_what_may_be_nothing_has_no_interval():
+    assert ratio_interval([1.0, 2.0, 1.5], [1.0, -1.0, 0.5]) is None
+    assert ratio_interval([1.0], [2.0]) is None

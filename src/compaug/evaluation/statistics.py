@@ -40,6 +40,24 @@ def summarise(values: Sequence[float]) -> Summary:
     return Summary(n, mean, std, float(scipy.stats.t.ppf(0.975, n - 1)) * std / n**0.5)
 
 
+def ratio_interval(numerators: Sequence[float], denominators: Sequence[float]) -> tuple[float, float, float] | None:
+    """The ratio of two means of values paired by seed [n], and its 95 % interval by Fieller's theorem.
+
+    None where the mean of the denominators is not apart from zero at that level, for then the interval has no bounds.
+    """
+    values = np.array([numerators, denominators], dtype=float)
+    n = values.shape[1]
+    if n < 2:
+        return None
+    a, b = values.mean(axis=1)
+    (var_a, cov), (_, var_b) = scipy.stats.t.ppf(0.975, n - 1) ** 2 * np.cov(values) / n
+    if b**2 <= var_b:
+        return None
+    middle, spread = a * b - cov, (a * b - cov) ** 2 - (a**2 - var_a) * (b**2 - var_b)
+    low, high = ((middle + sign * max(spread, 0.0) ** 0.5) / (b**2 - var_b) for sign in (-1, 1))
+    return float(a / b), float(low), float(high)
+
+
 def paired_bootstrap(
     differences: Sequence[float], seed: int, n_resamples: int = 10_000, level: float = 0.95
 ) -> tuple[float, float]:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from compaug.core.markdown import NOT_REPORTED, number
 from compaug.evaluation.longtable import difference, pick, rows_by, summaries
+from compaug.evaluation.statistics import ratio_interval
 from compaug.experiments.cells import NONE, REAL_TEXTS
 from compaug.reports import NAMES, figures
 from compaug.reports.entries import LEVEL, Entry, Figure, Table, entry, gained
@@ -18,7 +19,7 @@ from compaug.reports.queries import Results
 
 TITLE = "What texts teach, apart from the operating point"
 EXPERIMENT = "knowledge"
-EXPERIMENTS = (EXPERIMENT, "small")
+EXPERIMENTS = (EXPERIMENT, "real", "small")
 REPEATING = "oversample"
 INTRO = (
     "A constant on the scores of all unseen combinations is free. It moves a classifier between new and known "
@@ -50,7 +51,9 @@ GAINS = {
 }
 GAINS_NOTE = (
     "Points, paired by seed. An asterisk: the t test over seeds says yes at 0.05, corrected (Holm) over all arms of "
-    "its column. Over the matched arm: what is left for texts to teach."
+    "a corpus in its column. Over the matched arm: what is left for texts to teach. Share of the knowledge: what the "
+    "arm gives to H at its best constant, over what the matched arm gives, with Fieller's interval; none where it is "
+    "not shown that there is knowledge to gain."
 )
 DECODING_NOTE = (
     "What costs no text: H of the classifier without texts under decodings that know which combinations the target has "
@@ -95,8 +98,8 @@ def tables(results: Results) -> list[Table]:
     every = list(corpora(results))
     tables = [_parts(every)]
     for corpus in every:
-        tables += [_scores(results, corpus), _gains(corpus), _decodings(corpus)]
-    return tables
+        tables += [_scores(results, corpus), _decodings(corpus)]
+    return [tables[0], _gains(every), *tables[1:]]
 
 
 def _scores(results: Results, corpus: Corpus) -> Table:
@@ -112,16 +115,43 @@ def _arms(corpus: Corpus) -> list[str]:
     return [arm for arm in (NONE, REPEATING, *corpus.generators, REAL_TEXTS) if arm in present]
 
 
-def _gains(corpus: Corpus) -> Table:
-    rows = rows_by(corpus.gains, "generator", "over", "decoding", "metric")
+def _gains(every: Sequence[Corpus]) -> Table:
+    """A line for each corpus and arm."""
     overs = {NONE: "over none", REPEATING: "over repeating", REAL_TEXTS: "over the matched arm"}
-    lines = [
-        [arm, *(_starred(rows.get((arm, over, *which))) for over in overs for which in GAINS.values())]
-        for arm in (REPEATING, *corpus.generators, REAL_TEXTS)
-        if (arm, NONE, *GAINS["AUSUC"]) in rows
+    lines = []
+    for corpus in every:
+        rows = rows_by(corpus.gains, "generator", "over", "decoding", "metric")
+        lines += [
+            [
+                corpus.name,
+                arm,
+                *(_starred(rows.get((arm, over, *which))) for over in overs for which in GAINS.values()),
+                _share(corpus, arm),
+            ]
+            for arm in (REPEATING, *corpus.generators, REAL_TEXTS)
+            if (arm, NONE, *GAINS["AUSUC"]) in rows
+        ]
+    header = [
+        "corpus",
+        "arm",
+        *(f"{words}, {over}" for over in overs.values() for words in GAINS),
+        "share of the knowledge",
     ]
-    header = ["arm", *(f"{words}, {over}" for over in overs.values() for words in GAINS)]
-    return Table(f"{corpus.name}: gains", GAINS_NOTE, header, lines)
+    return Table("Gains", GAINS_NOTE, header, lines)
+
+
+def _share(corpus: Corpus, arm: str) -> Entry:
+    """Of the knowledge, in percent, by the H of every seed at its best constant."""
+    best = pick(corpus.rows, decoding="best_constant", split="unseen", metric="harmonic")
+    by_seed = best.pivot_table(index="seed", columns="generator", values="value")
+    if arm == REAL_TEXTS or not {arm, NONE, REAL_TEXTS} <= set(by_seed):
+        return Entry(words=NOT_REPORTED)
+    pairs = by_seed[[arm, NONE, REAL_TEXTS]].dropna()
+    interval = ratio_interval(pairs[arm] - pairs[NONE], pairs[REAL_TEXTS] - pairs[NONE])
+    if interval is None:
+        return Entry(words=NOT_REPORTED)
+    share, low, high = (number(100 * value, digits=0) for value in interval)
+    return Entry(100 * interval[0], words=f"{share} % [{low}, {high}]")
 
 
 def _starred(row: pd.Series | None) -> Entry:
