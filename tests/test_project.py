@@ -188,6 +188,14 @@ def test_a_doubt_is_refused_in_one_line_before_anything_is_written(runs, capsys)
     assert [path.name for path in Path(".").iterdir()] == ["votes.csv"] and runs == []
 
 
+def test_without_dvc_the_extra_that_has_it_is_named_and_the_audit_can_go_on(monkeypatch, capsys):
+    write_calls()
+    monkeypatch.setattr(auditing, "find_spec", lambda _: None)
+    with pytest.raises(SystemExit):
+        cli.main([*WORDS])
+    assert "dvc is not installed; " in capsys.readouterr().err and BENCHMARK.exists()
+
+
 def test_two_files_of_one_name_are_refused(runs):
     write_calls()
     with pytest.raises(InputError, match="test/calls.csv: has the name of calls.csv; give one of them another"):

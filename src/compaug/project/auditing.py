@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,8 @@ def prepare(file: Path, folder: Path, name: str, scale: str, chosen: Mapping[str
 def run(folder: Path, show: Callable[[str], None] = print) -> int:
     """`dvc repro`, by this interpreter; a line for each stage that it runs. Returns its exit status."""
 
+    if find_spec("dvc") is None:
+        raise ModuleNotFoundError("DVC is not installed", name="dvc")  # an extra, which `core.extras` names
     stages = read_yaml(folder / "dvc.yaml")["stages"].values()
     total, number = sum(len(stage.get("foreach", "1")) for stage in stages), 0
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
