@@ -18,6 +18,7 @@ from parameters import written
 from typer.testing import CliRunner
 
 from compaug import __version__, cli
+from compaug.core import extras
 from compaug.core.records import InputError, read_json, read_yaml
 from compaug.data.readers import diagnostic
 from compaug.experiments import params
@@ -191,6 +192,7 @@ def test_a_doubt_is_refused_in_one_line_before_anything_is_written(runs, capsys)
 def test_without_dvc_the_extra_that_has_it_is_named_and_the_audit_can_go_on(monkeypatch, capsys):
     write_calls()
     monkeypatch.setattr(auditing, "find_spec", lambda _: None)
+    monkeypatch.setattr(extras, "extra_of", {"dvc": "pipeline"}.get)
     with pytest.raises(SystemExit):
         cli.main([*WORDS])
     assert "dvc is not installed; " in capsys.readouterr().err and BENCHMARK.exists()

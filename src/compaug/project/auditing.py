@@ -61,7 +61,6 @@ def prepare(file: Path, folder: Path, name: str, scale: str, chosen: Mapping[str
 
 def run(folder: Path, show: Callable[[str], None] = print) -> int:
     """`dvc repro`, by this interpreter; a line for each stage that it runs. Returns its exit status."""
-
     if find_spec("dvc") is None:
         raise ModuleNotFoundError("DVC is not installed", name="dvc")  # an extra, which `core.extras` names
     stages = read_yaml(folder / "dvc.yaml")["stages"].values()
