@@ -22,7 +22,7 @@ from compaug.core.records import InputError, Labels, as_notes, atomic_dir, check
 
 SPLIT, MEASURES = Path("data/splits/run"), Path("reports/measures.json")
 # Where a classifier is, the synthetic texts that it learned from, and its predictions for validation rows: of the
-# audit, and of `make repair`.
+# audit, and of a repair.
 AUDITED = (
     Path("models/run/augmented"),
     Path("data/selected/run/augmented.jsonl"),
@@ -219,7 +219,7 @@ def settings(
 @app.command()
 def predict(
     model: Annotated[
-        Path, typer.Argument(help="folder of a classifier: models/run/augmented, or models/repair after `make repair`")
+        Path, typer.Argument(help="folder of a classifier: models/run/augmented, or models/repair after a repair")
     ],
     file: Annotated[Path, typer.Argument(help="texts: .csv, .tsv, .jsonl, .json, .parquet or .arrow")],
     out: Annotated[Path, typer.Option(help=".csv or .jsonl to write")],
@@ -257,7 +257,7 @@ def export(
     out: Annotated[Path, typer.Argument(help="folder to write: texts/ and classifier/ in it")],
     what: Annotated[What, typer.Option(help="both, or one of them")] = What.everything,
     format: Annotated[Format, typer.Option(help="of the texts")] = Format.parquet,
-    repaired: Annotated[bool, typer.Option("--repaired", help="what `make repair` made, not the audit")] = False,
+    repaired: Annotated[bool, typer.Option("--repaired", help="what repair/dvc.yaml made, not the audit")] = False,
     model: Annotated[Path | None, typer.Option(help=f"folder of the classifier (default: {AUDITED[0]})")] = None,
     split: Annotated[Path, typer.Option(help="folder of the split")] = SPLIT,
     selected: Annotated[Path | None, typer.Option(help=f"kept synthetic texts (default: {AUDITED[1]})")] = None,
@@ -275,7 +275,7 @@ def export(
         chosen or default for chosen, default in zip((model, selected, predictions), usual, strict=True)
     )
     if repaired and not selected.exists():
-        raise InputError(f"{selected}: nothing has been repaired yet; run `make repair` after the audit")
+        raise InputError(f"{selected}: nothing has been repaired yet; run `dvc repro repair/dvc.yaml` after the audit")
     labels = Labels.read(split / "labels.json")
     if what != What.texts:
         from compaug.project import names
