@@ -356,7 +356,7 @@ def test_what_was_repaired_goes_home_with_all_rows_and_what_the_audit_measured(r
         run / "reports/measures.json", {"baseline": arm, "augmented": arm | {"acc": 37.25}, "gap": {"ratio": 2.0}}
     )
     compaug("export", "audited")
-    with pytest.raises(InputError, match="nothing has been repaired yet; run `make repair` after the audit"):
+    with pytest.raises(InputError, match="nothing has been repaired yet; run `dvc repro repair/dvc.yaml` after"):
         compaug("export", "home", "--repaired")
     card = (run / "audited/classifier/README.md").read_text()
     assert "measured this classifier" in card and "learned from every row" not in card

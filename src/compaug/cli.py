@@ -1,4 +1,4 @@
-"""compaug inspect, predict, export: ways in and out for somebody's own corpus. DVC runs what lies between.
+"""compaug inspect, audit, predict, export: ways in and out for somebody's own corpus. DVC runs what lies between.
 
 Each command is a few lines over `compaug.project`; libraries that are slow to import are loaded after the cheap checks.
 """
@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from enum import StrEnum
+from functools import wraps
+from inspect import Signature, signature
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from compaug import __version__
 from compaug.core import extras
 from compaug.core.records import InputError, Labels, as_notes, atomic_dir, check_file, read_jsonl
 
 SPLIT, MEASURES = Path("data/splits/run"), Path("reports/measures.json")
 # Where a classifier is, the synthetic texts that it learned from, and its predictions for validation rows: of the
-# audit, and of `make repair`.
+# audit, and of a repair.
 AUDITED = (
     Path("models/run/augmented"),
     Path("data/selected/run/augmented.jsonl"),
@@ -40,6 +44,19 @@ app = typer.Typer(
 )
 
 
+def _version(shown: bool) -> None:
+    if shown:
+        print(f"compaug {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[bool, typer.Option("--version", is_eager=True, callback=_version, help="and no more")] = False,
+) -> None:
+    pass
+
+
 class OnBadRows(StrEnum):
     stop = "stop"
     drop = "drop"
@@ -59,6 +76,17 @@ Header = Annotated[bool | None, typer.Option(help="whether line 1 names the colu
 BadRows = Annotated[OnBadRows, typer.Option(help="what to do with rows that cannot be used")]
 
 
+Name = Annotated[str, typer.Option(help="of the benchmark (default: the file's name)")]
+Table = Annotated[
+    Path, typer.Argument(help="your table: .csv, .tsv, .jsonl, .json, .parquet, .arrow or a save_to_disk folder")
+]
+
+
+class Scale(StrEnum):
+    tiny = "tiny"
+    pretrained = "pretrained"
+
+
 class What(StrEnum):
     everything = "everything"
     texts = "texts"
@@ -70,12 +98,7 @@ class Format(StrEnum):
     csv = "csv"
 
 
-@app.command()
-def inspect(
-    file: Annotated[
-        Path, typer.Argument(help="your table: .csv, .tsv, .jsonl, .json, .parquet, .arrow or a save_to_disk folder")
-    ],
-    name: Annotated[str, typer.Option(help="of the benchmark (default: the file's name)")] = "",
+def reader_options(
     text_column: Annotated[str, typer.Option(help="default: guessed from names and contents")] = "",
     label_column: Annotated[str, typer.Option(help="column of labels in any form; default: guessed")] = "",
     label_delimiter: Annotated[str, typer.Option(help="between names in one string; default: by all rows")] = "",
@@ -93,26 +116,89 @@ def inspect(
     split_column: Annotated[str, typer.Option(help="column of train, validation, test: your own split")] = "",
     test_path: Annotated[str, typer.Option(help="or a file of test rows, FILE having the others")] = "",
     on_bad_rows: BadRows = OnBadRows.stop,
-    write: Annotated[bool, typer.Option(help="write configs/benchmarks/NAME.yaml")] = False,
-) -> None:
-    """What is in a file, and a benchmark for it with a reason for each value."""
-    from compaug.project import proposed
-
+) -> dict:
+    """Options of the reader of tables, as a person types them."""
     options = {"text_column": text_column, "label_column": label_column, "label_delimiter": _mark(label_delimiter)}
     options |= {"id_column": id_column, "split_column": split_column, "test_path": test_path}
     options |= {"label_columns": _listed(label_columns), "labels": _listed(labels), "missing": _listed(missing)}
     options |= {"label_field": label_field, "positive_above": positive_above, "join_rows": join_rows}
     options |= _written(delimiter, quoting, encoding, header)
-    options |= {"on_bad_rows": "drop"} if on_bad_rows == OnBadRows.drop else {}
+    return options | ({"on_bad_rows": "drop"} if on_bad_rows == OnBadRows.drop else {})
+
+
+def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the reader's options behind those of its signature; it gets them as `options`."""
+    ours, readers = (signature(function, eval_str=True).parameters for function in (command, reader_options))
+
+    @wraps(command)
+    def called(**values: object) -> None:
+        command(options=reader_options(**{name: values.pop(name) for name in readers}), **values)
+
+    called.__signature__ = Signature([*(ours[name] for name in ours if name != "options"), *readers.values()])
+    called.__annotations__ = {name: each.annotation for name, each in called.__signature__.parameters.items()}
+    return called
+
+
+@app.command()
+@reads_tables
+def inspect(
+    file: Table,
+    options: dict,
+    name: Name = "",
+    write: Annotated[bool, typer.Option(help="write configs/benchmarks/NAME.yaml")] = False,
+) -> None:
+    """What is in a file, and a benchmark for it with a reason for each value."""
+    from compaug.project import proposed
+
     target = proposed.target_of(name, file, write)
     benchmark = proposed.inspected(file, options, target)
     print("\n".join(benchmark.report), end="\n\n")
     if not write:
         print(benchmark.text, end="")
-        print("\n(--write puts this into " + f"{target})", file=sys.stderr)
+        audit = f"compaug audit {file} goes by it"
+        more = f"--write puts this into {target}" if proposed.PARAMS.is_file() else audit
+        print(f"\n({more})", file=sys.stderr)
         return
     proposed.write(target, file, benchmark.text)
     print(f"{target} is written; read it, then\n  {benchmark.command}")
+
+
+@app.command()
+def init(folder: Annotated[Path, typer.Argument(help="folder, new or not; what is in it stays as it is")]) -> None:
+    """A DVC project of one cell: dvc.yaml, params.yaml and what they read. `dvc repro` in it runs the cell."""
+    from compaug.project import skeleton
+
+    fresh = skeleton.create(folder)
+    print(f"{folder}: {len(fresh)} files written; README.md says what to do with them")
+
+
+@app.command()
+@reads_tables
+def audit(
+    file: Table,
+    options: dict,
+    scale: Annotated[Scale | None, typer.Option(help="sizes of models; default: what suits the file")] = None,
+    name: Name = "",
+    dir: Annotated[Path | None, typer.Option(help="folder of the audit (default: audit-NAME)")] = None,
+) -> None:
+    """From a file to a verdict: does a classifier fail on new label combinations, and would texts help?
+
+    It writes a project into a folder of its own and runs it. Called again it goes on.
+    """
+    from compaug.engine import locks
+    from compaug.project import auditing
+
+    folder = dir or auditing.folder_of(file, name)
+    print("\n".join(auditing.prepare(file, folder, name, scale.value if scale else "", options)), end="\n\n")
+    locks.mend(folder)
+    try:
+        failed = auditing.run(folder)
+    except KeyboardInterrupt:
+        failed = 130
+    if failed:
+        print("the audit is not at its end; the same command goes on", file=sys.stderr)
+        raise typer.Exit(failed)
+    print(f"\n{auditing.verdict(folder)}\nNext: cd {folder}, and its README.md")
 
 
 @app.command()
@@ -133,7 +219,7 @@ def settings(
 @app.command()
 def predict(
     model: Annotated[
-        Path, typer.Argument(help="folder of a classifier: models/run/augmented, or models/repair after `make repair`")
+        Path, typer.Argument(help="folder of a classifier: models/run/augmented, or models/repair after a repair")
     ],
     file: Annotated[Path, typer.Argument(help="texts: .csv, .tsv, .jsonl, .json, .parquet or .arrow")],
     out: Annotated[Path, typer.Option(help=".csv or .jsonl to write")],
@@ -171,7 +257,7 @@ def export(
     out: Annotated[Path, typer.Argument(help="folder to write: texts/ and classifier/ in it")],
     what: Annotated[What, typer.Option(help="both, or one of them")] = What.everything,
     format: Annotated[Format, typer.Option(help="of the texts")] = Format.parquet,
-    repaired: Annotated[bool, typer.Option("--repaired", help="what `make repair` made, not the audit")] = False,
+    repaired: Annotated[bool, typer.Option("--repaired", help="what repair/dvc.yaml made, not the audit")] = False,
     model: Annotated[Path | None, typer.Option(help=f"folder of the classifier (default: {AUDITED[0]})")] = None,
     split: Annotated[Path, typer.Option(help="folder of the split")] = SPLIT,
     selected: Annotated[Path | None, typer.Option(help=f"kept synthetic texts (default: {AUDITED[1]})")] = None,
@@ -189,7 +275,7 @@ def export(
         chosen or default for chosen, default in zip((model, selected, predictions), usual, strict=True)
     )
     if repaired and not selected.exists():
-        raise InputError(f"{selected}: nothing has been repaired yet; run `make repair` after the audit")
+        raise InputError(f"{selected}: nothing has been repaired yet; run `dvc repro repair/dvc.yaml` after the audit")
     labels = Labels.read(split / "labels.json")
     if what != What.texts:
         from compaug.project import names

@@ -19,7 +19,8 @@ def mend(folder: Path) -> None:
 
     A kill in the middle of DVC's writing leaves such. What was built since then comes back from DVC's run cache.
     """
-    for lock in sorted([folder / "dvc.lock", *folder.glob("experiments/*/dvc.lock"), folder / "reports" / "dvc.lock"]):
+    locks = (folder / place / "dvc.lock" for place in ("", "repair", "reports"))
+    for lock in sorted([*locks, *folder.glob("experiments/*/dvc.lock")]):
         try:
             if not lock.exists() or isinstance(read_yaml(lock).get("stages"), dict):
                 continue
@@ -27,7 +28,9 @@ def mend(folder: Path) -> None:
         except InputError as error:
             fault = str(error).partition(": ")[2]
         name = lock.relative_to(folder).as_posix()
-        kept = subprocess.run(["git", "show", f"HEAD:{name}"], cwd=folder, capture_output=True, text=True, check=False)
+        kept = subprocess.run(
+            ["git", "show", f"HEAD:./{name}"], cwd=folder, capture_output=True, text=True, check=False
+        )
         lock.unlink()
         if kept.returncode == 0:
             write_text(lock, kept.stdout)

@@ -16,12 +16,12 @@ from compaug.core.pages import render
 from compaug.core.records import InputError, read_json, write_text
 from compaug.data.readers import columns, tabular
 from compaug.experiments import params
-from compaug.project import inspection
+from compaug.project import inspection, skeleton
 
-PARAMS = Path("params.yaml")
+PARAMS = Path("params.yaml")  # of a project; outside of one values are those that `compaug init` writes
 OWN = Path("data/own")  # what DVC watches and Git ignores
 SEPARATORS = (", ", " | ", "; ", " / ")  # between label names in a prompt: the first that no name holds
-COMMITTED = ("diagnostic", "semeval", "aapd", "imdb", "goemotions", "own")  # that come with the repository
+COMMITTED = ("quick", "diagnostic", "semeval", "aapd", "imdb", "goemotions", "own")  # that come with the repository
 VALUES = (
     "true",
     "false",
@@ -44,16 +44,25 @@ SAMPLED = 5_000  # texts that the tokenizers read
 class Proposed:
     report: list[str]  # lines for a person
     text: str  # of the file
+    scale: str  # that suits it
     command: str  # that runs it
 
 
 def target_of(name: str, file: Path, write: bool) -> Path:
     """The file of a benchmark of that name, or of the table's.
 
-    InputError for a name that is none, and for a file that is there when it is to be written.
+    InputError for a name that is none, and where it is to be written for a file that is there and outside of a project.
     """
-    if not PARAMS.is_file():
-        raise InputError(f"there is no {PARAMS} here; run this in the folder of the repository")
+    if write and not PARAMS.is_file():
+        raise InputError(f"there is no {PARAMS} here; `compaug audit {file}`, or `compaug init .` and then this again")
+    target = Path(params.BENCHMARK.format(benchmark=name_of(name, file)))
+    if write and target.exists():
+        raise InputError(f"{target}: there already; give --name, or remove it")
+    return target
+
+
+def name_of(name: str, file: Path) -> str:
+    """The name of a benchmark, or one that the table's gives. InputError for a name that is none."""
     if not name:
         name = re.sub(r"\W+", "_", file.name.split(".")[0]).lower()
         name = f"my_{name}" if name in COMMITTED or not _is_word(name) else name
@@ -61,10 +70,7 @@ def target_of(name: str, file: Path, write: bool) -> Path:
         raise InputError(
             f"{name!r} cannot name a benchmark; give --name with a letter first, then letters, digits and underscores"
         )
-    target = Path(params.BENCHMARK.format(benchmark=name))
-    if write and target.exists():
-        raise InputError(f"{target}: there already; give --name, or remove it")
-    return target
+    return name
 
 
 def _is_word(name: str) -> bool:
@@ -72,9 +78,10 @@ def _is_word(name: str) -> bool:
     return bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name)) and name.casefold() not in VALUES
 
 
-def inspected(file: Path, chosen: Mapping[str, Any], target: Path) -> Proposed:
+def inspected(file: Path, chosen: Mapping[str, Any], target: Path, places: Mapping[str, str] | None = None) -> Proposed:
     """Read the corpus with the `chosen` options of the tabular reader and guessed ones, and propose a benchmark.
 
+    `places`: options that name a file, where it will lie when the benchmark is read.
     InputError as the reader, and where no combination can be held out; its notes say what was read.
     """
     choice = columns.guess(file, chosen)
@@ -84,14 +91,16 @@ def inspected(file: Path, chosen: Mapping[str, Any], target: Path) -> Proposed:
     notes = (f"note: {doubt}" for doubt in choice.doubts)
     account = list(dict.fromkeys([*corpus.notes, why, *notes]))
     try:
-        return _proposed(file, options, corpus, target, account)
+        return _proposed(file, options, corpus, target, account, places or {})
     except InputError as error:
         refusal = InputError(f"{file}: {error}")
         columns.add_notes(refusal, account)
         raise refusal from None
 
 
-def _proposed(file: Path, options: Mapping[str, Any], corpus, target: Path, account: list[str]) -> Proposed:
+def _proposed(
+    file: Path, options: Mapping[str, Any], corpus, target: Path, account: list[str], places: Mapping[str, str]
+) -> Proposed:
     readings = _readings(corpus)
     values, counts = inspection.proposal(corpus, readings), inspection.facts(corpus)
     scale = values["scale"].value
@@ -101,13 +110,13 @@ def _proposed(file: Path, options: Mapping[str, Any], corpus, target: Path, acco
     facts = shown | {
         "name": target.stem,
         "command": command,
-        "options": dict(options),
+        "options": {**options, **places},
         "separator": separator,
         "p": values,
     }
     chosen = ", ".join(f"{key} {value}" for key, value in options.items() if key != "path")
     report = [*account, f"{file}: read with {chosen}", *inspection.lines(counts, readings, values)]
-    return Proposed(report, render("benchmark.yaml", **facts) + "\n", command)
+    return Proposed(report, render("benchmark.yaml", **facts) + "\n", scale, command)
 
 
 def write(target: Path, file: Path, text: str) -> None:
@@ -129,7 +138,8 @@ def _readings(corpus) -> dict[str, inspection.Reading]:
 
     step = max(1, len(corpus.examples) // SAMPLED)
     texts = [example.text for example in corpus.examples[::step]]
-    tiny, pretrained = (params.backbone(PARAMS, scale, "encoder") for scale in ("tiny", "pretrained"))
+    source = PARAMS if PARAMS.is_file() else skeleton.TEMPLATE / PARAMS
+    tiny, pretrained = (params.backbone(source, scale, "encoder") for scale in ("tiny", "pretrained"))
     readings = {"tiny": _tiny(tiny, texts)}
     tokenizer, room = _fetched(pretrained)
     name = pretrained.name

@@ -22,8 +22,10 @@ def printed(paper: dict, column: str | None, generator: str, classifier: str) ->
     `column` is the benchmark's column in the paper's tables (SemEval, AAPD, IMDB) or None; `generator` may be
     `iid`. Table 2 has BERT, table 3 the other classifiers on one corpus, table 1 the iid split.
     """
+    if column is None:
+        return {}
     row, model = paper["row_of_generator"].get(generator), paper["row_of_classifier"].get(classifier)
-    if column is None or model is None:
+    if model is None:
         return {}
     tables = {name: table["rows"] for name, table in paper["tables"].items()}
     if column not in tables["table_6"]:

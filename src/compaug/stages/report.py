@@ -35,8 +35,10 @@ def main(argv: list[str] | None = None) -> None:
         "details": read_json(args.details),
         "selection": quality["selection"],
     }
-    cell |= {"label_generator": quality.get("label_generator", {}), "paper": read_paper_values(args.paper_values)}
-    cell |= {"backbones": backbone_names(blocks["backbones"], roles), "paper_column": blocks["paper_column"]}
+    column = blocks["paper_column"]  # where the paper has none, its numbers need not be there
+    cell |= {"paper_column": column, "paper": read_paper_values(args.paper_values) if column else {}}
+    cell |= {"label_generator": quality.get("label_generator", {})}
+    cell |= {"backbones": backbone_names(blocks["backbones"], roles)}
     cell["own"] = blocks["reader"] == summary.TABULAR
     by_composition, counts = (plots.read(args.plots / f"{name}.csv") for name in ("compositions", "counts"))
     page = summary.page(cell)  # everything is read before anything is written

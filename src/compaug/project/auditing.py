@@ -1,0 +1,97 @@
+"""From somebody's file to a verdict, in a folder of its own (`compaug audit`): project, account of the file, run.
+
+Called again it goes on: what is there stays, a file that has changed is taken anew, and DVC runs what is missing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from compaug.core.records import InputError, atomic_path, read_yaml, write_text
+from compaug.data.readers import columns
+from compaug.experiments import params
+from compaug.project import proposed, skeleton
+
+PAGE = Path("reports/summary.md")
+BELOW = "\n## Result"  # what comes before it on the page: the verdict and its table
+FILES = ("path", "test_path")  # options that name a file of the user's
+STAGE = re.compile(r"(Running stage|Stage) '([^']+)'")  # a line of DVC's for each
+
+
+def folder_of(file: Path, name: str = "") -> Path:
+    """Where the audit of a file is, unless somebody says another place."""
+    return Path(f"audit-{proposed.name_of(name, file)}")
+
+
+def prepare(file: Path, folder: Path, name: str, scale: str, chosen: Mapping[str, Any]) -> list[str]:
+    """Write the project with the file in it, or bring it up to date; returns the account of the file.
+
+    `chosen` are options of the tabular reader. InputError as of `proposed.inspected`, before anything is written, and
+    for options that are not those of the project that is there.
+    """
+    name = proposed.name_of(name, file)
+    target = folder / params.BENCHMARK.format(benchmark=name)
+    files = {key: Path(path) for key in FILES if (path := {**chosen, "path": file}.get(key))}
+    places = {key: (proposed.OWN / path.name).as_posix() for key, path in files.items()}
+    if len(set(places.values())) < len(places):
+        raise InputError(f"{files['test_path']}: has the name of {file}; give one of them another")
+    benchmark = None if target.exists() else proposed.inspected(file, chosen, target, places)
+    if benchmark is None and any(value not in (None, "", []) for value in chosen.values()):
+        there, options = read_yaml(target).get("options"), columns.guess(file, chosen).options
+        if there != {**options, **places}:
+            raise InputError(f"{target}: has other options; edit them there, or remove it to have {file} read anew")
+    skeleton.create(folder)
+    for key, path in files.items():
+        _copy(path, folder / places[key])
+    run = {"benchmark": name} | ({"scale": scale or benchmark.scale} if scale or benchmark else {})
+    skeleton.choose(folder, **run)
+    if benchmark:
+        write_text(target, benchmark.text)  # the last, so that it is a sign of all that comes before
+    params.parse(folder / "params.yaml")
+    return benchmark.report if benchmark else [f"{target}: goes on with the audit that is there"]
+
+
+def run(folder: Path, show: Callable[[str], None] = print) -> int:
+    """`dvc repro`, by this interpreter; a line for each stage that it runs. Returns its exit status."""
+    if find_spec("dvc") is None:
+        raise ModuleNotFoundError("DVC is not installed", name="dvc")  # an extra, which `core.extras` names
+    stages = read_yaml(folder / "dvc.yaml")["stages"].values()
+    total, number = sum(len(stage.get("foreach", "1")) for stage in stages), 0
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    command = [sys.executable, "-m", "dvc", "repro"]
+    environment = os.environ | {"PATH": path, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            for line in process.stdout or ():
+                if match := STAGE.match(line):
+                    number += 1
+                    if match[1] == "Running stage":
+                        show(f"[{number:2}/{total}] {match[2]}")
+        finally:
+            process.wait()  # after Ctrl-C, which it gets too
+    return process.returncode
+
+
+def verdict(folder: Path) -> str:
+    """The verdict, the rows behind it and where the page is."""
+    page = folder / PAGE
+    return f"{page.read_text(encoding='utf-8').partition(BELOW)[0]}\nThe whole page: {page}"
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.resolve() == target.resolve():
+        return
+    if source.is_dir():  # as datasets' save_to_disk writes it
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(source, target)
+        return
+    with atomic_path(target) as temporary:
+        shutil.copyfile(source, temporary)
