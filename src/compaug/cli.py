@@ -133,7 +133,7 @@ def settings(
 @app.command()
 def predict(
     model: Annotated[
-        Path, typer.Argument(help="folder of a classifier: models/run/augmented, or models/repair after `make repair`")
+        Path, typer.Argument(help="folder of a classifier: models/run/augmented, models/repair, or an exported one")
     ],
     file: Annotated[Path, typer.Argument(help="texts: .csv, .tsv, .jsonl, .json, .parquet or .arrow")],
     out: Annotated[Path, typer.Option(help=".csv or .jsonl to write")],
@@ -144,22 +144,24 @@ def predict(
     encoding: Encoding = "",
     header: Header = None,
     on_bad_rows: BadRows = OnBadRows.stop,
-    labels: Annotated[Path, typer.Option(help="labels.json of the classifier's split")] = SPLIT / "labels.json",
+    labels: Annotated[Path | None, typer.Option(help="labels.json of its split (default: names in its folder)")] = None,
     threshold: Annotated[float, typer.Option(help="a label is given above this probability", min=0, max=1)] = 0.5,
     thresholds: Annotated[Path | None, typer.Option(help="thresholds.json of `compaug export`: one a label")] = None,
 ) -> None:
     """Label names and probabilities for every text of a file."""
     from compaug.project import names, predict, samples
+    from compaug.project.classifier import load
 
     _check_out(out, (".csv", ".jsonl"), file)
-    label_names = names.names_of(model, labels)
+    classifier = load(model)
+    label_names = names.names_of(model, labels) if labels else classifier.labels
     least = predict.read_thresholds(thresholds, label_names) if thresholds else [threshold] * len(label_names)
     chosen = {"text_column": text_column, **_written(delimiter, quoting, encoding, header)}
     read = predict.read_texts(file, chosen, carried := _listed(keep), on_bad_rows == OnBadRows.drop)
     print("\n".join(read.account))
-    rows = list(predict.predictions(model, label_names, read, least))
+    rows = list(predict.predictions(classifier, label_names, read, least))
     predict.write(out, label_names, rows, carried)
-    empty, limit = sum(not row["labels"] for row in rows), samples.max_length_of(model)
+    empty, limit = sum(not row["labels"] for row in rows), classifier.max_length
     cut = sum(n > limit for n in samples.lengths_of(model, read.texts))
     print(
         f"{out}: {len(rows):,} texts, {empty:,} without a label above the threshold, {cut:,} cut after {limit} tokens"
