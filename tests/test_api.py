@@ -97,6 +97,7 @@ def test_names_and_indicators_give_the_same_split_and_every_part_is_apart():
         (TOY_TEXTS, TOY[1:], {}, "35 rows|34"),
         (TOY_TEXTS, ["a;b"] * len(TOY), {}, "labels: a row is one string; give each row a list of label names"),
         (TOY_TEXTS, np.full((len(TOY), 3), 2), {}, "labels: not an indicator array"),
+        (TOY_TEXTS, TOY, {"compositions": 0}, "^compositions: "),
         (TOY_TEXTS, TOY, {"names": ["a", "b"]}, "unknown label 'c'"),
     ],
 )

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from pydantic import ValidationError
 
 from compaug.core.records import Example, InputError, Labels, sub_seed
+from compaug.core.schema import first_problem
 from compaug.data.splits import Split, split_corpus, with_seen
 from compaug.evaluation import root_cell
 from compaug.evaluation.cell_scores import Outcome, joined
@@ -106,7 +108,9 @@ def split(
             seen_test=seen_test or None,
         )
         parts = split_corpus(rows, inventory, options)
-    except InputError as error:
+    except ValidationError as error:
+        raise InputError(first_problem(error)) from None
+    except InputError as error:  # its keys are those of params.yaml
         raise InputError(str(error).replace("split.", "").replace("sizes.", "")) from None
     if seen_test is None:
         parts = with_seen(parts, rows, seed)
