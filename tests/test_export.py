@@ -4,6 +4,7 @@ loads, labels for new texts."""
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import shutil
 import subprocess
@@ -23,6 +24,7 @@ from compaug.data.parameters import Backbone
 from compaug.evaluation import predictions
 from compaug.models.backbones import prepare
 from compaug.project import export
+from compaug.project.classifier import load
 from compaug.stages import write_requests
 
 TINY = {
@@ -260,6 +262,37 @@ def test_new_texts_get_names_and_probabilities(run, capsys):
     compaug(
         "predict", "models/run/augmented", "new.csv", "--out", "t.csv", "--text-column", "body", "--thresholds", home
     )
+
+
+def test_a_classifier_opens_anywhere_with_its_names_and_so_does_its_export(run, tmp_path_factory, monkeypatch):
+    compaug("export", "home", "--what", "classifier")
+    expected = classifiers.load("bert").predict(Path("models/run/augmented"), TEXTS)
+    away = tmp_path_factory.mktemp("away")
+    shutil.copytree("models/run/augmented", away / "ours")
+    shutil.copytree("home/classifier", away / "exported")
+    (away / "new.csv").write_text("body\nsunny today\ndarling\n")
+    monkeypatch.chdir(away)
+    for folder in ("ours", "exported"):
+        opened = load(folder)
+        assert opened.labels == list(NAMES.names) and opened.max_length == 32
+        np.testing.assert_allclose(opened.predict_proba(TEXTS), expected, atol=1e-6)
+        named = [[NAMES.names[label] for label in np.flatnonzero(row > 0.5)] for row in expected]
+        assert opened.predict(TEXTS) == named and opened.predict([]) == []
+        assert opened.predict(TEXTS, dict.fromkeys(NAMES.names, 0.0)) == [list(NAMES.names)] * len(TEXTS)
+        compaug("predict", folder, "new.csv", "--out", f"{folder}.csv")
+    assert Path("ours.csv").read_text().splitlines()[0] == Path("exported.csv").read_text().splitlines()[0]
+    with pytest.raises(InputError, match="texts: give a list of strings"):
+        opened.predict("sunny today")
+    with pytest.raises(InputError, match="elsewhere: no classifier.json"):
+        load("elsewhere")
+
+
+def test_names_that_are_phrases_are_in_the_folder_once(run):
+    body = importlib.import_module("compaug.classifiers.body")
+    settings = Bert(**dict(SETTINGS))
+    same = body.facts_of("bert", examples(4), Labels(NAMES.phrases, NAMES.phrases), settings)
+    others = body.facts_of("bert", examples(4), NAMES, settings)
+    assert "names" not in same and others == same | {"names": list(NAMES.names)}
 
 
 def predicted(run: Path, *words: str) -> list[dict]:

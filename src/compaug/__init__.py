@@ -1,7 +1,25 @@
-"""compaug: compositional data augmentation for multi-label text classification (arXiv 2312.11276)."""
+"""compaug: compositional data augmentation for multi-label text classification (arXiv 2312.11276).
+
+The Python API is loaded when a name of it is first used (docs/api.md).
+"""
+
+from importlib import import_module
 
 from compaug.core import numerics
 
 numerics.fix()  # before anything loads numpy or torch
 
 __version__ = "0.1.0"
+
+MEASURES = ("jaccard", "accuracy", "correctness", "completeness", "harmonic", "ausuc", "best_harmonic", "gap")
+API = {"load": "classifier", "Audit": "file_audit"} | dict.fromkeys(("split", *MEASURES), "arrays")  # by module
+
+
+def __getattr__(name: str):
+    if name not in API:
+        raise AttributeError(f"module 'compaug' has no attribute {name!r}")
+    return getattr(import_module(f"compaug.project.{API[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *API})

@@ -20,7 +20,7 @@ from compaug import __version__
 from compaug.core import extras
 from compaug.core.records import InputError, Labels, as_notes, atomic_dir, check_file, read_jsonl
 
-SPLIT, MEASURES = Path("data/splits/run"), Path("reports/measures.json")
+PARAMS, SPLIT, MEASURES = Path("params.yaml"), Path("data/splits/run"), Path("reports/measures.json")
 # Where a classifier is, the synthetic texts that it learned from, and its predictions for validation rows: of the
 # audit, and of a repair.
 AUDITED = (
@@ -96,6 +96,8 @@ class What(StrEnum):
 class Format(StrEnum):
     parquet = "parquet"
     csv = "csv"
+    argilla = "argilla"
+    label_studio = "label_studio"
 
 
 def reader_options(
@@ -219,7 +221,7 @@ def settings(
 @app.command()
 def predict(
     model: Annotated[
-        Path, typer.Argument(help="folder of a classifier: models/run/augmented, or models/repair after a repair")
+        Path, typer.Argument(help="folder of a classifier: models/run/augmented, models/repair, or an exported one")
     ],
     file: Annotated[Path, typer.Argument(help="texts: .csv, .tsv, .jsonl, .json, .parquet or .arrow")],
     out: Annotated[Path, typer.Option(help=".csv or .jsonl to write")],
@@ -230,22 +232,24 @@ def predict(
     encoding: Encoding = "",
     header: Header = None,
     on_bad_rows: BadRows = OnBadRows.stop,
-    labels: Annotated[Path, typer.Option(help="labels.json of the classifier's split")] = SPLIT / "labels.json",
+    labels: Annotated[Path | None, typer.Option(help="labels.json of its split (default: names in its folder)")] = None,
     threshold: Annotated[float, typer.Option(help="a label is given above this probability", min=0, max=1)] = 0.5,
     thresholds: Annotated[Path | None, typer.Option(help="thresholds.json of `compaug export`: one a label")] = None,
 ) -> None:
     """Label names and probabilities for every text of a file."""
     from compaug.project import names, predict, samples
+    from compaug.project.classifier import load
 
     _check_out(out, (".csv", ".jsonl"), file)
-    label_names = names.names_of(model, labels)
+    classifier = load(model)
+    label_names = names.names_of(model, labels) if labels else classifier.labels
     least = predict.read_thresholds(thresholds, label_names) if thresholds else [threshold] * len(label_names)
     chosen = {"text_column": text_column, **_written(delimiter, quoting, encoding, header)}
     read = predict.read_texts(file, chosen, carried := _listed(keep), on_bad_rows == OnBadRows.drop)
     print("\n".join(read.account))
-    rows = list(predict.predictions(model, label_names, read, least))
+    rows = list(predict.predictions(classifier, label_names, read, least))
     predict.write(out, label_names, rows, carried)
-    empty, limit = sum(not row["labels"] for row in rows), samples.max_length_of(model)
+    empty, limit = sum(not row["labels"] for row in rows), classifier.max_length
     cut = sum(n > limit for n in samples.lengths_of(model, read.texts))
     print(
         f"{out}: {len(rows):,} texts, {empty:,} without a label above the threshold, {cut:,} cut after {limit} tokens"
@@ -256,7 +260,7 @@ def predict(
 def export(
     out: Annotated[Path, typer.Argument(help="folder to write: texts/ and classifier/ in it")],
     what: Annotated[What, typer.Option(help="both, or one of them")] = What.everything,
-    format: Annotated[Format, typer.Option(help="of the texts")] = Format.parquet,
+    format: Annotated[Format, typer.Option(help="of the texts; the last two: to look at them")] = Format.parquet,
     repaired: Annotated[bool, typer.Option("--repaired", help="what repair/dvc.yaml made, not the audit")] = False,
     model: Annotated[Path | None, typer.Option(help=f"folder of the classifier (default: {AUDITED[0]})")] = None,
     split: Annotated[Path, typer.Option(help="folder of the split")] = SPLIT,
@@ -264,11 +268,18 @@ def export(
     predictions: Annotated[
         Path | None, typer.Option(help=f"the classifier's, for its thresholds (default: {AUDITED[2]})")
     ] = None,
+    push: Annotated[str, typer.Option(help="upload to the hub under this name, private")] = "",
+    public: Annotated[bool, typer.Option("--public", help="... for everybody")] = False,
 ) -> None:
     """The synthetic texts and all training rows as a data set; the classifier as a folder that plain transformers
     opens."""
-    from compaug.project import export
+    from compaug.project import curation, export
 
+    curated = format in curation.TOOLS
+    if curated and (what != What.texts or push):
+        raise InputError(f"--format {format}: is for --what texts, without --push; a person is to look at them first")
+    if public and not push:
+        raise InputError("--public: give --push NAME too")
     measured = export.measured(MEASURES) if model is None else {}  # of another classifier the audit says nothing
     usual = REPAIRED if repaired else AUDITED
     model, selected, predictions = (
@@ -276,7 +287,7 @@ def export(
     )
     if repaired and not selected.exists():
         raise InputError(f"{selected}: nothing has been repaired yet; run `dvc repro repair/dvc.yaml` after the audit")
-    labels = Labels.read(split / "labels.json")
+    labels, corpus = Labels.read(split / "labels.json"), export.corpus_of(PARAMS)
     if what != What.texts:
         from compaug.project import names
 
@@ -289,7 +300,10 @@ def export(
             files = {CORPUS: False} if repaired else files
             real = [e for path, none in files.items() for e in read_jsonl(path, len(labels), may_be_empty=none)]
             parts = dict(export.parts_of(real, read_jsonl(selected, len(labels))))
-            export.texts(parts, labels, format, folder / "texts", repaired)
+            if curated:
+                curation.write(parts["synthetic"], labels, format, folder / "texts")
+            else:
+                export.texts(parts, labels, format, folder / "texts", repaired, corpus, measured)
         if what != What.texts:
             from compaug.evaluation.decoding import decodings
             from compaug.evaluation.predictions import read
@@ -299,8 +313,13 @@ def export(
             predicted = read(predictions, len(labels))
             tuned = decodings.tune_thresholds(predicted.validation, predicted.validation_gold, DEFAULT)
             by_name = {name: round(float(t), 6) for name, t in zip(labels.names, tuned, strict=True)}
-            export.classifier(model, labels.names, by_name, DEFAULT, folder / "classifier", measured, repaired)
+            export.classifier(model, labels.names, by_name, DEFAULT, folder / "classifier", measured, repaired, corpus)
     print(f"{out}: {', '.join(sorted(path.name for path in out.iterdir() if path.is_dir()))}; each has a README.md")
+    if push:
+        from compaug.project import publishing
+
+        for line in publishing.push(out, push, public):
+            print(line)
 
 
 def _listed(words: str) -> list[str]:

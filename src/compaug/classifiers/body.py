@@ -58,7 +58,7 @@ def facts_of(name: str, examples: Sequence[Example], labels: Labels, settings) -
     """The classifier's name and settings, and statistics of its training rows.
 
     These are their number, the positives of every label, and how often two labels stand together (a soft label counts
-    as its probability).
+    as its probability). `names` of the labels are there where they are not the phrases.
     """
     targets = torch.stack([targets_of(example, len(labels)) for example in examples])  # [rows, n_labels]
     pairs = (targets.T @ targets).tolist()
@@ -66,6 +66,7 @@ def facts_of(name: str, examples: Sequence[Example], labels: Labels, settings) -
         "classifier": name,
         "n_labels": len(labels),
         "phrases": list(labels.phrases),
+        **({} if tuple(labels.names) == tuple(labels.phrases) else {"names": list(labels.names)}),
         "settings": settings.in_force(),
         "rows": len(examples),
         "positives": [round(value, 6) for value in targets.sum(0).tolist()],

@@ -25,11 +25,24 @@ from pathlib import Path
 from types import MappingProxyType
 
 from compaug.core.pages import render
-from compaug.core.records import Example, InputError, Labels, file_digest, read_json, write_csv, write_json, write_text
+from compaug.core.records import (
+    Example,
+    InputError,
+    Labels,
+    file_digest,
+    read_json,
+    read_yaml,
+    write_csv,
+    write_json,
+    write_text,
+)
+from compaug.project import cards
 from compaug.project.names import facts_of
 
 COLUMNS = ("id", "text", "labels", "requested", "source", "score")
 FORMATS = ("parquet", "csv")
+CORPUS = "corpus"  # where nobody says its name
+Audited = Mapping[str, Mapping[str, float]]  # measures by arm
 STEEP = 2.0**16  # tanh(z / STEEP) * STEEP is z: off by less than a float32's last digit for all |z| below 20
 
 
@@ -37,13 +50,20 @@ STEEP = 2.0**16  # tanh(z / STEEP) * STEEP is z: off by less than a float32's la
 
 
 def texts(
-    parts: Mapping[str, Sequence[Example]], labels: Labels, format: str, folder: Path, repaired: bool = False
+    parts: Mapping[str, Sequence[Example]],
+    labels: Labels,
+    format: str,
+    folder: Path,
+    repaired: bool = False,
+    corpus: str = CORPUS,
+    audit: Audited = MappingProxyType({}),
 ) -> None:
     """One file for each part, with label names, and a card (README.md) by which datasets.load_dataset finds them.
 
-    `folder` is empty; `repaired`: the real texts are all that the corpus has. Content is part of a file's name: of a
-    folder with a card `load_dataset` keeps what it has read by the folder's and the files' names, wherever the folder
-    is, so that the texts of another run, or of another corpus, would be given in their place.
+    `folder` is empty; `repaired`: the real texts are all that the corpus has; `audit`: what an audit `measured`.
+    Content is part of a file's name: of a folder with a card `load_dataset` keeps what it has read by the folder's and
+    the files' names, wherever the folder is, so that the texts of another run, or of another corpus, would be given in
+    their place.
     """
     files = {name: folder / f"{name}.{format}" for name in parts}
     for name, examples in parts.items():
@@ -58,10 +78,9 @@ def texts(
         }
         for name, examples in parts.items()
     }
-    write_text(
-        folder / "README.md",
-        render("dataset_card.md", parts=facts, names=labels.names, format=format, repaired=repaired),
-    )
+    card = {"parts": facts, "names": labels.names, "format": format, "repaired": repaired, "audit": _shown(audit)}
+    metadata = cards.of_texts(corpus, {name: part["file"] for name, part in facts.items()})
+    write_text(folder / "README.md", render("dataset_card.md", metadata=metadata, **card))
 
 
 def _row(example: Example, labels: Labels) -> dict:
@@ -120,12 +139,19 @@ ARMS = {  # of an audit, as the card calls them
 }
 
 
+def corpus_of(params: Path) -> str:
+    """The name of the corpus that a project's parameters say."""
+    return str(read_yaml(params)["run"]["benchmark"]) if params.is_file() else CORPUS
+
+
 def measured(measures: Path) -> dict[str, dict[str, float]]:
-    """What the audit measured (reports/measures.json), by the card's name of each arm; empty without such a file."""
-    if not measures.is_file():
-        return {}
-    arms = read_json(measures)
-    return {shown: arms[arm] for arm, shown in ARMS.items() if {"acc", "jacc"} <= arms.get(arm, {}).keys()}
+    """What the audit measured (reports/measures.json), by arm; empty without such a file."""
+    return read_json(measures) if measures.is_file() else {}
+
+
+def _shown(audit: Audited) -> dict[str, Mapping[str, float]]:
+    """The arms that a card shows, by its names for them."""
+    return {shown: audit[arm] for arm, shown in ARMS.items() if {"acc", "jacc"} <= audit.get(arm, {}).keys()}
 
 
 def classifier(
@@ -134,8 +160,9 @@ def classifier(
     tuned: Mapping[str, float],
     default: float,
     folder: Path,
-    audit: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+    audit: Audited = MappingProxyType({}),
     repaired: bool = False,
+    corpus: str = CORPUS,
 ) -> None:
     """A folder that `AutoModelForSequenceClassification` opens, with thresholds.json and a card.
 
@@ -164,7 +191,9 @@ def classifier(
     save(folder, tokenizer, network.eval())
     write_json(folder / "thresholds.json", {"default": default, "tuned": dict(tuned)})
     card = {"names": names, "tuned": tuned, "default": default, "facts": facts, "architecture": type(network).__name__}
-    write_text(folder / "README.md", render("model_card.md", **card, audit=audit, repaired=repaired))
+    metadata = cards.of_classifier(corpus, {} if repaired else audit.get("augmented", {}))
+    page = render("model_card.md", metadata=metadata, **card, audit=_shown(audit), repaired=repaired)
+    write_text(folder / "README.md", page)
 
 
 def _difference(model) -> tuple:

@@ -10,12 +10,11 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from compaug import classifiers
 from compaug.core.records import InputError, read_json, write_csv, write_rows
 from compaug.data.corpus import clean
 from compaug.data.readers import columns, user_files
 from compaug.data.rows import BadRow, Faults, Row
-from compaug.project.names import facts_of
+from compaug.project.classifier import Classifier
 
 DEFAULT = 0.5  # a label is given where its probability is above this
 
@@ -90,14 +89,13 @@ def read_thresholds(path: Path, names: Sequence[str]) -> list[float]:
 
 
 def predictions(
-    model_dir: Path, names: Sequence[str], read: Texts, thresholds: Sequence[float]
+    model: Classifier, names: Sequence[str], read: Texts, thresholds: Sequence[float]
 ) -> Iterator[dict[str, Any]]:
     """A row for each text: its line, what is carried, the text, the names above their thresholds, every probability.
 
     A row without a text has no labels and no probabilities.
     """
-    model = classifiers.load(facts_of(model_dir)["classifier"])
-    answers = iter(model.predict(model_dir, [text for text in read.texts if text]).tolist())
+    answers = iter(model.predict_proba([text for text in read.texts if text]).tolist())
     for line, carried, text in zip(read.lines, read.carried, read.texts, strict=True):
         probabilities = next(answers) if text else []
         by_name = dict(zip(names, probabilities, strict=bool(text)))

@@ -23,7 +23,7 @@ from tqdm import tqdm
 
 from compaug.core import numerics
 from compaug.core.records import InputError, sub_seed
-from compaug.training import curricula
+from compaug.training import curricula, trackers
 from compaug.training.batching import batches_by_length, batches_of, holdout, shares
 from compaug.training.checkpoint import Checkpoint, finished, restore, work_dir_for
 
@@ -187,7 +187,9 @@ class Trainer:
             mixed_precision="bf16" if reduced(device()) else None,
             # label encoders not in a batch
             kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
+            **trackers.options(self.work_dir.name),
         )
+        trackers.start(self.accelerator, self.work_dir.name)
         seed_everything(self.seed)
         self.model.to(self.accelerator.device)
         self.trained = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
@@ -206,12 +208,15 @@ class Trainer:
         is_main, patience = self.accelerator.is_main_process, self.options.patience
         checkpoint = Checkpoint(self.work_dir, self.trained, self.optimizer, self.schedule, is_main)
         history, best, bad_epochs = checkpoint.resume()
+        for entry in history:
+            trackers.log(self.accelerator, entry, {})
         for epoch in range(len(history), self.options.epochs):
             if patience is not None and bad_epochs >= patience:
                 break
             torch.manual_seed(sub_seed(self.seed, "noise", epoch))  # dropout and latents do not depend on a resume
             train_losses = _means(self._epoch(epoch, self._batches(train_rows, epoch, seeds[epoch]), train_rows))
             history.append(entry := self._validated(epoch, train_losses, valid_rows))
+            trackers.log(self.accelerator, entry, self._rates())
             if patience is not None and valid_rows:
                 bad_epochs += 1
                 if best is None or entry["valid"]["loss"] < best["loss"]:
@@ -225,6 +230,7 @@ class Trainer:
         if best is not None:
             restore(self.trained, best["weights"])
         self.accelerator.wait_for_everyone()
+        trackers.finish(self.accelerator)
         if is_main:
             finished(self.work_dir)
         self.accelerator.unwrap_model(self.wrapped, keep_fp32_wrapper=False)
@@ -278,6 +284,10 @@ class Trainer:
             self.schedule.step()
             self.optimizer.zero_grad(set_to_none=True)
             yield parts, len(batch_rows)
+
+    def _rates(self) -> dict[str, float]:
+        """The learning rates now, of each group of parameters, the first one as `lr`."""
+        return {f"lr_{group}" if group else "lr": rate for group, rate in enumerate(self.schedule.get_last_lr())}
 
     def _validated(self, epoch: int, train_losses: dict[str, float], valid_rows: Sequence[Mapping]) -> dict:
         """The entry of an epoch in the history."""
