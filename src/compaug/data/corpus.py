@@ -1,7 +1,5 @@
 """What a reader returns, and what readers share: numbered lines, the authors' split files, counts of a corpus."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Raw files: taken from a mirror folder or downloaded once, and checked against their SHA-256."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import hashlib

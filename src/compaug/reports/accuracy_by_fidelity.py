@@ -1,7 +1,5 @@
 """Accuracy by fidelity: what synthetic texts are worth by the share of them that says what was asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

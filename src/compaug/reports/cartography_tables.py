@@ -1,7 +1,5 @@
 """Dataset cartography: what subsets, curricula and maps as filters are worth, and what a map's regions are made of."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """CoDa: how well its texts keep each constraint, with and without the others, and what they are worth."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from compaug.experiments.cells import NONE

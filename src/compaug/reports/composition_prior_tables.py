@@ -1,7 +1,5 @@
 """Seen against unseen compositions: decoding with the composition prior (beyond the paper)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

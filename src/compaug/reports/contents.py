@@ -4,8 +4,6 @@ A query is a module of that name, or of that name and `_tables`, with TITLE, EXP
 INTRO, `tables(results)`, whose tables without rows are left out, and maybe `figures_of(results)`.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from types import ModuleType
 

@@ -1,7 +1,5 @@
 """What each departure from the reference code is worth: options of the generator, rules of selection."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from compaug.evaluation.longtable import difference, pick

@@ -1,7 +1,5 @@
 """Synthetic texts that an epoch has several times: what that gains on new combinations and costs on known ones."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """Figure 4: accuracy by the number of synthetic texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

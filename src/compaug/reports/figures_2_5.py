@@ -1,7 +1,5 @@
 """Figures 2 and 5: what the generators have for a label, in many compositions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

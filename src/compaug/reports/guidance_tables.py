@@ -1,7 +1,5 @@
 """Texts that other labels were held against while they were written: what they say and what they teach."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd

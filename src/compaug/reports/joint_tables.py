@@ -1,7 +1,5 @@
 """Labels and text written at once: whether it can be read, says what was asked for, and what it is worth."""
 
-from __future__ import annotations
-
 from compaug.experiments.cells import NONE
 from compaug.reports import METRICS
 from compaug.reports.queries import Query

@@ -1,7 +1,5 @@
 """How the classifiers fail: kinds of answers, accuracy by number of labels and by what the support set shows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

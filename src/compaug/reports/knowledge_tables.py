@@ -1,7 +1,5 @@
 """What texts teach: knowledge apart from the operating point, by corpus; README and the page begin with it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

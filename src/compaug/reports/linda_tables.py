@@ -3,8 +3,6 @@
 Figures 2 to 4 of its article; ours are of held-out texts of D_cg.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

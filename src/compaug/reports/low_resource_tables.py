@@ -1,7 +1,5 @@
 """Few texts with one label each: what texts written for them are worth, CoDa's other setting (docs/spec/coda.md, 7)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from compaug.reports.by_seed import by_cell, counts, gains, levels, note, sizes_of, tree

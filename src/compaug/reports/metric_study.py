@@ -1,7 +1,5 @@
 """Whether measures of texts rank generators as classifiers' accuracy does (joint generation, §4.1)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

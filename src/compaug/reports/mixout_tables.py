@@ -1,7 +1,5 @@
 """Mixout in place of dropout, with and without synthetic texts, not all of which say what their labels do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from compaug.evaluation.longtable import pick

@@ -1,7 +1,5 @@
 """Every experiment that no table of the paper has: the small one, and your own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from compaug.evaluation.longtable import pick, rows_by

@@ -1,7 +1,5 @@
 """The one page, reports/index.html: what texts teach, every table and figure, sample texts, provenance."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 They stand beside the numbers of the cartography paper's Table 3.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator, Mapping
 

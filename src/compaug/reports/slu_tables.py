@@ -1,7 +1,5 @@
 """Intents and slots with few labelled utterances, beside the article's Table 2a."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from compaug.reports.by_seed import NONE, BySize, by_cell, counts, gains, levels, note, sizes_of, tree

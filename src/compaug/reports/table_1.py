@@ -1,7 +1,5 @@
 """Table 1: the classifiers on an iid split and on a compositional one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

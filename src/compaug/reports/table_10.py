@@ -1,7 +1,5 @@
 """Table 10: what a reader finds in kept and in real texts; proxies in the place of the paper's three students."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd

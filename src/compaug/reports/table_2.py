@@ -1,7 +1,5 @@
 """Table 2: the generators, their gains over no augmentation and over repetition, and the texts themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

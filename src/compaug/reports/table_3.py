@@ -3,8 +3,6 @@
 With what the paper observes of the classifiers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from itertools import product

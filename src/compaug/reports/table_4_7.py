@@ -1,7 +1,5 @@
 """Tables 4 and 7: one module at a time has another number of support texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Table 5: texts kept by the filter against as many drawn at random."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Table 6: the compositional splits in numbers."""
 
-from __future__ import annotations
-
 from compaug.core.markdown import NOT_REPORTED
 from compaug.reports.entries import Entry, Table
 from compaug.reports.queries import Results

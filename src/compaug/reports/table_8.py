@@ -1,7 +1,5 @@
 """Table 8: the VAE with a conditional and with a standard normal prior."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from compaug.evaluation.longtable import difference, pick

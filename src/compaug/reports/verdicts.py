@@ -1,7 +1,5 @@
 """What every remedy gains at the threshold of 0.5: one line for each corpus and remedy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd

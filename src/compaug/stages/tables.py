@@ -3,8 +3,6 @@
 python -m compaug.stages.tables --reports reports --out reports/tables
 """
 
-from __future__ import annotations
-
 from compaug.core.records import atomic_dir, write_text
 from compaug.experiments import params
 from compaug.stages import parser, run

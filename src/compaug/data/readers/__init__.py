@@ -1,7 +1,5 @@
 """Corpora: `READERS` turns a benchmark's raw files into one list of examples and a label inventory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """AAPD, arXiv abstracts with 54 subject codes, in the authors' split (paper, "Datasets")."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

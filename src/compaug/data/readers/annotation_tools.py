@@ -3,8 +3,6 @@
 doccano, spaCy and Label Studio's JSON-MIN and CSV need nothing of this: their cells are forms of labels like others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ A name alone decides nothing: a column *Document* of file names is no text, and 
 six such columns is none of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence

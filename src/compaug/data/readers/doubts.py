@@ -1,7 +1,5 @@
 """What is odd about a file: how often, where first, and the option that answers it."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """GoEmotions: Reddit comments with 28 emotions (Demszky et al., ACL 2020; CC BY 4.0)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path

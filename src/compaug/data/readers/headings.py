@@ -1,7 +1,5 @@
 """Names of columns: what people call texts and labels, and whether line 1 holds names or a row."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """IMDB genres: film plots with 27 genres, in the authors' split (paper, "Datasets")."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

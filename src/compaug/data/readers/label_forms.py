@@ -4,8 +4,6 @@ A file has one form, which all of its cells decide: `[0, 1]` are two class numbe
 every cell has as many zeros and ones. Every distinct cell is read once.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Lists, tuples, sets and mappings that are written as text, by JSON, Python, PostgreSQL or numpy; nothing is run."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from typing import Any

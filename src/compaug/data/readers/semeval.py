@@ -1,7 +1,5 @@
 """SemEval-2018 Task 1 E-c, English tweets, in the authors' split (paper, "Datasets")."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

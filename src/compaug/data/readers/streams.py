@@ -1,7 +1,5 @@
 """The lines of somebody's file: unpacked by its first bytes, decoded, and ended by a newline or by CR alone."""
 
-from __future__ import annotations
-
 import bz2
 import codecs
 import contextlib

@@ -1,7 +1,5 @@
 """Columns of yes and no: which values of a column say that its label fits, which that it does not."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence

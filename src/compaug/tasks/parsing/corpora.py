@@ -1,7 +1,5 @@
 """COGS (Kim and Linzen 2020) and the split MCD1 of CFQ (Keysers et al. 2020): sentences and their logical forms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Utterances with an intent and BIO tags: SNIPS and NLU-ED, few of them drawn, their files, one utterance a line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
