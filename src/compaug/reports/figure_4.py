@@ -12,9 +12,7 @@ from compaug.reports import figures
 from compaug.reports.entries import Figure, Table, entry
 from compaug.reports.queries import Results
 
-TITLE = "Figure 4: accuracy by number of synthetic texts"
 EXPERIMENT = "ablations"
-INTRO = "Acc. Each size is the head of one ranked list."
 
 
 def tables(results: Results) -> Iterator[Table]:

@@ -6,15 +6,7 @@ from compaug.reports.by_seed import by_cell, counts, gains, levels, note, sizes_
 from compaug.reports.entries import Table
 from compaug.reports.queries import Results
 
-TITLE = "Few texts, one label: the other setting of CoDa"
 EXPERIMENT = "low_resource"
-INTRO = (
-    "Accuracy in percent, the most probable label, over the number of real training texts; mean and 95 % t interval "
-    "over seeds, each of which draws its own training texts; the test texts are the same. Differences are paired by "
-    "seed. No filter: the classifier learns from all that was written, five texts asked for each real one, and takes "
-    "as many steps whatever it learns from. `none` is the real texts alone, `oversample` the same texts again, `aeda` "
-    "and `eda` edit them, `llm` shows some to the decoder, `coda` their constraints too."
-)
 
 
 def tables(results: Results) -> Iterator[Table]:

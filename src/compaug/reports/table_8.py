@@ -7,9 +7,7 @@ from compaug.reports import METRICS
 from compaug.reports.entries import Table, entry
 from compaug.reports.queries import UNSEEN, Results
 
-TITLE = "Table 8: conditional against standard priors"
 EXPERIMENT = "paper"
-INTRO = ""
 PRINTED = {"ld_vae": "LD-VAE", "vae": "VAE"}
 
 
