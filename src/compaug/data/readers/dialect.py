@@ -14,7 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from compaug.core.records import InputError
-from compaug.data.readers import streams
+from compaug.data import streams
 from compaug.data.rows import BadRow
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", "~": "tilde", "\x01": "Ctrl-A"}

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from compaug.core.records import Example, InputError, Labels, label_ids, text_key
-from compaug.data.corpus import Corpus, clean, lines, no_options, require_files
+from compaug.data.corpus import Corpus, clean, no_options, require_files
+from compaug.data.streams import lines
 
 FILES = ("train", "dev", "test")
 

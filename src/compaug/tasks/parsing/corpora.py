@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from compaug.core.records import InputError, write_rows
-from compaug.data.corpus import lines, require_files, rows_as
+from compaug.data.corpus import require_files, rows_as
+from compaug.data.streams import lines
 
 
 @dataclass(frozen=True, slots=True)

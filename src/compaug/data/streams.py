@@ -41,7 +41,7 @@ def unpacked(path: Path) -> Iterator[BinaryIO]:
             first = stream.read(8)
         opener = next((opener for mark, opener in PACKED.items() if first.startswith(mark)), open)
         if opener is open and path.suffix.lower() in PACKED_NAMES and first:
-            raise InputError(f"{path}: not a {path.suffix} file; end its name with what it is")
+            raise InputError(f"{path}: not a {path.suffix} file; end its name with what it is, or fetch it again")
         with opener(path, "rb") as stream:
             yield stream
     except FileNotFoundError:
@@ -49,7 +49,9 @@ def unpacked(path: Path) -> Iterator[BinaryIO]:
     except IsADirectoryError:
         raise InputError(f"{path}: is a folder, not a file; check the path") from None
     except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error):
-        raise InputError(f"{path}: corrupt or cut-off {path.suffix} file; write it again") from None
+        raise InputError(
+            f"{path}: corrupt or cut-off {path.suffix} file; delete it and fetch or write it again"
+        ) from None
 
 
 def head(path: Path) -> bytes:
