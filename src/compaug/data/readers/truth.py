@@ -12,6 +12,7 @@ NO = frozenset(
     ("0", "0.0", "false", "f", "no", "n", "off", "unchecked", "not selected", "nein", "falsch", "non", "faux")
 )
 NO |= {"não", "нет", "否", "いいえ", "☐", "[ ]"}
+TRUTH = YES | NO | {""}
 DASHES = frozenset(("-", "–", "—", "."))  # they say no beside a mark for yes
 FLAGS = re.compile(r"(is|has|was)[ _-].*|(verified|valid|train(ing)?|test|dev|gold|duplicate|deleted|flag|flagged|"
                    r"split|fold|index|id|version|label|labels|checked|reviewed|annotated|confidence|spam|public)",
