@@ -5,28 +5,9 @@ from collections.abc import Callable, Mapping
 
 from compaug.data.readers.doubts import MISSING, Doubt
 from compaug.data.readers.label_sets import SUSPECT, Answers, Cell
+from compaug.data.readers.words import WORDS
 
-MARKS = (
-    ";",
-    "|",
-    ",",
-    "\n",
-    "#",
-    "/",
-    "::",
-    "、",
-    "，",
-    "；",
-    "+",
-    "\t",
-    "&",
-    " - ",
-    "~",
-    "^",
-    ":",
-    "·",
-    "•",
-)  # between names; the first of those alike
+MARKS = WORDS["marks"]
 USUAL = (";", "|", ",")  # taken where a few cells cannot decide
 TAGS = re.compile(r"\s*<[^<>]+>(?:[\s,;]*<[^<>]+>)*\s*")
 HASHES = re.compile(r"\s*#[^#\s,;]+(?:[\s,;]*#[^#\s,;]+)*\s*")

@@ -3,17 +3,10 @@
 import re
 from collections.abc import Sequence
 
-TEXTS = (
-    *("text", "sentence", "utterance", "comment", "abstract", "plot", "content", "body", "message", "review"),
-    *("document", "tweet", "post", "question", "description", "title"),
-)
-LABELS = (
-    *("labels", "label", "tags", "topics", "genres", "intents", "emotions", "categories", "classes", "codes", "cats"),
-    *("annotations", "annotation", "tag", "topic", "genre", "intent", "emotion", "category", "class", "code"),
-    *("choices", "label_names", "label_ids", "targets", "target", "themes", "subjects"),
-)
-OTHERS = ("id", "ids", "idx", "index", "split", "key", "lang", "language", "date", "source")
-NAMES = frozenset((*TEXTS, *LABELS, *OTHERS))
+from compaug.data.readers.words import WORDS
+
+TEXTS, LABELS = WORDS["texts"], WORDS["labels"]
+NAMES = frozenset((*TEXTS, *LABELS, *WORDS["others"]))
 SENTENCE = 5  # words that no name of a column has
 
 
