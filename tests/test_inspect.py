@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 from compaug import cli
 from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl
 from compaug.data.corpus import Corpus
-from compaug.data.corpus import lines as corpus_lines
 from compaug.data.readers import columns, diagnostic, tabular
 from compaug.data.splits import Split, split_corpus
+from compaug.data.streams import lines as corpus_lines
 from compaug.experiments import params
 from compaug.project import inspection, proposed
 from compaug.stages import audit_split, raw, split

@@ -129,8 +129,8 @@ def test_without_the_papers_experiment_the_verdict_is_of_those_that_ran(tmp_path
 
 def test_every_query_has_its_section_and_what_is_missing_names_its_command(reports):
     shown = build(reports)
-    for name, query in contents.TABLES.items():
-        assert f'<section id="{name}">' in shown and f"<h2>{query.TITLE}" in shown
+    for name, section in contents.SECTIONS.items():
+        assert f'<section id="{name}">' in shown and f"<h2>{section['title']}" in shown
     # Tables 1 and 3, kinds of errors
     assert shown.count("<code>make grid EXPERIMENT=classifiers</code> makes them.") == 3
     cell = 'class="n inside">8.00<small>[5.52, 10.48]</small><small class="paper">paper 8.44 (-0.44)'

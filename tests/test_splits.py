@@ -334,10 +334,10 @@ def test_reference_mode_without_a_published_split_is_refused():
 
 
 def test_the_published_semeval_split_has_the_published_facts(mirror):
-    from compaug.data.readers import semeval
+    from compaug.data.readers import READERS
 
     folder = mirror / "semeval2018_ec" / "restricted" / "ldvae_cg"
-    raw = semeval.read({part: folder / f"{part}.txt.xz" for part in ("train", "support", "test")}, {})
+    raw = READERS["semeval"]({part: folder / f"{part}.txt.xz" for part in ("train", "support", "test")}, {})
     reference = {
         part: [identifier for identifier, where in raw.reference.items() if where == part]
         for part in ("train", "support", "test")

@@ -4,8 +4,6 @@
 decoder is sampled under constraints, for a support set of size 0; `empirical`: the support frequencies themselves.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

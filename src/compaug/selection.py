@@ -5,8 +5,6 @@ it agrees with the request: the Jaccard index of the filter's label set and the 
 probability of the requested set.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence

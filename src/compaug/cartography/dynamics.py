@@ -1,7 +1,5 @@
 """Training dynamics: what a model thinks of its rows after every epoch, for the data maps of `cartography`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 

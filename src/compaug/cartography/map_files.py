@@ -1,7 +1,5 @@
 """What a map stage leaves: the maps of a training as files of ids and numbers, and what may be shown of one of them."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

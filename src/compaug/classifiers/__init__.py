@@ -15,8 +15,6 @@ with `unparsed` [n], how many pieces of each answer are no label. `body` is what
 share.
 """
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 

@@ -4,8 +4,6 @@ The n_labels heads are one matrix product. A two-way softmax head equals a sigmo
 both scores are kept because the paper trains both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 

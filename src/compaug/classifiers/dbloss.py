@@ -4,8 +4,6 @@ Rare labels of an instance weigh more (re-balanced weighting), frequent ones hav
 negatives count less (negative-tolerant scaling, focal term).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 

@@ -4,8 +4,6 @@ The nodes are the label phrases as the pre-trained encoder reads them; their gra
 computed once a step, whatever the batch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial

@@ -3,8 +3,6 @@
 A label is never written twice; the sequence may end before its first label, which is the empty set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 

@@ -2,8 +2,6 @@
 pulled together by a contrastive loss where labels stand together (Chai et al. 2022).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """Packages that only some methods need: which extra of pyproject.toml has one that is missing."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Iterator

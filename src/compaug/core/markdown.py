@@ -1,7 +1,5 @@
 """Numbers and tables as every page shows them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 

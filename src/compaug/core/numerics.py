@@ -13,8 +13,6 @@ What is left: MKL chooses kernels by the CPU's maker. The committed digits are A
 makers equal, in digits of its own, and is about 1.7 times slower.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

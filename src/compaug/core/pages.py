@@ -1,7 +1,5 @@
 """Pages from the templates of this package: Markdown as it is, HTML with everything escaped."""
 
-from __future__ import annotations
-
 import re
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape

@@ -1,7 +1,5 @@
 """Generators and classifiers are files of a folder, loaded by their names."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 from collections.abc import Sequence

@@ -1,47 +1,26 @@
 """Raw files: taken from a mirror folder or downloaded once, and checked against their SHA-256."""
 
-from __future__ import annotations
-
-import contextlib
-import gzip
 import hashlib
-import lzma
 import shutil
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 from urllib.parse import urldefrag, urlsplit
 
 from compaug.core.records import InputError, atomic_path, digest, write_text
 from compaug.data.parameters import File
+from compaug.data.streams import PACKED_NAMES, unpacked
 
 TIMEOUT = 60  # seconds without a byte
 EMPTY = hashlib.sha256().hexdigest()
 CHUNK = 1 << 20
-OPENERS = {".xz": lzma.open, ".gz": gzip.open}
-
-
-@contextlib.contextmanager
-def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """The uncompressed bytes of a plain, .gz or .xz file; InputError when it is missing, cut off or corrupt."""
-    try:
-        with OPENERS.get(path.suffix, open)(path, "rb") as stream:
-            yield stream
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; check the path") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a folder, not a file; check the path") from None
-    except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error):
-        raise InputError(f"{path}: corrupt or cut-off {path.suffix} file; delete it and fetch it again") from None
 
 
 def obtain(name: str, file: File, mirror: Path | None, cache_dir: Path) -> Path:
     """Path of a raw file with verified content; `name` is its key in the benchmark's `files`.
 
-    A file with a `path` is in this repository. Else looks for `file.mirror` below `mirror` (plain, .xz, .gz), then for
+    A file with a `path` is in this repository. Else looks for `file.mirror` below `mirror` (plain or packed), then for
     an earlier download in `cache_dir`, then downloads `file.url`; `#member` after a .zip address names one file of the
     archive. A download without a known hash is pinned to the first hash seen, in a small `.sha256` file beside it.
     InputError where it cannot be had whole.
@@ -81,7 +60,7 @@ def _in_mirror(file: File, mirror: Path | None) -> Path | None:
         return None
     if not mirror.is_dir():
         raise InputError(f"COMPAUG_MIRROR names {mirror}, which is not a folder; correct or unset it")
-    candidates = (mirror / f"{file.mirror}{suffix}" for suffix in ("", *OPENERS))
+    candidates = (mirror / f"{file.mirror}{suffix}" for suffix in ("", *PACKED_NAMES))
     return next((path for path in candidates if path.is_file()), None)
 
 
@@ -125,7 +104,7 @@ def _extract(name: str, archive: Path, member: str, path: Path) -> None:
 def _verify(name: str, path: Path, expected: str | None) -> str:
     """SHA-256 of the uncompressed bytes; InputError when it is not `expected`."""
     sha = hashlib.sha256()
-    with open_bytes(path) as stream:
+    with unpacked(path) as stream:
         while block := stream.read(CHUNK):
             sha.update(block)
     if sha.hexdigest() == EMPTY:

@@ -3,8 +3,6 @@
 Where the meaning of a label depends on its company, such a classifier fails and texts have something to teach.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ These have types already: Parquet, Arrow, a folder of `save_to_disk`, a data set
 import, so only they load it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -15,8 +15,6 @@ Generators and classifiers are given a task and never ask which one it is: anoth
 line here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from compaug.data import multi_label

@@ -4,8 +4,6 @@ A lock of experiments/ is there while its stages are planned, and only then: par
 at every command.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Collection, Mapping

@@ -1,7 +1,5 @@
 """Where the workers are: processes of this machine, hosts by SSH, or jobs of a Slurm cluster (configs/cluster.yaml)."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Iterator

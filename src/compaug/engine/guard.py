@@ -7,8 +7,6 @@ and leaves DVC itself to report the failed stage. DVC is not stopped, because it
 lock would be left.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

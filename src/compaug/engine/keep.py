@@ -7,8 +7,6 @@ metrics or plots, which `dvc metrics` and `dvc plots` would then show). Clones n
 results meet.
 """
 
-from __future__ import annotations
-
 import sys
 
 

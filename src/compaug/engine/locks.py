@@ -3,8 +3,6 @@
 A killed process leaves the first; the second is what, and in the order in which, `dvc repro` alone would have written.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterable

@@ -5,8 +5,6 @@ and what has been built is in experiments/built.jsonl.gz, which DVC does not rea
 plans experiments and gives DVC the locks that go with them; `put_away` takes both back.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """How far a grid is: stages and cells done, cells left, time left."""
 
-from __future__ import annotations
-
 import statistics
 import sys
 from collections import Counter

@@ -3,8 +3,6 @@
 The cells of a benchmark are evaluated on the test rows that all of them predict.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

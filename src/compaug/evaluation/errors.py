@@ -1,7 +1,5 @@
 """How a classifier fails: kinds of answers, accuracy by number of labels and by support, confused compositions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection
 

@@ -26,8 +26,6 @@ The numbers:
                     p_rows of what is no mean over rows)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial

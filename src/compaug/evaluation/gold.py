@@ -7,8 +7,6 @@ iid_test), `labels`.
 where the grammar of the corpus is known, `bayes` (`compaug.evaluation.text_quality.grammar.bayes`).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

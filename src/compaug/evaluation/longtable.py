@@ -5,8 +5,6 @@ first_grids_gains.csv, in the same columns and with the commit that made them. T
 results.csv.gz has none of that experiment and corpus.
 """
 
-from __future__ import annotations
-
 import io
 import math
 from collections.abc import Collection, Sequence

@@ -3,8 +3,6 @@
 A stage leaves a file of its own, data/<kind>/<name>.json, an output that DVC keeps; Git has one file for each kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Lines of text in a gzip file: predictions, gold labels, the long table. They are in Git, and there large."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ Validation loss by epoch, accuracy by composition before and after augmentation,
 there are.
 """
 
-from __future__ import annotations
-
 import csv
 import itertools
 from collections.abc import Mapping, Sequence

@@ -16,8 +16,6 @@ Then one line a row: `id`, `split` (validation or test), `probabilities`; `unpar
 pieces that are no label). Validation rows alone have `labels` and `source` (train, support or a generator).
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections import Counter

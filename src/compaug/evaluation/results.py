@@ -45,8 +45,6 @@ reports/confusions.csv has the same first columns, then decoding,split,compositi
 frequent wrong predictions of every cell under threshold, in rows over all seeds. `gains` documents reports/gains.csv.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter

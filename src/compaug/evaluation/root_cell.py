@@ -6,8 +6,6 @@ matched_a and matched_b), all evaluated on the same unseen and seen test rows; a
 evaluated on the iid split, which has other combinations).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Spread and significance: t intervals over seeds, paired bootstrap, paired tests, Holm's correction."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass

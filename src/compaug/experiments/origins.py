@@ -1,7 +1,5 @@
 """What a run would use, key by key, and which file said it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Those of all experiments are what experiments/<step>/dvc.yaml runs over.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path

@@ -25,8 +25,6 @@ and, where they apply,
 A file without `generate` is what generators share: of a paper in its folder, of several in `shared`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

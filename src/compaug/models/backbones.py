@@ -6,8 +6,6 @@ positions (ModernBERT, Llama), because with learned ones models of this size nee
 attend to what stands elsewhere.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

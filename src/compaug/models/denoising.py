@@ -1,7 +1,5 @@
 """What encoder-decoders learn from texts alone: to restore them (T5, Raffel et al. 2020; BART, Lewis et al. 2020)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -3,8 +3,6 @@
 Revisions of the hub and archives of the index (packages.py) are pinned. All end as a plain model folder of safetensors.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

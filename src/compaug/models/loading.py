@@ -3,8 +3,6 @@
 Only safetensors are read, no code from a folder is run, and nothing is fetched.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence

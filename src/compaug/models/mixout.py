@@ -5,8 +5,6 @@ Inverted dropout of the difference between the weights w and their values u befo
     Phi(w; u, M) = u + M (w - u) / mu        M ~ Bernoulli(mu), the printed formula in another form
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn

@@ -4,8 +4,6 @@ Torch's own kernel packs keys and values anew at every call there, which behind 
 rest of a step. Where a CPU has AMX torch's kernel is kept, and so are the texts that were written with it.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface

@@ -5,8 +5,6 @@ it is. A model that is too large for one archive is a zip in parts, a file in ea
 it is in memory at a time.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

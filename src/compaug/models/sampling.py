@@ -5,8 +5,6 @@ values. The noise of a request depends on the seed and its number alone, so neit
 changes its text.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence

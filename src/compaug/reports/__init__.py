@@ -1,7 +1,5 @@
 """Pages and tables made from result files: what people read, and the numbers `dvc metrics diff` compares."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Accuracy by fidelity: what synthetic texts are worth by the share of them that says what was asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 
@@ -14,16 +12,7 @@ from compaug.reports import figures
 from compaug.reports.entries import Entry, Figure, Table, entry
 from compaug.reports.queries import Results
 
-TITLE = "Accuracy by fidelity of the texts"
 EXPERIMENT = "fidelity"
-INTRO = (
-    "Acc on new combinations, classifier `bert`, mean and 95 % t interval over seeds. Fidelity: the percentage of the "
-    "added texts that say all requested labels and no other, by the oracle of the grammar. The rows `oracle` are fresh "
-    "texts of the grammar itself, of which so many are right and the others leave a label out or say another in its "
-    "place: a ceiling, not a method. A generator below the oracle's accuracy at its own fidelity has texts that are "
-    "worth less for another reason, such as being few or much alike; `oversample` repeats 50. Coverage: the percentage "
-    "of the requests whose composition has a kept text; the oracle writes what was requested."
-)
 
 
 def tables(results: Results) -> Iterator[Table]:

@@ -1,7 +1,5 @@
 """Measures by seed of experiments that are not made of cells: each run leaves a file of its own."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence

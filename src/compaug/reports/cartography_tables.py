@@ -1,7 +1,5 @@
 """Dataset cartography: what subsets, curricula and maps as filters are worth, and what a map's regions are made of."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -16,19 +14,7 @@ from compaug.reports.entries import Entry, Figure, Table
 from compaug.reports.queries import Results
 from compaug.reports.variations import Over, compared, named, plain
 
-TITLE = "Cartography: which texts to learn from, and in which order"
 EXPERIMENT = "cartography"
-INTRO = (
-    "Acc and the other measures are on new combinations, threshold 0.5, mean and 95 % t interval over seeds, each a "
-    "whole cell with its own map; differences are paired by seed. A region is a share of D_train by rank in a data map "
-    "of `bert`: least confident rows are hard, most confident ones easy, most variable ones ambiguous; `hard_easy` is "
-    "33 % of the first and the rest of the second; every label keeps 20 texts, or all that there are, and support "
-    "texts stay. A part of D_train is learned from for as many steps as all of it, in more epochs; a part of a "
-    "generator's texts for as many epochs, so in half the steps: read that against the random part. The paper's claim "
-    "is that the hard half is worth as much as all texts and more than a random half, and that a curriculum that "
-    "begins with hard texts does not hurt; of texts with several labels nobody had published a map. The page shows "
-    "maps of classifiers point by point; all of them are drawn in reports/tables/figures."
-)
 REGIONS, NUMBERS = ("hard", "ambiguous", "easy"), ("confidence", "variability", "correctness")  # of a map
 RANDOM, ALL, ALL_STEPS = "region=random", "all", "pacing=all"
 UNPACED, OVER_UNPACED = "no curriculum, all epochs", "over all epochs"  # without early stopping, as curricula are

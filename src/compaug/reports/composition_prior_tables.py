@@ -1,7 +1,5 @@
 """Seen against unseen compositions: decoding with the composition prior (beyond the paper)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 
@@ -12,19 +10,7 @@ from compaug.reports import figures
 from compaug.reports.entries import LEVEL, Entry, Figure, Table, entry, gain, grouped
 from compaug.reports.queries import Results
 
-TITLE = "Composition prior: seen against unseen compositions"
 EXPERIMENT = "prior"
-INTRO = (
-    "Accuracy (percent) on texts whose composition D_train has (seen) and has not (unseen), their harmonic mean H, and "
-    "the area under the seen-unseen curve as a constant is added to the scores of unseen compositions (AUSUC). A "
-    "classifier that learned which combinations are frequent in training is told, at decoding, which ones the target "
-    "has. Weight and strength of the correction are chosen by H on held-out training and support rows, cross-fitted; "
-    "no test row takes part, except that `em` and `map_em` read the test texts without their labels (transductive). "
-    "Generator, label generator and filter know the whole support set; of their texts the folds leave out copies "
-    "alone. AUSUC is that of the scores of known compositions, without the back-off: a correction that is one constant "
-    "for all unseen ones does not move it. H, told: if the classifier were told of every text on which side it is, and "
-    "chose among the compositions there; a ceiling for all that only moves the two sides against each other."
-)
 DECODINGS = {
     "threshold": "labels above 0.5 (the paper)",
     "joint": "best known composition, uncorrected",

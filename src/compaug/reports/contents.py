@@ -1,14 +1,16 @@
 """Every table and figure, in the order of the paper: name of its files, and the query that makes it.
 
-A query is a module of that name, or of that name and `_tables`, with TITLE, EXPERIMENT (which `make grid` makes),
-INTRO, `tables(results)`, whose tables without rows are left out, and maybe `figures_of(results)`.
+A query is a module of that name, or of that name and `_tables`, with EXPERIMENT (which `make grid` makes),
+`tables(results)`, whose tables without rows are left out, and maybe `figures_of(results)`. What stands above its
+tables is in core/templates/sections.yaml.
 """
-
-from __future__ import annotations
 
 from importlib import import_module
 from types import ModuleType
 
+import yaml
+
+from compaug.core.pages import render
 from compaug.reports.entries import Figure, Table
 from compaug.reports.queries import Results
 
@@ -42,16 +44,7 @@ QUERIES = (
     "departures",
     "other_experiments",
 )
-PAPERS = {  # where the contents of the page begin a new line: the name of the first section
-    "knowledge": "What texts teach",
-    "accuracy_by_fidelity": "LS-PT and LD-VAE (2312.11276)",
-    "composition_prior": "Decoding and guidance (ours)",
-    "coda": "CoDa",
-    "linda": "LINDA",
-    "cartography": "Cartography",
-    "slu": "Joint generation",
-    "metric_study": "All of them",
-}
+SECTIONS: dict[str, dict[str, str]] = yaml.safe_load(render("sections.yaml"))  # by name: title, intro, begins
 TABLES: dict[str, ModuleType] = {
     query.removesuffix("_tables"): import_module(f"compaug.reports.{query}") for query in QUERIES
 }

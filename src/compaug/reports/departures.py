@@ -1,7 +1,5 @@
 """What each departure from the reference code is worth: options of the generator, rules of selection."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from compaug.evaluation.longtable import difference, pick
@@ -9,15 +7,7 @@ from compaug.reports import METRICS
 from compaug.reports.entries import Table, entry
 from compaug.reports.queries import UNSEEN, Results
 
-TITLE = "Departures from the reference code, one at a time"
 EXPERIMENT = "ablations"
-INTRO = (
-    "`ld_vae` with one option as the reference code has it, or with another rule of selection; gains are over the "
-    "first row, paired by seed. Training it without the support texts (`generator_data: train_only`) is the text "
-    "generator with 0 support texts in Table 4. With `batch_order=reference` a batch has one composition, but the "
-    "order of batches is still shuffled. Departures of the classifier's training (support texts twice, a larger "
-    "validation set) are not here."
-)
 DEFAULT = {"generator": "ld_vae", "selection": "top_k"}
 WORDS = {"generator": "options of the generator", "selection": "rules of selection"}
 

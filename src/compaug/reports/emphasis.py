@@ -1,7 +1,5 @@
 """Synthetic texts that an epoch has several times: what that gains on new combinations and costs on known ones."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -16,24 +14,8 @@ from compaug.reports import figures
 from compaug.reports.entries import Entry, Figure, Table, gained
 from compaug.reports.queries import Results
 
-TITLE = "Texts that are learned from more often"
 EXPERIMENT = "emphasis"
 EXPERIMENTS = (EXPERIMENT, "emphasis_pretrained", "pretrained_full", "pretrained_full_open")
-INTRO = (
-    "Ours, not the paper's. Synthetic texts are a small part of what a classifier learns from, so it keeps to the "
-    "combinations that it knows, whatever they say; `classifiers.shared.synthetic_repeat` shows them several times an "
-    "epoch. That mostly moves the operating point: Acc at 0.5 rises and AUSUC hardly does, or falls. Percent: mean and "
-    "95 % t interval over seeds; gains of Acc on new combinations at 0.5 in points, with the t interval over seeds, of "
-    "one seed with that over test rows, over the same texts shown once, over no texts, and over the support texts "
-    "repeated, each text as often. How many texts there are and how often they are shown is chosen on folds: the "
-    "smallest part of an epoch whose AUSUC on held-out support and training rows is within one standard error over "
-    "seeds of the best. Where a corpus has no folds nothing was chosen, and no sentence elsewhere rests on its rows; "
-    "all settings that were tried stand here. `requested=8000`: four times as many texts, written and kept. Known: Acc "
-    "on combinations of D_train, of rows that the split holds out for testing (test), or where it holds out none, the "
-    "classifier for validation (validation: other rows in every cell; `concat` has none, for its texts hold these "
-    "rows). H: harmonic mean of new and known. AUSUC: area under the curve of new against known Acc over all "
-    "constants. `real_texts`: half of the test set's own texts, tested on the other half, both ways."
-)
 VALIDATION = "held_out_train_acc"
 TESTED, VALIDATED = "Acc, known (test)", "Acc, known (validation)"
 LEAKING = "concat"  # its committed cells learned from texts that hold their validation rows

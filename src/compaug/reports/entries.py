@@ -1,7 +1,5 @@
 """One number beside the paper's, and tables of them as Markdown, CSV and LaTeX; the page has the same as HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Figure 4: accuracy by the number of synthetic texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 
@@ -14,9 +12,7 @@ from compaug.reports import figures
 from compaug.reports.entries import Figure, Table, entry
 from compaug.reports.queries import Results
 
-TITLE = "Figure 4: accuracy by number of synthetic texts"
 EXPERIMENT = "ablations"
-INTRO = "Acc. Each size is the head of one ranked list."
 
 
 def tables(results: Results) -> Iterator[Table]:

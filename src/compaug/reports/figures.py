@@ -1,7 +1,5 @@
 """Figures: one style, PNG, readable in grey."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import itertools

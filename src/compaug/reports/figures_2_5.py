@@ -1,7 +1,5 @@
 """Figures 2 and 5: what the generators have for a label, in many compositions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 
@@ -10,17 +8,7 @@ from compaug.reports import figures
 from compaug.reports.entries import Figure
 from compaug.reports.queries import Query, Results
 
-TITLE = "Figures 2 and 5: label representations"
 EXPERIMENT = "ablations"
-INTRO = (
-    "Every label in every composition of D_cg: latent is what the generator itself has for it (z_y of LD-VAE, the "
-    "prefix of LS-PT, which is one for all compositions by construction, so 1, the states of its phrase for Flan-T5 "
-    "and GPT2-PT); state is the frozen decoder's last state of its phrase behind the generator's prefix. Probe: share "
-    "of the pairs whose label has the nearest mean over the other compositions. Silhouette by label with the cosine "
-    "distance, from -1 to 1; LD-VAE's vectors are sampled, which lowers it whatever they say. The means of its "
-    "posteriors are no better witness: every label has an encoder of its own, so that they lie apart before anything "
-    "is learned. So nothing here shows that its labels are disentangled by training."
-)
 VIEWS = {f"{view}, {score}": f"{score}_{view}" for score in ("probe", "silhouette") for view in ("latent", "state")}
 tables = Query(
     experiments=[EXPERIMENT],

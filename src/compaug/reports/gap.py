@@ -3,8 +3,6 @@
 `compaug.evaluation.decoding.knowledge` defines the parts.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from compaug.core.markdown import number

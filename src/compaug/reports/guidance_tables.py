@@ -1,7 +1,5 @@
 """Texts that other labels were held against while they were written: what they say and what they teach."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd
@@ -11,17 +9,8 @@ from compaug.reports.entries import Table
 from compaug.reports.queries import Results
 from compaug.reports.variations import Over, compared
 
-TITLE = "Guidance: other labels held against those of a text"
 EXPERIMENT = "guidance"
 EXPERIMENTS = (EXPERIMENT, "guidance_pretrained")
-INTRO = (
-    "Ours, not the paper's. While a text is written a token counts by how much likelier it is under the requested "
-    "labels than under others: w is the weight of that difference, and w = 0 the paper's decoding. Tokens with less "
-    "than a tenth of the best one's probability are no candidates. Acc and the other measures are on new combinations, "
-    "threshold 0.5, mean and 95 % t interval over seeds; differences are paired by seed. Filter: texts with all "
-    "requested labels and no other by the filter's reading, of those kept; fidelity: the same by the oracle of a known "
-    "grammar, of all written."
-)
 CONTROLS = ("none", "oversample")
 OFF, RANDOM = "w = 0", ", chosen at random"
 QUALITY = {"filter": "quality_filter_exact", "distinct-2": "quality_distinct_2", "fidelity": "fidelity_raw"}

@@ -1,7 +1,5 @@
 """How the classifiers fail: kinds of answers, accuracy by number of labels and by what the support set shows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 
@@ -12,12 +10,7 @@ from compaug.reports import figures
 from compaug.reports.entries import Entry, Figure, Table
 from compaug.reports.queries import Results
 
-TITLE = "Kinds of errors"
 EXPERIMENT = "classifiers"
-INTRO = (
-    "Percent of the test texts, mean and 95 % t interval over seeds: what the classifiers answer, and where they are "
-    "right."
-)
 SPLITS = ("iid", "unseen")
 BY = ["classifier", "split", "generator"]
 KINDS = {f"kind_{kind}": words for kind, (words, *_) in figures.KINDS.items()}

@@ -1,7 +1,5 @@
 """What texts teach: knowledge apart from the operating point, by corpus; README and the page begin with it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,17 +15,9 @@ from compaug.reports.entries import LEVEL, Entry, Figure, Table, entry, gained
 from compaug.reports.gap import Gap, Part, contribution, remedy, sentence
 from compaug.reports.queries import Results
 
-TITLE = "What texts teach, apart from the operating point"
 EXPERIMENT = "knowledge"
 EXPERIMENTS = (EXPERIMENT, "real", "small")
 REPEATING = "oversample"
-INTRO = (
-    "A constant on the scores of all unseen combinations is free. It moves a classifier between new and known "
-    "combinations, and a gain in Acc at 0.5 may be no more than such a move. So here each classifier is also compared "
-    "at its best constant, and where all have the same Acc on known combinations. Percent of test rows, the same rows "
-    "in all arms; mean and 95 % t interval over seeds. `real_texts` is the matched arm: half of the test set's own "
-    "texts learned once, the other half tested, both ways. The texts of generators are shown once an epoch, like it."
-)
 SCORES = {
     "Acc new, 0.5": ("threshold", "unseen", "acc"),
     "Acc known, 0.5": ("threshold", "seen", "acc"),

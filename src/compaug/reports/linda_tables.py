@@ -3,8 +3,6 @@
 Figures 2 to 4 of its article; ours are of held-out texts of D_cg.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 
@@ -14,15 +12,10 @@ from compaug.reports import METRICS, figures
 from compaug.reports.entries import Entry, Figure, Table, entry, gained
 from compaug.reports.queries import UNSEEN, Results
 
-TITLE = "LINDA: texts between two texts"
 EXPERIMENT = "linda"
 EXPERIMENTS = (EXPERIMENT, "linda_pretrained", "linda_reading")
 # a generator's facts stand at each of its cells
 OF = {"decoding": "any", "split": "unseen", "selection": "top_k", "classifier": "bert"}
-INTRO = (
-    "A model that writes a text between two texts, used to make texts for a combination from two that each have a part "
-    "of it."
-)
 BETWEEN = (
     "Pairs of texts that the model was not trained on; alpha is the weight of the first. Precision: share of the words "
     "of the new text that are in a source, each as often as it is there at most. Similarity: cosine of the encoder's "

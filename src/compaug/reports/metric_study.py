@@ -1,7 +1,5 @@
 """Whether measures of texts rank generators as classifiers' accuracy does (joint generation, §4.1)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 
@@ -14,17 +12,7 @@ from compaug.evaluation.statistics import summarise
 from compaug.reports.entries import Entry, Table, entry
 from compaug.reports.queries import FIRST, Results
 
-TITLE = "Choosing a generator without training a classifier"
 EXPERIMENT = "metrics"
-INTRO = (
-    "Kendall's tau-b between a measure of the kept texts and Acc on new combinations (classifier `bert`), over the "
-    "generators, for each seed; mean and 95 % t interval over seeds. 1: the measure ranks generators as Acc does; -1: "
-    "the other way round, as it should where less is better; an interval with zero: no use in choosing. FD: Frechet "
-    "distance of an encoder's mean states; precision and recall: of distributions over clusters; with labels: of the "
-    "text behind its labels in words. The real texts are the support texts or those of D_train, never those of the "
-    "test. Without controls: without the generators that copy real texts. Fidelity needs the grammar and is there to "
-    "compare with."
-)
 DISTANCES = {
     "FD": ("fd", "lower"),
     "FD, length 1": ("fd_unit", "lower"),

@@ -1,7 +1,5 @@
 """Mixout in place of dropout, with and without synthetic texts, not all of which say what their labels do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from compaug.evaluation.longtable import pick
@@ -10,18 +8,8 @@ from compaug.reports.entries import Table
 from compaug.reports.queries import Results
 from compaug.reports.variations import Over, compared, named, plain
 
-TITLE = "Mixout in place of dropout"
 EXPERIMENT = "mixout"
 EXPERIMENTS = (EXPERIMENT, "mixout_pretrained")
-INTRO = (
-    "Acc and the other measures are on new combinations, threshold 0.5, mean and 95 % t interval over seeds; "
-    "differences are paired by seed, and of one seed the interval is that over test rows, which says so. `mixout=mu`: "
-    "in a training step each entry of a weight matrix has its value before the training with probability 1 - mu. The "
-    "synthetic texts are the same for all. The article's claim is that mixout helps against the noise in generated "
-    "labels, and the more the stronger it is; its "
-    '"p = 0.05" can be read as mu = 0.05 or as mu = 0.95. `column` drops whole inputs, as the reference code of mixout '
-    "does."
-)
 DROPOUT, OFF = "dropout (the default)", "dropout=0.0"
 
 

@@ -1,7 +1,5 @@
 """Every experiment that no table of the paper has: the small one, and your own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from compaug.evaluation.longtable import pick, rows_by
@@ -10,13 +8,7 @@ from compaug.reports import METRICS
 from compaug.reports.entries import Table, gain
 from compaug.reports.queries import SPLITS, UNSEEN, Results
 
-TITLE = "Other experiments"
 EXPERIMENT = "small"
-INTRO = (
-    "Percent: mean and 95 % t interval over seeds; gains in points of Acc, tested as in Table 2, over no augmentation, "
-    "or over the plain classifier where only its training varies. The experiments are lines of "
-    "`configs/experiments.yaml`."
-)
 # shown by reports of their own, as are all that choose a prior
 ELSEWHERE = (
     "paper",

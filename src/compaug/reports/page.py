@@ -1,7 +1,5 @@
 """The one page, reports/index.html: what texts teach, every table and figure, sample texts, provenance."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Mapping
@@ -46,7 +44,7 @@ def sections(results: Results, figures: Path) -> list[dict]:
             figure for figure in contents.figures(name, results) if figure.on_page and query is not knowledge_tables
         )
         shown = [(figure.caption, data_uri(figures / f"{figure.name}.png")) for figure in drawn]
-        section = {"anchor": name, "title": query.TITLE, "intro": query.INTRO, "tables": tables, "figures": shown}
+        section = contents.SECTIONS[name] | {"anchor": name, "tables": tables, "figures": shown}
         sections.append(section | {"missing": "" if tables else contents.missing(name)})
     return sections
 
@@ -95,7 +93,6 @@ def page(results: Results, figures: Path, quality: Mapping[str, Mapping], proven
         headline=headline(results, figures),
         findings=[(corpus.name, knowledge_tables.finding(corpus)) for corpus in knowledge_tables.corpora(results)],
         sections=sections(results, figures),
-        papers=contents.PAPERS,
         samples=samples(quality),
         maps=cartography_tables.interactive(results),
         provenance=provenance,

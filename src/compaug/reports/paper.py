@@ -1,7 +1,5 @@
 """The numbers the LD-VAE paper prints, for a cell of ours (reports/paper_values.yaml)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from compaug.core.records import InputError, read_yaml

@@ -3,8 +3,6 @@
 They stand beside the numbers of the cartography paper's Table 3.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator, Mapping
 
@@ -14,18 +12,7 @@ from compaug.reports import by_seed
 from compaug.reports.entries import Entry, Table, bounds, entry
 from compaug.reports.queries import Results
 
-TITLE = "Parsing: which sentences to learn from"
 EXPERIMENT = "parsing"
-INTRO = (
-    "Exact match in percent, greedy decoding: the whole logical form or nothing; mean and 95 % t interval over seeds, "
-    "each with its own data map; differences are paired by seed. `gen` is COGS' generalisation set (release of "
-    "2020-10-12), `test` its in-distribution test or the test of CFQ's split MCD1. Of `cp_recursion` 844 of 1,000 rows "
-    "and of `pp_recursion` 782 have a position that no training row has: at most 15.6 and 21.8 % can be right. Every "
-    "training takes the same number of steps, to half an epoch. The paper's numbers are of its Table 3, 50 % subsets, "
-    "at its own size; at the scale `tiny` levels cannot be compared with them, and the direction says only whether a "
-    "subset lies on the paper's side of a random one of its size: as printed, the other way, or open, where our "
-    "interval has zero in it."
-)
 ALL, RANDOM = "all", "random"  # the region that is no subset, and the one that needs no map
 PAPER = "paper"  # the scale whose levels can be compared
 HALF, THIRD = 0.5, 0.33  # ratio of the paper's Table 3, and of its Table 10

@@ -1,7 +1,5 @@
 """What tables are made of: the long table, the paper's numbers, facts about splits; and queries that they share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,23 +1,12 @@
 """Intents and slots with few labelled utterances, beside the article's Table 2a."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from compaug.reports.by_seed import NONE, BySize, by_cell, counts, gains, levels, note, sizes_of, tree
 from compaug.reports.entries import Table
 from compaug.reports.queries import Results
 
-TITLE = "Intents and slots: what is written for few utterances"
 EXPERIMENT = "slu"
-INTRO = (
-    "Slot F1 of whole spans by conlleval's rule and intent accuracy on the test set, percent; mean and 95 % t interval "
-    "over seeds, each of which draws its own few utterances; gains over `none`, the few utterances alone, are paired "
-    "by seed. The same encoder learns from them and from what a decoder wrote, which saw a sentence with that much "
-    "hidden: all but the intent (`labels`), words, one span, several spans; `factorised` is the baseline, plain texts "
-    "of an intent, tagged by the classifier. The article's numbers are of T5-large, BERT-large and 500 sentences for "
-    "each intent, so levels cannot be compared."
-)
 ORDER = (NONE, "factorised", "labels", "words", "span", "multi_spans")
 MEASURES = {"slot_f1": "slot F1", "intent_acc": "intents right"}
 WRITTEN = (

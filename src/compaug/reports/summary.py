@@ -3,8 +3,6 @@
 The words are those of templates/summary.md; here are the rows of its tables.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

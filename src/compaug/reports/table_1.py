@@ -1,7 +1,5 @@
 """Table 1: the classifiers on an iid split and on a compositional one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -9,16 +7,8 @@ from compaug.evaluation.longtable import difference, pick
 from compaug.reports.entries import Entry, Table, entry
 from compaug.reports.queries import Results
 
-TITLE = "Table 1: six classifiers, iid and compositional split"
 EXPERIMENT = "classifiers"
 EXPERIMENTS = (EXPERIMENT, "pretrained")
-INTRO = (
-    "Acc, mean and 95 % t interval over seeds. iid: training and test split at random; CG: the test has compositions "
-    "that training (almost) never shows, no augmentation. The two tests have other combinations, so their difference, "
-    "which the paper calls the gap, is no gap that texts could close: the column between them has the iid classifier, "
-    "which has learned the combinations that CG holds out, on its own test rows of these. `knowledge` has the gap on "
-    "the same rows."
-)
 HELD_OUT = "iid Acc, combinations of CG"
 COLUMNS = {"iid Acc": ("iid", "acc"), HELD_OUT: ("iid", "acc_held_out"), "CG Acc": ("unseen", "acc")}
 DIFFERENCE = "iid minus CG"

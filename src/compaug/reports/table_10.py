@@ -1,7 +1,5 @@
 """Table 10: what a reader finds in kept and in real texts; proxies in the place of the paper's three students."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd
@@ -11,19 +9,8 @@ from compaug.evaluation.longtable import pick
 from compaug.reports.entries import Entry, Table
 from compaug.reports.queries import Results
 
-TITLE = "Table 10: human evaluation, by proxies"
 EXPERIMENT = "ablations"
 EXPERIMENTS = (EXPERIMENT, "pretrained", "pretrained_full")
-INTRO = (
-    "Kept texts against what was asked of their generator, read by the oracle of the grammar and by a classifier that "
-    "has seen every combination (that of the iid split). Real texts: what the same classifier finds in texts of its "
-    "own test set, against their gold labels. Only combinations that D_train lacks count, each as often as the "
-    "generator's kept texts were asked for it, so that every generator has its own numbers of real texts beside it. "
-    "Three differences remain: kept texts of any other combination count in the generator's columns alone; the label "
-    "filter preferred the kept texts, and nothing chose the real ones; the classifier may have learned from texts that "
-    "`concat` joins, but never from a real text that counts. Proxies: no person has rated these texts; `python -m "
-    "compaug.stages.rating_sheet` exports a blind sheet for people. The paper's numbers are those of three students."
-)
 ASKED = {"acc": "Acc", "corr": "Corr", "comp": "Comp"}
 READERS = {"oracle": "judged_oracle", "classifier": "judged_classifier", "real texts": "reader"}  # words: metrics
 COLUMNS = {

@@ -1,7 +1,5 @@
 """Table 2: the generators, their gains over no augmentation and over repetition, and the texts themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,17 +10,8 @@ from compaug.reports import METRICS
 from compaug.reports.entries import LEVEL, Entry, Table, gain, grouped
 from compaug.reports.queries import UNSEEN, Results
 
-TITLE = "Table 2: generators compared"
 EXPERIMENT = "paper"
 EXPERIMENTS = (EXPERIMENT, "pretrained", "pretrained_full")
-INTRO = (
-    "Percent on the compositional test split, classifier `bert`: mean and 95 % t interval over seeds; a seed is that "
-    "of filter, generator, samples and classifier together. Fidelity: texts with all requested labels and no other by "
-    "the oracle of a known grammar, of all written and of those kept. Gains are points of Acc at 0.5, paired by seed "
-    "with the t interval; p values are of the paired t test over seeds and the sign-flip test over rows, "
-    "Holm-corrected over all rows of the experiment. What of a gain is knowledge and what operating point these "
-    "experiments cannot tell, for they have no test rows of known combinations: `knowledge` does."
-)
 CONTROLS = ("none", "oversample")
 FACTS = {
     "texts": ("unseen", "n_aug"),

@@ -3,8 +3,6 @@
 With what the paper observes of the classifiers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from itertools import product
@@ -17,12 +15,7 @@ from compaug.reports import METRICS
 from compaug.reports.entries import Entry, Table, entry, gain
 from compaug.reports.queries import UNSEEN, Results
 
-TITLE = "Table 3: classifiers with and without augmentation"
 EXPERIMENT = "classifiers"
-INTRO = (
-    "Percent on the compositional test split: mean and 95 % t interval over seeds. Gains over no augmentation and over "
-    "repeating the support texts as in Table 2, p values Holm-corrected."
-)
 ARMS = {"none": "without_aug", "ld_vae": "with_aug"}
 WIDER = {"magnet": 1, "sgm": 1, "dbloss": -1}  # the paper: Corr stays and Comp falls, or the reverse
 LOWEST, BASELINE = "t5_clp", "bert"

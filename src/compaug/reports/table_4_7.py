@@ -1,7 +1,5 @@
 """Tables 4 and 7: one module at a time has another number of support texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd
@@ -11,14 +9,7 @@ from compaug.reports import METRICS
 from compaug.reports.entries import Table, entry
 from compaug.reports.queries import UNSEEN, Results
 
-TITLE = "Tables 4 and 7: size of the support set"
 EXPERIMENT = "support"
-INTRO = (
-    "One module at a time has another number of support texts, the other two keep theirs. All rows share the test "
-    "texts that none of the support sets has; the intervals are over seeds, and so few texts add some points of their "
-    "own to each Acc. The paper's numbers are of another corpus with BERT-base and GPT-2: the trend may be compared, "
-    "the level may not."
-)
 MODULES = {  # words: key in the paper's table, column, what it adds to the word there
     "label generator": ("label_generator", "generator", "label_support"),
     "text generator": ("text_generator", "generator", "text_support"),

@@ -1,7 +1,5 @@
 """Table 5: texts kept by the filter against as many drawn at random."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -9,13 +7,8 @@ from compaug.evaluation.longtable import difference, pick
 from compaug.reports.entries import Entry, Table, entry
 from compaug.reports.queries import Results
 
-TITLE = "Table 5: filter against random selection"
 EXPERIMENT = "paper"
 EXPERIMENTS = (EXPERIMENT, "pretrained", "pretrained_full")
-INTRO = (
-    "Acc with the K synthetic texts that the filter scores highest and with as many drawn at random; the gain is "
-    "paired by seed. Fidelity: kept texts with all requested labels and no other by the oracle of a known grammar."
-)
 RULES = {"top_k": "filter", "mode=random": "random"}  # and their keys in the paper's table
 HEADER = ["generator", "Acc, top K", "Acc, random", "gain", "fidelity, top K", "fidelity, random"]
 

@@ -1,14 +1,10 @@
 """Table 6: the compositional splits in numbers."""
 
-from __future__ import annotations
-
 from compaug.core.markdown import NOT_REPORTED
 from compaug.reports.entries import Entry, Table
 from compaug.reports.queries import Results
 
-TITLE = "Table 6: the splits"
 EXPERIMENT = "paper"
-INTRO = "Counts of our splits; SemEval's are the authors' own files."
 
 
 def tables(results: Results) -> list[Table]:

@@ -1,7 +1,5 @@
 """Table 8: the VAE with a conditional and with a standard normal prior."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from compaug.evaluation.longtable import difference, pick
@@ -9,9 +7,7 @@ from compaug.reports import METRICS
 from compaug.reports.entries import Table, entry
 from compaug.reports.queries import UNSEEN, Results
 
-TITLE = "Table 8: conditional against standard priors"
 EXPERIMENT = "paper"
-INTRO = ""
 PRINTED = {"ld_vae": "LD-VAE", "vae": "VAE"}
 
 

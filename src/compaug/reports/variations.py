@@ -3,8 +3,6 @@
 Each variation has its metrics on new combinations, and its Acc over others, paired by seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import pandas as pd

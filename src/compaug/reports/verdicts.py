@@ -1,7 +1,5 @@
 """What every remedy gains at the threshold of 0.5: one line for each corpus and remedy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd
@@ -11,19 +9,9 @@ from compaug.evaluation.longtable import pick, rows_by, summaries
 from compaug.reports.entries import LEVEL, Entry, Table, gained
 from compaug.reports.queries import FIRST, Results
 
-TITLE = "Gains at 0.5"
 EXPERIMENT = "paper"
 # Experiments that compare generators: of each benchmark the first that has it.
 COMPARISONS = ("paper", "fidelity", "pretrained", "pretrained_full", "pretrained_open", "small")
-INTRO = (
-    "Accuracy on new combinations in percent where labels above 0.5 count, mean over seeds; gain with its 95 % t "
-    "interval over seeds, of one seed over test rows. A gain here may be a move of the operating point: `knowledge` "
-    "tells the two apart where there are test rows of known combinations. *Shown by*: which of the two tests it "
-    "passes, over test rows and over seeds, corrected (Holm) over all rows of its experiment; `worse` where it is the "
-    "loss. *Over repeating*: where the support texts are repeated instead, as often as the texts are shown. Repeats "
-    "and numbers of texts were not chosen by a rule: the table of repeats has all that were tried. The systems that "
-    "join the paper's stand each at one setting: half of D_train, CoDa without overgeneration, guidance 2, mixout 0.3."
-)
 HEAD = ("corpus", "what is added", "Acc without", "with", "gain", "shown by", "over repeating", "that shown by")
 REPEATING = "oversample"  # the control that repeats the support texts
 MATCHED = "real_texts"

@@ -1,7 +1,5 @@
 """One script per DVC stage; the ideas live in the library, these only read argv and params, load, call and save."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import gc

@@ -6,8 +6,6 @@ python -m compaug.stages.audit_split --benchmark diagnostic --split data/splits/
 What trains on D_train alone waits for the file `.passed`, which is the same whatever the counts are.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from compaug.core.records import write_json, write_text

@@ -6,8 +6,6 @@ Writes <out>/a and <out>/b: synthetic.jsonl (one half, with its labels), held.js
 (the other half and the seen test set, where the split has one, without labels).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from compaug.core.records import Example, InputError, Labels, atomic_dir, read_jsonl, sub_seed, write_jsonl

@@ -6,8 +6,6 @@ Beside the parts of a split, of which support.jsonl is empty, requests.jsonl ask
 row: what `synthesize` takes as --compositions.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from compaug.core.records import Labels, atomic_dir, read_jsonl, write_json, write_jsonl, write_rows

@@ -4,8 +4,6 @@ An arm is named by the file of its predictions: augmented and baseline; oversamp
 where they are there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

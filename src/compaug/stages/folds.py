@@ -8,8 +8,6 @@ Writes <out>/a and <out>/b: support.jsonl (the half that is trained on), held.js
 texts).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from compaug.core.records import InputError, Labels, atomic_dir, read_jsonl, sub_seed, text_key, write_jsonl

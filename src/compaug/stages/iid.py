@@ -5,8 +5,6 @@ python -m compaug.stages.iid --split data/splits/diagnostic --out data/iid/diagn
 Plain augmentation: as many synthetic texts as training texts (LINDA, §3.4).
 """
 
-from __future__ import annotations
-
 import shutil
 
 from compaug.core.records import Labels, atomic_dir, read_jsonl, write_rows

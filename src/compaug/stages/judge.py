@@ -4,8 +4,6 @@ Two readers: the oracle of the corpus where its grammar is known, and a classifi
 of the iid split.
 """
 
-from __future__ import annotations
-
 from compaug import classifiers
 from compaug.core.records import Labels, read_jsonl, write_json
 from compaug.data.readers import oracle_for

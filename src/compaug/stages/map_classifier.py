@@ -4,8 +4,6 @@ Trains on all rows given for data_map.epochs epochs, with nothing held out and n
 measure, the values behind them, and a report that holds texts of a known grammar alone.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Trains on D_cg for data_map.epochs epochs, with nothing held out and no early st
 measure, the values behind them, and a report that holds texts of a known grammar alone.
 """
 
-from __future__ import annotations
-
 import shutil
 
 from compaug.cartography.maps import GENERATED, window

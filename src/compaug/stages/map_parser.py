@@ -4,8 +4,6 @@ python -m compaug.stages.map_parser --corpus cogs --scale tiny --data data/parsi
     --out data/maps/parser-cogs-tiny-42
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

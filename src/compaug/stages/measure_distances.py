@@ -5,8 +5,6 @@ compositions; never the test set. Several files of kept rows are measured side b
 names in the folder --out.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

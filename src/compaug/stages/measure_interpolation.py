@@ -1,7 +1,5 @@
 """Whether a generator that writes between two texts goes from one to the other with alpha, on held-out texts."""
 
-from __future__ import annotations
-
 from compaug.core.records import Labels, write_json
 from compaug.data.task import TASKS
 from compaug.evaluation.metrics import rounded

@@ -4,8 +4,6 @@ Numbers alone are written; ten texts with the oracle's verdicts only where the g
 texts of other corpora may not be published. Reads the training and support rows, never the test set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

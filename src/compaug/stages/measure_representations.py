@@ -3,8 +3,6 @@
 Probe, silhouette and t-SNE points.
 """
 
-from __future__ import annotations
-
 from compaug.core.records import write_json
 from compaug.data.task import TASKS
 from compaug.stages import cost_of, d_cg, parser, run

@@ -4,8 +4,6 @@ As many as a selection keeps (sizes.k), in the proportions of the requested comp
 corpus.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -4,8 +4,6 @@ python -m compaug.stages.one_label --benchmark goemotions --scale pretrained --g
     --predictions models/few/coda.jsonl.gz --out models/few/coda.json
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from compaug.core.records import Labels, read_json, read_jsonl, write_json

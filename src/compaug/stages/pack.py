@@ -5,8 +5,6 @@ python -m compaug.stages.pack --data data --out reports
 A cell whose files are here replaces what the packs have of it; all others stay as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 python -m compaug.stages.parsing_corpus --corpus cogs --out data/parsing/cogs
 """
 
-from __future__ import annotations
-
 from compaug.core.records import atomic_dir, write_json
 from compaug.stages import obtained, parser, run
 from compaug.tasks.parsing import corpora, parameters

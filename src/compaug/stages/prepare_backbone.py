@@ -7,8 +7,6 @@ With `pretraining: prompted` a tiny decoder and a tiny sequence-to-sequence mode
 GPT-2 and T5 know what a label's words mean before any tuning. `texts` leaves the prompts out.
 """
 
-from __future__ import annotations
-
 from compaug import classifiers, generators
 from compaug.core.records import Labels, atomic_dir, digest, read_jsonl, write_json
 from compaug.data.task import TASKS

@@ -7,8 +7,6 @@ Writes sheet.html (a form that works offline), sheet.csv (the same for a spreads
 not see. `python -m compaug.stages.read_ratings` reads filled sheets back.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 

@@ -8,8 +8,6 @@ split, reference.json: {"train": ids, "support": ids, "test": ids}; for one that
 own_split.json: {"train": ids, "validation": ids, "test": ids}.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -4,8 +4,6 @@ python -m compaug.stages.read_ratings --key data/rating/diagnostic/key.json --sh
     --out data/rating/diagnostic/ratings.json
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from compaug.core.markdown import markdown_table, number

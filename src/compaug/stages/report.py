@@ -1,7 +1,5 @@
 """Write the page of the root cell, summary.md, and its figures, and print its answer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from compaug import classifiers, generators

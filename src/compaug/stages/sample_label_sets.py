@@ -6,8 +6,6 @@ python -m compaug.stages.sample_label_sets --benchmark diagnostic --split data/s
 The fine-tuned decoder is not kept: it is seconds of work and nothing but its samples is used.
 """
 
-from __future__ import annotations
-
 from compaug.core.records import digest, file_digest, write_json, write_rows
 from compaug.experiments import params
 from compaug.label_generator import Listing, sample_label_sets

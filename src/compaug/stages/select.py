@@ -10,8 +10,6 @@ that was trained on real texts alone; `soft`, those of the real texts that each 
 (LINDA). `selection.sharpening` moves them from the middle. Otherwise they keep those that the generator gave them.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

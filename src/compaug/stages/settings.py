@@ -6,8 +6,6 @@ A file for each, and one more for a classifier that learns from no synthetic tex
 it reads. Sizes are in none of them (`params.SIZES`).
 """
 
-from __future__ import annotations
-
 from compaug.core.records import atomic_dir, write_json
 from compaug.experiments import params
 from compaug.stages import parser, run

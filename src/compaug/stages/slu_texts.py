@@ -4,8 +4,6 @@ What it writes is read strictly, and kept where it is new; the side-car says how
 could not, with one of each kind, and how many were copies of a real utterance or of another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path

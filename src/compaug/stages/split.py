@@ -6,8 +6,6 @@ Paper, "Problem Setting". Rows keep the order of the corpus; support.jsonl is in
 support set is its head. The *_inputs.jsonl files carry no labels: classifiers predict on them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ Writes labels.json, train.jsonl (the subset, in the order of D_train) and suppor
 a classifier takes in the place of the split.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from compaug.cartography import maps

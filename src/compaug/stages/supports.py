@@ -8,8 +8,6 @@ none of their texts. Writes <out>/<size>/ with labels.json, train.jsonl and supp
 common test texts; and for the tables labels.json and test.jsonl of `--like`.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The rows of request 7 are <generator>-000007, then <generator>-000007-1 and so o
 the rows goes a side-car .json: what was requested, produced, dropped and kept, and the hashes of what made it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 python -m compaug.stages.tables --reports reports --out reports/tables
 """
 
-from __future__ import annotations
-
 from compaug.core.records import atomic_dir, write_text
 from compaug.experiments import params
 from compaug.stages import parser, run
@@ -21,12 +19,12 @@ def main(argv: list[str] | None = None) -> None:
     results = queries.load(args.reports, params.every(args.params))
     with atomic_dir(args.out) as folder:
         (folder / "figures").mkdir(parents=True)
-        for name, query in contents.TABLES.items():
+        for name, section in contents.SECTIONS.items():
             tables, figures = contents.tables(name, results), contents.figures(name, results)
             for figure in figures:
                 figure.draw(folder / "figures" / figure.name)
             shown = [f"![{figure.caption}](figures/{figure.name}.png)" for figure in figures]
-            parts = [f"# {query.TITLE}", query.INTRO, *map(entries.markdown, tables), *shown]
+            parts = [f"# {section['title']}", section.get("intro"), *map(entries.markdown, tables), *shown]
             parts += [] if tables else [contents.missing(name)]
             write_text(folder / f"{name}.md", "\n\n".join(part for part in parts if part) + "\n")
             write_text(folder / f"{name}.csv", entries.comma_separated(tables))

@@ -4,8 +4,6 @@ python -m compaug.stages.train_filter --benchmark diagnostic --classifier bert -
     --encoder models/run/backbones/encoder --seed 13 --out models/run/filter
 """
 
-from __future__ import annotations
-
 from compaug import classifiers
 from compaug.core.records import InputError, atomic_dir, sub_seed, write_json
 from compaug.experiments import params

@@ -4,8 +4,6 @@ python -m compaug.stages.train_generator --benchmark diagnostic --generator ld_v
     --backbones models/backbones/diagnostic --seed 42 --out models/run/generator/augmented
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from compaug.cartography.maps import in_order

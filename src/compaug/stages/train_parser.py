@@ -4,8 +4,6 @@ Writes exact match of every part but "train", in percent, of COGS' generalisatio
 alone.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from compaug.core.records import sub_seed, write_json

@@ -4,8 +4,6 @@ Writes slot F1 by conlleval's rule, intent accuracy, the share of utterances tha
 configs/slu.yaml are chosen with `--on validation`, and reported on the test set.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from compaug.core.records import InputError, read_json, write_json

@@ -6,8 +6,6 @@ python -m compaug.stages.write_gold --benchmark diagnostic --split data/splits/d
 Writes the facts beside it, as .json (`compaug.evaluation.gold`).
 """
 
-from __future__ import annotations
-
 from compaug.core.records import InputError, Labels, read_jsonl
 from compaug.data.readers import oracle_for
 from compaug.evaluation import gold

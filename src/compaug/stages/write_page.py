@@ -3,8 +3,6 @@
 python -m compaug.stages.write_page --reports reports --out reports/index.html
 """
 
-from __future__ import annotations
-
 from compaug.core.records import InputError, read_json, write_text
 from compaug.evaluation import measures
 from compaug.experiments import params

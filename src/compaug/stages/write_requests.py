@@ -3,8 +3,6 @@
 python -m compaug.stages.write_requests --raw data/raw/run --out data/repair/requests.jsonl
 """
 
-from __future__ import annotations
-
 from compaug.core.records import Labels, read_jsonl, write_rows
 from compaug.experiments import params
 from compaug.project import requests

@@ -6,8 +6,6 @@ Reads the packs alone (`compaug.evaluation.packs` and `.measures`). A benchmark 
 its cells have predictions (or with --partial); what is missing is named.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

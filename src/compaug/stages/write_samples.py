@@ -1,7 +1,5 @@
 """Some kept texts of the cell with their scores, and how many texts its classifier cut: a page that Git ignores."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from compaug.core.records import Labels, read_jsonl, write_text

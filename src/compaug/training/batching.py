@@ -1,7 +1,5 @@
 """Which rows a batch has: of like lengths, a share of them in an epoch, or held out for validation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 

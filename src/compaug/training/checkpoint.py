@@ -1,7 +1,5 @@
 """What an interrupted training goes on from, outside every output of DVC, until its results are written."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

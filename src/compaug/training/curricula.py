@@ -3,8 +3,6 @@
 Rows stand in the order in which they are unlocked; an epoch has as many steps as one without a curriculum.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Corpora: `READERS` turns a benchmark's raw files into one list of examples and a label inventory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -12,7 +10,7 @@ from compaug.core.records import InputError
 from compaug.data.corpus import Corpus, describe
 from compaug.data.download import obtain
 from compaug.data.parameters import GRAMMARS, File
-from compaug.data.readers import aapd, goemotions, imdb, semeval, tabular
+from compaug.data.readers import authors_split, goemotions, tabular
 
 __all__ = ["READERS", "Corpus", "describe", "oracle_for", "read"]
 
@@ -31,9 +29,9 @@ def _diagnostic(files: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus
 # Reader name -> read(files: key -> verified path, options) -> Corpus
 READERS: dict[str, Callable[[Mapping[str, Path], Mapping[str, Any]], Corpus]] = {
     "diagnostic": _diagnostic,
-    "semeval": semeval.read,
-    "aapd": aapd.read,
-    "imdb": imdb.read,
+    "semeval": partial(authors_split.read, "semeval"),
+    "aapd": partial(authors_split.read, "aapd"),
+    "imdb": partial(authors_split.read, "imdb"),
     "goemotions": goemotions.read,
     "tabular": tabular.read,
 }

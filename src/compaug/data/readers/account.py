@@ -1,7 +1,5 @@
 """What was read of a file, in the lines that a person sees: on success and before a refusal alike."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -3,20 +3,13 @@
 doccano, spaCy and Label Studio's JSON-MIN and CSV need nothing of this: their cells are forms of labels like others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from compaug.data.readers.label_forms import UNANNOTATED
+from compaug.data.readers.words import WORDS
 
-BOOKKEEPING = frozenset(  # columns that these tools write beside texts and labels
-    (
-        *("id", "inner_id", "project", "status", "annotator", "annotation_id", "annotation_agent", "completed_by"),
-        *("annotation_approver", "created_at", "updated_at", "inserted_at", "event_timestamp", "lead_time"),
-        *("answer", "user", "users"),
-    )
-)
+BOOKKEEPING = frozenset(WORDS["bookkeeping"])
 
 
 def tool_of(rows: Sequence[Mapping[str, Any]]) -> str | None:

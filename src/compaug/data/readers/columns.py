@@ -4,8 +4,6 @@ A name alone decides nothing: a column *Document* of file names is no text, and 
 six such columns is none of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -14,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from compaug.core.records import InputError
-from compaug.data.readers import annotation_tools, headings, label_forms, user_files
+from compaug.data.readers import annotation_tools, delimiters, headings, label_forms, user_files
 from compaug.data.readers.annotation_tools import BOOKKEEPING
 from compaug.data.readers.doubts import MISSING, Doubt, refusal
 from compaug.data.readers.headings import LABELS, TEXTS
-from compaug.data.readers.label_forms import Answers, Cell
+from compaug.data.readers.label_sets import Answers, Cell, key_of
 from compaug.data.readers.truth import flags, number_of, values_of, word_of
 from compaug.data.rows import Faults
 
@@ -48,7 +46,7 @@ class Column:
             if self.counted < WORDS_OF and value:
                 self.counted += 1
                 self.words += len(value.split())
-        key = value if isinstance(value, str | int | float | None) else label_forms.key_of(value)
+        key = value if isinstance(value, str | int | float | None) else key_of(value)
         if (cell := self.cells.get(key)) is not None:
             cell.rows += 1
         elif len(self.cells) < DISTINCT:
@@ -414,10 +412,10 @@ def _delimiter(column: Column, options: dict[str, Any]) -> list[Doubt]:
         for key, cell in column.cells.items()
         if isinstance(cell.value, str) and cell.value.strip() and not label_forms.is_written(cell.value)
     }
-    if texts and not all(label_forms.is_marked(cell.value) for cell in texts.values()):
+    if texts and not all(delimiters.is_marked(cell.value) for cell in texts.values()):
         cells = {cell.value: cell for cell in texts.values()}
-        mark, other = label_forms.delimiter(cells)
+        mark, other = delimiters.delimiter(cells)
         if other is None:  # else the reader refuses
             options["label_delimiter"] = mark
-            return label_forms.unsplit(cells, mark)
+            return delimiters.unsplit(cells, mark)
     return []

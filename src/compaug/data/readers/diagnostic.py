@@ -13,8 +13,6 @@ same composition, which changes P(x | y) by no more than the share of repeats (a
 Only reports may use the oracle and the Bayes classifier; a method that does is cheating.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import re

@@ -5,8 +5,6 @@ doubled) is taken where it fits all rows; otherwise the one that fits the most l
 (clevercsv) agrees on the files that were tried and needs minutes for a million rows, where this takes seconds.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter
@@ -16,7 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from compaug.core.records import InputError
-from compaug.data.readers import streams
+from compaug.data import streams
 from compaug.data.rows import BadRow
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", "~": "tilde", "\x01": "Ctrl-A"}

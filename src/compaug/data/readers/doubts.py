@@ -1,7 +1,5 @@
 """What is odd about a file: how often, where first, and the option that answers it."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -9,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compaug.core.records import EMPTY_KEY, text_key
+from compaug.data.readers.words import WORDS
 
-MISSING = frozenset(("nan", "none", "null", "n/a", "na", "#n/a", "<na>", "nil", "nat", "-", "--", "?", "missing"))
+MISSING = frozenset(WORDS["missing"])
 SHOWN = 3  # names in a line
 JOINERS = "\u200c\u200d"  # that some scripts write words with
 

@@ -1,14 +1,13 @@
 """GoEmotions: Reddit comments with 28 emotions (Demszky et al., ACL 2020; CC BY 4.0)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from compaug.core.records import Example, InputError, Labels, label_ids, text_key
-from compaug.data.corpus import Corpus, clean, lines, no_options, require_files
+from compaug.data.corpus import Corpus, clean, no_options, require_files
+from compaug.data.streams import lines
 
 FILES = ("train", "dev", "test")
 

@@ -1,21 +1,12 @@
 """Names of columns: what people call texts and labels, and whether line 1 holds names or a row."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
-TEXTS = (
-    *("text", "sentence", "utterance", "comment", "abstract", "plot", "content", "body", "message", "review"),
-    *("document", "tweet", "post", "question", "description", "title"),
-)
-LABELS = (
-    *("labels", "label", "tags", "topics", "genres", "intents", "emotions", "categories", "classes", "codes", "cats"),
-    *("annotations", "annotation", "tag", "topic", "genre", "intent", "emotion", "category", "class", "code"),
-    *("choices", "label_names", "label_ids", "targets", "target", "themes", "subjects"),
-)
-OTHERS = ("id", "ids", "idx", "index", "split", "key", "lang", "language", "date", "source")
-NAMES = frozenset((*TEXTS, *LABELS, *OTHERS))
+from compaug.data.readers.words import WORDS
+
+TEXTS, LABELS = WORDS["texts"], WORDS["labels"]
+NAMES = frozenset((*TEXTS, *LABELS, *WORDS["others"]))
 SENTENCE = 5  # words that no name of a column has
 
 

@@ -19,11 +19,11 @@ from pydantic import ValidationError, model_validator
 from compaug.core.records import Example, InputError, Labels
 from compaug.core.schema import Block
 from compaug.data.corpus import Corpus, clean
-from compaug.data.readers import doubts, label_forms, user_files
+from compaug.data.readers import doubts, label_columns, label_forms, user_files
 from compaug.data.readers.account import EXAMPLES, Account
 from compaug.data.readers.annotation_tools import NOBODY
 from compaug.data.readers.doubts import Doubt
-from compaug.data.readers.label_forms import Answers, Cell, LabelSets
+from compaug.data.readers.label_sets import Answers, Cell, LabelSets, key_of
 from compaug.data.rows import SPLITS, BadRow, Faults, Row, hub_rows
 
 UNLABELLED = "no label"
@@ -201,10 +201,10 @@ class _Table:
         if chosen.label_column:
             absent = label_forms.UNANNOTATED if values.get(NOBODY) else None
             value = values.get(chosen.label_column, absent)
-            key = label_forms.key_of(value)
+            key = key_of(value)
         else:
             value = tuple(values.get(column) for column in chosen.label_columns or ())
-            key = tuple(map(label_forms.key_of, value))
+            key = tuple(map(key_of, value))
         if (cell := self.cells.get(key)) is None:
             self.cells[key] = Cell(value, 1, row.line)
         else:
@@ -218,7 +218,7 @@ class _Table:
         if chosen.label_column:
             sets = label_forms.of_column(chosen.label_column, self.cells, chosen.answers)
         else:
-            sets = label_forms.of_columns(chosen.label_columns or (), self.cells, chosen.answers)
+            sets = label_columns.of_columns(chosen.label_columns or (), self.cells, chosen.answers)
         self.account.labels += f", {sets.form}"
         self.account.doubts += sets.doubts
         return sets

@@ -1,23 +1,14 @@
 """Columns of yes and no: which values of a column say that its label fits, which that it does not."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 
-YES = frozenset(
-    ("1", "1.0", "true", "t", "yes", "y", "x", "✓", "✔", "☑", "✗", "on", "checked", "selected", "ja", "wahr")
-)
-YES |= {"oui", "vrai", "si", "sí", "sì", "sim", "да", "是", "はい", "+", "●", "•", "[x]"}
-NO = frozenset(
-    ("0", "0.0", "false", "f", "no", "n", "off", "unchecked", "not selected", "nein", "falsch", "non", "faux")
-)
-NO |= {"não", "нет", "否", "いいえ", "☐", "[ ]"}
-DASHES = frozenset(("-", "–", "—", "."))  # they say no beside a mark for yes
-FLAGS = re.compile(r"(is|has|was)[ _-].*|(verified|valid|train(ing)?|test|dev|gold|duplicate|deleted|flag|flagged|"
-                   r"split|fold|index|id|version|label|labels|checked|reviewed|annotated|confidence|spam|public)",
-                   re.IGNORECASE)  # fmt: skip
+from compaug.data.readers.words import WORDS
+
+YES, NO, DASHES = (frozenset(WORDS[meaning]) for meaning in ("yes", "no", "dashes"))
+TRUTH = YES | NO | {""}
+FLAGS = re.compile(rf"(is|has|was)[ _-].*|({'|'.join(WORDS['flags'])})", re.IGNORECASE)
 
 
 def word_of(value: object) -> str:

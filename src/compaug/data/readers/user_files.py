@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from compaug.core.records import InputError, loads
+from compaug.data import streams
 from compaug.data.corpus import require_columns
-from compaug.data.readers import annotation_tools, dialect, headings, streams
+from compaug.data.readers import annotation_tools, dialect, headings
 from compaug.data.readers.doubts import Doubt
 from compaug.data.rows import TYPED, BadRow, Row, typed_rows
 

@@ -11,8 +11,6 @@ Saerens et al. 2002 (label shift, EM), Menon et al. 2021 (logit adjustment), Cha
 AUSUC), Alexandari et al. 2020 (calibrate first).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

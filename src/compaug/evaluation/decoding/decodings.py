@@ -5,8 +5,6 @@ to read them. What a decoding learns, it learns from rows that the classifier wa
 held-out support rows of the folds) and never from a test label.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

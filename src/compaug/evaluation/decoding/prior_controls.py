@@ -11,8 +11,6 @@ docs/spec/acceptance.md, E3.
                 takes no part
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ of the text. Both sets always have the same number of texts, because all of thes
 several draws count. Never with test texts: a measure that has seen them could not choose a generator.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence

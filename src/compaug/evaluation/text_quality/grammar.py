@@ -4,8 +4,6 @@ No method may use any of it. It needs texts: the stages `gold` and `quality` com
 files.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol

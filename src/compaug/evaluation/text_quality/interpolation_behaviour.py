@@ -5,8 +5,6 @@ writes are in either text, how near it is to either for an encoder, how often it
 how fluent it is to the decoder.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ All are fluent and new. A wrong one errs as generators do: it leaves a label out
 only: no method may use a grammar.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Collection, Iterator, Sequence
 

@@ -4,8 +4,6 @@ Everything is measured on at most `SAMPLE` texts drawn with a fixed seed, so tha
 numbers of texts are compared on equal numbers and memory does not grow with them; the corpus is read once, as a stream.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -5,8 +5,6 @@ what was asked. Per text Acc, Corr and Comp compare the ticked labels with the r
 Table 10).
 """
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -12,8 +12,6 @@ when labels overlap. A generator that samples (LD-VAE) has noise in every vector
 apart its labels are; the probe compares it fairly with those that do not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 

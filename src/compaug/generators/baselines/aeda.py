@@ -1,7 +1,5 @@
 """AEDA: a real text with punctuation marks put between its words (Karimi et al. 2021)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

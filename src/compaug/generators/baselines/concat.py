@@ -1,7 +1,5 @@
 """Concat: for every label one real text that has this label alone, joined in random order (paper, Concat)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Two of its four operations, synonym replacement and random insertion, need a the
 brings one along: they are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Flan-T5: a sequence-to-sequence model, all weights fine-tuned from the prompt P(y) to the text (paper, Flan-T5)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path

@@ -6,8 +6,6 @@ texts under the line that describes them. An answer that holds no text (a refusa
 counted.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """None: the control without augmentation answers no request at all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 A task without support texts, such as one of few texts, repeats those that it has.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

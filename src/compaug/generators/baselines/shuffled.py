@@ -1,7 +1,5 @@
 """Shuffled: the control with real texts under other labels, to tell what mere volume does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -5,8 +5,6 @@ concepts to avoid. A request then gets anchors, real texts with its labels, from
 records its constraints and how well it keeps them (`Draft.made_of`).
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 See docs/spec/coda.md, 2 to 5 and 8.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

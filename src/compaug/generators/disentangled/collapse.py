@@ -1,7 +1,5 @@
 """Has a posterior collapsed onto its prior? What each latent of LD-VAE says of the texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import torch

@@ -3,8 +3,6 @@
 The prefix encoder is peft's, embedding and MLP; its rows have the layout of `prefix_decoder.prefix_cache`.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import torch

@@ -11,8 +11,6 @@ less likely than its best is no candidate, however much less likely y' finds it 
 Both sides are the same model, so a step takes twice the time.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

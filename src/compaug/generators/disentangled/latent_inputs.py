@@ -1,7 +1,5 @@
 """What LD-VAE's posteriors read: token states of the texts, the clusters of their contents, and batches of both."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 

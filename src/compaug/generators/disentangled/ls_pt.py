@@ -1,7 +1,5 @@
 """LS-PT: label-specific prefix tuning of a frozen GPT-2 (paper, Eqs. 5 and 6)."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import torch

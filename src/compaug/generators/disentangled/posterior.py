@@ -6,8 +6,6 @@ over time with one batched matrix product per step serves all encoders and both 
 CPU's time goes into the products themselves run one after the other.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

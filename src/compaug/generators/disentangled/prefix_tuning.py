@@ -5,8 +5,6 @@ frozen decoder attends to before the first token (`compaug.models.prefix_decoder
 different compositions: shorter prefixes and prompts are padded on the left with mask 0; positions follow the mask.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path

@@ -4,8 +4,6 @@ LD-VAE's network with a single label encoder and a prior N(l_Y W, lambda I), whe
 the label phrases joined to one string. A composition that training never saw has a vector l_Y all the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal

@@ -10,8 +10,6 @@ that looks like one is written in full-width form. Writing loses nothing: `read(
 Reading is strict: a string that is not of this form is refused with one of `REASONS`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

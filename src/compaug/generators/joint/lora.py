@@ -1,7 +1,5 @@
 """A causal decoder that learns by LoRA to write a string behind what it is shown of it (§2.2)."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

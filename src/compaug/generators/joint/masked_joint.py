@@ -7,8 +7,6 @@ that speak for other labels are hidden too. What it wrote is read strictly; wher
 requested, it is dropped, or keeps them (`relabel: generated`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

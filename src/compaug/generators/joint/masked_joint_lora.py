@@ -4,8 +4,6 @@ It is `masked_joint` with the body that comes nearest to the paper's pretrained 
 3 and 7).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path

@@ -4,8 +4,6 @@ Every function takes the tokens of the augmented language behind the marker and 
 and says which tokens are hidden.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 

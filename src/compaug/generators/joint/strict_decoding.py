@@ -3,8 +3,6 @@
 Only what is cut for its length can still be unreadable.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

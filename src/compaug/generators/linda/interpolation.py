@@ -3,8 +3,6 @@
 It is a body (`bodies`), which has an encoder and a decoder, and the length converter between them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

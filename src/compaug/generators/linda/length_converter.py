@@ -3,8 +3,6 @@
 The article states its mixing ratio both ways round. Here alpha is the weight of x^a, everywhere: alpha = 1 is x^a.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -6,8 +6,6 @@ how many earlier requests have the same composition. With pairs of `random` text
 augmentation, one more text for every request, with the labels of both.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial

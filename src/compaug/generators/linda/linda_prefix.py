@@ -4,8 +4,6 @@ A frozen encoder reads both texts and their mixed states become the decoder's pr
 text itself.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

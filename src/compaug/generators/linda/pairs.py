@@ -3,8 +3,6 @@
 Pairs are sought among compositions, which are few, and counted; a pair of texts is found from its number.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Labels of a text between others: their label sets mixed as the texts were, and sharpened (LINDA, Appendix C)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

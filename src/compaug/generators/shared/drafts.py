@@ -1,7 +1,5 @@
 """From examples to drafts: the rows of D_cg that generators learn from, one draft for each text (paper, Eq. 4)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from compaug.core.records import Draft, Example, InputError

@@ -1,7 +1,5 @@
 """What a model folder says of its generator, and what the answers of a language model cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace

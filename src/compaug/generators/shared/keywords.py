@@ -1,7 +1,5 @@
 """Keywords: the n-grams of a text that mean what the text means (CoDa, "Lexical Constraints")."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

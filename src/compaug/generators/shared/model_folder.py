@@ -1,7 +1,5 @@
 """Training a generator to its best epoch, and its model folder: facts, history and the tensors that were trained."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Real rows in a model folder, and by composition: what controls and generators that edit texts draw from."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From a source to a text by a sequence-to-sequence model: batches to learn from, and what the model writes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from torch import Tensor

@@ -4,8 +4,6 @@ The probabilities of their tokens, each after the text's own tokens before it, a
 fits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Texts as tokens: without the marks around them, and cut where they are too long."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from compaug.models.loading import say_cut

@@ -9,8 +9,6 @@ the answer, and is not in it. An endpoint takes messages, and no `top_k` and `st
 kept (`answers.py`).
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter

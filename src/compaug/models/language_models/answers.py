@@ -5,8 +5,6 @@ goes to a content-addressed store the moment it is there, so a run can be interr
 byte without any model. `endpoint` and `local` are the two that answer.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

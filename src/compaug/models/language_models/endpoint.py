@@ -1,7 +1,5 @@
 """Language models behind an OpenAI-compatible endpoint."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -1,7 +1,5 @@
 """A decoder folder as a language model: many answers at a time, and a prompt that they share is read once."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import groupby

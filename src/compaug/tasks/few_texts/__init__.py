@@ -1,7 +1,5 @@
 """A single-label task of 100, 200 or 500 training texts and a test set, drawn from any corpus (CoDa)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What configs/low_resource.yaml asks for, stage by stage; experiments/low_resource/dvc.yaml runs over it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from compaug import generators

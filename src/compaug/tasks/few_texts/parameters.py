@@ -1,7 +1,5 @@
 """Parameters of the low-resource experiment: configs/low_resource.yaml."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,13 +1,12 @@
 """COGS (Kim and Linzen 2020) and the split MCD1 of CFQ (Keysers et al. 2020): sentences and their logical forms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from compaug.core.records import InputError, write_rows
-from compaug.data.corpus import lines, require_files, rows_as
+from compaug.data.corpus import require_files, rows_as
+from compaug.data.streams import lines
 
 
 @dataclass(frozen=True, slots=True)

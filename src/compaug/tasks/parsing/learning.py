@@ -1,7 +1,5 @@
 """Training a parser, judging it, and what its training thought of every row (cartography spec, sections 1 to 4)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial

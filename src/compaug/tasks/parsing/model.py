@@ -5,8 +5,6 @@ for the words of both sides and an output layer of its own. Shapes: B rows, S so
 `heads`, V words of the vocabulary.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

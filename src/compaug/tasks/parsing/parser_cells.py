@@ -1,7 +1,5 @@
 """What configs/parsing.yaml asks for, stage by stage; experiments/parsing/dvc.yaml runs over it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from compaug.experiments.params import Edited

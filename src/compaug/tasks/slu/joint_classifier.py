@@ -4,8 +4,6 @@ The loss is the sum of both cross-entropies. A word is tagged at its first sub-w
 have no tag to learn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

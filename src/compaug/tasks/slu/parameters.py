@@ -1,7 +1,5 @@
 """configs/slu.yaml: the corpora, how few of their utterances are used, the joint classifier."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

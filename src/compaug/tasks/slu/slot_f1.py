@@ -1,7 +1,5 @@
 """Slot F1 over whole spans by the rule of conlleval, and intent accuracy, in percent (joint generation, Table 2)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from compaug.generators.joint.augmented_language import bio_tags

@@ -1,7 +1,5 @@
 """What configs/slu.yaml asks for, stage by stage; experiments/slu/dvc.yaml runs over it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from compaug.tasks.slu import parameters

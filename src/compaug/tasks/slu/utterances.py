@@ -1,7 +1,5 @@
 """Utterances with an intent and BIO tags: SNIPS and NLU-ED, few of them drawn, their files, one utterance a line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from compaug.core.records import InputError, read_json, sub_seed, write_json, write_rows
-from compaug.data.corpus import lines, require_files, rows_as
+from compaug.data.corpus import require_files, rows_as
+from compaug.data.streams import lines
 from compaug.generators.joint.augmented_language import spans_of
 
 PARTS = ("train", "validation", "test")

@@ -5,8 +5,6 @@ hiding: the intent alone (`labels`), or a text with words or spans hidden; in ev
 baseline p(y) p(x|y) p(s|x): it writes plain texts of an intent, and the joint classifier tags them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

@@ -1,8 +1,6 @@
 """What gives a label away in training without meaning it: n-grams by mutual information, and the concepts behind
 them (docs/spec/coda.md, 3; the cheap miner, Friedman et al. 2022 induce a grammar)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How many words a text is to have (CoDa, "Length Constraints"). A word is what stands between white space."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The text in an answer, without remarks, list and quotation marks, or why there is none (docs/spec/coda.md, 5)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Universal part-of-speech tags of sentences, by spaCy's small English model (CoDa, "Syntactic Constraints")."""
 
-from __future__ import annotations
-
 import tempfile
 import zipfile
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ In the list every exemplar stands behind a line with the constraints that it kee
 next: small models continue a pattern better than they follow instructions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The lines of somebody's file: unpacked by its first bytes, decoded, and ended by a newline or by CR alone."""
 
-from __future__ import annotations
-
 import bz2
 import codecs
 import contextlib
@@ -43,7 +41,7 @@ def unpacked(path: Path) -> Iterator[BinaryIO]:
             first = stream.read(8)
         opener = next((opener for mark, opener in PACKED.items() if first.startswith(mark)), open)
         if opener is open and path.suffix.lower() in PACKED_NAMES and first:
-            raise InputError(f"{path}: not a {path.suffix} file; end its name with what it is")
+            raise InputError(f"{path}: not a {path.suffix} file; end its name with what it is, or fetch it again")
         with opener(path, "rb") as stream:
             yield stream
     except FileNotFoundError:
@@ -51,7 +49,9 @@ def unpacked(path: Path) -> Iterator[BinaryIO]:
     except IsADirectoryError:
         raise InputError(f"{path}: is a folder, not a file; check the path") from None
     except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error):
-        raise InputError(f"{path}: corrupt or cut-off {path.suffix} file; write it again") from None
+        raise InputError(
+            f"{path}: corrupt or cut-off {path.suffix} file; delete it and fetch or write it again"
+        ) from None
 
 
 def head(path: Path) -> bytes:

@@ -1,0 +1,102 @@
+"""What stands between the names of a label cell, judged by all cells of a file."""
+
+import re
+from collections.abc import Callable, Mapping
+
+from compaug.data.readers.doubts import MISSING, Doubt
+from compaug.data.readers.label_sets import SUSPECT, Answers, Cell
+from compaug.data.readers.words import WORDS
+
+MARKS = WORDS["marks"]
+USUAL = (";", "|", ",")  # taken where a few cells cannot decide
+TAGS = re.compile(r"\s*<[^<>]+>(?:[\s,;]*<[^<>]+>)*\s*")
+HASHES = re.compile(r"\s*#[^#\s,;]+(?:[\s,;]*#[^#\s,;]+)*\s*")
+
+
+def is_marked(cell: str) -> bool:
+    """Whether every name of a cell stands in angle brackets or after #."""
+    return bool(TAGS.fullmatch(cell) or HASHES.fullmatch(cell))
+
+
+def split_of(
+    cells: Mapping[str, Cell], answers: Answers, doubts: list[Doubt]
+) -> tuple[Callable[[str], list[str]], str]:
+    """(how a cell is split, the same in words), by all cells."""
+    if answers.delimiter is not None:
+        mark = answers.delimiter
+        return (lambda cell: cell.split(mark)), f"between {mark!r}"
+    if cells and all(TAGS.fullmatch(cell) for cell in cells):
+        return (lambda cell: re.findall(r"<([^<>]+)>", cell)), "each in angle brackets"
+    if cells and all(HASHES.fullmatch(cell) for cell in cells):
+        return (lambda cell: re.findall(r"#([^#\s,;]+)", cell)), "each after #"
+    mark, other = delimiter(cells)
+    if other is not None:
+        rows, first = _rows_with(cells, other)
+        doubts.append(
+            Doubt(
+                f"label cells that {other!r} would cut into names that stand elsewhere too, where {mark!r} is taken",
+                f"give --label-delimiter {mark!r} or {other!r}, or write one of them in all rows",
+                rows,
+                first,
+                True,
+            )
+        )
+    doubts += unsplit(cells, mark)
+    return (lambda cell: cell.split(mark)), f"between {mark!r}"
+
+
+def unsplit(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:
+    """A doubt for the commonest other mark that names hold and that is not taken for a delimiter."""
+    cells = {value: cell for value, cell in cells.items() if value.strip().casefold() not in MISSING}
+    rows = {other: _rows_with(cells, other) for other in MARKS if other not in mark and mark not in other}
+    other = max(rows, key=lambda other: rows[other][0])
+    n, line = rows[other]
+    if not n:
+        return []
+    example = min((value for value in cells if other in value), key=len)[:SUSPECT]
+    what = f"label cells with {other!r} that is read as part of names, as in {example!r}"
+    return [Doubt(what, f"--label-delimiter {other!r} if it stands between names", n, line)]
+
+
+def _rows_with(cells: Mapping[str, Cell], mark: str) -> tuple[int, int]:
+    cut = [cell for value, cell in cells.items() if mark in value]
+    return sum(cell.rows for cell in cut), min((cell.line for cell in cut), default=0)
+
+
+def delimiter(cells: Mapping[str, Cell]) -> tuple[str, str | None]:
+    """(mark between names, another that explains cells too or None).
+
+    A mark explains a cell whose names all stand elsewhere: alone, or in another place of a list. So the parts of
+    "sci/physics" are none, and neither are those of "late, very late".
+    """
+    explained = {mark: _explained(cells, mark) for mark in MARKS}
+    best = max(MARKS, key=lambda mark: sum(explained[mark].values()))
+    most = sum(explained[best].values())
+    if not most:
+        blank = _explained(cells, " ")
+        with_blank = sum(cell.rows for value, cell in cells.items() if " " in value.strip())
+        if blank and sum(blank.values()) >= 0.9 * with_blank:
+            return " ", None
+        held = {mark: sum(cell.rows for value, cell in cells.items() if mark in value) for mark in USUAL}
+        mark = max(USUAL, key=lambda mark: held[mark])
+        return (mark if held[mark] else ","), None
+    rest = {mark: sum(n for value, n in explained[mark].items() if value not in explained[best]) for mark in MARKS}
+    other = max(MARKS, key=lambda mark: rest[mark])
+    return best, other if rest[other] and best not in other and other not in best else None
+
+
+def _explained(cells: Mapping[str, Cell], mark: str) -> dict[str, int]:
+    """Cells of several names that all stand elsewhere, with their rows."""
+    alone: set[str] = set()
+    places: dict[str, set[int]] = {}
+    compound = []
+    for value in cells:
+        parts = [part for piece in value.split(mark) if (part := piece.strip())]
+        if len(parts) > 1:
+            compound.append((value, parts))
+            for at, part in enumerate(parts):
+                places.setdefault(part, set()).add(at)
+        else:
+            alone.update(parts)
+    free = alone | {part for part, at in places.items() if len(at) > 1}
+    return {value: cells[value].rows for value, parts in compound if all(part in free for part in parts)}

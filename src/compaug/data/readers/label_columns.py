@@ -1,0 +1,132 @@
+"""Labels of several columns: one of yes and no for each label, or each with a name."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+from compaug.data.readers.doubts import MISSING
+from compaug.data.readers.label_numbers import uncut
+from compaug.data.readers.label_sets import Answers, Cell, LabelSets, cleaned, undecided, with_inventory
+from compaug.data.readers.truth import TRUTH, number_of, values_of, word_of
+from compaug.data.rows import BadRow
+
+
+def of_columns(columns: Sequence[str], cells: Mapping[tuple, Cell], answers: Answers) -> LabelSets:
+    """Labels of several columns: one for each label, or each with a name."""
+    names = dict(zip(columns, answers.labels or columns, strict=True))
+    words: list[dict[str, tuple[int, int]]] = [{} for _ in columns]  # word -> rows, first line
+    for cell in cells.values():
+        for at, value in enumerate(cell.value):
+            rows, line = words[at].get(word := word_of(value), (0, cell.line))
+            words[at][word] = rows + cell.rows, min(line, cell.line)
+    blank = "blank" in answers.missing
+    if answers.cut is not None:
+        return _cut_columns(columns, names, cells, answers)
+    meanings = [values_of(column, words[at], blank) for at, column in enumerate(columns)]
+    if _are_numbers(words):
+        return _numbers_in_columns(columns, words, cells)
+    filled = [any(present) for present in words]
+    named = len(columns) > 1 and all(meaning is None for meaning, full in zip(meanings, filled, strict=True) if full)
+    if named and any(filled) and not _mostly_truth(words):
+        return _names_in_columns(columns, cells, answers)
+    tables = [meaning or _truth_of(present, blank) for meaning, present in zip(meanings, words, strict=True)]
+    sets = {key: _marked(columns, names, cell.value, tables, answers) for key, cell in cells.items()}
+    signs = sorted({word or "blank" for table in tables for word in table})
+    form = f"a column for each label, with {', '.join(signs[:6])}" + (" and others" if len(signs) > 6 else "")
+    return LabelSets(form, dict(sets), [], tuple(names[column] for column in columns))
+
+
+def _are_numbers(words: Sequence[Mapping[str, tuple[int, int]]]) -> bool:
+    """Whether cells hold numbers alone, and more than a few of them others than 0, 1 and -1."""
+    total = sum(n for present in words for n, _ in present.values())
+    counts: Counter[str] = Counter()
+    for present in words:
+        counts.update({word: n for word, (n, _) in present.items() if word})
+    numbers = {word: number_of(word) for word in counts}
+    if not numbers or None in numbers.values():
+        return False
+    return sum(counts[word] for word, number in numbers.items() if number not in (0, 1, -1)) > 0.01 * total
+
+
+def _mostly_truth(words: Sequence[Mapping[str, tuple[int, int]]]) -> bool:
+    truth = [sum(n for word, (n, _) in present.items() if word and word in TRUTH) for present in words]
+    total = sum(n for present in words for word, (n, _) in present.items() if word)
+    return sum(truth) * 2 >= total
+
+
+def _truth_of(words: Iterable[str], blank: bool) -> Mapping[str, int]:
+    """What the words of yes and no say in a column that has others too."""
+    kept = [word for word in words if word and values_of("", {word})]
+    return (values_of("", kept) or {}) | ({"": 0} if blank else {})
+
+
+def _marked(
+    columns: Sequence[str],
+    names: Mapping[str, str],
+    values: Sequence,
+    tables: Sequence[Mapping[str, int]],
+    answers: Answers,
+) -> list[str] | BadRow:
+    row = []
+    if all(word_of(value) in ("-1", "-1.0") for value in values) and not answers.means_none("-1"):
+        return BadRow(
+            "a row with -1 for every label, which means that nobody labelled it",
+            "-1 for every label, which means that nobody labelled it; leave such rows out",
+        )
+    for column, value, table in zip(columns, values, tables, strict=True):
+        word = word_of(value)
+        if word in table:
+            if table[word]:
+                row.append(names[column])
+        elif not answers.means_none(str(value if value is not None else "").strip()):
+            what = f"the value {value!r} of label {column!r} is neither 0 nor 1"
+            if word and word not in MISSING:
+                return BadRow("a label value that is neither 0 nor 1", what)
+            shown = repr(value) if word else "a blank cell"
+            answer = str(value).strip() if word else "blank"
+            kind = f"{column!r} with {shown}, neither 0 nor 1"
+            return BadRow(kind, f"{what}; --missing {answer} counts it as 0")
+    return row
+
+
+def _numbers_in_columns(columns: Sequence[str], words: Sequence[Mapping], cells: Mapping[tuple, Cell]) -> LabelSets:
+    rows = [[number_of(word) for word in present if word] for present in words]
+    what = f"numbers in the columns {', '.join(columns[:3])}" + (", ..." if len(columns) > 3 else "")
+    line = min(cell.line for cell in cells.values())
+    return undecided("a column of numbers for each label", cells, *uncut(rows, what), line, tuple(columns))
+
+
+def _cut_columns(
+    columns: Sequence[str], names: Mapping[str, str], cells: Mapping[tuple, Cell], answers: Answers
+) -> LabelSets:
+    sets: dict[Hashable, list[str] | BadRow | None] = {}
+    cut = answers.cut or 0.0
+    for key, cell in cells.items():
+        numbers = [number_of(word_of(value)) for value in cell.value]
+        if None in numbers:
+            at = numbers.index(None)
+            value = cell.value[at]
+            if answers.means_none(str(value if value is not None else "")):
+                numbers = [number or 0.0 for number in numbers]
+            else:
+                sets[key] = BadRow(
+                    "a label value that is no number",
+                    f"the value {value!r} of label {columns[at]!r} is no number; --missing counts it as 0",
+                )
+                continue
+        sets[key] = [names[column] for column, number in zip(columns, numbers, strict=True) if number > cut]
+    return LabelSets(f"a column of numbers for each label, positive above {cut:g}", sets, [], tuple(names.values()))
+
+
+def _names_in_columns(columns: Sequence[str], cells: Mapping[tuple, Cell], answers: Answers) -> LabelSets:
+    strings = all(isinstance(value, str) or value is None for cell in cells.values() for value in cell.value)
+    sets: dict[Hashable, list[str] | BadRow | None] = {}
+    for key, cell in cells.items():
+        if strings:
+            sets[key] = cleaned((value for value in cell.value if value), answers)
+        else:
+            at = next(i for i, value in enumerate(cell.value) if value is not None and not isinstance(value, str))
+            what = f"the value {cell.value[at]!r} of label {columns[at]!r} is neither 0 nor 1"
+            sets[key] = BadRow("a label value that is neither 0 nor 1", what)
+    by_key = {key: (None, cell) for key, cell in cells.items()}
+    free = Answers(labels=None, missing=answers.missing) if answers.labels == tuple(columns) else answers
+    return with_inventory(LabelSets(f"a name in each of {len(columns)} columns", sets), by_key, free)
