@@ -20,8 +20,10 @@ from compaug.evaluation.cell_scores import Outcome, joined
 from compaug.evaluation.decoding import composition_prior, knowledge
 from compaug.evaluation.decoding.composition_prior import harmonic_mean, prior_of, seen_unseen_scores
 from compaug.evaluation.decoding.knowledge import SIDES, Ranking
-from compaug.evaluation.metrics import instance_scores, label_matrix, percent, rows_among
+from compaug.evaluation.metrics import DECIMALS, instance_scores, label_matrix, percent, rows_among
 from compaug.experiments.cells import NONE, REAL_TEXTS, Cell
+
+SHARE_DECIMALS = DECIMALS + 2  # of a share, where a percentage has fewer
 
 # ---------------------------------------------------------------- the split
 
@@ -231,7 +233,10 @@ def gap(
         raise InputError("matched: each unseen row must be NaN in exactly one of the two arrays")
     outcomes[root_cell.MATCHED] = joined(halves[0].cell, halves, rows)
     _, parts = root_cell.knowledge(outcomes)
-    return {part: {name: value / 100 for name, value in values.items()} for part, values in parts.items()}
+    return {
+        part: {name: round(value / 100, SHARE_DECIMALS) for name, value in values.items()}
+        for part, values in parts.items()
+    }
 
 
 def _outcome(generator: str, probabilities, gold, seen, unseen, threshold: float, ids: np.ndarray) -> Outcome:
