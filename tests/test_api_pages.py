@@ -10,30 +10,29 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from graph import ROOT
 from test_bert import LABELS, SETTINGS, examples, write_encoder
 
-import compaug.project
+import compaug
 from compaug import classifiers
 from compaug.classifiers.parameters import Bert
 from compaug.core.records import Example, InputError, write_jsonl
+from compaug.project import auditing
 
 PAGE = (ROOT / "docs/api.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
-def audit_of(file: Path, scale: str, folder: Path | None, **options) -> Path:
+def prepared(file: Path, folder: Path, *_) -> list[str]:
     """In the place of a run that takes minutes: a project with the committed reports."""
-    folder = Path(folder or f"{file.stem}-{scale}")
     (folder / "reports").mkdir(parents=True)
     for name in ("summary.md", "metrics.json"):
         shutil.copy(ROOT / "reports" / name, folder / "reports")
     LABELS.write(folder / "data/splits/run/labels.json")
     write_jsonl(folder / "data/selected/run/augmented.jsonl", [Example("g1", "darling, sunny", (0, 1), "ls_pt")])
-    return folder
+    return []
 
 
 @pytest.fixture
@@ -43,9 +42,8 @@ def project(tmp_path, monkeypatch, in_a_temporary_folder) -> Path:
     classifiers.load("bert").train(examples(), LABELS, Bert(**dict(SETTINGS)), encoder, model, seed=1)
     (tmp_path / "data").mkdir(exist_ok=True)
     (tmp_path / "data/corpora").symlink_to(ROOT / "data/corpora")
-    stand_in = SimpleNamespace(run=audit_of)
-    monkeypatch.setitem(sys.modules, "compaug.project.audit", stand_in)
-    monkeypatch.setattr(compaug.project, "audit", stand_in, raising=False)
+    monkeypatch.setattr(auditing, "prepare", prepared)
+    monkeypatch.setattr(auditing, "run", lambda folder: int(folder.name == "audit-broken"))
     return tmp_path
 
 
@@ -94,5 +92,7 @@ def test_an_audit_that_has_not_run_says_so(project):
     audit = compaug.Audit("calls.csv", scale="tiny", text_column="body")
     with pytest.raises(InputError, match=r"calls.csv: its audit has no reports/summary.md yet; call run\(\)"):
         _ = audit.verdict
-    assert audit.run() is audit and audit.folder == Path("calls-tiny")
+    assert audit.run() is audit and audit.folder == Path("audit-calls")
     assert audit.texts == [("darling, sunny", ["joy", "love"])]
+    with pytest.raises(InputError, match=r"audit-broken: the audit is not at its end; call run\(\) again"):
+        compaug.Audit("broken.csv").run()

@@ -17,22 +17,26 @@ class Audit:
 
     Args:
         file: a table with texts and labels.
-        scale: of configs/scales.yaml: tiny, pretrained.
-        folder: of the project; None: named after the file.
+        scale: of configs/scales.yaml: tiny, pretrained; None: what suits the file.
+        folder: of the project; None: audit-NAME, after the file.
         options: of the reader, such as text_column.
     """
 
     def __init__(
-        self, file: Path | str, scale: str = "pretrained", folder: Path | str | None = None, **options: Any
+        self, file: Path | str, scale: str | None = None, folder: Path | str | None = None, **options: Any
     ) -> None:
         self.file, self.scale, self.options = Path(file), scale, options
         self.folder = None if folder is None else Path(folder)
 
     def run(self) -> Audit:
-        """Build what is missing, and return itself; an interrupted run resumes."""
-        from compaug.project import audit
+        """Build what is missing, and return itself; an interrupted run resumes. InputError where a stage fails."""
+        from compaug.project import auditing
 
-        self.folder = Path(audit.run(self.file, scale=self.scale, folder=self.folder, **self.options))
+        self.folder = self.folder or auditing.folder_of(self.file)
+        for line in auditing.prepare(self.file, self.folder, "", self.scale or "", self.options):
+            print(line)
+        if auditing.run(self.folder):
+            raise InputError(f"{self.folder}: the audit is not at its end; call run() again, and it goes on")
         return self
 
     @property
