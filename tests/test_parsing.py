@@ -103,7 +103,7 @@ def test_cogs_is_three_columns_plain_or_compressed(tmp_path):
     [
         (b"a b\tc\tx\na b\tc\n", ":2: not sentence, logical form, category"),
         (b"a b\t \tx\n", ":1: not sentence, logical form, category"),
-        (b"a\tb\tactive_to_passive\n\xff\tb\tc\n", ":2: not UTF-8 (invalid start byte); convert the file to UTF-8"),
+        (b"a\tb\tactive_to_passive\n\xff\tb\tc\n", ":2: not UTF-8 (byte 0xff); "),
     ],
 )
 def test_a_line_that_is_no_row_of_cogs_is_named(tmp_path, content, fault):
