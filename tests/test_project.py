@@ -212,6 +212,7 @@ def test_outside_of_a_project_inspect_says_what_is_in_a_file_and_writes_nothing(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # 28 stages, each a process
 @pytest.mark.skipif(shutil.which("dvc") is None, reason="dvc is not installed here")
 def test_a_whole_audit_and_what_dvc_does_in_its_folder_afterwards():
     write_calls()
