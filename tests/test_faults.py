@@ -26,8 +26,7 @@ from compaug.core.records import (
     write_json,
     write_text,
 )
-from compaug.data import corpus
-from compaug.data.readers import diagnostic, tabular
+from compaug.data.readers import authors_split, diagnostic, tabular
 from compaug.engine import locks
 from compaug.evaluation import plots
 from compaug.experiments import params
@@ -343,7 +342,7 @@ def test_bad_json_is_one_line_by_every_way_in(tmp_path, case, way):
         "document": lambda: read_json(path),
         "rows": lambda: list(iter_rows(path)),
         "own corpus": lambda: tabular.read({}, {"path": str(path), "label_column": "labels"}),
-        "authors' file": lambda: corpus.read_split_files(Labels(("a",), ("a",)), {"train": path}),
+        "authors' file": lambda: authors_split.read("semeval", {"train": path}, {}),
     }
     if way == "authors' file":
         path.write_text(f"{text}\tsome words\n")

@@ -221,7 +221,7 @@ def test_an_arm_that_is_never_that_good_on_known_combinations_has_no_number_ther
     assert [("acc_at_seen" in o.metrics["unseen"]) for o in outcomes if o.decoding == "threshold"] == [True, False]
     rows = [r for r in longtables.knowledge_rows() if (r["generator"], r["metric"]) != ("ls_pt", "acc_at_seen")]
     results = longtables.load(longtables.reports(tmp_path / "reports", rows, longtables.knowledge_gains()))
-    shown = {row[0]: str(row[-1]) for row in report.tables(results)[1].rows}
+    shown = {row[0]: str(row[-1]) for row in report.tables(results)[2].rows}
     assert shown["ls_pt"] == "–" and shown["none"].startswith("35.00")
     report.figures_of(results)[0].draw(tmp_path / "figure")
 
@@ -436,12 +436,13 @@ FINDING = (
 )
 
 
-def shown(shown_table) -> dict[str, dict[str, str]]:
-    return {row[0]: dict(zip(shown_table.header, map(str, row), strict=True)) for row in shown_table.rows}
+def shown(shown_table, by: str | None = None) -> dict[str, dict[str, str]]:
+    rows = [dict(zip(shown_table.header, map(str, row), strict=True)) for row in shown_table.rows]
+    return {row[by or shown_table.header[0]]: row for row in rows}
 
 
 def test_the_report_has_the_gap_the_scores_the_gains_and_the_decodings(results):
-    parts, scores, gained, decodings = report.tables(results)
+    parts, gained, scores, decodings = report.tables(results)
     lines = [[str(value) for value in row[1:]] for row in parts.rows]
     gap = ["+42.00 [+42.00, +42.00]", "+26.00 [+25.00, +27.00]", "+16.00 [+15.00, +17.00]"]
     assert lines == [
@@ -452,10 +453,12 @@ def test_the_report_has_the_gap_the_scores_the_gains_and_the_decodings(results):
     assert shown(scores)["ls_pt"]["H, best constant"] == "50.00 [47.52, 52.48]"
     assert scores.title == longtables.KNOWLEDGE.partition("+")[0] and scores.note.startswith(FINDING)
     assert "that of `none` at its best constant, 60.00 %" in scores.note
-    assert list(shown(gained)) == ["oversample", "ls_pt", "real_texts"]
-    assert shown(gained)["ls_pt"]["AUSUC, over none"] == "+6.00 [+5.00, +7.00]*"
-    assert shown(gained)["ls_pt"]["Acc at equal known, over the matched arm"] == "-13.00 [-14.00, -12.00]*"
-    assert shown(gained)["oversample"]["H, stacking, over repeating"] == "–"
+    assert list(shown(gained, "arm")) == ["oversample", "ls_pt", "real_texts"]
+    assert shown(gained, "arm")["ls_pt"]["AUSUC, over none"] == "+6.00 [+5.00, +7.00]*"
+    assert shown(gained, "arm")["ls_pt"]["Acc at equal known, over the matched arm"] == "-13.00 [-14.00, -12.00]*"
+    assert shown(gained, "arm")["oversample"]["H, stacking, over repeating"] == "–"
+    assert shown(gained, "arm")["ls_pt"]["share of the knowledge"].startswith("38 % [")  # 6 of 16 points
+    assert shown(gained, "arm")["real_texts"]["share of the knowledge"] == "–"
     assert list(shown(decodings)) == ["threshold", "stacking"]
 
 
@@ -471,7 +474,7 @@ def test_what_no_test_shows_has_no_star_and_is_no_remedy(tmp_path):
     assert report.finding(corpus).endswith(
         "Remedy: nothing can be told: neither part of the gap is shown; test on more rows."
     )
-    assert "*" not in str(shown(report.tables(results)[2]))
+    assert "*" not in str(shown(report.tables(results)[1], "arm"))
 
 
 def test_the_figure_has_a_panel_for_each_corpus_with_the_arms_in_order(results, tmp_path):
@@ -492,7 +495,7 @@ def test_without_the_matched_arm_there_are_scores_and_no_finding(tmp_path):
     results = longtables.load(longtables.reports(tmp_path / "reports", rows, gained))
     (corpus,) = report.corpora(results)
     assert report.finding(corpus) == ""
-    parts, scores, gained, _ = report.tables(results)
+    parts, gained, scores, _ = report.tables(results)
     assert not parts.rows and list(shown(scores)) == ["none", "oversample", "ls_pt"] and len(gained.rows) == 2
     assert report.figures_of(results) == []
 
@@ -507,11 +510,11 @@ def test_without_the_arm_without_texts_or_without_any_result_there_is_nothing(tm
 def test_one_seed_has_intervals_over_rows_that_say_so_and_no_interval_of_width_zero(tmp_path):
     rows, gained = longtables.knowledge_rows(1), longtables.knowledge_gains(1)
     results = longtables.load(longtables.reports(tmp_path / "reports", rows, gained))
-    parts, scores, over, decodings = report.tables(results)
+    parts, over, scores, decodings = report.tables(results)
     line = [str(value) for value in parts.rows[1][2:]]
     assert line == ["+42.00", *(f"{value} over rows" for value in LINE)]
-    assert shown(over)["ls_pt"]["AUSUC, over none"] == "+6.00"  # no mean over rows, and no spread over seeds
-    assert shown(over)["ls_pt"]["H, stacking, over none"] == "+5.00 [+4.00, +6.00] over rows"
+    assert shown(over, "arm")["ls_pt"]["AUSUC, over none"] == "+6.00"  # no mean over rows, and no spread over seeds
+    assert shown(over, "arm")["ls_pt"]["H, stacking, over none"] == "+5.00 [+4.00, +6.00] over rows"
     assert shown(scores)["none"]["AUSUC"] == "30.00" and shown(decodings)["threshold"]["H"] == "18.00"
     (corpus,) = report.corpora(results)
     assert "26.0 [25.0, 27.0] over test rows are a matter of decoding" in report.finding(corpus)
