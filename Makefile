@@ -35,7 +35,7 @@ repro: $(READY)        ## run the cell that `run` in params.yaml names; ends wit
 	$(grid) dvc.yaml
 	@sed '/^## Result/,$$d' reports/summary.md
 	@python -m tools.seeds
-	@echo 'Next: dvc exp run report -S run.generator=ls_pt, then dvc metrics diff; or your own file: compaug inspect FILE'
+	@echo 'Next: dvc exp run report -S run.generator=ls_pt, then dvc metrics diff; or your own file: compaug audit FILE'
 
 repair: $(READY)       ## after an audit of your corpus: a classifier for use, from every row, with texts for rare combinations (params.yaml)
 	$(grid) repair/dvc.yaml
