@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from compaug.reports.gap import Gap, Part, contribution, remedy, sentence
+from compaug.reports.gap import WORDS, Gap, Part, contribution, remedy, remedy_in_brief, sentence
 
 DECODING_ALONE = (
     "decoding: raise the scores of unseen combinations; it is not shown that even real texts of them would add to that"
@@ -87,6 +89,9 @@ REMEDIES = {
 def test_the_remedy_follows_from_what_is_shown(case):
     evidence, expected = REMEDIES[case]
     assert remedy(evidence) == expected
+    named = remedy_in_brief(evidence).split(" + ")
+    words = re.split("[:;]", expected)[0].split(", and ")
+    assert [WORDS.get(name, name) for name in named] == words
 
 
 def test_the_sentence_has_both_parts_with_their_intervals():

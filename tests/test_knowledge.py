@@ -442,7 +442,16 @@ def shown(shown_table, by: str | None = None) -> dict[str, dict[str, str]]:
 
 
 def test_the_report_has_the_gap_the_scores_the_gains_and_the_decodings(results):
-    parts, gained, scores, decodings = report.tables(results)
+    brief, parts, gained, scores, decodings = report.tables(results)
+    assert shown(brief) == {
+        "diagnostic": {
+            "corpus": "diagnostic",
+            "decoding": "26.0",
+            "knowledge": "16.0 [15.0, 17.0]",
+            "best texts give": "`ls_pt` 6.0 [5.0, 7.0]",
+            "what helps": "decoding + texts",
+        }
+    }
     lines = [[str(value) for value in row[1:]] for row in parts.rows]
     gap = ["+42.00 [+42.00, +42.00]", "+26.00 [+25.00, +27.00]", "+16.00 [+15.00, +17.00]"]
     assert lines == [
@@ -474,7 +483,7 @@ def test_what_no_test_shows_has_no_star_and_is_no_remedy(tmp_path):
     assert report.finding(corpus).endswith(
         "Remedy: nothing can be told: neither part of the gap is shown; test on more rows."
     )
-    assert "*" not in str(shown(report.tables(results)[1], "arm"))
+    assert "*" not in str(shown(report.tables(results)[2], "arm"))
 
 
 def test_the_figure_has_a_panel_for_each_corpus_with_the_arms_in_order(results, tmp_path):
@@ -495,8 +504,13 @@ def test_without_the_matched_arm_there_are_scores_and_no_finding(tmp_path):
     results = longtables.load(longtables.reports(tmp_path / "reports", rows, gained))
     (corpus,) = report.corpora(results)
     assert report.finding(corpus) == ""
-    parts, gained, scores, _ = report.tables(results)
-    assert not parts.rows and list(shown(scores)) == ["none", "oversample", "ls_pt"] and len(gained.rows) == 2
+    brief, parts, gained, scores, _ = report.tables(results)
+    assert (
+        not brief.rows
+        and not parts.rows
+        and list(shown(scores)) == ["none", "oversample", "ls_pt"]
+        and len(gained.rows) == 2
+    )
     assert report.figures_of(results) == []
 
 

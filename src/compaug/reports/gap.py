@@ -65,26 +65,46 @@ def contribution(gap: Gap, texts: str = "these texts") -> str:
     return f"{texts} give {gap.texts}{over}"
 
 
+WORDS = {  # in a table, in a sentence
+    "decoding": "decoding",
+    "texts": "these texts",
+    "repeating": "the support texts repeated",
+    "support texts": "more support texts",
+}
+
+
 def remedy(gap: Gap) -> str:
     """What to do about the gap, and why."""
+    names, why = _advice(gap)
+    words = ", and ".join(WORDS[name] for name in names) or "nothing can be told"
+    return f"{words}{why}"
+
+
+def remedy_in_brief(gap: Gap) -> str:
+    return " + ".join(_advice(gap)[0]) or "nothing can be told"
+
+
+def _advice(gap: Gap) -> tuple[tuple[str, ...], str]:
+    """Keys of WORDS, none where nothing can be told, and what a sentence goes on with."""
     decoding = gap.operating_point.is_gain and gap.operating_point.mean >= LEAST
     if not gap.total.is_gain:
-        return "nothing can be told: no gap is shown on these test rows; test on more rows or other combinations"
+        return (), ": no gap is shown on these test rows; test on more rows or other combinations"
     if not (gap.knowledge.is_gain and gap.knowledge.mean >= LEAST):
         if decoding:
             more = "it is not shown that even real texts of them would add to that"
-            return f"decoding: raise the scores of unseen combinations; {more}"
-        return "nothing can be told: neither part of the gap is shown; test on more rows"
-    first = "decoding, and " if decoding else ""
+            return ("decoding",), f": raise the scores of unseen combinations; {more}"
+        return (), ": neither part of the gap is shown; test on more rows"
+    first = ("decoding",) if decoding else ()
     if gap.texts is None or not gap.texts.is_gain:
         shown = "no texts were written" if gap.texts is None else "these texts are not shown to help"
-        return f"{first}more support texts: real texts of the combinations teach, {shown}"
+        return (*first, "support texts"), f": real texts of the combinations teach, {shown}"
     if gap.texts_over_repeating is not None and not gap.texts_over_repeating.is_gain:
         if gap.repeating is not None and gap.repeating.is_gain:
-            return f"{first}the support texts repeated: it costs nothing, and these texts are not shown to teach more"
-        return f"{first}more support texts: these texts are not shown to teach more than repeating those that are there"
+            return (*first, "repeating"), ": it costs nothing, and these texts are not shown to teach more"
+        why = ": these texts are not shown to teach more than repeating those that are there"
+        return (*first, "support texts"), why
     left = gap.knowledge.mean - gap.texts.mean
     more = (
         f"; {number(left, digits=1)} points are left, for better texts or more support texts" if left >= LEAST else ""
     )
-    return f"{first}these texts{more}"
+    return (*first, "texts"), more

@@ -12,7 +12,7 @@ from compaug.evaluation.statistics import ratio_interval
 from compaug.experiments.cells import NONE, REAL_TEXTS
 from compaug.reports import NAMES, figures
 from compaug.reports.entries import LEVEL, Entry, Figure, Table, entry, gained
-from compaug.reports.gap import Gap, Part, contribution, remedy, sentence
+from compaug.reports.gap import Gap, Part, contribution, remedy, remedy_in_brief, sentence
 from compaug.reports.queries import Results
 
 EXPERIMENT = "knowledge"
@@ -51,6 +51,13 @@ DECODING_NOTE = (
 )
 DECODINGS = ("threshold", "stacking", "crm", "logit_adjustment", "composition_prior")
 ARMS = {REPEATING: "support texts repeated"}
+CORPORA = ("corpus", "decoding", "knowledge", "best texts give", "what helps")
+CORPORA_NOTE = (
+    "Points of H, the harmonic mean of Acc on new and on known combinations, that the classifier lacks on new ones. "
+    "Decoding: what a constant alone closes of them. Knowledge: the rest, which only texts could close. Best texts: of "
+    "the generator that gives most of the knowledge, before others one that is shown to give more than repeating the "
+    "support texts does."
+)
 PARTS = ("corpus", "arm", "gap in H", "operating point", "knowledge", "what the arm gives", "over repeating")
 PARTS_NOTE = (
     "Points of H, the harmonic mean of Acc on new and on known combinations. Gap: the matched arm at its best "
@@ -86,10 +93,8 @@ def corpora(results: Results) -> Iterator[Corpus]:
 
 def tables(results: Results) -> list[Table]:
     every = list(corpora(results))
-    tables = [_parts(every)]
-    for corpus in every:
-        tables += [_scores(results, corpus), _decodings(corpus)]
-    return [tables[0], _gains(every), *tables[1:]]
+    of_each = [table for corpus in every for table in (_scores(results, corpus), _decodings(corpus))]
+    return [_in_brief(every), _parts(every), _gains(every), *of_each]
 
 
 def _scores(results: Results, corpus: Corpus) -> Table:
@@ -160,24 +165,45 @@ def _parts(every: Sequence[Corpus]) -> Table:
             if gap := gap_of(corpus, arm):
                 parts = (gap.total, gap.operating_point, gap.knowledge, gap.texts, gap.texts_over_repeating)
                 lines.append([corpus.name, ARMS.get(arm, f"texts of `{arm}`"), *map(_entry, parts)])
-    return Table("", PARTS_NOTE, PARTS, lines)
+    return Table("Every arm", PARTS_NOTE, PARTS, lines)
+
+
+def _in_brief(every: Sequence[Corpus]) -> Table:
+    """A line for each corpus that has a matched arm."""
+    lines = []
+    for corpus in every:
+        arm, gap = best_of(corpus)
+        if gap:
+            decoding = Entry(gap.operating_point.mean, words=number(gap.operating_point.mean, digits=1))
+            give = f"`{arm}` {gap.texts}" if gap.texts else NOT_REPORTED
+            lines.append([corpus.name, decoding, str(gap.knowledge), give, remedy_in_brief(gap)])
+    return Table("", CORPORA_NOTE, CORPORA, lines)
+
+
+def best_of(corpus: Corpus) -> tuple[str, Gap | None]:
+    """The generator whose texts give most, before others one that is shown to beat repeating, and its gap.
+
+    Without generators "" and the gap without texts; no gap without a matched arm.
+    """
+    gaps = {arm: gap for arm in corpus.generators if (gap := gap_of(corpus, arm))}
+    if gaps:
+        return max(gaps.items(), key=lambda item: (_beats_repeating(item[1]), item[1].texts.mean))
+    gap = gap_of(corpus, REPEATING)
+    return "", gap and replace(gap, texts=None, texts_over_repeating=None)
 
 
 def finding(corpus: Corpus) -> str:
     """The gap in two parts, what the best texts give, and the remedy; "" without a matched arm."""
-    gaps = {arm: gap for arm in corpus.generators if (gap := gap_of(corpus, arm))}
-    if not gaps and (bare := gap_of(corpus, REPEATING)):
-        bare = replace(bare, texts=None, texts_over_repeating=None)
-        return f"{sentence(bare)}. Remedy: {remedy(bare)}."
-    if not gaps:
+    arm, gap = best_of(corpus)
+    if gap is None:
         return ""
-    best_arm = max(gaps, key=lambda arm: (_beats_repeating(gaps[arm]), gaps[arm].texts.mean))
-    best = gaps[best_arm]
-    parts = [f"{sentence(best)}; {contribution(best, f'the texts of {_named(best_arm)}')}"]
-    if len(gaps) > 1:
-        better = [_named(arm) for arm, gap in gaps.items() if _beats_repeating(gap)]
-        parts.append(f"Of {len(gaps)} generators {', '.join(better) or 'none'} is shown to teach more than repeating")
-    return f"{'. '.join(parts)}. Remedy: {remedy(best)}."
+    parts = [sentence(gap)]
+    if arm:
+        parts = [f"{parts[0]}; {contribution(gap, f'the texts of {_named(arm)}')}"]
+    if (n := len(corpus.generators)) > 1:
+        better = [_named(name) for name in corpus.generators if (of := gap_of(corpus, name)) and _beats_repeating(of)]
+        parts.append(f"Of {n} generators {', '.join(better) or 'none'} is shown to teach more than repeating")
+    return f"{'. '.join(parts)}. Remedy: {remedy(gap)}."
 
 
 def _beats_repeating(gap: Gap) -> bool:
