@@ -23,6 +23,7 @@ from compaug.core.records import InputError, read_json, read_yaml
 from compaug.data.readers import diagnostic
 from compaug.experiments import params
 from compaug.project import auditing, skeleton
+from compaug.project.file_audit import Audit
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 
@@ -189,13 +190,15 @@ def test_a_doubt_is_refused_in_one_line_before_anything_is_written(runs, capsys)
     assert [path.name for path in Path(".").iterdir()] == ["votes.csv"] and runs == []
 
 
-def test_without_dvc_the_extra_that_has_it_is_named_and_the_audit_can_go_on(monkeypatch, capsys):
+@pytest.mark.parametrize(("module", "extra", "scale"), [("dvc", "pipeline", "tiny"), ("gguf", "llm", "pretrained")])
+def test_the_extra_of_what_an_audit_lacks_is_named_before_anything_is_written(monkeypatch, module, extra, scale):
     write_calls()
-    monkeypatch.setattr(auditing, "find_spec", lambda _: None)
-    monkeypatch.setattr(extras, "extra_of", {"dvc": "pipeline"}.get)
-    with pytest.raises(SystemExit):
-        cli.main([*WORDS])
-    assert "dvc is not installed; " in capsys.readouterr().err and BENCHMARK.exists()
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == module else name)
+    monkeypatch.setattr(extras, "extra_of", {module: extra}.get)
+    monkeypatch.setattr(extras, "CLONE", Path("Makefile"))
+    with pytest.raises(InputError, match=rf"^{module} is not installed; `pip install 'compaug\[{extra}\]'`$"):
+        Audit("calls.csv", scale=scale).run()
+    assert not FOLDER.exists()
 
 
 def test_two_files_of_one_name_are_refused(runs):

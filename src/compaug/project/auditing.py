@@ -11,10 +11,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from compaug.core import extras
 from compaug.core.records import InputError, atomic_path, read_yaml, write_text
 from compaug.data.readers import columns
 from compaug.experiments import params
@@ -34,9 +34,10 @@ def folder_of(file: Path, name: str = "") -> Path:
 def prepare(file: Path, folder: Path, name: str, scale: str, chosen: Mapping[str, Any]) -> list[str]:
     """Write the project with the file in it, or bring it up to date; returns the account of the file.
 
-    `chosen` are options of the tabular reader. InputError as of `proposed.inspected`, before anything is written, and
-    for options that are not those of the project that is there.
+    `chosen` are options of the tabular reader. InputError, before anything is written, as of `proposed.inspected`, for
+    options that are not those of the project that is there, and for a package that the run will need.
     """
+    extras.require("dvc")
     name = proposed.name_of(name, file)
     target = folder / params.BENCHMARK.format(benchmark=name)
     files = {key: Path(path) for key in FILES if (path := {**chosen, "path": file}.get(key))}
@@ -48,11 +49,13 @@ def prepare(file: Path, folder: Path, name: str, scale: str, chosen: Mapping[str
         there, options = read_yaml(target).get("options"), columns.guess(file, chosen).options
         if there != {**options, **places}:
             raise InputError(f"{target}: has other options; edit them there, or remove it to have {file} read anew")
+    scale = scale or (benchmark.scale if benchmark else "")
+    if scale == "pretrained":
+        extras.require("gguf")  # its decoder's format
     skeleton.create(folder)
     for key, path in files.items():
         _copy(path, folder / places[key])
-    run = {"benchmark": name} | ({"scale": scale or benchmark.scale} if scale or benchmark else {})
-    skeleton.choose(folder, **run)
+    skeleton.choose(folder, benchmark=name, **({"scale": scale} if scale else {}))
     if benchmark:
         write_text(target, benchmark.text)  # the last, so that it is a sign of all that comes before
     params.parse(folder / "params.yaml")
@@ -61,8 +64,6 @@ def prepare(file: Path, folder: Path, name: str, scale: str, chosen: Mapping[str
 
 def run(folder: Path, show: Callable[[str], None] = print) -> int:
     """`dvc repro`, by this interpreter; a line for each stage that it runs. Returns its exit status."""
-    if find_spec("dvc") is None:
-        raise ModuleNotFoundError("DVC is not installed", name="dvc")  # an extra, which `core.extras` names
     stages = read_yaml(folder / "dvc.yaml")["stages"].values()
     total, number = sum(len(stage.get("foreach", "1")) for stage in stages), 0
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
