@@ -17,7 +17,7 @@ from graph import ROOT
 from parameters import written
 from typer.testing import CliRunner
 
-from compaug import __version__, cli
+from compaug import __version__, cli, stages
 from compaug.core import extras
 from compaug.core.records import InputError, read_json, read_yaml
 from compaug.data.readers import diagnostic
@@ -120,7 +120,39 @@ def test_what_is_there_stays_but_for_the_versions_of_the_package():
     assert Path("mine/params.yaml").read_text() == "a line of mine\n"
     assert read_yaml("mine/configs/versions.yaml") == read_yaml(ROOT / "configs/versions.yaml")
     assert read_yaml("mine/configs/release.yaml") == {"compaug": __version__}
-    assert "0 files written" in compaug("init", "mine").output
+
+
+def upgraded(monkeypatch) -> None:
+    """A project `mine` that another release has written, in the working directory."""
+    skeleton.create(Path("mine"))
+    written = {path: Path("mine", path).read_text() for path in skeleton.PIPELINES}
+    monkeypatch.setattr(skeleton, "__version__", "9.9")
+    pipelines = {path: text.replace("--seed", "--any-seed") for path, text in written.items()}
+    monkeypatch.setattr(skeleton, "_pipeline", lambda path: pipelines[path].partition("\n\n")[2])
+    monkeypatch.chdir("mine")
+
+
+def test_a_project_of_another_release_is_noticed_by_commands_and_refused_by_stages(monkeypatch, capsys):
+    upgraded(monkeypatch)
+    line = "configs/release.yaml: not of the installed compaug 9.9; `compaug init .` writes it anew"
+    with pytest.raises(SystemExit):
+        cli.main(["settings"])
+    assert capsys.readouterr().err == f"note: {line}\n"
+    with pytest.raises(SystemExit):
+        stages.run(lambda: print("runs"))
+    assert capsys.readouterr() == ("", f"error: {line}\n")
+    compaug("init", ".")
+    stages.run(lambda: print("runs"))
+    assert capsys.readouterr() == ("runs\n", "")
+
+
+def test_a_project_is_brought_to_the_installed_release_but_for_what_somebody_has_edited(monkeypatch):
+    upgraded(monkeypatch)
+    Path("dvc.yaml").write_text(Path("dvc.yaml").read_text() + "  # mine\n")
+    shown = compaug("init", ".").output
+    assert shown.startswith(".: now of compaug ") and "note: dvc.yaml: has been edited, and stays; " in shown
+    assert "--any-seed" in Path("repair/dvc.yaml").read_text() and "--any-seed" not in Path("dvc.yaml").read_text()
+    assert compaug("init", ".").output.startswith(".: is a project of compaug ")
 
 
 def test_the_pipeline_of_somebody_else_is_refused(capsys):
