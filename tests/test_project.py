@@ -276,3 +276,5 @@ def test_there_is_one_version():
     assert compaug("--version").output == f"compaug {__version__}\n"
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == __version__
     assert 'version = { attr = "compaug.__version__" }' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    number, date = re.search(r"(?m)^## (.*), (.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")).groups()
+    assert __version__ == (f"{number}.dev0" if date == "unreleased" else number)
