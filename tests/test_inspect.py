@@ -291,6 +291,7 @@ def test_what_a_tokenizer_loses_is_counted(tmp_path):
     tokenized = inspection.read_with("tiny", tokenizer, 48, ["so gut", "gűt Q", "好 so", "gut"])
     assert tokenized.lacking == 0.5 and set(tokenized.lacks) == {"Q", "好"}
     assert tokenized.changing == 0.25 and set(tokenized.changes) == {"ű"}
+    assert list(inspection.read_with("tiny", tokenizer, 48, ["gut ş ő ű", "Š"]).changes) == ["ő", "ş", "ű", "Š"]
     assert tokenized.lengths.tolist() == [4, 4, 4, 3] and tokenized.share_above(3) == 0.75
 
 

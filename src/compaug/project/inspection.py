@@ -74,7 +74,7 @@ class Reading:
 def read_with(name: str, tokenizer, room: int, texts: Sequence[str]) -> Reading:
     """`tokenizer`: a BERT-shaped one of transformers."""
     ids = tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
-    times = Counter(character for text in texts for character in set(text) if not character.isspace())
+    times = Counter(character for text in texts for character in sorted(set(text)) if not character.isspace())
     lacks, changes = {}, {}
     for character, n in times.most_common():
         pieces = tokenizer.tokenize(character)
