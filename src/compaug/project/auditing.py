@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -63,9 +64,9 @@ def prepare(file: Path, folder: Path, name: str, scale: str, chosen: Mapping[str
 
 
 def run(folder: Path, show: Callable[[str], None] = print) -> int:
-    """`dvc repro`, by this interpreter; a line for each stage that it runs. Returns its exit status."""
+    """`dvc repro`, by this interpreter; a line for each stage, with the minutes so far. Returns its exit status."""
     stages = read_yaml(folder / "dvc.yaml")["stages"].values()
-    total, number = sum(len(stage.get("foreach", "1")) for stage in stages), 0
+    total, number, start = sum(len(stage.get("foreach", "1")) for stage in stages), 0, time.monotonic()
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     command = [sys.executable, "-m", "dvc", "repro"]
     environment = os.environ | {"PATH": path, "PYTHONUNBUFFERED": "1"}
@@ -75,7 +76,8 @@ def run(folder: Path, show: Callable[[str], None] = print) -> int:
                 if match := STAGE.match(line):
                     number += 1
                     if match[1] == "Running stage":
-                        show(f"[{number:2}/{total}] {match[2]}")
+                        minutes = int(time.monotonic() - start) // 60
+                        show(f"[{number:2}/{total}] {match[2]}" + (f", after {minutes} min" if minutes else ""))
         finally:
             process.wait()  # after Ctrl-C, which it gets too
     return process.returncode
