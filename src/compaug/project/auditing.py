@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from compaug.project import proposed, skeleton
 PAGE = Path("reports/summary.md")
 BELOW = "\n## Result"  # what comes before it on the page: the verdict and its table
 FILES = ("path", "test_path")  # options that name a file of the user's
+SAY = partial(print, flush=True)  # into a log too, before the stages write there
 STAGE = re.compile(r"(Running stage|Stage) '([^']+)'")  # a line of DVC's for each
 
 
@@ -63,7 +65,7 @@ def prepare(file: Path, folder: Path, name: str, scale: str, chosen: Mapping[str
     return benchmark.report if benchmark else [f"{target}: goes on with the audit that is there"]
 
 
-def run(folder: Path, show: Callable[[str], None] = print) -> int:
+def run(folder: Path, show: Callable[[str], None] = SAY) -> int:
     """`dvc repro`, by this interpreter; a line for each stage, with the minutes so far. Returns its exit status."""
     stages = read_yaml(folder / "dvc.yaml")["stages"].values()
     total, number, start = sum(len(stage.get("foreach", "1")) for stage in stages), 0, time.monotonic()
