@@ -11,6 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from parameters import written
+from transformers import tokenization_utils_base
 
 from compaug.core.records import Example, InputError, Labels, read_json, write_json, write_jsonl
 from compaug.data.multi_label import Task
@@ -152,10 +153,15 @@ def test_rows_of_a_decoder_are_what_generators_write_or_the_texts_between_two_en
         assert torch.equal(targets[1:length], ids[1:length])
 
 
-def test_a_text_longer_than_the_positions_is_cut(tmp_path):
+def test_a_text_longer_than_the_positions_is_cut_and_nothing_warns_of_it(tmp_path, monkeypatch):
+    warnings: list[str] = []
+    monkeypatch.setattr(tokenization_utils_base.logger, "warning", lambda text, *_: warnings.append(text))
     long = [" ".join(random.Random(i).choices(TEXTS, k=20)) for i in range(8)]
     for role in ROLES:
-        make(role, tmp_path / role, of(role, epochs=1), long)
+        folder = make(role, tmp_path / role, of(role, epochs=1), long)
+        tokenizer, _ = LOADERS[role](folder)
+        assert len(tokenizer(long[0])["input_ids"]) > 48
+    assert warnings == []
 
 
 def test_too_few_texts_are_refused(tmp_path):

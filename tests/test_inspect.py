@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from compaug import cli
-from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl
+from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl, read_yaml
 from compaug.data.corpus import Corpus
+from compaug.data.multi_label import Task
 from compaug.data.readers import columns, diagnostic, tabular
 from compaug.data.splits import Split, split_corpus
 from compaug.data.streams import lines as corpus_lines
@@ -273,6 +274,30 @@ def test_a_small_corpus_is_read_often_in_small_steps_within_one_budget(n_train, 
     assert epochs * n_train * tokens <= max(inspection.ENCODER.tokens, n_train * tokens)
 
 
+@pytest.mark.parametrize(
+    ("most", "name", "positions", "written"), [(3, "", None, 48), (11, "", 256, 64), (16, "long names ", 384, 160)]
+)
+def test_rows_of_many_labels_have_room_in_the_tiny_decoder(desk, most, name, positions, written):
+    """A prefix has positions for each label, and the prompt names them all."""
+    names = [f"{name}kind {letter}" for letter in "abcdefghijklmnopqrst"]
+    pairs = [("a few words of it", [names[i % 20], names[(i + 1) % 20]]) for i in range(600)]
+    rows = [*pairs, ("all at once", names[:most])]
+    table(desk / "data/own/many.csv", [(f"{text} {i}", "|".join(labels)) for i, (text, labels) in enumerate(rows)])
+    compaug("inspect", "data/own/many.csv", "--write")
+    proposal = params.parse("params.yaml", "many", "tiny")
+    assert proposal.backbones.decoder.max_positions == (positions or inspection.TINY_POSITIONS)
+    assert proposal.generators["ld_vae"].max_length == proposal.synthesis.max_length == written
+    assert proposal.generators["ld_vae"].prefix_length == inspection.PREFIX
+    facts = read_yaml("configs/benchmarks/many.yaml")
+    task = Task(Labels(names, names), facts["text_prompt"], facts["label_separator"])
+    assert len(task.source(range(most))) / 3 < written
+
+
+def test_positions_are_proposed_from_what_the_scale_has():
+    decoder = read_yaml(ROOT / "configs/scales.yaml")["tiny"]["backbones"]["decoder"]
+    assert decoder["max_positions"] == inspection.TINY_POSITIONS
+
+
 def test_what_a_tokenizer_loses_is_counted(tmp_path):
     from compaug.data.parameters import Backbone
     from compaug.models.backbones import TOKENIZERS
@@ -291,6 +316,7 @@ def test_what_a_tokenizer_loses_is_counted(tmp_path):
     tokenized = inspection.read_with("tiny", tokenizer, 48, ["so gut", "gűt Q", "好 so", "gut"])
     assert tokenized.lacking == 0.5 and set(tokenized.lacks) == {"Q", "好"}
     assert tokenized.changing == 0.25 and set(tokenized.changes) == {"ű"}
+    assert list(inspection.read_with("tiny", tokenizer, 48, ["gut ş ő ű", "Š"]).changes) == ["ő", "ş", "ű", "Š"]
     assert tokenized.lengths.tolist() == [4, 4, 4, 3] and tokenized.share_above(3) == 0.75
 
 

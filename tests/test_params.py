@@ -336,7 +336,7 @@ def test_a_set_value_that_is_no_yaml_is_refused(value):
 
 
 def test_a_missing_file_says_where_to_run(tmp_path):
-    assert "no such file; run from the repository's root" in refusal(params.parse, tmp_path / "params.yaml")
+    assert "no such file; run in the folder of the project" in refusal(params.parse, tmp_path / "params.yaml")
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,13 @@ from graph import ROOT
 from parameters import written
 from typer.testing import CliRunner
 
-from compaug import __version__, cli
+from compaug import __version__, cli, stages
 from compaug.core import extras
 from compaug.core.records import InputError, read_json, read_yaml
 from compaug.data.readers import diagnostic
 from compaug.experiments import params
 from compaug.project import auditing, skeleton
+from compaug.project.file_audit import Audit
 
 pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 
@@ -119,7 +120,39 @@ def test_what_is_there_stays_but_for_the_versions_of_the_package():
     assert Path("mine/params.yaml").read_text() == "a line of mine\n"
     assert read_yaml("mine/configs/versions.yaml") == read_yaml(ROOT / "configs/versions.yaml")
     assert read_yaml("mine/configs/release.yaml") == {"compaug": __version__}
-    assert "0 files written" in compaug("init", "mine").output
+
+
+def upgraded(monkeypatch) -> None:
+    """A project `mine` that another release has written, in the working directory."""
+    skeleton.create(Path("mine"))
+    written = {path: Path("mine", path).read_text() for path in skeleton.PIPELINES}
+    monkeypatch.setattr(skeleton, "__version__", "9.9")
+    pipelines = {path: text.replace("--seed", "--any-seed") for path, text in written.items()}
+    monkeypatch.setattr(skeleton, "_pipeline", lambda path: pipelines[path].partition("\n\n")[2])
+    monkeypatch.chdir("mine")
+
+
+def test_a_project_of_another_release_is_noticed_by_commands_and_refused_by_stages(monkeypatch, capsys):
+    upgraded(monkeypatch)
+    line = "configs/release.yaml: not of the installed compaug 9.9; `compaug init .` writes it anew"
+    with pytest.raises(SystemExit):
+        cli.main(["settings"])
+    assert capsys.readouterr().err == f"note: {line}\n"
+    with pytest.raises(SystemExit):
+        stages.run(lambda: print("runs"))
+    assert capsys.readouterr() == ("", f"error: {line}\n")
+    compaug("init", ".")
+    stages.run(lambda: print("runs"))
+    assert capsys.readouterr() == ("runs\n", "")
+
+
+def test_a_project_is_brought_to_the_installed_release_but_for_what_somebody_has_edited(monkeypatch):
+    upgraded(monkeypatch)
+    Path("dvc.yaml").write_text(Path("dvc.yaml").read_text() + "  # mine\n")
+    shown = compaug("init", ".").output
+    assert shown.startswith(".: now of compaug ") and "note: dvc.yaml: has been edited, and stays; " in shown
+    assert "--any-seed" in Path("repair/dvc.yaml").read_text() and "--any-seed" not in Path("dvc.yaml").read_text()
+    assert compaug("init", ".").output.startswith(".: is a project of compaug ")
 
 
 def test_the_pipeline_of_somebody_else_is_refused(capsys):
@@ -189,13 +222,15 @@ def test_a_doubt_is_refused_in_one_line_before_anything_is_written(runs, capsys)
     assert [path.name for path in Path(".").iterdir()] == ["votes.csv"] and runs == []
 
 
-def test_without_dvc_the_extra_that_has_it_is_named_and_the_audit_can_go_on(monkeypatch, capsys):
+@pytest.mark.parametrize(("module", "extra", "scale"), [("dvc", "pipeline", "tiny"), ("gguf", "llm", "pretrained")])
+def test_the_extra_of_what_an_audit_lacks_is_named_before_anything_is_written(monkeypatch, module, extra, scale):
     write_calls()
-    monkeypatch.setattr(auditing, "find_spec", lambda _: None)
-    monkeypatch.setattr(extras, "extra_of", {"dvc": "pipeline"}.get)
-    with pytest.raises(SystemExit):
-        cli.main([*WORDS])
-    assert "dvc is not installed; " in capsys.readouterr().err and BENCHMARK.exists()
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == module else name)
+    monkeypatch.setattr(extras, "extra_of", {module: extra}.get)
+    monkeypatch.setattr(extras, "CLONE", Path("Makefile"))
+    with pytest.raises(InputError, match=rf"^{module} is not installed; `pip install 'compaug\[{extra}\]'`$"):
+        Audit("calls.csv", scale=scale).run()
+    assert not FOLDER.exists()
 
 
 def test_two_files_of_one_name_are_refused(runs):
@@ -241,3 +276,5 @@ def test_there_is_one_version():
     assert compaug("--version").output == f"compaug {__version__}\n"
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == __version__
     assert 'version = { attr = "compaug.__version__" }' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    number, date = re.search(r"(?m)^## (.*), (.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")).groups()
+    assert __version__ == (f"{number}.dev0" if date == "unreleased" else number)

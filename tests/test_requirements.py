@@ -28,7 +28,7 @@ BROUGHT = {
     "threadpoolctl": "scikit-learn",
 }
 MODULES = {"yaml": "pyyaml", **extras.OTHER_NAMES}
-# Base alone: reading, predicting, auditing, and every method a classifier may be of.
+# Base alone: reading, predicting, auditing, every method a classifier may be of, and the measures.
 ALONE = """
 import json, sys
 import compaug
@@ -36,6 +36,14 @@ hidden, argv = json.loads(sys.stdin.read())
 sys.modules.update(dict.fromkeys(hidden))
 import compaug.cli, compaug.project.predict, compaug.stages.audit_split, compaug.stages.train_classifier
 from compaug.classifiers import bert, bert_p, body, dbloss, magnet, sgm, t5_clp
+import numpy as np
+seen, held = np.eye(3, dtype=int), np.array([[1, 1, 0]] * 8)
+gold = np.vstack([seen, seen, held])
+p = np.where(gold, 0.9, 0.1)
+p[-8:, 1] = 0.4
+matched = np.stack([p, p])
+matched[0, -8:-4] = matched[1, -4:] = np.nan
+assert compaug.gap(p, matched, gold, seen, held)["operating_point"]["mean"] == 1.0
 compaug.cli.main(argv)
 """
 
@@ -107,7 +115,7 @@ def test_the_base_reads_and_predicts_alone(tmp_path):
     table.write_text("\n".join(["text,labels", *rows]))
     optional = {extras.normal(Requirement(line).name) for group in GROUPS for line in GROUPS[group] if group != "base"}
     hidden = [module for module in imported("src/compaug") if extras.normal(MODULES.get(module, module)) in optional]
-    assert {"dvc", "pandas", "sklearn", "peft", "spacy"} <= set(hidden)
+    assert {"dvc", "pandas", "scipy", "sklearn", "peft", "spacy"} <= set(hidden)
     done = subprocess.run(
         [sys.executable, "-c", ALONE],
         input=json.dumps([hidden, ["inspect", str(table)]]),
@@ -120,11 +128,12 @@ def test_the_base_reads_and_predicts_alone(tmp_path):
     assert done.returncode == 0 and "169" in done.stdout, done.stderr
 
 
-def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch):
+def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch, tmp_path):
     requires = ["numpy>=2", 'dask-jobqueue>=0.9; extra == "cluster"', "pillow>=13 ; extra == 'pipeline'"]
     monkeypatch.setattr(importlib.metadata, "requires", lambda _: requires)
+    monkeypatch.setattr(extras, "CLONE", tmp_path / "Makefile")
     assert extras.extra_of("dask_jobqueue.slurm") == "cluster" and extras.extra_of("PIL") == "pipeline"
-    line = r"^dask_jobqueue is not installed; `make install-all` here, or `pip install 'compaug\[cluster\]'`$"
+    line = r"^dask_jobqueue is not installed; `pip install 'compaug\[cluster\]'`$"
     with pytest.raises(InputError, match=line), extras.named():
         raise ModuleNotFoundError("No module named 'dask_jobqueue'", name="dask_jobqueue")
     with pytest.raises(InputError, match=line), extras.named():
@@ -133,6 +142,9 @@ def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch):
         raise InputError("texts.parquet: no such file")
     with pytest.raises(ModuleNotFoundError), extras.named():
         raise ModuleNotFoundError("No module named 'numpy'", name="numpy")
+    (tmp_path / "Makefile").touch()
+    with pytest.raises(InputError, match="^dask_jobqueue is not installed; `make install-all`$"), extras.named():
+        raise ModuleNotFoundError("No module named 'dask_jobqueue'", name="dask_jobqueue")
 
 
 def test_make_installs_every_extra_but_codas():

@@ -52,9 +52,13 @@ def _version(shown: bool) -> None:
 
 @app.callback()
 def common(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", is_eager=True, callback=_version, help="and no more")] = False,
 ) -> None:
-    pass
+    from compaug.project import skeleton
+
+    if context.invoked_subcommand != "init" and (line := skeleton.outdated()):
+        print(f"note: {line}", file=sys.stderr)
 
 
 class OnBadRows(StrEnum):
@@ -167,11 +171,21 @@ def inspect(
 
 @app.command()
 def init(folder: Annotated[Path, typer.Argument(help="folder, new or not; what is in it stays as it is")]) -> None:
-    """A DVC project of one cell: dvc.yaml, params.yaml and what they read. `dvc repro` in it runs the cell."""
+    """A DVC project of one cell: dvc.yaml, params.yaml and what they read. `dvc repro` in it runs the cell.
+
+    After an upgrade of compaug it brings a project up to date.
+    """
     from compaug.project import skeleton
 
-    fresh = skeleton.create(folder)
-    print(f"{folder}: {len(fresh)} files written; README.md says what to do with them")
+    outdated, fresh = skeleton.outdated(folder), skeleton.create(folder)
+    if outdated:
+        print(f"{folder}: now of compaug {__version__}; `dvc repro` runs what computes something else")
+    elif fresh:
+        print(f"{folder}: {len(fresh)} files written; README.md says what to do with them")
+    else:
+        print(f"{folder}: is a project of compaug {__version__} already")
+    for path in skeleton.edited(folder):
+        print(f"note: {folder / path}: has been edited, and stays; `compaug init NEW` writes one to compare it with")
 
 
 @app.command()

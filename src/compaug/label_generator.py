@@ -11,7 +11,6 @@ from itertools import count, islice
 from pathlib import Path
 
 import numpy as np
-import scipy  # its parts are loaded when they are first used: half a second
 
 from compaug.core.records import InputError, Labels, sub_seed
 
@@ -72,6 +71,8 @@ def report(draws: Draws, labels: Labels, train: Sequence[Composition], support: 
 
     `spearman` is over the compositions in the support set or in the sample (absent = 0); null when it is undefined.
     """
+    from scipy.stats import spearmanr  # takes half a second to import
+
     sampled, supported = Counter(draws.label_sets), Counter(support)
     compositions = sorted(sampled.keys() | supported.keys())
     frequencies = [[counter[composition] for composition in compositions] for counter in (sampled, supported)]
@@ -84,7 +85,7 @@ def report(draws: Draws, labels: Labels, train: Sequence[Composition], support: 
         "rejected": reasons,
         "rejection_rate": round(draws.rejected.total() / draws.drawn, 6),
         "distinct": len(sampled),
-        "spearman": round(float(scipy.stats.spearmanr(*frequencies).statistic), 6) if defined else None,
+        "spearman": round(float(spearmanr(*frequencies).statistic), 6) if defined else None,
         "in_support": sum(sampled[composition] for composition in supported),
         "new_compositions": {labels.key(composition): sampled[composition] for composition in sorted(novel)},
         "compositions": {labels.key(composition): count for composition, count in sorted(sampled.items())},

@@ -3,10 +3,13 @@
 import contextlib
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
 
 from compaug.core.records import InputError
 
 OTHER_NAMES = {"PIL": "pillow", "sklearn": "scikit-learn"}  # of packages whose module has another name
+CLONE = Path(__file__).parents[3] / "Makefile"  # there where the package is not installed but lies in its repository
 REQUIREMENT = re.compile(r"([\w.-]+).*; extra == ['\"](\w+)['\"]")
 
 
@@ -20,10 +23,15 @@ def named() -> Iterator[None]:
         module = (cause.name or "") if isinstance(cause, ModuleNotFoundError) else ""
         if not module or (extra := extra_of(module)) is None:
             raise
-        package = module.partition(".")[0]
-        raise InputError(
-            f"{package} is not installed; `make install-all` here, or `pip install 'compaug[{extra}]'`"
-        ) from error
+        remedy = "make install-all" if CLONE.is_file() else f"pip install 'compaug[{extra}]'"
+        raise InputError(f"{module.partition('.')[0]} is not installed; `{remedy}`") from error
+
+
+def require(module: str) -> None:
+    """InputError, which names the extra, for a package that is not installed."""
+    with named():
+        if find_spec(module) is None:
+            raise ModuleNotFoundError(f"No module named {module!r}", name=module)
 
 
 def extra_of(module: str) -> str | None:

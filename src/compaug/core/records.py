@@ -437,7 +437,7 @@ def read_yaml(path: Path | str, may_be_empty: bool = False) -> dict:
         text = Path(path).read_text(encoding="utf-8")
         blocks = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text).get_single_data()
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; run from the repository's root or name the file") from None
+        raise InputError(f"{path}: no such file; run in the folder of the project, or name the file") from None
     except (yaml.YAMLError, ValueError) as error:
         raise InputError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
     if blocks is None and may_be_empty:

@@ -267,7 +267,8 @@ def _causal_language_model(tokenizer: GPT2Tokenizer, texts: Sequence[Prompted], 
         bos_token_id=end,
         tie_word_embeddings=True,
     )
-    encoded = tokenizer([joined(*text) if prompted else f" {text[1]}" for text in texts])["input_ids"]
+    whole = [joined(*text) if prompted else f" {text[1]}" for text in texts]
+    encoded = tokenizer(whole, verbose=False)["input_ids"]  # cut below, so that there is nothing to warn of
     rows = []
     for number, ids in enumerate(encoded):
         ids = [*([] if prompted else [end]), *ids, end][: spec.max_positions]
@@ -301,7 +302,7 @@ def _written_or_restored(tokenizer: GPT2Tokenizer, texts: Sequence[Prompted], sp
     end = tokenizer.eos_token_id
     model, restored = _SHAPES[spec.architecture or "t5"](tokenizer, spec)
     prompts, plain = zip(*texts, strict=True)
-    encoded = [tokenizer(strings)["input_ids"] for strings in (list(prompts), list(plain))]
+    encoded = [tokenizer(strings, verbose=False)["input_ids"] for strings in (list(prompts), list(plain))]
     rows, longest = [], spec.max_positions - 1
     for number, (prompt, text) in enumerate(zip(*encoded, strict=True)):
         ids = text[:longest]

@@ -32,6 +32,7 @@ from compaug.training.loop import device, reduced
 __all__ = ["BaseModelOutput", "DynamicCache", "EncoderDecoderCache", "PreTrainedModel"]  # for others
 
 IGNORED = -100  # label id that a language-model loss skips
+TOO_LONG = "sequence-length-is-longer-than-the-specified-maximum"  # a warning of transformers
 CONFIGURATIONS = ("config.json", "generation_config.json", "tokenizer_config.json")
 WEIGHTS, WEIGHTS_INDEX = "model.safetensors", "model.safetensors.index.json"
 DEPTHS = ("num_hidden_layers", "n_layer", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers")
@@ -218,6 +219,7 @@ def _load(folder: Path | str, architecture):
             f"{folder}: the tokenizer has {len(tokenizer)} tokens but the model knows {n_embeddings}; "
             "take both from the same model"
         )
+    tokenizer.deprecation_warnings[TOO_LONG] = True  # as if it had been said: whoever has longer texts read cuts them
     return tokenizer, model.eval()
 
 

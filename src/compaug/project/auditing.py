@@ -10,11 +10,13 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from compaug.core import extras
 from compaug.core.records import InputError, atomic_path, read_yaml, write_text
 from compaug.data.readers import columns
 from compaug.experiments import params
@@ -23,6 +25,7 @@ from compaug.project import proposed, skeleton
 PAGE = Path("reports/summary.md")
 BELOW = "\n## Result"  # what comes before it on the page: the verdict and its table
 FILES = ("path", "test_path")  # options that name a file of the user's
+SAY = partial(print, flush=True)  # into a log too, before the stages write there
 STAGE = re.compile(r"(Running stage|Stage) '([^']+)'")  # a line of DVC's for each
 
 
@@ -34,9 +37,10 @@ def folder_of(file: Path, name: str = "") -> Path:
 def prepare(file: Path, folder: Path, name: str, scale: str, chosen: Mapping[str, Any]) -> list[str]:
     """Write the project with the file in it, or bring it up to date; returns the account of the file.
 
-    `chosen` are options of the tabular reader. InputError as of `proposed.inspected`, before anything is written, and
-    for options that are not those of the project that is there.
+    `chosen` are options of the tabular reader. InputError, before anything is written, as of `proposed.inspected`, for
+    options that are not those of the project that is there, and for a package that the run will need.
     """
+    extras.require("dvc")
     name = proposed.name_of(name, file)
     target = folder / params.BENCHMARK.format(benchmark=name)
     files = {key: Path(path) for key in FILES if (path := {**chosen, "path": file}.get(key))}
@@ -48,23 +52,23 @@ def prepare(file: Path, folder: Path, name: str, scale: str, chosen: Mapping[str
         there, options = read_yaml(target).get("options"), columns.guess(file, chosen).options
         if there != {**options, **places}:
             raise InputError(f"{target}: has other options; edit them there, or remove it to have {file} read anew")
+    scale = scale or (benchmark.scale if benchmark else "")
+    if scale == "pretrained":
+        extras.require("gguf")  # its decoder's format
     skeleton.create(folder)
     for key, path in files.items():
         _copy(path, folder / places[key])
-    run = {"benchmark": name} | ({"scale": scale or benchmark.scale} if scale or benchmark else {})
-    skeleton.choose(folder, **run)
+    skeleton.choose(folder, benchmark=name, **({"scale": scale} if scale else {}))
     if benchmark:
         write_text(target, benchmark.text)  # the last, so that it is a sign of all that comes before
     params.parse(folder / "params.yaml")
     return benchmark.report if benchmark else [f"{target}: goes on with the audit that is there"]
 
 
-def run(folder: Path, show: Callable[[str], None] = print) -> int:
-    """`dvc repro`, by this interpreter; a line for each stage that it runs. Returns its exit status."""
-    if find_spec("dvc") is None:
-        raise ModuleNotFoundError("DVC is not installed", name="dvc")  # an extra, which `core.extras` names
+def run(folder: Path, show: Callable[[str], None] = SAY) -> int:
+    """`dvc repro`, by this interpreter; a line for each stage, with the minutes so far. Returns its exit status."""
     stages = read_yaml(folder / "dvc.yaml")["stages"].values()
-    total, number = sum(len(stage.get("foreach", "1")) for stage in stages), 0
+    total, number, start = sum(len(stage.get("foreach", "1")) for stage in stages), 0, time.monotonic()
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     command = [sys.executable, "-m", "dvc", "repro"]
     environment = os.environ | {"PATH": path, "PYTHONUNBUFFERED": "1"}
@@ -74,7 +78,8 @@ def run(folder: Path, show: Callable[[str], None] = print) -> int:
                 if match := STAGE.match(line):
                     number += 1
                     if match[1] == "Running stage":
-                        show(f"[{number:2}/{total}] {match[2]}")
+                        minutes = int(time.monotonic() - start) // 60
+                        show(f"[{number:2}/{total}] {match[2]}" + (f", after {minutes} min" if minutes else ""))
         finally:
             process.wait()  # after Ctrl-C, which it gets too
     return process.returncode

@@ -26,6 +26,9 @@ from compaug.data.splits import Split, split_corpus
 BEARABLE = {"lacking": 0.02, "changing": 0.1, "foreign": 0.05, "unread": 0.05}
 RARE = 10  # rows; a combination with fewer is rare
 PAPER = {"compositions": 20, "support": 50, "k": 5000}
+PREFIX = 10  # positions for each label before a text that is written, and for its content (params.yaml)
+TINY_POSITIONS = 192  # of the tiny decoder (configs/scales.yaml)
+PROMPT = "A text with the labels {labels} :"  # of the benchmark that is proposed
 SMALLEST_TEST = 100  # rows of D_test under which an interval of accuracy is some 20 points wide
 
 
@@ -74,7 +77,7 @@ class Reading:
 def read_with(name: str, tokenizer, room: int, texts: Sequence[str]) -> Reading:
     """`tokenizer`: a BERT-shaped one of transformers."""
     ids = tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
-    times = Counter(character for text in texts for character in set(text) if not character.isspace())
+    times = Counter(character for text in texts for character in sorted(set(text)) if not character.isspace())
     lacks, changes = {}, {}
     for character, n in times.most_common():
         pieces = tokenizer.tokenize(character)
@@ -159,11 +162,31 @@ def proposal(corpus: Corpus, encoders: Mapping[str, Reading]) -> dict[str, Value
     values["requested"] = Value(2 * k, "twice k, so that the filter has a choice")
     values |= _scale(encoders) | _characters(encoders.get("tiny")) | _lengths(encoders)
     words = np.array([len(example.text.split()) for example in corpus.examples])
-    written = max(48, min(128, 16 * math.ceil(1.4 * float(np.percentile(words, 90)) / 16) + 16))
-    values["written"] = Value(
-        written, "tokens of a text that is written or learned from, prompt included: nine texts in ten, at most 128"
-    )
-    return values | _budgets(n_train, written, encoders.get("pretrained"))
+    usual = max(48, min(128, 16 * math.ceil(1.4 * float(np.percentile(words, 90)) / 16) + 16))
+    written = max(usual, longest := _sixteens(1.25 * _longest_prompt(corpus) + 8))
+    why = "nine texts in ten, at most 128" if usual >= longest else "the longest list of labels leaves room for a text"
+    values["written"] = Value(written, f"tokens of a text that is written or learned from, prompt included: {why}")
+    return values | _positions(corpus, written) | _budgets(n_train, written, encoders.get("pretrained"))
+
+
+def _longest_prompt(corpus: Corpus) -> float:
+    """About how many tokens it has: three Latin letters are one, any other character is three."""
+    names = corpus.labels.names
+    prompts = (PROMPT.format(labels=", ".join(names[label] for label in e.labels)) for e in corpus.examples)
+    return max(sum(1 / 3 if character.isascii() else 3 for character in prompt) for prompt in prompts)
+
+
+def _positions(corpus: Corpus, written: int) -> dict[str, Value]:
+    """Those of the tiny decoder: as many labels as a row has are told by its prefix, and half as many more."""
+    n_labels = min(len(corpus.labels), math.ceil(1.5 * max(len(e.labels) for e in corpus.examples)))
+    needed = _sixteens((n_labels + 1) * PREFIX + written)
+    why = f"{PREFIX} for each of up to {n_labels} labels and for the content, {written} for the text"
+    return {"positions": Value(needed if needed > TINY_POSITIONS else None, why)}
+
+
+def _sixteens(number: float) -> int:
+    """The multiple of 16 above it."""
+    return 16 * math.ceil(number / 16)
 
 
 def _budgets(n_train: int, written: int, encoder: Reading | None) -> dict[str, Value]:

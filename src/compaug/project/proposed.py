@@ -112,6 +112,7 @@ def _proposed(
         "command": command,
         "options": {**options, **places},
         "separator": separator,
+        "prompt": inspection.PROMPT,
         "p": values,
     }
     chosen = ", ".join(f"{key} {value}" for key, value in options.items() if key != "path")

@@ -205,6 +205,14 @@ def _device() -> str:
     return "cpu with its own instructions" if native() else "cpu"
 
 
+def _check_project() -> None:
+    """InputError in a project of another release of the package: DVC would record that one's versions."""
+    from compaug.project import skeleton
+
+    if line := skeleton.outdated():
+        raise InputError(line)
+
+
 def run(main: Callable[[], None]) -> None:
     """Run a stage: what the user can mend is one line on standard error, never a traceback; exit 2, or 130 for Ctrl-C.
 
@@ -215,6 +223,7 @@ def run(main: Callable[[], None]) -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         with extras.named():
+            _check_project()
             main()
     except InputError as error:
         print(f"{as_notes(getattr(error, '__notes__', ()))}error: {error}", file=sys.stderr)

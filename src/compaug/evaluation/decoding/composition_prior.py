@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # its parts are loaded when they are first used: half a second
 
 from compaug.core.records import InputError
 from compaug.evaluation.metrics import label_matrix, rows_among
@@ -144,12 +143,14 @@ def posteriors(
     probabilities: np.ndarray, prior: Prior, compositions: Sequence[Composition], weight: float, strength: float
 ) -> np.ndarray:
     """Corrected probability of each row's own composition among all candidates, one of which it must be.  # [n]"""
+    from scipy.special import logsumexp
+
     place = {tuple(np.flatnonzero(row)): at for at, row in enumerate(prior.candidates)}
     columns = np.array([place[tuple(sorted(composition))] for composition in compositions], dtype=int)
     posterior = np.zeros(len(probabilities))
     for rows, scores in corrected(probabilities, prior, strength * prior.correction(weight)):
         score = scores[np.arange(len(scores)), columns[rows]]
-        posterior[rows] = np.exp(score - scipy.special.logsumexp(scores, axis=1))
+        posterior[rows] = np.exp(score - logsumexp(scores, axis=1))
     return posterior
 
 
@@ -223,8 +224,10 @@ class Calibration:
     bias: np.ndarray  # [n_labels]
 
     def __call__(self, probabilities: np.ndarray) -> np.ndarray:
+        from scipy.special import expit
+
         p = probabilities.clip(SMALLEST, 1 - SMALLEST)
-        return scipy.special.expit((np.log(p) - np.log1p(-p)) / self.temperature + self.bias)
+        return expit((np.log(p) - np.log1p(-p)) / self.temperature + self.bias)
 
 
 def calibrate(probabilities: np.ndarray, gold: np.ndarray) -> Calibration:
@@ -232,6 +235,9 @@ def calibrate(probabilities: np.ndarray, gold: np.ndarray) -> Calibration:
 
     A small pull to 0 keeps the bias of a label that no row has finite. Without rows: the identity.
     """
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
     n_labels = probabilities.shape[1]
     if not len(probabilities):
         return Calibration(1.0, np.zeros(n_labels))
@@ -242,10 +248,10 @@ def calibrate(probabilities: np.ndarray, gold: np.ndarray) -> Calibration:
         sharpness, bias = np.exp(parameters[0]), parameters[1:]
         z = sharpness * logits + bias
         value = (np.logaddexp(0, z) - truth * z).sum() + 0.5 * (bias**2).sum()
-        error = scipy.special.expit(z) - truth  # [m, n_labels]
+        error = expit(z) - truth  # [m, n_labels]
         return value, np.concatenate([[sharpness * (error * logits).sum()], error.sum(0) + bias])
 
-    best = scipy.optimize.minimize(loss, np.zeros(n_labels + 1), jac=True, method="L-BFGS-B").x
+    best = minimize(loss, np.zeros(n_labels + 1), jac=True, method="L-BFGS-B").x
     return Calibration(float(np.exp(-best[0])), best[1:])
 
 
@@ -315,12 +321,14 @@ def em_target(
     with the compositions of the start. Without it one unseen composition can take all, and what the classifier never
     finds probable vanishes for good.
     """
+    from scipy.special import softmax
+
     scores = [scores for _, scores in corrected(probabilities, prior, np.zeros(len(prior.train)))]
     log_likelihood = np.concatenate(scores) - np.log(prior.train)
     target = start = (prior.train / prior.train.sum() + prior.target) / 2
     for _ in range(rounds):
         with np.errstate(divide="ignore"):
-            posterior = scipy.special.softmax(log_likelihood + np.log(target), axis=1)
+            posterior = softmax(log_likelihood + np.log(target), axis=1)
         last, target = target, (posterior.sum(0) + pseudo_rows * start) / (len(posterior) + pseudo_rows)
         if np.abs(target - last).sum() < tolerance:
             break

@@ -14,7 +14,6 @@ docs/spec/acceptance.md, E3.
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import scipy
 
 from compaug.evaluation.decoding.composition_prior import (
     STRENGTHS,
@@ -84,6 +83,9 @@ def extrapolated_bias(probabilities: np.ndarray, gold: np.ndarray, prior: Prior)
     = softmax over the seen y of s(x, y) + log P_train(y) - B(y). B is fitted to the rows; then for every y, seen or
     not, B*(y) = log mean over x of exp s(x, y) / sum over seen y' of exp(s(x, y') + log P_train(y') - B(y')).
     """
+    from scipy.optimize import minimize
+    from scipy.special import logsumexp, softmax
+
     scores = log_joint(probabilities.astype(np.float64), prior.candidates)  # [m, K]
     seen, log_train = np.flatnonzero(prior.seen), np.log(prior.train)
     if not len(scores) or not len(seen):
@@ -94,12 +96,12 @@ def extrapolated_bias(probabilities: np.ndarray, gold: np.ndarray, prior: Prior)
 
     def loss(bias: np.ndarray) -> tuple[float, np.ndarray]:
         z = moved[fitted] - bias
-        value = (scipy.special.logsumexp(z, axis=1) - z[is_gold[fitted]]).sum() + 0.5 * PULL * (bias**2).sum()
-        return value, (is_gold[fitted] - scipy.special.softmax(z, axis=1)).sum(0) + PULL * bias
+        value = (logsumexp(z, axis=1) - z[is_gold[fitted]]).sum() + 0.5 * PULL * (bias**2).sum()
+        return value, (is_gold[fitted] - softmax(z, axis=1)).sum(0) + PULL * bias
 
-    bias = scipy.optimize.minimize(loss, np.zeros(len(seen)), jac=True, method="L-BFGS-B").x
-    normaliser = scipy.special.logsumexp(moved - bias, axis=1)  # [m]
-    return scipy.special.logsumexp(scores - normaliser[:, None], axis=0) - np.log(len(scores))
+    bias = minimize(loss, np.zeros(len(seen)), jac=True, method="L-BFGS-B").x
+    normaliser = logsumexp(moved - bias, axis=1)  # [m]
+    return logsumexp(scores - normaliser[:, None], axis=0) - np.log(len(scores))
 
 
 def crm_correction(prior: Prior, bias: np.ndarray, weight: float) -> np.ndarray:

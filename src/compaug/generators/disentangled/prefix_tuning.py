@@ -79,8 +79,8 @@ def check_positions(decoder, label_sets: Sequence[LabelSet], prefix_length: int,
     longest = max(map(len, label_sets), default=0) * prefix_length
     if longest + max_length > (room := prefix_decoder.shape(decoder).positions):
         raise InputError(
-            f"a prefix of {longest} positions and max_length {max_length} exceed the decoder's {room} "
-            "positions; lower prefix_length or max_length, or take a decoder with more positions"
+            f"a prefix of {longest} positions, of the row with most labels, and max_length {max_length} exceed the "
+            f"decoder's {room} positions; raise backbones.decoder.max_positions, or lower prefix_length or max_length"
         )
 
 
