@@ -73,4 +73,5 @@ def figures_of(results: Results) -> Iterator[Figure]:
             arms.setdefault(row[0], {})[arm] = shares
         if arms:
             draw = partial(figures.kinds_of_answers, benchmark, arms)
-            yield Figure(f"errors-{benchmark}", f"Kinds of answers of every classifier, {benchmark}", draw)
+            caption = f"Kinds of answers of every classifier, {benchmark}"
+            yield Figure(f"errors-{benchmark}", caption, draw, on_page=False)  # the table says it
