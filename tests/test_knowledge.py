@@ -221,7 +221,7 @@ def test_an_arm_that_is_never_that_good_on_known_combinations_has_no_number_ther
     assert [("acc_at_seen" in o.metrics["unseen"]) for o in outcomes if o.decoding == "threshold"] == [True, False]
     rows = [r for r in longtables.knowledge_rows() if (r["generator"], r["metric"]) != ("ls_pt", "acc_at_seen")]
     results = longtables.load(longtables.reports(tmp_path / "reports", rows, longtables.knowledge_gains()))
-    shown = {row[0]: str(row[-1]) for row in report.tables(results)[2].rows}
+    shown = {row[0]: str(row[-1]) for row in report.tables(results)[3].rows}
     assert shown["ls_pt"] == "–" and shown["none"].startswith("35.00")
     report.figures_of(results)[0].draw(tmp_path / "figure")
 
@@ -524,7 +524,7 @@ def test_without_the_arm_without_texts_or_without_any_result_there_is_nothing(tm
 def test_one_seed_has_intervals_over_rows_that_say_so_and_no_interval_of_width_zero(tmp_path):
     rows, gained = longtables.knowledge_rows(1), longtables.knowledge_gains(1)
     results = longtables.load(longtables.reports(tmp_path / "reports", rows, gained))
-    parts, over, scores, decodings = report.tables(results)
+    _, parts, over, scores, decodings = report.tables(results)
     line = [str(value) for value in parts.rows[1][2:]]
     assert line == ["+42.00", *(f"{value} over rows" for value in LINE)]
     assert shown(over, "arm")["ls_pt"]["AUSUC, over none"] == "+6.00"  # no mean over rows, and no spread over seeds
