@@ -463,8 +463,8 @@ def test_the_report_has_the_gap_the_scores_the_gains_and_the_decodings(results):
     assert scores.title == longtables.KNOWLEDGE.partition("+")[0] and scores.note.startswith(FINDING)
     assert "that of `none` at its best constant, 60.00 %" in scores.note
     assert list(shown(gained, "arm")) == ["oversample", "ls_pt", "real_texts"]
-    assert shown(gained, "arm")["ls_pt"]["AUSUC, over none"] == "+6.00 [+5.00, +7.00]*"
-    assert shown(gained, "arm")["ls_pt"]["Acc at equal known, over the matched arm"] == "-13.00 [-14.00, -12.00]*"
+    assert shown(gained, "arm")["ls_pt"]["AUSUC, over none"] == "+6.00 [+5.00, +7.00]**"
+    assert shown(gained, "arm")["ls_pt"]["Acc at equal known, over the matched arm"] == "-13.00 [-14.00, -12.00]**"
     assert shown(gained, "arm")["oversample"]["H, stacking, over repeating"] == "–"
     assert shown(gained, "arm")["ls_pt"]["share of the knowledge"].startswith("38 % [")  # 6 of 16 points
     assert shown(gained, "arm")["real_texts"]["share of the knowledge"] == "–"
@@ -474,6 +474,29 @@ def test_the_report_has_the_gap_the_scores_the_gains_and_the_decodings(results):
 def test_the_finding_says_what_is_lacking_and_what_would_help(results):
     (corpus,) = report.corpora(results)
     assert corpus.generators == ("ls_pt",) and report.finding(corpus) == FINDING
+
+
+def test_one_star_is_what_the_correction_over_the_table_does_not_leave(tmp_path):
+    gained = [row | ({"std": 0.9} if row["generator"] == "oversample" else {}) for row in longtables.knowledge_gains()]
+    results = longtables.load(longtables.reports(tmp_path / "reports", longtables.knowledge_rows(), gained))
+    _, _, table, *_ = report.tables(results)
+    lines = shown(table, "arm")
+    assert lines["oversample"]["AUSUC, over none"].endswith("]*") and not lines["oversample"][
+        "AUSUC, over none"
+    ].endswith("**")
+    assert lines["ls_pt"]["AUSUC, over none"].endswith("]**")
+
+
+def test_a_larger_encoder_is_a_corpus_of_its_own_though_no_texts_were_repeated(tmp_path):
+    rows = [row | {"experiment": "encoders", "scale": "base"} for row in longtables.knowledge_rows(seeds=1)]
+    gained = [row | {"experiment": "encoders", "scale": "base"} for row in longtables.knowledge_gains(seeds=1)]
+    rows, gained = ([row for row in every if row["generator"] in ("none", "real_texts")] for every in (rows, gained))
+    results = longtables.load(
+        longtables.reports(tmp_path / "reports", rows, [r for r in gained if r["over"] != "oversample"])
+    )
+    brief, parts, table, *_ = report.tables(results)
+    assert [str(value) for value in brief.rows[0][:2]] == ["diagnostic, base", "26.0"] and brief.rows[0][3] == "–"
+    assert not parts.rows and [row[:2] for row in table.rows] == [["diagnostic, base", "real_texts"]]
 
 
 def test_what_no_test_shows_has_no_star_and_is_no_remedy(tmp_path):

@@ -14,6 +14,7 @@ from compaug.evaluation.statistics import (
     ratio_interval,
     sign_flip_test,
     summarise,
+    t_test,
 )
 
 
@@ -86,6 +87,13 @@ def test_holm_keeps_the_order_and_never_lowers_a_p_value(p_values):
     assert all(p <= corrected[name] <= 1 for name, p in p_values.items())
     names = sorted(p_values, key=p_values.get)
     assert [corrected[name] for name in names] == sorted(corrected.values())
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0, 3.0], [0.3, -0.1, 0.2, 0.4, 0.9], [1.0], [0.0, 0.0], [1.0, 1.0]])
+def test_a_t_test_by_mean_and_deviation_is_the_paired_one(values):
+    std = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    expected = paired_t_test(values)
+    assert t_test(float(np.mean(values)), std, len(values)) == (expected and pytest.approx(expected, rel=1e-9))
 
 
 def test_the_paired_t_test_against_hand_worked_values():

@@ -129,6 +129,17 @@ def paired_t_test(differences: Sequence[float]) -> float | None:
     return float(ttest_1samp(values, 0.0).pvalue)
 
 
+def t_test(mean: float, std: float, n: int) -> float | None:
+    """The same by the mean and standard deviation of n differences."""
+    if n < 2:
+        return None
+    if not std:
+        return 1.0 if abs(mean) < SAME else 0.0
+    from scipy.stats import t
+
+    return float(2 * t.sf(abs(mean) * n**0.5 / std, n - 1))
+
+
 def holm(p_values: Mapping[Hashable, float | None]) -> dict[Hashable, float | None]:
     """Holm's correction of a family of p values by name; None (no test) stays None and does not count."""
     tested = sorted((p, name) for name, p in p_values.items() if p is not None)

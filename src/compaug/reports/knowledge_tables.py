@@ -1,6 +1,6 @@
 """What texts teach: knowledge apart from the operating point, by corpus; README and the page begin with it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -8,7 +8,7 @@ import pandas as pd
 
 from compaug.core.markdown import NOT_REPORTED, number
 from compaug.evaluation.longtable import difference, pick, rows_by, summaries
-from compaug.evaluation.statistics import ratio_interval
+from compaug.evaluation.statistics import holm, ratio_interval, t_test
 from compaug.experiments.cells import NONE, REAL_TEXTS
 from compaug.reports import NAMES, figures
 from compaug.reports.entries import LEVEL, Entry, Figure, Table, entry, gained
@@ -16,8 +16,9 @@ from compaug.reports.gap import Gap, Part, contribution, remedy, remedy_in_brief
 from compaug.reports.queries import Results
 
 EXPERIMENT = "knowledge"
-EXPERIMENTS = (EXPERIMENT, "real", "small")
+EXPERIMENTS = (EXPERIMENT, "real", "small", "encoders")
 REPEATING = "oversample"
+LARGER = "base"  # the scale whose encoder has the size of the paper's
 SCORES = {
     "Acc new, 0.5": ("threshold", "unseen", "acc"),
     "Acc known, 0.5": ("threshold", "seen", "acc"),
@@ -41,7 +42,8 @@ GAINS = {
 }
 GAINS_NOTE = (
     "Points, paired by seed. An asterisk: the t test over seeds says yes at 0.05, corrected (Holm) over all arms of "
-    "a corpus in its column. Over the matched arm: what is left for texts to teach. Share of the knowledge: what the "
+    "a corpus in its column; two: over the whole table. Over the matched arm: what is left for texts to teach. Share "
+    "of the knowledge: what the "
     "arm gives to H at its best constant, over what the matched arm gives, with Fieller's interval; none where it is "
     "not shown that there is knowledge to gain."
 )
@@ -78,8 +80,9 @@ class Corpus:
 
     @property
     def name(self) -> str:
-        """Without what differs from its file."""
-        return self.benchmark.partition("+")[0]
+        """Without what differs from its file; with the scale where that is of a larger encoder."""
+        corpus = self.benchmark.partition("+")[0]
+        return f"{corpus}, {LARGER}" if LARGER in set(self.rows["scale"]) else corpus
 
 
 def corpora(results: Results) -> Iterator[Corpus]:
@@ -113,19 +116,25 @@ def _arms(corpus: Corpus) -> list[str]:
 def _gains(every: Sequence[Corpus]) -> Table:
     """A line for each corpus and arm."""
     overs = {NONE: "over none", REPEATING: "over repeating", REAL_TEXTS: "over the matched arm"}
-    lines = []
-    for corpus in every:
-        rows = rows_by(corpus.gains, "generator", "over", "decoding", "metric")
-        lines += [
-            [
-                corpus.name,
-                arm,
-                *(_starred(rows.get((arm, over, *which))) for over in overs for which in GAINS.values()),
-                _share(corpus, arm),
-            ]
-            for arm in (REPEATING, *corpus.generators, REAL_TEXTS)
-            if (arm, NONE, *GAINS["AUSUC"]) in rows
+    columns = [(over, *which) for over in overs for which in GAINS.values()]
+    rows = {
+        (corpus.name, *key): row
+        for corpus in every
+        for key, row in rows_by(corpus.gains, "generator", "over", "decoding", "metric").items()
+        if key[1:] in columns
+    }
+    shown = _shown_over_all(rows)
+    lines = [
+        [
+            corpus.name,
+            arm,
+            *(_starred(rows.get((corpus.name, arm, *which)), (corpus.name, arm, *which) in shown) for which in columns),
+            _share(corpus, arm),
         ]
+        for corpus in every
+        for arm in (REPEATING, *corpus.generators, REAL_TEXTS)
+        if (corpus.name, arm, NONE, *GAINS["AUSUC"]) in rows
+    ]
     header = [
         "corpus",
         "arm",
@@ -133,6 +142,12 @@ def _gains(every: Sequence[Corpus]) -> Table:
         "share of the knowledge",
     ]
     return Table("Gains", GAINS_NOTE, header, lines)
+
+
+def _shown_over_all(rows: Mapping[tuple, pd.Series]) -> set[tuple]:
+    """Keys of the gains that Holm's correction over all of them leaves."""
+    corrected = holm({key: t_test(row["mean"], row["std"], row["seeds"]) for key, row in rows.items()})
+    return {key for key, p in corrected.items() if p is not None and p < LEVEL}
 
 
 def _share(corpus: Corpus, arm: str) -> Entry:
@@ -149,12 +164,12 @@ def _share(corpus: Corpus, arm: str) -> Entry:
     return Entry(100 * interval[0], words=f"{share} % [{low}, {high}]")
 
 
-def _starred(row: pd.Series | None) -> Entry:
+def _starred(row: pd.Series | None, over_all: bool) -> Entry:
     if row is None:
         return Entry(words=NOT_REPORTED)
     value = gained(row)
-    star = "*" if row["p_seeds"] < LEVEL else ""
-    return Entry(value.ours, value.ci95, words=f"{value.shown} {value.interval}{star}", sign=True)
+    stars = "*" * (1 + over_all) if row["p_seeds"] < LEVEL else ""
+    return Entry(value.ours, value.ci95, words=f"{value.shown} {value.interval}{stars}".strip(), sign=True)
 
 
 def _parts(every: Sequence[Corpus]) -> Table:
@@ -188,7 +203,7 @@ def best_of(corpus: Corpus) -> tuple[str, Gap | None]:
     gaps = {arm: gap for arm in corpus.generators if (gap := gap_of(corpus, arm))}
     if gaps:
         return max(gaps.items(), key=lambda item: (_beats_repeating(item[1]), item[1].texts.mean))
-    gap = gap_of(corpus, REPEATING)
+    gap = gap_of(corpus, REAL_TEXTS)
     return "", gap and replace(gap, texts=None, texts_over_repeating=None)
 
 
