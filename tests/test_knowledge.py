@@ -513,7 +513,7 @@ def test_the_figure_has_a_panel_for_each_corpus_with_the_arms_in_order(results, 
     (figure,) = report.figures_of(results)
     ((name, (heading, real, arms)),) = figure.draw.args[0].items()
     assert (figure.name, name, real) == ("knowledge", "diagnostic", (16.0, 15.0, 17.0))
-    assert heading.startswith("diagnostic: a constant closes 26.0 of 42.0 points for free")
+    assert heading.startswith("diagnostic (a grammar): a constant closes 26.0 of 42.0 points for free")
     assert arms == {"support texts repeated": (2.0, 1.0, 3.0), "LS-PT": (6.0, 5.0, 7.0)}
     figure.draw(tmp_path / "knowledge")
     assert (tmp_path / "knowledge.png").stat().st_size > 5000

@@ -6,7 +6,7 @@ from pathlib import Path
 from compaug.data.multi_label import METRICS
 from compaug.data.parameters import Backbone, Backbones
 
-__all__ = ["METRICS", "NAMES", "backbone_names"]
+__all__ = ["CORPORA", "METRICS", "NAMES", "backbone_names"]
 
 NAMES = {  # of generators, in words
     "concat": "single labels joined",
@@ -19,6 +19,13 @@ NAMES = {  # of generators, in words
     "shuffled": "wrong labels",
     "vae": "VAE",
     "vae_dprior": "VAE-DPrior",
+}
+CORPORA = {  # whose names do not say what their texts are
+    "arxiv": "titles of papers",
+    "debtags": "descriptions of programs",
+    "diagnostic": "a grammar",
+    "quick": "the grammar, shorter",
+    "semeval": "tweets",
 }
 
 

@@ -10,9 +10,9 @@ from compaug.core.markdown import NOT_REPORTED, number
 from compaug.evaluation.longtable import difference, pick, rows_by, summaries
 from compaug.evaluation.statistics import holm, ratio_interval, t_test
 from compaug.experiments.cells import NONE, REAL_TEXTS
-from compaug.reports import NAMES, figures
+from compaug.reports import CORPORA, NAMES, figures
 from compaug.reports.entries import LEVEL, Entry, Figure, Table, entry, gained
-from compaug.reports.gap import Gap, Part, contribution, remedy, remedy_in_brief, sentence
+from compaug.reports.gap import Gap, Part, contribution, remedy, remedy_in_brief, sentence, sentence_in_brief
 from compaug.reports.queries import Results
 
 EXPERIMENT = "knowledge"
@@ -53,8 +53,8 @@ DECODING_NOTE = (
 )
 DECODINGS = ("threshold", "stacking", "crm", "logit_adjustment", "composition_prior")
 ARMS = {REPEATING: "support texts repeated"}
-CORPORA = ("corpus", "decoding", "knowledge", "best texts give", "what helps")
-CORPORA_NOTE = (
+IN_BRIEF = ("corpus", "decoding", "knowledge", "best texts give", "what helps")
+IN_BRIEF_NOTE = (
     "Points of H, the harmonic mean of Acc on new and on known combinations, that the classifier lacks on new ones. "
     "Decoding: what a constant alone closes of them. Knowledge: the rest, which only texts could close. Best texts: of "
     "the generator that gives most of the knowledge, before others one that is shown to give more than repeating the "
@@ -83,6 +83,12 @@ class Corpus:
         """Without what differs from its file; with the scale where that is of a larger encoder."""
         corpus = self.benchmark.partition("+")[0]
         return f"{corpus}, {LARGER}" if LARGER in set(self.rows["scale"]) else corpus
+
+    @property
+    def in_words(self) -> str:
+        """With what its texts are, where that is known."""
+        words = CORPORA.get(self.benchmark.partition("+")[0])
+        return f"{self.name} ({words})" if words else self.name
 
 
 def corpora(results: Results) -> Iterator[Corpus]:
@@ -192,7 +198,7 @@ def _in_brief(every: Sequence[Corpus]) -> Table:
             decoding = Entry(gap.operating_point.mean, words=number(gap.operating_point.mean, digits=1))
             give = f"`{arm}` {gap.texts}" if gap.texts else NOT_REPORTED
             lines.append([corpus.name, decoding, str(gap.knowledge), give, remedy_in_brief(gap)])
-    return Table("", CORPORA_NOTE, CORPORA, lines)
+    return Table("", IN_BRIEF_NOTE, IN_BRIEF, lines)
 
 
 def best_of(corpus: Corpus) -> tuple[str, Gap | None]:
@@ -219,6 +225,14 @@ def finding(corpus: Corpus) -> str:
         better = [_named(name) for name in corpus.generators if (of := gap_of(corpus, name)) and _beats_repeating(of)]
         parts.append(f"Of {n} generators {', '.join(better) or 'none'} is shown to teach more than repeating")
     return f"{'. '.join(parts)}. Remedy: {remedy(gap)}."
+
+
+def finding_in_brief(corpus: Corpus) -> str:
+    """The same in a sentence and the remedy's name."""
+    arm, gap = best_of(corpus)
+    if gap is None:
+        return ""
+    return f"{sentence_in_brief(gap, f'those of {_named(arm)}' if arm else '')}. What helps: {remedy_in_brief(gap)}."
 
 
 def _beats_repeating(gap: Gap) -> bool:
@@ -306,7 +320,7 @@ def figures_of(results: Results) -> list[Figure]:
             gap = gaps[REPEATING]
             free = f"{number(gap.operating_point.mean, digits=1)} of {number(gap.total.mean, digits=1)}"
             seeds = corpus.rows["seed"].nunique()
-            heading = f"{corpus.name}: a constant closes {free} points for free ({seeds} seeds)"
+            heading = f"{corpus.in_words}: a constant closes {free} points for free ({seeds} seeds)"
             panels[corpus.name] = (heading, _interval(gap.knowledge), parts)
     if not panels:
         return []

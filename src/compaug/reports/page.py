@@ -91,7 +91,7 @@ def page(results: Results, figures: Path, quality: Mapping[str, Mapping], proven
     return render(
         "page.html",
         headline=headline(results, figures),
-        findings=[(corpus.name, knowledge_tables.finding(corpus)) for corpus in knowledge_tables.corpora(results)],
+        findings=[(c.in_words, knowledge_tables.finding_in_brief(c)) for c in knowledge_tables.corpora(results)],
         sections=sections(results, figures),
         samples=samples(quality),
         maps=cartography_tables.interactive(results),
