@@ -487,6 +487,16 @@ def test_one_star_is_what_the_correction_over_the_table_does_not_leave(tmp_path)
     assert lines["ls_pt"]["AUSUC, over none"].endswith("]**")
 
 
+def test_the_best_of_several_is_named_with_their_number(tmp_path):
+    rows, gained = longtables.knowledge_rows(), longtables.knowledge_gains()
+    rows += [row | {"generator": "concat"} for row in rows if row["generator"] == "oversample"]
+    gained += [row | {"generator": "concat"} for row in gained if row["generator"] == "oversample"]
+    results = longtables.load(longtables.reports(tmp_path / "reports", rows, gained))
+    (corpus,) = report.corpora(results)
+    assert "those of LS-PT (best of 2) give 6.0 [5.0, 7.0]. What helps" in report.finding_in_brief(corpus)
+    assert shown(report.tables(results)[0])["diagnostic"]["best texts give"] == "`ls_pt` 6.0 [5.0, 7.0] (best of 2)"
+
+
 def test_a_larger_encoder_is_a_corpus_of_its_own_though_no_texts_were_repeated(tmp_path):
     rows = [row | {"experiment": "encoders", "scale": "base"} for row in longtables.knowledge_rows(seeds=1)]
     gained = [row | {"experiment": "encoders", "scale": "base"} for row in longtables.knowledge_gains(seeds=1)]

@@ -196,7 +196,7 @@ def _in_brief(every: Sequence[Corpus]) -> Table:
         arm, gap = best_of(corpus)
         if gap:
             decoding = Entry(gap.operating_point.mean, words=number(gap.operating_point.mean, digits=1))
-            give = f"`{arm}` {gap.texts}" if gap.texts else NOT_REPORTED
+            give = f"`{arm}` {gap.texts}{_of_how_many(corpus)}" if gap.texts else NOT_REPORTED
             lines.append([corpus.name, decoding, str(gap.knowledge), give, remedy_in_brief(gap)])
     return Table("", IN_BRIEF_NOTE, IN_BRIEF, lines)
 
@@ -232,7 +232,13 @@ def finding_in_brief(corpus: Corpus) -> str:
     arm, gap = best_of(corpus)
     if gap is None:
         return ""
-    return f"{sentence_in_brief(gap, f'those of {_named(arm)}' if arm else '')}. What helps: {remedy_in_brief(gap)}."
+    texts = f"those of {_named(arm)}{_of_how_many(corpus)}" if arm else ""
+    return f"{sentence_in_brief(gap, texts)}. What helps: {remedy_in_brief(gap)}."
+
+
+def _of_how_many(corpus: Corpus) -> str:
+    """The best of several is named with their number."""
+    return f" (best of {n})" if (n := len(corpus.generators)) > 1 else ""
 
 
 def _beats_repeating(gap: Gap) -> bool:
