@@ -15,6 +15,7 @@ from parameters import written
 from tools import grid, verify
 from toys import backbones
 
+from compaug.core import lock_files
 from compaug.core.records import (
     InputError,
     Labels,
@@ -27,7 +28,6 @@ from compaug.core.records import (
     write_text,
 )
 from compaug.data.readers import authors_split, diagnostic, tabular
-from compaug.engine import locks
 from compaug.evaluation import plots
 from compaug.experiments import params
 from compaug.models.loading import load_decoder
@@ -203,7 +203,7 @@ def pipeline(tmp_path, monkeypatch):
 def test_a_lock_that_a_kill_left_half_written_is_put_back_and_nothing_is_built_again(pipeline, capsys, rest):
     before = Path("dvc.lock").read_bytes()
     Path("dvc.lock").write_text(rest)
-    locks.mend(pipeline)
+    lock_files.mend(pipeline)
     assert Path("dvc.lock").read_bytes() == before
     message = capsys.readouterr().err
     assert (
@@ -211,7 +211,7 @@ def test_a_lock_that_a_kill_left_half_written_is_put_back_and_nothing_is_built_a
         and "as in the last commit" in message
         and message.count("\n") == 1
     )
-    locks.mend(pipeline)
+    lock_files.mend(pipeline)
     assert capsys.readouterr().err == ""
 
 
@@ -220,7 +220,7 @@ def test_a_damaged_lock_that_git_does_not_have_goes_and_its_stages_come_from_the
     subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "gone"], check=True)
     before = Path("dvc.lock").read_bytes()
     Path("dvc.lock").write_text("")
-    locks.mend(pipeline)
+    lock_files.mend(pipeline)
     assert not Path("dvc.lock").exists() and "it is gone" in capsys.readouterr().err
     done = subprocess.run(["dvc", "repro"], check=True, capture_output=True, text=True)
     assert "is cached" in done.stdout and Path("dvc.lock").read_bytes() == before

@@ -233,6 +233,20 @@ def test_the_extra_of_what_an_audit_lacks_is_named_before_anything_is_written(mo
     assert not FOLDER.exists()
 
 
+def test_minutes_and_stages_are_shown_and_a_lock_that_a_kill_left_half_written_is_mended(monkeypatch, capsys):
+    skeleton.create(FOLDER)
+    (FOLDER / "dvc.lock").write_text("schema: '2.0'\nstages: [")
+    lines = "Stage 'check' didn't change, skipping\nRunning stage 'raw':\n> python\nRunning stage 'split':\n"
+    command = [sys.executable, "-c", f"import sys; sys.stdout.write({lines!r}); sys.exit(3)"]
+    popen, seconds = subprocess.Popen, iter([0, 59, 300])
+    monkeypatch.setattr(subprocess, "Popen", lambda words, **k: popen(command if "dvc" in words else words, **k))
+    monkeypatch.setattr(auditing.time, "monotonic", lambda: next(seconds))
+    shown: list[str] = []
+    assert auditing.run(FOLDER, shown.append) == 3
+    assert shown == ["[ 2/28] raw", "[ 3/28] split, after 5 min"]
+    assert "note: dvc.lock could not be read" in capsys.readouterr().err and not (FOLDER / "dvc.lock").exists()
+
+
 def test_two_files_of_one_name_are_refused(runs):
     write_calls()
     with pytest.raises(InputError, match="test/calls.csv: has the name of calls.csv; give one of them another"):

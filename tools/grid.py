@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from compaug import engine
+from compaug.core import lock_files
 from compaug.core.records import InputError
 from compaug.engine import clones, clusters, locks, planning
 from compaug.engine.progress import COMPUTED, FAILED, UNCHANGED, Progress
@@ -32,7 +33,7 @@ from compaug.stages import run
 
 def main(argv: list[str] | None = None) -> None:
     args = _parser().parse_args(argv)
-    locks.mend(Path.cwd())
+    lock_files.mend(Path.cwd())
     experiments = cells.read() if cells.FILE.exists() else {}
     before = planning.addresses(planning.planned())
     names = [target for target in args.targets if target not in before and _has_cells(target, experiments)]

@@ -201,12 +201,10 @@ def audit(
 
     It writes a project into a folder of its own and runs it. Called again it goes on.
     """
-    from compaug.engine import locks
     from compaug.project import auditing
 
     folder = dir or auditing.folder_of(file, name)
     print("\n".join(auditing.prepare(file, folder, name, scale.value if scale else "", options)), end="\n\n")
-    locks.mend(folder)
     try:
         failed = auditing.run(folder)
     except KeyboardInterrupt:

@@ -1,42 +1,9 @@
-"""DVC's lock files: mended when one is half-written, sorted after many have built.
+"""DVC's lock files after many workers have built: what, and in which order, `dvc repro` alone would have written."""
 
-A killed process leaves the first; the second is what, and in the order in which, `dvc repro` alone would have written.
-"""
-
-import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from compaug.core.records import InputError, read_yaml, write_text
 from compaug.engine import Plan
-
-
-def mend(folder: Path) -> None:
-    """Put back the locks that cannot be read, as Git has them, or away.
-
-    A kill in the middle of DVC's writing leaves such. What was built since then comes back from DVC's run cache.
-    """
-    locks = (folder / place / "dvc.lock" for place in ("", "repair", "reports"))
-    for lock in sorted([*locks, *folder.glob("experiments/*/dvc.lock")]):
-        try:
-            if not lock.exists() or isinstance(read_yaml(lock).get("stages"), dict):
-                continue
-            fault = "it has no stages"
-        except InputError as error:
-            fault = str(error).partition(": ")[2]
-        name = lock.relative_to(folder).as_posix()
-        kept = subprocess.run(
-            ["git", "show", f"HEAD:./{name}"], cwd=folder, capture_output=True, text=True, check=False
-        )
-        lock.unlink()
-        if kept.returncode == 0:
-            write_text(lock, kept.stdout)
-        how = "as in the last commit" if kept.returncode == 0 else "gone"
-        print(
-            f"note: {name} could not be read ({fault}); it is {how}, and what was built since comes from the run cache",
-            file=sys.stderr,
-        )
 
 
 def sort_locks(plan: Plan) -> None:

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from compaug.core import extras
+from compaug.core import extras, lock_files
 from compaug.core.records import InputError, atomic_path, read_yaml, write_text
 from compaug.data.readers import columns
 from compaug.experiments import params
@@ -67,6 +67,7 @@ def prepare(file: Path, folder: Path, name: str, scale: str, chosen: Mapping[str
 
 def run(folder: Path, show: Callable[[str], None] = SAY) -> int:
     """`dvc repro`, by this interpreter; a line for each stage, with the minutes so far. Returns its exit status."""
+    lock_files.mend(folder)
     stages = read_yaml(folder / "dvc.yaml")["stages"].values()
     total, number, start = sum(len(stage.get("foreach", "1")) for stage in stages), 0, time.monotonic()
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
