@@ -28,13 +28,14 @@ BROUGHT = {
     "threadpoolctl": "scikit-learn",
 }
 MODULES = {"yaml": "pyyaml", **extras.OTHER_NAMES}
-# Base alone: reading, predicting, auditing, every method a classifier may be of, and the measures.
+# Base alone: reading, predicting, auditing, exporting, every method a classifier may be of, and the measures.
 ALONE = """
 import json, sys
 import compaug
 hidden, argv = json.loads(sys.stdin.read())
 sys.modules.update(dict.fromkeys(hidden))
 import compaug.cli, compaug.project.predict, compaug.stages.audit_split, compaug.stages.train_classifier
+import compaug.evaluation.decoding.decodings, compaug.project.curation, compaug.project.export
 from compaug.classifiers import bert, bert_p, body, dbloss, magnet, sgm, t5_clp
 import numpy as np
 seen, held = np.eye(3, dtype=int), np.array([[1, 1, 0]] * 8)
@@ -126,6 +127,12 @@ def test_the_base_reads_and_predicts_alone(tmp_path):
         check=False,
     )
     assert done.returncode == 0 and "169" in done.stdout, done.stderr
+
+
+def test_the_page_on_files_names_the_extra_that_opens_parquet():
+    (extra,) = [group for group, lines in GROUPS.items() if any(Requirement(line).name == "datasets" for line in lines)]
+    page = (ROOT / "docs/your-data.md").read_text(encoding="utf-8")
+    assert f"`compaug[{extra}]` opens Parquet" in page
 
 
 def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch, tmp_path):
