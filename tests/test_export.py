@@ -159,8 +159,12 @@ def test_what_would_give_other_numbers_is_refused_in_one_line(tmp_path, in_a_tem
         assert "\n" not in str(caught.value) and not any((tmp_path / "out").iterdir())
     with pytest.raises(InputError, match="prediction_head: the encoder is a bert, which needs none"):
         trained(tmp_path / "d", encoder, prediction_head=True)
-    with pytest.raises(InputError, match="this is no classifier that was trained here"):
+    with pytest.raises(
+        InputError, match="this is no classifier that was trained here; models/repair of an audit is one"
+    ):
         export.check(tmp_path)
+    with pytest.raises(InputError, match="nowhere: no such folder; give that of a classifier"):
+        export.check(tmp_path / "nowhere")
 
 
 # ---------------------------------------------------------------- the commands

@@ -29,9 +29,12 @@ def is_exported(model_dir: Path) -> bool:
 
 def facts_of(model_dir: Path) -> dict:
     """What a classifier's folder says of it. InputError where it is none."""
+    if not model_dir.is_dir():
+        raise InputError(f"{model_dir}: no such folder; give that of a classifier, such as models/repair of an audit")
     if not (model_dir / FACTS).is_file():
-        hint = "; an exported classifier is opened by transformers" if is_exported(model_dir) else ""
-        raise InputError(f"{model_dir}: no {FACTS}, so this is no classifier that was trained here{hint}")
+        exported = is_exported(model_dir)
+        hint = "an exported classifier is opened by transformers" if exported else "models/repair of an audit is one"
+        raise InputError(f"{model_dir}: no {FACTS}, so this is no classifier that was trained here; {hint}")
     return read_json(model_dir / FACTS, Facts)
 
 
