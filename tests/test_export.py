@@ -356,7 +356,7 @@ def test_the_command_says_what_was_cut_and_ends_with_one_line_where_it_cannot(ru
     message = capsys.readouterr().err
     assert (
         end.value.code == 2
-        and message.startswith("error: models/none: no classifier.json")
+        and message.startswith("error: models/none: no such folder; give that of a classifier")
         and message.count("\n") == 1
     )
 
