@@ -287,7 +287,7 @@ def test_a_classifier_opens_anywhere_with_its_names_and_so_does_its_export(run, 
     assert Path("ours.csv").read_text().splitlines()[0] == Path("exported.csv").read_text().splitlines()[0]
     with pytest.raises(InputError, match="texts: give a list of strings"):
         opened.predict("sunny today")
-    with pytest.raises(InputError, match="elsewhere: no classifier.json"):
+    with pytest.raises(InputError, match="elsewhere: no such folder"):
         load("elsewhere")
 
 
