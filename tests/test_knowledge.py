@@ -565,7 +565,7 @@ def test_one_seed_has_intervals_over_rows_that_say_so_and_no_interval_of_width_z
     assert shown(scores)["none"]["AUSUC"] == "30.00" and shown(decodings)["threshold"]["H"] == "18.00"
     (corpus,) = report.corpora(results)
     assert "26.0 [25.0, 27.0] over test rows are a matter of decoding" in report.finding(corpus)
-    assert "nothing can be told" in report.finding(corpus)  # one seed has no test over seeds
+    assert "nothing can be told: there is one seed" in report.finding(corpus)
     report.figures_of(results)[0].draw(tmp_path / "figure")
 
 

@@ -93,6 +93,8 @@ def remedy_in_brief(gap: Gap) -> str:
 
 def _advice(gap: Gap) -> tuple[tuple[str, ...], str]:
     """Keys of WORDS, none where nothing can be told, and what a sentence goes on with."""
+    if gap.knowledge.over_rows:
+        return (), ": there is one seed, and another may say otherwise"
     decoding = gap.operating_point.is_gain and gap.operating_point.mean >= LEAST
     if not gap.total.is_gain:
         return (), ": no gap is shown on these test rows; test on more rows or other combinations"
