@@ -54,6 +54,10 @@ def tables(results: Results) -> Iterator[Table]:
             _quality(results, benchmark, pick(rows, selection="top_k", decoding="any")),
         ]
 
+    for _, benchmark, rows in results.of("real", classifier="bert", selection="top_k", decoding="any"):
+        if (quality := _quality(results, benchmark, rows)).rows:  # the rest of `real` has tables of its own
+            yield quality
+
     def theirs(corpus: str) -> list:
         return [[name, *_printed(results, corpus, name)] for name in results.paper["row_of_generator"]]
 
