@@ -92,7 +92,10 @@ def _experiments(results: Results) -> list[str]:
 
     Your own corpus's are among them, for instance.
     """
-    return [EXPERIMENT, *sorted(results.choosing() - {EXPERIMENT, "knowledge"})]  # that one has a table to itself
+    return [
+        EXPERIMENT,
+        *sorted(results.choosing() - {EXPERIMENT, "knowledge", "real"}),
+    ]  # of these elsewhere
 
 
 def _title(experiment: str, benchmark: str) -> str:

@@ -10,7 +10,7 @@ from compaug.reports.entries import Entry, Table
 from compaug.reports.queries import Results
 
 EXPERIMENT = "ablations"
-EXPERIMENTS = (EXPERIMENT, "pretrained", "pretrained_full", "real")
+EXPERIMENTS = (EXPERIMENT, "pretrained", "pretrained_full", "real_reading")
 ASKED = {"acc": "Acc", "corr": "Corr", "comp": "Comp"}
 READERS = {"oracle": "judged_oracle", "classifier": "judged_classifier", "real texts": "reader"}  # words: metrics
 COLUMNS = {

@@ -11,7 +11,7 @@ from compaug.reports.entries import LEVEL, Entry, Table, gain, grouped
 from compaug.reports.queries import UNSEEN, Results
 
 EXPERIMENT = "paper"
-EXPERIMENTS = (EXPERIMENT, "pretrained", "pretrained_full")
+EXPERIMENTS = (EXPERIMENT, "pretrained", "pretrained_full", "real_reading")
 CONTROLS = ("none", "oversample")
 FACTS = {
     "texts": ("unseen", "n_aug"),
@@ -53,10 +53,6 @@ def tables(results: Results) -> Iterator[Table]:
             _gains(results, benchmark, pick(results.gains, **where, decoding="threshold", metric="acc")),
             _quality(results, benchmark, pick(rows, selection="top_k", decoding="any")),
         ]
-
-    for _, benchmark, rows in results.of("real", classifier="bert", selection="top_k", decoding="any"):
-        if (quality := _quality(results, benchmark, rows)).rows:  # the rest of `real` has tables of its own
-            yield quality
 
     def theirs(corpus: str) -> list:
         return [[name, *_printed(results, corpus, name)] for name in results.paper["row_of_generator"]]
