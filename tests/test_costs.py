@@ -63,12 +63,13 @@ def test_provenance_adds_up_an_experiments_stages_and_names_the_commit_of_its_nu
     rows = longtables.lines("acc", (1.0, 2.0, 3.0), experiment="small")
     longtables.reports(tmp_path / "reports", rows)
     outputs = {
-        "experiments/classifier/dvc.yaml:train_classifier@diagnostic-none-bert-42": "models/a",
+        "experiments/classifier/dvc.yaml:train_classifier@quick+seen_test=1000-none-bert-42": "models/a",
         "experiments/classifier/dvc.yaml:train_classifier@other": "models/other",
-        "experiments/backbones/dvc.yaml:backbones@diagnostic-encoder": "models/b",
-        "experiments/backbones/dvc.yaml:backbones@diagnostic-decoder": "models/c",
+        "experiments/backbones/dvc.yaml:backbones@quick+seen_test=1000-encoder": "models/b",
+        "experiments/backbones/dvc.yaml:backbones@quick+seen_test=1000-decoder": "models/c",
     }
-    ends = steps.targets(experiments.read(ROOT / experiments.FILE)["small"])
+    small = experiments.read(ROOT / experiments.FILE)["small"]
+    ends = steps.targets(small)
     entries = {address: {"cmd": "x", "outs": []} for address in ends}
     for address, out in outputs.items():
         entries[address] = {"cmd": "x", "outs": [{"path": out}, {"path": f"{out}.json"}]}
@@ -81,12 +82,14 @@ def test_provenance_adds_up_an_experiments_stages_and_names_the_commit_of_its_nu
     for command in (["init", "-q"], ["add", "reports"], ["commit", "-qm", "numbers"]):
         subprocess.run([*git, *command], check=True)
     summary = provenance_of(tmp_path)["small"]
-    # eight classifiers as the one that was timed, the decoder as the encoder; of the other kinds none was ever timed
-    assert (summary["stages"], summary["timed"], summary["seconds"]) == (10, 3, 8 * 10 + 2 * 6)
-    head, _, small, everything = (tmp_path / "costs.md").read_text().splitlines()
+    # classifiers as the one that was timed, the decoder as the encoder; of the other kinds none was ever timed
+    n, of_its_sort = len(small.cells), sum(cell.generator == "none" for cell in small.cells)
+    assert (summary["stages"], summary["timed"]) == (n + 2, of_its_sort + 1)
+    assert summary["seconds"] == n * 10 + 2 * 6
+    head, _, *printed = (tmp_path / "costs.md").read_text().splitlines()
     assert "core-hours" in head
-    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in (small, everything)]
-    assert cells == [[name, "10", "3", "0.0"] for name in ("small", "all of them")]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in printed]
+    assert cells == [[name, str(n + 2), str(of_its_sort + 1), "0.3"] for name in ("small", "all of them")]
     assert summary["hardware"] == ["2 cores (x86_64), cpu, torch 2"] and len(summary["commit"]) >= 7
 
     mine = longtables.lines("acc", (1.0, 2.0, 3.0), experiment="mine")  # not committed yet, and in no experiment's file

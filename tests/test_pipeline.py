@@ -117,6 +117,7 @@ def test_an_edit_that_computes_the_same_trains_nothing_again(project):
         file.write_text(file.read_text() + "# a comment\n")
     # those of seconds, for records.py
     cheap = {
+        "check",
         "raw",
         "split",
         "audit",

@@ -14,7 +14,7 @@ from pathlib import Path
 from tools.golden import runs
 from tools.golden.runs import Step
 
-from compaug.core.records import InputError, read_yaml, write_csv, write_json, write_rows, write_text
+from compaug.core.records import InputError, read_json, read_yaml, write_csv, write_json, write_rows, write_text
 from compaug.evaluation import measures, packs
 from compaug.experiments import cells
 from compaug.tasks.slu.utterances import PARTS
@@ -186,10 +186,8 @@ def _write(root: Path) -> None:
         if not path.exists():
             raise InputError(f"{path}: no such file; run `make grid EXPERIMENT={EXPERIMENT}` first")
         shutil.copy(path, Path("reports") / "predictions" / name)
-    texts = [cell.selected_name for cell in small.measures["quality"]]
-    quality = measures.read(reports, "quality")
-    measures.write(Path("reports"), "quality", {name: quality[name] for name in texts})
     cell = small.cells[0].name
+    measures.write(Path("reports"), "quality", {cell: read_json(reports / "run" / "quality.json")})
     for name, left in (
         ("augmented.jsonl.gz", f"predictions/{cell}.jsonl.gz"),
         ("quality.json", f"quality/{cell}.json"),
