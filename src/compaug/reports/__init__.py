@@ -21,10 +21,10 @@ NAMES = {  # of generators, in words
     "vae_dprior": "VAE-DPrior",
 }
 CORPORA = {  # whose names do not say what their texts are
-    "arxiv": "titles of papers",
-    "debtags": "descriptions of programs",
+    "arxiv": "papers",
+    "debtags": "programs",
     "diagnostic": "a grammar",
-    "quick": "the grammar, shorter",
+    "quick": "a short grammar",
     "semeval": "tweets",
 }
 

@@ -330,7 +330,7 @@ def figures_of(results: Results) -> list[Figure]:
             panels[corpus.name] = (heading, _interval(gap.knowledge), parts)
     if not panels:
         return []
-    caption = "What texts add to the harmonic mean of Acc on new and known combinations, beyond the best constant"
+    caption = "What texts add to H, the harmonic mean of Acc on new and known combinations, beyond the best constant"
     return [Figure("knowledge", caption, partial(figures.what_texts_teach, panels))]
 
 
