@@ -63,7 +63,7 @@ def sentence_in_brief(gap: Gap, texts: str = "") -> str:
     """What decoding closes, what texts could close, what these texts give; `texts`: what they are called, if any."""
     whole, free = (number(part.mean, digits=1) for part in (gap.total, gap.operating_point))
     gives = f", and {texts} give {gap.texts}" if texts else ""
-    return f"A constant closes {free} of {whole} points of H; real texts would close {gap.knowledge} more{gives}"
+    return f"A constant closes {free} of {whole} points of H; real texts would close another {gap.knowledge}{gives}"
 
 
 def contribution(gap: Gap, texts: str = "these texts") -> str:
