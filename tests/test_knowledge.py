@@ -529,6 +529,15 @@ def test_the_figure_has_a_panel_for_each_corpus_with_the_arms_in_order(results, 
     assert (tmp_path / "knowledge.png").stat().st_size > 5000
 
 
+def test_the_figure_says_which_arms_have_fewer_seeds(tmp_path):
+    rows = [
+        row for row in longtables.knowledge_rows() if (row["generator"], row["seed"]) != ("ls_pt", longtables.SEEDS[-1])
+    ]
+    results = longtables.load(longtables.reports(tmp_path / "reports", rows, longtables.knowledge_gains()))
+    ((heading, _, arms),) = report.figures_of(results)[0].draw.args[0].values()
+    assert heading.endswith("(3 seeds)") and list(arms) == ["support texts repeated", "LS-PT (2 seeds)"]
+
+
 def test_without_the_matched_arm_there_are_scores_and_no_finding(tmp_path):
     rows, gained = (
         [row for row in every if "real_texts" not in (row["generator"], row.get("over"))]

@@ -322,11 +322,12 @@ def figures_of(results: Results) -> list[Figure]:
     for corpus in corpora(results):
         gaps = {arm: gap for arm in (REPEATING, *corpus.generators) if (gap := gap_of(corpus, arm))}
         if REPEATING in gaps:
-            parts = {ARMS.get(arm, _named(arm)): _interval(gap.texts) for arm, gap in gaps.items()}
+            seeds = corpus.rows.groupby("generator")["seed"].nunique()
+            fewer = {arm: f" ({n} seeds)" for arm, n in seeds.items() if n < seeds.max()}
+            parts = {ARMS.get(arm, _named(arm)) + fewer.get(arm, ""): _interval(gap.texts) for arm, gap in gaps.items()}
             gap = gaps[REPEATING]
             free = f"{number(gap.operating_point.mean, digits=1)} of {number(gap.total.mean, digits=1)}"
-            seeds = corpus.rows["seed"].nunique()
-            heading = f"{corpus.in_words}: a constant closes {free} points for free ({seeds} seeds)"
+            heading = f"{corpus.in_words}: a constant closes {free} points for free ({seeds.max()} seeds)"
             panels[corpus.name] = (heading, _interval(gap.knowledge), parts)
     if not panels:
         return []
