@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -106,6 +107,13 @@ def test_what_texts_give_stands_beside_what_repeating_gives_where_that_was_train
         contribution(gap()) == "these texts give 5.0 [4.0, 6.0], 4.0 [3.0, 5.0] more than repeating the support texts"
     )
     assert contribution(gap(over=None), "the texts of `ls_pt`") == "the texts of `ls_pt` give 5.0 [4.0, 6.0]"
+
+
+def test_texts_that_give_less_than_repeating_say_less():
+    uneven = replace(gap(), texts_over_repeating=Part(-3.6, -6.7, -0.5, True))
+    assert contribution(uneven).endswith(", 3.6 [0.5, 6.7] less than repeating the support texts")
+    bare = replace(gap(), texts_over_repeating=Part(-3.6, None, None, False))
+    assert contribution(bare).endswith(", 3.6 less than repeating the support texts")
 
 
 def test_a_part_without_an_interval_has_none_and_one_over_rows_says_so():

@@ -3,7 +3,7 @@
 `compaug.evaluation.decoding.knowledge` defines the parts.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compaug.core.markdown import number
 
@@ -29,6 +29,11 @@ class Part:
             return number(self.mean, digits=1)
         interval = f"[{number(self.low, digits=1)}, {number(self.high, digits=1)}]"
         return f"{number(self.mean, digits=1)} {interval}{' over test rows' if self.over_rows else ''}"
+
+    def __neg__(self) -> "Part":
+        if self.low is None:
+            return replace(self, mean=-self.mean)
+        return replace(self, mean=-self.mean, low=-self.high, high=-self.low)
 
     @property
     def is_gain(self) -> bool:
@@ -68,8 +73,11 @@ def sentence_in_brief(gap: Gap, texts: str = "") -> str:
 
 def contribution(gap: Gap, texts: str = "these texts") -> str:
     """What the texts give of the knowledge; `texts`: what they are called."""
-    over = f", {gap.texts_over_repeating} more than repeating the support texts" if gap.texts_over_repeating else ""
-    return f"{texts} give {gap.texts}{over}"
+    over = gap.texts_over_repeating
+    if over is None:
+        return f"{texts} give {gap.texts}"
+    apart = f"{-over} less" if over.mean < 0 else f"{over} more"
+    return f"{texts} give {gap.texts}, {apart} than repeating the support texts"
 
 
 WORDS = {  # in a table, in a sentence
