@@ -115,8 +115,13 @@ def test_a_benchmark_that_is_there_is_never_replaced_and_a_committed_name_is_not
 def test_a_name_that_dvc_would_read_as_a_number_is_not_taken(desk):
     table(desk / "data/own/2024.csv", calls_of(300))
     assert "-S run.benchmark=my_2024 " in compaug("inspect", "data/own/2024.csv").output
+    table(desk / "data/own/Données 2.csv", calls_of(300))
+    shown = compaug("inspect", "data/own/Données 2.csv", "--label-delimiter", ";")
+    assert "-S run.benchmark=donnees_2 " in shown.output
     for name in ("2024", "1e5", "null", "True", "_x"):
-        with pytest.raises(InputError, match=f"'{name}' cannot name a benchmark; give --name with a letter first"):
+        with pytest.raises(
+            InputError, match=f"--name {name}: cannot name a benchmark; begin with a letter from a to z"
+        ):
             compaug("inspect", "data/own/2024.csv", "--name", name)
 
 
@@ -168,7 +173,10 @@ def test_columns_and_delimiter_are_found_by_their_names_and_contents(tmp_path):
     }  # fmt: skip
     path = table(tmp_path / "b.csv", [("a text", "True", "0"), ("more", "False", "1")], ("text", "joy", "love"))
     assert columns.guess(path, {}).options["label_columns"] == ["joy", "love"]
-    rows = [(f"p{n}", f"the text of package {n}", "viewing, editing" if n % 3 else "playing", n % 4) for n in range(30)]
+    rows = [
+        (f"p{n}", f"the text of package {n}", ("viewing, editing", "viewing", "playing")[n % 3], n % 4)
+        for n in range(30)
+    ]
     path = table(tmp_path / "e.csv", rows, ("package", "description", "use", "size"))  # neither a key nor a number
     assert columns.guess(path, {}).options == {
         "path": str(path), "text_column": "description", "label_column": "use", "label_delimiter": ",",

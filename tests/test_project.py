@@ -228,7 +228,9 @@ def test_the_extra_of_what_an_audit_lacks_is_named_before_anything_is_written(mo
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == module else name)
     monkeypatch.setattr(extras, "extra_of", {module: extra}.get)
     monkeypatch.setattr(extras, "CLONE", Path("Makefile"))
-    with pytest.raises(InputError, match=rf"^{module} is not installed; `pip install 'compaug\[{extra}\]'`$"):
+    with pytest.raises(
+        InputError, match=rf"^{module} is not installed; `pip install '.\[{extra}\]'` in compaug's clone$"
+    ):
         Audit("calls.csv", scale=scale).run()
     assert not FOLDER.exists()
 

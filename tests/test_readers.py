@@ -409,7 +409,7 @@ def test_the_file_can_come_from_the_mirror_instead(tmp_path):
         ('text,tags\n"x"y,a\n', {}, ":2: not valid CSV"),
         ("text,tags\n ,a\n", {}, ":2: empty text"),
         ("text,labels\nx,a\n", {}, ":1: no column 'tags'; there are: text, labels"),
-        ("text,tags,text\nx,a,y\n", {}, ":1: a column name occurs twice"),
+        ("text,tags,text\nx,a,y\n", {}, ":1: the column name 'text' occurs twice"),
         ("", {}, ":1: no column 'text'; there are: none"),
         ("text,tags\n", {}, "no rows"),
         ("text,tags\nx,\n", {}, "no row has a label"),

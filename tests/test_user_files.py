@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from compaug.core.records import InputError
 from compaug.data.corpus import Corpus
 from compaug.data.readers import columns, dialect, literals, tabular
+from compaug.project import predict
 
 NAMES = ["noise", "heating", "mould", "rent", "lift"]
 SETS = [(0,), (0, 1), (2,), (3,), (1, 2), (), (0, 4), (4,), (1,), (2, 3), (0, 1, 3)]
@@ -389,6 +390,115 @@ def test_names_that_look_alike_collide_until_the_right_ones_are_listed(tmp_path,
     path = saved(tmp_path, table([["text", "labels"], *([text, ";".join(names)] for text, names in rows)]))
     refused(path, "the label names .* and .* collide, and 4 more such: they differ in .* alone .*--labels")
     assert shown(read(path, labels=NAMES)) == MEANT
+
+
+def test_columns_of_several_annotators_wait_for_an_answer(tmp_path):
+    path = saved(tmp_path, table([["text", "rater_1", "rater_2"], *((t, n[0], n[-1]) for t, n in ROWS if n)]))
+    refused(path, "columns of several annotators: rater_1, rater_2: --label-column takes one of them")
+    both = read(path, label_columns=["rater_1", "rater_2"])
+    assert shown(both) == [(text, sorted({names[0], names[-1]})) for text, names in ROWS if names]
+
+
+@pytest.mark.parametrize("header", [("predicted_labels", "true_labels"), ("emotions", "topics")])
+def test_two_columns_that_could_hold_the_labels_wait_for_an_answer(tmp_path, header):
+    rows = [(text, ";".join(names), ";".join(reversed(names)) or "rent") for text, names in ROWS]
+    path = saved(tmp_path, table([("text", *header), *rows]))
+    assert set(header) <= set(str(refused(path, "could hold the labels: give --label-column")).replace(":", "").split())
+    assert shown(read(path, label_column=header[0])) == MEANT
+    labels = saved(tmp_path, table([("text", "labels", header[1]), *rows]))
+    assert shown(read(labels)) == MEANT
+
+
+def test_a_column_of_classes_is_not_preferred_to_columns_of_yes_and_no(tmp_path):
+    content = marked("1", "0", more={"vehicle_class": lambda at: ("bus", "tram")[at % 2]})
+    path = saved(tmp_path, content)
+    refused(
+        path, "vehicle_class of names beside 5 columns of yes and no.*--label-columns 'noise,heating,mould,rent,lift'"
+    )
+    assert shown(read(path, label_columns=NAMES)) == MEANT
+
+
+def test_flags_are_told_from_labels_that_begin_alike(tmp_path):
+    content = marked("1", "0", [f"is_{name}" for name in NAMES], {"is_train": lambda at: str(at % 2)})
+    refused(saved(tmp_path, content), "names say something of the row: is_train")
+
+
+def test_a_name_alone_may_hold_a_comma_where_others_stand_in_lists(tmp_path):
+    rows = [{"text": t, "labels": ["a, b" if name == "lift" else name for name in names]} for t, names in ROWS]
+    meant = [(row["text"], sorted(row["labels"])) for row in rows]
+    rows = [row | {"labels": row["labels"][0]} if len(row["labels"]) == 1 else row for row in rows]
+    content = "".join(json.dumps(row) + "\n" for row in rows)
+    assert shown(read(saved(tmp_path, content, "a.jsonl"))) == meant
+
+
+@pytest.mark.parametrize(("mark", "of"), [(", ", ","), ("&amp;", ";")])
+def test_a_mark_that_nothing_explains_waits_for_an_answer(tmp_path, mark, of):
+    names = {name: f"{name[:2]}{mark}{name[2:]}" for name in NAMES}
+    path = saved(tmp_path, table([("text", "labels"), *((t, names[n[0]]) for t, n in ROWS if n)]))
+    refused(path, f"label cells with '{of}' whose parts never stand elsewhere, as in .*--label-delimiter '{of}' if")
+    assert shown(read(path, label_delimiter="|")) == [(t, [names[n[0]]]) for t, n in ROWS if n]
+
+
+@pytest.mark.parametrize("mark", [" > ", " and ", " -> ", " → "])
+def test_words_and_arrows_between_names_are_no_names(tmp_path, mark):
+    assert shown(read(saved(tmp_path, listed(mark.join)))) == MEANT
+
+
+@pytest.mark.parametrize(("yes", "no"), [("✓", "✗"), ("1,0", "0,0")])
+def test_marks_and_decimal_commas_are_yes_and_no(tmp_path, yes, no):
+    assert shown(read(saved(tmp_path, marked(yes, no)))) == MEANT
+
+
+def test_two_words_that_are_no_yes_and_no_wait_for_an_answer(tmp_path):
+    path = saved(tmp_path, marked("ano", "ne"))
+    refused(path, "columns of 'ano' and 'ne', of which one says that a label fits", label_columns=NAMES)
+    assert shown(read(path, label_columns=NAMES, missing=["ne"])) == MEANT
+    path = saved(tmp_path, marked("1", "-1"))
+    refused(path, "give --positive-above -1 takes the larger", label_columns=NAMES)
+    assert shown(read(path, label_columns=NAMES, positive_above=-1)) == MEANT
+
+
+@pytest.mark.parametrize("name", ["ids", "texts"])
+def test_a_row_for_each_label_is_joined_by_ids_of_one_text(tmp_path, name):
+    rows = [(at, text, label) for at, (text, names) in enumerate(ROWS) for label in names]
+    if name == "texts":
+        rows[1] = (rows[0][0], "another text of the same id", "rent")
+    path = saved(tmp_path, table([("id", "text", "label"), *rows]))
+    if name == "ids":
+        assert shown(read(path, id_column="id")) == [row for row in MEANT if row[1]]
+    else:
+        refused(path, r"flats.csv:3: duplicate id '0': a row above has it, with another text", id_column="id")
+
+
+def test_a_split_that_the_file_brings_is_named(tmp_path):
+    rows = [(text, ";".join(names), ("train", "dev", "test")[at % 3]) for at, (text, names) in enumerate(ROWS)]
+    path = saved(tmp_path, table([("text", "labels", "part"), *rows]))
+    assert "the column part says dev, test, train, and is left out: --split-column part" in notes(path)
+    assert "--split-column" not in notes(path, split_column="part")
+
+
+def test_a_short_first_line_of_one_column_is_said_to_be_read_as_its_name(tmp_path):
+    lines = ["App crashed again", "the train was late and nobody told us why", "no seat for an hour"]
+    path = saved(tmp_path, "\n".join(lines), "new.csv")
+    texts = predict.read_texts(path, {}, [], False)
+    assert len(texts.texts) == 2 and any("'App crashed again', is read as the name" in line for line in texts.account)
+    assert predict.read_texts(path, {"header": False}, [], False).texts == lines
+
+
+def test_a_file_under_the_name_of_another_kind_is_named(tmp_path):
+    refused(
+        saved(tmp_path, objects(lambda names: {"labels": names})),
+        "holds JSON, an object a line; end its name with .jsonl",
+    )
+    refused(saved(tmp_path, listed(";".join), "a.jsonl"), "holds no JSON; end its name with .csv")
+
+
+def test_json_is_read_in_the_encoding_that_is_given(tmp_path):
+    content = json.dumps([{"text": f"café {text}", "labels": names} for text, names in ROWS], ensure_ascii=False)
+    for name, whole in (("a.json", content), ("a.jsonl", content[1:-1].replace("}, {", "}\n{"))):
+        path = saved(tmp_path, whole.encode("cp1252"), name)
+        refused(path, "give --encoding cp1252")
+        assert shown(read(path, encoding="cp1252")) == [(f"café {text}", names) for text, names in MEANT]
 
 
 def test_columns_that_say_something_of_the_row_are_no_labels(tmp_path):

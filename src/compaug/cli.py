@@ -6,6 +6,7 @@ Each command is a few lines over `compaug.project`; libraries that are slow to i
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from enum import StrEnum
@@ -34,6 +35,7 @@ REPAIRED = (
     Path("data/repair/predictions.jsonl.gz"),
 )
 CORPUS = Path("data/raw/run/examples.jsonl")
+_NAMED = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "tilde": "~"}  # delimiters
 
 app = typer.Typer(
     help="Your own corpus: what is in a file, labels for new texts, texts and classifier to take home.",
@@ -53,7 +55,9 @@ def _version(shown: bool) -> None:
 @app.callback()
 def common(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", is_eager=True, callback=_version, help="and no more")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_version, help="print the version and stop")
+    ] = False,
 ) -> None:
     from compaug.project import skeleton
 
@@ -161,7 +165,8 @@ def inspect(
     print("\n".join(benchmark.report), end="\n\n")
     if not write:
         print(benchmark.text, end="")
-        audit = f"compaug audit {file} goes by it"
+        words = ["compaug", "audit", str(file), *_typed(options), *(["--name", name] if name else [])]
+        audit = f"{shlex.join(words)} goes by it"
         more = f"--write puts this into {target}" if proposed.PARAMS.is_file() else audit
         print(f"\n({more})", file=sys.stderr)
         return
@@ -335,19 +340,42 @@ def export(
 
 
 def _listed(words: str) -> list[str]:
-    """What stands between commas."""
-    return [word.strip() for word in words.split(",") if word.strip()]
+    """What stands between commas; a name with a comma stands in double quotes."""
+    import csv
+
+    return [word.strip() for word in next(csv.reader([words], skipinitialspace=True), ()) if word.strip()]
+
+
+def _typed(options: dict) -> list[str]:
+    """The words that give these options of the reader on the command line."""
+    from compaug.data.readers.doubts import row_of
+
+    words: list[str] = []
+    for key, value in options.items():
+        option = key.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{option}" if value else f"--no-{option}")
+        elif value not in (None, "", []):
+            shown = row_of(value) if isinstance(value, list) else "tab" if value == "\t" else str(value)
+            words += [f"--{option}", shown]
+    return words
 
 
 def _mark(word: str) -> str:
-    """A delimiter as a person types it."""
-    return {"tab": "\t", "\\t": "\t", "\\n": "\n", "space": " "}.get(word, word)
+    """A delimiter as a person types it, or as a page calls it."""
+    return {"\\t": "\t", "\\n": "\n", "space": " "}.get(word) or _NAMED.get(word, word)
+
+
+def _cell_mark(word: str) -> str:
+    if len(mark := _mark(word)) > 1:
+        raise InputError(f"--delimiter {word}: give one character, or a name: {', '.join(_NAMED)}")
+    return mark
 
 
 def _written(delimiter: str, quoting: Quoting | None, encoding: str, header: bool | None) -> dict:
     """Options of the reader of how a file is written."""
     return {
-        "delimiter": _mark(delimiter) or None,
+        "delimiter": _cell_mark(delimiter) or None,
         "quoting": quoting.value if quoting else None,
         "encoding": encoding or None,
         "header": header,

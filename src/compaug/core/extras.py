@@ -23,8 +23,8 @@ def named() -> Iterator[None]:
         module = (cause.name or "") if isinstance(cause, ModuleNotFoundError) else ""
         if not module or (extra := extra_of(module)) is None:
             raise
-        remedy = "make install-all" if CLONE.is_file() else f"pip install 'compaug[{extra}]'"
-        raise InputError(f"{module.partition('.')[0]} is not installed; `{remedy}`") from error
+        remedy = "`make install-all`" if CLONE.is_file() else f"`pip install '.[{extra}]'` in compaug's clone"
+        raise InputError(f"{module.partition('.')[0]} is not installed; {remedy}") from error
 
 
 def require(module: str) -> None:

@@ -13,6 +13,8 @@ from compaug.core.records import InputError
 from compaug.data.corpus import require_columns
 
 TYPED = (".parquet", ".arrow")
+DROP = "--on-bad-rows drop (options.on_bad_rows: drop)"
+MANY = 0.5  # of the rows: who leaves so many out has read the file wrong
 FIRST = 5  # places of a kind of fault that are named
 SPLITS = {  # what people call the parts of their own split
     **dict.fromkeys(("train", "training"), "train"),
@@ -53,10 +55,10 @@ class Faults:
             ((line, message),) = kinds[0][1]
             return f"{self.source}:{line}: {message}"
         listed = "; ".join(f"{len(places)} x {kind} ({_first(kind, places)})" for kind, places in kinds)
-        return (
-            f"{self.source}: {len(self):,} of {self.rows:,} rows cannot be used: {listed}. "
-            f"Mend or remove them, or leave these {len(self):,} rows out with options.on_bad_rows: drop"
-        )
+        remedy = "Mend them, or check the options that say how the file is read"
+        if len(self) <= MANY * self.rows:
+            remedy = f"Mend or remove them, or leave these {len(self):,} rows out with {DROP}"
+        return f"{self.source}: {len(self):,} of {self.rows:,} rows cannot be used: {listed}. {remedy}"
 
 
 def _first(kind: str, places: Sequence[tuple[int, str]]) -> str:

@@ -59,7 +59,7 @@ def read_texts(path: Path, chosen: Mapping[str, Any], keep: Sequence[str] = (), 
         except ValueError as error:
             faults.add(row.line, error)
     if len(faults) and not drop:
-        raise InputError(faults.report().replace("options.on_bad_rows:", "--on-bad-rows"))
+        raise InputError(faults.report())
     if len(faults):
         account.append(f"note: {len(faults):,} rows are left out: {', '.join(faults.counts())}")
     if not any(read.texts):

@@ -6,6 +6,7 @@ It comes from the corpus and from how the encoders read it.
 from __future__ import annotations
 
 import re
+import unicodedata
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -64,11 +65,13 @@ def target_of(name: str, file: Path, write: bool) -> Path:
 def name_of(name: str, file: Path) -> str:
     """The name of a benchmark, or one that the table's gives. InputError for a name that is none."""
     if not name:
-        name = re.sub(r"\W+", "_", file.name.split(".")[0]).lower()
+        plain = unicodedata.normalize("NFKD", file.name.split(".")[0]).encode("ascii", "ignore").decode()
+        name = re.sub(r"\W+", "_", plain).strip("_").lower() or "corpus"
         name = f"my_{name}" if name in COMMITTED or not _is_word(name) else name
     if not _is_word(name):
         raise InputError(
-            f"{name!r} cannot name a benchmark; give --name with a letter first, then letters, digits and underscores"
+            f"--name {name}: cannot name a benchmark; begin with a letter from a to z, then letters, digits and "
+            "underscores"
         )
     return name
 

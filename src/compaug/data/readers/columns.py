@@ -14,17 +14,19 @@ from typing import Any
 from compaug.core.records import InputError
 from compaug.data.readers import annotation_tools, delimiters, headings, label_forms, user_files
 from compaug.data.readers.annotation_tools import BOOKKEEPING
-from compaug.data.readers.doubts import MISSING, Doubt, refusal
+from compaug.data.readers.doubts import MISSING, Doubt, listed, refusal
 from compaug.data.readers.headings import LABELS, TEXTS
 from compaug.data.readers.label_sets import Answers, Cell, key_of
 from compaug.data.readers.truth import flags, number_of, values_of, word_of
-from compaug.data.rows import Faults
+from compaug.data.readers.words import WORDS
+from compaug.data.rows import SPLITS, Faults
 
 DISTINCT = 50_000  # values of a column that are told apart
 WORDS_OF = 2_000  # rows in which words are counted
 OFTEN = 5  # times that a label stands in a column, on average
 MOST_VOTES = 20
 SHORT = 3  # words; texts have more
+SURE = ("labels", "label")  # names that leave no doubt
 
 
 @dataclass
@@ -112,6 +114,8 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
             options["text_column"], choice.text_why = text_column(path, [columns[name] for name in names])
         elif options["text_column"] not in columns:
             raise InputError(f"{path}: no column {options['text_column']!r}; there are: {', '.join(names)}")
+        if not {"split_column", "test_path"} & options.keys():
+            choice.doubts += _own_split([columns[name] for name in names if name != options["text_column"]])
         if not {"label_column", "label_columns"} & options.keys():
             taken = {options["text_column"], options.get("id_column"), options.get("split_column")}
             left = [columns[name] for name in names if name not in taken and not _is_bookkeeping(columns[name])]
@@ -128,6 +132,16 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
         add_notes(error, [faults.report()] if len(faults) else [])
         raise
     return choice
+
+
+def _own_split(columns: Sequence[Column]) -> list[Doubt]:
+    """A doubt for a column that says train, validation and test, and that nobody has asked for."""
+    for column in columns:
+        words = {word for word in column.words_of() if word}
+        if len(words) > 1 and words <= SPLITS.keys():
+            what = f"the column {column.name} says {', '.join(sorted(words))}, and is left out"
+            return [Doubt(what, f"--split-column {column.name} takes it for your own split")]
+    return []
 
 
 def _is_bookkeeping(column: Column) -> bool:
@@ -211,6 +225,11 @@ def choose_labels(
         options["label_column"], choice.label_why = question, f"the question of {file.tool}"
         return
     named = _named(left, LABELS)
+    if rivals := _rivals(named, left):
+        names = [column.name for column in (named, *rivals)]
+        choice.doubts.append(
+            Doubt(f"the columns {' and '.join(names)} could hold the labels", "give --label-column", fatal=True)
+        )
     truth = [column for column in left if _is_truth(column)]
     constant = [column for column in truth if _is_constant(column)]
     group = [column for column in truth if column not in constant and column is not named]
@@ -228,12 +247,20 @@ def choose_labels(
             choice.doubts.append(Doubt(what, f"--label-column {named.name} reads it instead"))
     elif named is not None:
         options["label_column"], choice.label_why = named.name, "by its name"
+        marks = [column.name for column in group if column.name not in flags([c.name for c in group], BOOKKEEPING)]
+        if len(marks) > 1:
+            what = f"the column {named.name} of names beside {len(marks)} columns of yes and no"
+            remedy = f"--label-column {named.name} reads the one, --label-columns {listed(marks)} the others"
+            choice.doubts.append(Doubt(what, remedy, fatal=headings.plain(named.name) not in SURE))
     elif len(numbers) > 1:
         options["label_columns"] = [column.name for column in numbers]
         choice.label_why = "columns of small numbers side by side"
     elif numbered := _numbered(left):
-        options["label_columns"] = [column.name for column in numbered]
+        names = options["label_columns"] = [column.name for column in numbered]
         choice.label_why = "columns of one name with numbers"
+        if headings.plain(names[0]).rstrip("_0123456789").rpartition("_")[2] in WORDS["annotators"]:
+            remedy = f"--label-column takes one of them, --label-columns {listed(names)} what anybody chose"
+            choice.doubts.append(Doubt(f"columns of several annotators: {', '.join(names)}", remedy, fatal=True))
     elif group:
         _take_columns(group, constant, left, options, choice)
     elif len(alike := [column for column in left if are_labels(column)]) == 1:
@@ -246,6 +273,17 @@ def choose_labels(
             f"{path}: which column has the labels? There are {names}; give --label-column, or --label-columns with one "
             "column of yes and no for each label"
         )
+
+
+def _rivals(named: Column | None, left: Sequence[Column]) -> list[Column]:
+    """Other columns whose names fit as well as that of `named`, and that hold labels: gold beside predicted ones."""
+    if named is None or headings.plain(named.name) in SURE:
+        return []
+    same = [column for column in left if column is not named and _named([column], LABELS)]
+    exact = headings.plain(named.name) in LABELS
+    return (
+        [c for c in same if (headings.plain(c.name) in LABELS) == exact and are_labels(c)] if are_labels(named) else []
+    )
 
 
 def _questions(path: Path, file: user_files.UserFile, left: Sequence[Column]) -> str | None:
@@ -265,7 +303,7 @@ def _take_columns(
     for column in constant:
         value = next(iter(column.words_of())) or "blank"
         what = f"the column {column.name} is {value!r} in every row and is left out"
-        choice.doubts.append(Doubt(what, f"name it in --label-columns to have it: {','.join([*names, column.name])}"))
+        choice.doubts.append(Doubt(what, f"name it in --label-columns to have it: {listed([*names, column.name])}"))
     between = {column.name for column in (*group, *constant)}
     runs: list[list[str]] = [[]]
     for column in left:
@@ -291,17 +329,13 @@ def _beside(numbers: Sequence[Column], group: Sequence[Column]) -> Doubt:
     names, every = [column.name for column in group], [column.name for column in (*group, *numbers)]
     votes = any(number_of(word) == 0 for column in numbers for word in column.words_of())
     what = f"columns of numbers beside those of yes and no, left out: {', '.join(c.name for c in numbers)}"
-    remedy = f"--label-columns {_listed(names)!r}, or {_listed(every)!r} with --positive-above"
+    remedy = f"--label-columns {listed(names)}, or {listed(every)} with --positive-above"
     return Doubt(what, remedy, fatal=votes)
 
 
 def _choose(what: str, chosen: Sequence[str], names: Sequence[str]) -> Doubt:
-    remedy = f"give --label-columns {_listed(chosen)!r}, or all: {_listed(names)!r}"
+    remedy = f"give --label-columns {listed(chosen)}, or all: {listed(names)}"
     return Doubt(what, remedy, fatal=True)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ",".join(names)
 
 
 def _is_truth(column: Column) -> bool:
@@ -407,15 +441,20 @@ def _are_class_numbers(column: Column) -> bool:
 
 def _delimiter(column: Column, options: dict[str, Any]) -> list[Doubt]:
     """Set label_delimiter where names stand in one string; what is odd about it."""
+    lists = [cell.value for cell in column.cells.values() if isinstance(cell.value, list)]
+    whole = {name for value in lists for name in value if isinstance(name, str)}
     texts = {
         key: cell
         for key, cell in column.cells.items()
-        if isinstance(cell.value, str) and cell.value.strip() and not label_forms.is_written(cell.value)
+        if isinstance(value := cell.value, str)
+        and value.strip()
+        and value not in whole
+        and not label_forms.is_written(value)
     }
     if texts and not all(delimiters.is_marked(cell.value) for cell in texts.values()):
         cells = {cell.value: cell for cell in texts.values()}
         mark, other = delimiters.delimiter(cells)
         if other is None:  # else the reader refuses
             options["label_delimiter"] = mark
-            return delimiters.unsplit(cells, mark)
+            return delimiters.unsplit(cells, mark) + delimiters.unexplained(cells, mark)
     return []

@@ -9,6 +9,7 @@ from compaug.data.readers.words import WORDS
 
 MARKS = WORDS["marks"]
 USUAL = (";", "|", ",")  # taken where a few cells cannot decide
+FEW = 20  # rows
 TAGS = re.compile(r"\s*<[^<>]+>(?:[\s,;]*<[^<>]+>)*\s*")
 HASHES = re.compile(r"\s*#[^#\s,;]+(?:[\s,;]*#[^#\s,;]+)*\s*")
 
@@ -41,14 +42,15 @@ def split_of(
                 True,
             )
         )
-    doubts += unsplit(cells, mark)
+    doubts += unsplit(cells, mark) + unexplained(cells, mark)
     return (lambda cell: cell.split(mark)), f"between {mark!r}"
 
 
 def unsplit(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:
     """A doubt for the commonest other mark that names hold and that is not taken for a delimiter."""
     cells = {value: cell for value, cell in cells.items() if value.strip().casefold() not in MISSING}
-    rows = {other: _rows_with(cells, other) for other in MARKS if other not in mark and mark not in other}
+    marks = (other for other in MARKS if not other.strip().isalpha())  # names have words such as "and"
+    rows = {other: _rows_with(cells, other) for other in marks if other not in mark and mark not in other}
     other = max(rows, key=lambda other: rows[other][0])
     n, line = rows[other]
     if not n:
@@ -56,6 +58,18 @@ def unsplit(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:
     example = min((value for value in cells if other in value), key=len)[:SUSPECT]
     what = f"label cells with {other!r} that is read as part of names, as in {example!r}"
     return [Doubt(what, f"--label-delimiter {other!r} if it stands between names", n, line)]
+
+
+def unexplained(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:
+    """A doubt where many rows hold the mark, and none of them tells names from parts of names."""
+    n, line = _rows_with(cells, mark)
+    if n < FEW or _explained(cells, mark):
+        return []
+    example = min((value for value in cells if mark in value), key=len)[:SUSPECT]
+    whole = next(other for other in USUAL if not any(other in value for value in cells) or other == USUAL[-1])
+    what = f"label cells with {mark!r} whose parts never stand elsewhere, as in {example!r}"
+    remedy = f"--label-delimiter {mark!r} if it stands between names, --label-delimiter {whole!r} if it is part of one"
+    return [Doubt(what, remedy, n, line, fatal=True)]
 
 
 def _rows_with(cells: Mapping[str, Cell], mark: str) -> tuple[int, int]:
@@ -75,7 +89,8 @@ def delimiter(cells: Mapping[str, Cell]) -> tuple[str, str | None]:
     if not most:
         blank = _explained(cells, " ")
         with_blank = sum(cell.rows for value, cell in cells.items() if " " in value.strip())
-        if blank and sum(blank.values()) >= 0.9 * with_blank:
+        words = {word for value in blank for word in value.split()}
+        if blank and sum(blank.values()) >= 0.9 * with_blank and all(map(_has_letter, words)):
             return " ", None
         held = {mark: sum(cell.rows for value, cell in cells.items() if mark in value) for mark in USUAL}
         mark = max(USUAL, key=lambda mark: held[mark])
@@ -85,13 +100,17 @@ def delimiter(cells: Mapping[str, Cell]) -> tuple[str, str | None]:
     return best, other if rest[other] and best not in other and other not in best else None
 
 
+def _has_letter(word: str) -> bool:
+    return any(map(str.isalnum, word))
+
+
 def _explained(cells: Mapping[str, Cell], mark: str) -> dict[str, int]:
-    """Cells of several names that all stand elsewhere, with their rows."""
+    """Cells of several names that all stand elsewhere, in small or large letters, with their rows."""
     alone: set[str] = set()
     places: dict[str, set[int]] = {}
     compound = []
     for value in cells:
-        parts = [part for piece in value.split(mark) if (part := piece.strip())]
+        parts = [part for piece in value.split(mark) if (part := piece.strip().casefold())]
         if len(parts) > 1:
             compound.append((value, parts))
             for at, part in enumerate(parts):

@@ -1,5 +1,7 @@
 """What is odd about a file: how often, where first, and the option that answers it."""
 
+import csv
+import io
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -45,8 +47,7 @@ def of_names(names: Mapping[str, tuple[int, int]], settled: frozenset[str]) -> I
     """Of label names, each with its count and first line; `settled`: those that a person has listed."""
     words = {name: place for name, place in names.items() if name.casefold() in MISSING and name not in settled}
     if words:
-        listed = ",".join(words)
-        remedy = f"--missing {listed!r} if it means that no label fits, or list every label in --labels"
+        remedy = f"--missing {listed(words)} if it means that no label fits, or list every label in --labels"
         yield _counted(f"the label name {_shown(words)}, which often says that there is no value", remedy, words)
     collisions = defaultdict(list)
     for name in names:
@@ -58,7 +59,7 @@ def of_names(names: Mapping[str, tuple[int, int]], settled: frozenset[str]) -> I
         yield _counted(
             f"the label names {' and '.join(map(ascii_of, pairs[0][:2]))} collide{more}: they differ in "
             f"{'case' if by_case else 'what cannot be seen'} alone",
-            f"--labels {','.join(map(bare, right))!r} reads all as these, or mend the file",
+            f"--labels {listed(map(bare, right))} reads all as these, or mend the file",
             {name: names[name] for spellings in pairs for name in spellings},
         )
     if reserved := {name: place for name, place in names.items() if name == EMPTY_KEY}:
@@ -117,9 +118,21 @@ def _counted(what: str, remedy: str, names: Mapping[str, tuple[int, int]], fatal
 
 
 def _shown(names: Iterable[str]) -> str:
-    listed = sorted(names)
-    more = "" if len(listed) <= SHOWN else " and others"
-    return ", ".join(map(ascii_of, listed[:SHOWN])) + more
+    sorted_names = sorted(names)
+    more = "" if len(sorted_names) <= SHOWN else " and others"
+    return ", ".join(map(ascii_of, sorted_names[:SHOWN])) + more
+
+
+def listed(names: Iterable[str]) -> str:
+    """As an option takes them, in the quotes of a shell."""
+    return "'" + row_of(names).replace("'", "'\\''") + "'"
+
+
+def row_of(names: Iterable[str]) -> str:
+    """Between commas, and a name with a comma in double quotes."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="").writerow(names)
+    return stream.getvalue()
 
 
 def ascii_of(name: str) -> str:

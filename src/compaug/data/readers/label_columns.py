@@ -25,6 +25,12 @@ def of_columns(columns: Sequence[str], cells: Mapping[tuple, Cell], answers: Ans
     if _are_numbers(words):
         return _numbers_in_columns(columns, words, cells)
     filled = [any(present) for present in words]
+    if (pair := _pair(columns, words)) and None in meanings:
+        nos = {word.casefold() for word in answers.missing}
+        yes = [word for word in pair if word not in nos]
+        if len(yes) != 1:
+            return _undecided_pair(columns, pair, words, cells)
+        meanings = [dict.fromkeys(pair, 0) | {yes[0]: 1} | ({"": 0} if blank else {})] * len(columns)
     named = len(columns) > 1 and all(meaning is None for meaning, full in zip(meanings, filled, strict=True) if full)
     if named and any(filled) and not _mostly_truth(words):
         return _names_in_columns(columns, cells, answers)
@@ -45,6 +51,28 @@ def _are_numbers(words: Sequence[Mapping[str, tuple[int, int]]]) -> bool:
     if not numbers or None in numbers.values():
         return False
     return sum(counts[word] for word, number in numbers.items() if number not in (0, 1, -1)) > 0.01 * total
+
+
+def _pair(columns: Sequence[str], words: Sequence[Mapping[str, tuple[int, int]]]) -> list[str] | None:
+    """The two words that are all that several columns hold, unless these are numbered, as those of names are."""
+    if all(column[-1:].isdecimal() for column in columns):
+        return None
+    every = {word for present in words for word in present if word}
+    both = sum(every <= present.keys() for present in words)
+    return sorted(every) if len(every) == 2 and both > 1 else None
+
+
+def _undecided_pair(
+    columns: Sequence[str], pair: Sequence[str], words: Sequence[Mapping], cells: Mapping[tuple, Cell]
+) -> LabelSets:
+    """Which of the two words says that a label fits."""
+    numbers = [number_of(word) for word in pair]
+    remedy = f"--missing {pair[0]} or --missing {pair[1]}, the one that says that it does not"
+    if None not in numbers:
+        remedy = f"--positive-above {min(numbers):g} takes the larger"
+    what = f"columns of {' and '.join(map(repr, pair))}, of which one says that a label fits"
+    line = min(line for present in words for word, (_, line) in present.items() if word)
+    return undecided("a column for each label", cells, what, f"give {remedy}", line, tuple(columns))
 
 
 def _mostly_truth(words: Sequence[Mapping[str, tuple[int, int]]]) -> bool:

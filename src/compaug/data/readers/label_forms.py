@@ -137,15 +137,18 @@ def _none(column: str, values: Values, answers: Answers) -> LabelSets:
 
 def _names(column: str, values: Values, answers: Answers) -> LabelSets:
     """Lists of names, and names in one string."""
-    texts = {key: (value, cell) for key, (value, cell) in values.items() if isinstance(value, str)}
+    listed = [value for value, _ in values.values() if not isinstance(value, str)]
+    whole = {name.strip() for value in listed for name in value if name}  # so a name alone may hold any mark
+    texts = {k: (value, cell) for k, (value, cell) in values.items() if isinstance(value, str) and value not in whole}
     doubts: list[Doubt] = []
     split, words = split_of({value: cell for value, cell in texts.values()}, answers, doubts)
     parts = {
-        key: split(value) if isinstance(value, str) else [item for item in value if item is not None]
+        key: (
+            split(value) if key in texts else [value] if isinstance(value, str) else [v for v in value if v is not None]
+        )
         for key, (value, _) in values.items()
     }
     names = {key: cleaned(row, answers) for key, row in parts.items()}
-    listed = len(values) - len(texts)
     form = " and ".join(
         part for part in ("a list of names" if listed else "", f"names in one string, {words}" if texts else "") if part
     )

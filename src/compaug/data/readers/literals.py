@@ -11,6 +11,7 @@ from compaug.core.records import loads
 WORDS = {"true": True, "false": False, "none": None, "null": None, "nan": None}
 CALLS = ("set", "frozenset", "array", "np.array")  # around what they hold, before other arguments such as dtype
 NUMBERS = re.compile(r"\[\s*[-+]?\d+\.?\d*(?:[\s,]+[-+]?\d+\.?\d*)*[\s,]*\]")  # as numpy prints them, or 01 for 1
+NUMPY = re.compile(r"""\[\s*(?:'[^'\\]*'|"[^"\\]*")(?:\s+(?:'[^'\\]*'|"[^"\\]*"))+\s*\]""")  # its arrays of strings
 STRING = re.compile(r"""[bru]?(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""")
 BARE = re.compile(r'\{\s*(?:"(?:[^"\\]|\\.)*"|[^{}"\',:]+)(?:,(?:"(?:[^"\\]|\\.)*"|[^{}"\',:]+))*\s*\}')  # {a,"b c"}
 PAIRS = {"[": "]", "(": ")", "{": "}"}
@@ -26,6 +27,8 @@ def parse(text: str) -> Any:
     """Its value: lists for tuples and sets. ValueError where it is none, or lacks a comma (Python would join names)."""
     with contextlib.suppress(ValueError):
         return loads(text)
+    if NUMPY.fullmatch(text):
+        return [written[1:-1] for written in re.findall(r"'[^'\\]*'|\"[^\"\\]*\"", text)]
     if NUMBERS.fullmatch(text):
         return [float(word) if "." in word else int(word) for word in re.findall(r"[^\s,]+", text[1:-1])]
     try:

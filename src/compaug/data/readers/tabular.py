@@ -145,7 +145,7 @@ class _Table:
         self.options = options
         self.rows: list[_Read] = []
         self.cells: dict[Hashable, Cell] = {}
-        self.ids: set[str] = set()
+        self.texts: dict[str, str] = {}  # by id, where a column has ids
         self.skipped: Counter[str] = Counter()
         self.lines_of_skipped: dict[str, int] = {}
         self.account = Account("", "", options.text_column, ", ".join(options.label_source))
@@ -195,9 +195,11 @@ class _Table:
         row_id = f"{'' if part in (None, 'train') else f'{part}-'}row-{number:06d}"
         if chosen.id_column:
             row_id = _id(values[chosen.id_column])
-            if not row_id or (row_id in self.ids and not chosen.join_rows):
-                raise BadRow(*(("duplicate id", f"duplicate id {row_id!r}") if row_id else ("empty id",)))
+            if not row_id:
+                raise BadRow("empty id")
         text = _text(values[chosen.text_column], chosen.text_column)
+        if chosen.id_column and self.texts.setdefault(row_id, text) != text:
+            raise BadRow("duplicate id", f"duplicate id {row_id!r}: a row above has it, with another text")
         if chosen.label_column:
             absent = label_forms.UNANNOTATED if values.get(NOBODY) else None
             value = values.get(chosen.label_column, absent)
@@ -210,7 +212,6 @@ class _Table:
         else:
             cell.rows += 1
         self.rows.append(_Read(row_id, text, key, part or _part(row, chosen), row.line, self.reports))
-        self.ids.add(row_id)
 
     def label_sets(self) -> LabelSets:
         """Names of all distinct cells."""
@@ -247,6 +248,8 @@ class _Table:
                 what = f"{len(kept):,} rows with a label each are joined to {len(joined):,} texts"
                 account.doubts.append(Doubt(what, "join_rows: false (--no-join-rows) keeps them apart"))
             kept = joined
+        if self.options.id_column:
+            kept = _without_duplicates(kept, reports)
         unread = any(doubt.fatal for doubt in sets.doubts)  # then the cells are shown as they stand
         account.examples = [
             (row.line, row.text, [str(self.cells[row.key].value)] if unread else row.names) for row in kept[:EXAMPLES]
@@ -292,6 +295,15 @@ def _joined(rows: Sequence[_Read], by_id: bool) -> list[_Read]:
         kept = first.setdefault(row.id if by_id else row.text, row)
         if kept is not row:
             kept.names = list(dict.fromkeys([*kept.names, *row.names]))
+    return list(first.values())
+
+
+def _without_duplicates(rows: Sequence[_Read], reports: Sequence[Faults]) -> list[_Read]:
+    """Rows of distinct ids; another of the same is added to the reports."""
+    first: dict[str, _Read] = {}
+    for row in rows:
+        if first.setdefault(row.id, row) is not row:
+            reports[row.report].add(row.line, BadRow("duplicate id", f"duplicate id {row.id!r}"))
     return list(first.values())
 
 

@@ -8,6 +8,8 @@ from compaug.data.readers.words import WORDS
 
 YES, NO, DASHES = (frozenset(WORDS[meaning]) for meaning in ("yes", "no", "dashes"))
 TRUTH = YES | NO | {""}
+CROSS = "✗"  # on a ballot yes, beside another mark no
+ABOUT_ROWS = re.compile(rf"(?:(?:is|has|was)[ _-])?({'|'.join(WORDS['flags'])})", re.IGNORECASE)
 FLAGS = re.compile(rf"(is|has|was)[ _-].*|({'|'.join(WORDS['flags'])})", re.IGNORECASE)
 
 
@@ -38,7 +40,8 @@ def values_of(column: str, words: Iterable[str], blank_is_no: bool = False) -> M
     if not filled:
         return {"": 0}
     if filled <= YES | NO:
-        meaning = {word: int(word in YES) for word in filled}
+        crossed = CROSS in filled and (len(filled) > 1 or "" not in present)
+        meaning = {word: int(word in YES and not (crossed and word == CROSS)) for word in filled}
         if "" in present and (blank_is_no or not filled & NO):
             meaning[""] = 0
         return meaning
@@ -57,6 +60,12 @@ def _is_named(column: str, word: str) -> bool:
 
 
 def flags(columns: Sequence[str], others: Container[str] = ()) -> list[str]:
-    """Those whose names say something of the row, not of its text, or are among the `others`, unless all do."""
-    listed = [column for column in columns if FLAGS.fullmatch(column.strip()) or column.casefold() in others]
-    return listed if len(listed) < len(columns) else []
+    """Those whose names say something of the row, not of its text, or are among the `others`, unless all do.
+
+    Where every name begins with is_, has_ or was_, or is a flag, the beginning says nothing.
+    """
+    for names in (FLAGS, ABOUT_ROWS):
+        listed = [column for column in columns if names.fullmatch(column.strip()) or column.casefold() in others]
+        if len(listed) < len(columns):
+            return listed
+    return []

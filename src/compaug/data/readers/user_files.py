@@ -27,6 +27,7 @@ KINDS = (
     "save_to_disk wrote"
 )
 MARKUP = (".xml", ".sgm", ".sgml", ".html", ".htm")
+JUDGED = 10  # lines by which a file is told that has another kind's name
 SAMPLE = 5_000  # rows by which a header and a tool are told
 
 
@@ -41,8 +42,8 @@ class UserFile:
     header: bool = True
     tool: str | None = None
     doubts: list[Doubt] = field(default_factory=list)
-    blank_rows: int = 0  # of the last reading
     objects: list[Any] | None = None  # of a .json file that is one value
+    encoding: str | None = None  # of JSON; None where the file says it
 
     def described(self) -> str:
         if self.dialect is None:
@@ -116,7 +117,7 @@ class UserFile:
             yield Row(number, value)
 
     def _json_lines(self) -> Iterator[tuple[int, Any]]:
-        for number, line in streams.lines(self.path):
+        for number, line in streams.lines(self.path, self.encoding):
             if not line.strip():
                 continue
             try:
@@ -159,13 +160,15 @@ def opened(path: Path, chosen: Mapping[str, Any]) -> UserFile:
         streams.head(path)
         raise InputError(f"{path}: unknown kind of file {kind!r}; {KINDS}")
     streams.head(path)
-    return _opened_json(path, kind) if kind in JSON else _opened_cells(path, kind, chosen)
+    return _opened_json(path, kind, chosen.get("encoding")) if kind in JSON else _opened_cells(path, kind, chosen)
 
 
 # ---------------------------------------------------------------- cells
 
 
 def _opened_cells(path: Path, kind: str, chosen: Mapping[str, Any]) -> UserFile:
+    if _holds_json(islice(streams.lines(path, chosen.get("encoding")), JUDGED)):
+        raise InputError(f"{path}: holds JSON, an object a line; end its name with .jsonl")
     mark = chosen.get("delimiter")
     written, why = dialect.detected(
         path,
@@ -188,13 +191,16 @@ def _opened_cells(path: Path, kind: str, chosen: Mapping[str, Any]) -> UserFile:
             remedy = "--header if it has names of columns" if not header else "--no-header if it is a row"
             what = f"line 1 is read as {'names of columns' if header else 'a row'}, because {evidence}"
             file.doubts.append(Doubt(what, remedy, 0, 1))
+        elif header and len(first) == 1 and headings.plain(first[0]) not in headings.NAMES:
+            what = f"line 1, {first[0][:40]!r}, is read as the name of the one column"
+            file.doubts.append(Doubt(what, "--no-header if it is a row", 0, 1))
     file.header = header
     if not header:
         file.columns = [f"column_{at}" for at in range(1, len(first) + 1)]
         return file
     times = Counter(name for name in first if name)
     if twice := [name for name, n in times.items() if n > 1]:
-        raise InputError(f"{path}:1: a column name occurs twice; rename one {twice[0]!r}")
+        raise InputError(f"{path}:1: the column name {twice[0]!r} occurs twice; rename one of them")
     file.columns = first
     if nameless := [at for at, name in enumerate(first) if not name]:
         held = sum(any(row[at].strip() for at in nameless if at < len(row)) for row in sample[1:])
@@ -206,39 +212,50 @@ def _opened_cells(path: Path, kind: str, chosen: Mapping[str, Any]) -> UserFile:
 # ---------------------------------------------------------------- JSON
 
 
-def _opened_json(path: Path, kind: str) -> UserFile:
-    file = UserFile(path, kind)
+def _opened_json(path: Path, kind: str, encoding: str | None) -> UserFile:
+    file = UserFile(path, kind, encoding=encoding)
+    first = [line.strip()[:1] for _, line in islice(streams.lines(path, encoding), JUDGED) if line.strip()]
+    if len(first) > 1 and not {"{", "["} & set(first):
+        raise InputError(f"{path}: holds no JSON; end its name with .csv or .tsv if it is a table")
     if kind == ".json":
-        file.objects, note = _whole(path)
+        file.objects, note = _whole(path, encoding)
         if note:
             file.doubts.append(Doubt(note))
-    elif _is_whole(path):
+    elif _is_whole(path, encoding):
         with contextlib.suppress(InputError):  # then it has bad lines
-            file.objects, _ = _whole(path)
+            file.objects, _ = _whole(path, encoding)
     sample = [row.values for row in islice(file.rows(), 200) if row.values]
     file.tool = annotation_tools.tool_of(sample)
-    if any("NaN" in line or "Infinity" in line for _, line in islice(streams.lines(path), 200)):
+    if any("NaN" in line or "Infinity" in line for _, line in islice(streams.lines(path, encoding), 200)):
         file.doubts.append(Doubt("NaN in JSON, as Python writes it, is read as null"))
     return file
 
 
-def _is_whole(path: Path) -> bool:
+def _holds_json(lines: Iterable[tuple[int, str]]) -> bool:
+    """Whether each of these lines is an object of JSON."""
+    filled = [line for _, line in lines if line.strip()]
+    with contextlib.suppress(ValueError):
+        return bool(filled) and all(isinstance(loads(line, nan_is_null=True), dict) for line in filled)
+    return False
+
+
+def _is_whole(path: Path, encoding: str | None) -> bool:
     """Whether a file of JSON lines is one value over many lines, or one list."""
-    first = next((line.strip() for _, line in streams.lines(path) if line.strip()), "")
-    return first in ("[", "{", "[{") or (first.startswith("[{") and _is_only_line(path))
+    first = next((line.strip() for _, line in streams.lines(path, encoding) if line.strip()), "")
+    return first in ("[", "{", "[{") or (first.startswith("[{") and _is_only_line(path, encoding))
 
 
-def _whole(path: Path) -> tuple[list[Any] | None, str | None]:
+def _whole(path: Path, encoding: str | None) -> tuple[list[Any] | None, str | None]:
     """(rows of a .json file that is one value, or None where it has an object a line; a remark on their order)."""
-    first = next((line.strip() for _, line in streams.lines(path) if line.strip()), "")
+    first = next((line.strip() for _, line in streams.lines(path, encoding) if line.strip()), "")
     if not first.startswith("["):
         try:
-            if isinstance(loads(first, nan_is_null=True), dict) and not _is_only_line(path):
+            if isinstance(loads(first, nan_is_null=True), dict) and not _is_only_line(path, encoding):
                 return None, None  # an object a line
         except ValueError:
             pass
     try:
-        value = loads("\n".join(line for _, line in streams.lines(path)), nan_is_null=True)
+        value = loads("\n".join(line for _, line in streams.lines(path, encoding)), nan_is_null=True)
     except ValueError as error:
         raise InputError(f"{path}: not valid JSON ({error}); mend the file") from None
     if isinstance(value, list):
@@ -248,8 +265,8 @@ def _whole(path: Path) -> tuple[list[Any] | None, str | None]:
     return _rows_of_object(path, value)
 
 
-def _is_only_line(path: Path) -> bool:
-    return sum(1 for _ in islice((line for _, line in streams.lines(path) if line.strip()), 2)) == 1
+def _is_only_line(path: Path, encoding: str | None) -> bool:
+    return sum(1 for _ in islice((line for _, line in streams.lines(path, encoding) if line.strip()), 2)) == 1
 
 
 def _rows_of_object(path: Path, value: dict) -> tuple[list[Any], str | None]:
