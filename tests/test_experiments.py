@@ -295,13 +295,15 @@ def test_an_experiment_is_planned_with_its_locks_and_put_away_with_what_was_buil
 
 
 def test_targets_are_stages_of_the_graph():
+    files = {f"experiments/{folder}/dvc.yaml" for folder in steps.FOLDER.values()}
+    written = {file: yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"] for file in files}
     for experiment in experiments.read(ROOT / experiments.FILE).values():
         planned = steps.plan([experiment])
         for target in steps.targets(experiment):
             file, _, stage = target.partition(":")
             kind, _, name = stage.partition("@")
             assert name in planned[kind] and file == f"experiments/{steps.FOLDER[kind]}/dvc.yaml"
-            assert kind in yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"]
+            assert kind in written[file]
 
 
 def test_a_measure_is_of_one_product_or_of_several(tmp_path):

@@ -130,6 +130,27 @@ def test_a_grid_plans_an_experiment_builds_it_and_puts_it_away(repository, capsy
     assert len(names_run()) == 2 * times  # what changed is not taken for what it was
 
 
+def test_a_grid_that_ends_leaves_the_plan_of_another_one_that_runs(repository):
+    def n_planned() -> int:
+        return len(planning.addresses(planning.planned()))
+
+    cells.FILE.write_text(EXPERIMENTS + EXPERIMENTS.replace("mine:", "other:").replace("seed: 1", "seed: 2"))
+    first, second = planning.for_now(["mine"]), planning.for_now(["other"])
+    first.__enter__()
+    alone = n_planned()
+    second.__enter__()
+    both = n_planned()
+    first.__exit__(None, None, None)
+    assert alone and n_planned() == both
+    second.__exit__(None, None, None)
+    assert n_planned() == 0
+
+    planning.bring(["mine"])  # by hand
+    with planning.for_now(["other"]):
+        assert n_planned() == both
+    assert n_planned() == both
+
+
 def test_in_a_clone_what_has_results_is_not_built_again(repository, tmp_path, monkeypatch, capsys):
     grid.main(["mine"])
     commit()

@@ -149,7 +149,10 @@ def _parser():
     options.add_argument("--experiments", type=Path, default=cells.FILE, help="the products of axes")
     options.add_argument("--reports", type=Path, default=Path("reports"), help="folder with results.csv.gz")
     options.add_argument(
-        "--grid", type=Path, default=planning.EXPERIMENTS, help="folder of what was built (default: grid)"
+        "--grid",
+        type=Path,
+        default=planning.EXPERIMENTS,
+        help=f"folder of what was built (default: {planning.EXPERIMENTS})",
     )
     options.add_argument("--costs", type=Path, default=COSTS, help=f"folder of the recorded costs (default: {COSTS})")
     return options

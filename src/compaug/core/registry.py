@@ -3,12 +3,14 @@
 import ast
 import importlib
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 from compaug.core.records import InputError
 
 
+@cache  # experiments ask for each of their cells
 def roles_of(package: ModuleType, name: str) -> tuple[str, ...]:
     """The `ROLES` of a file, the backbones that it opens, read without importing it: torch is slow to import."""
     for node in ast.parse(_file_of(package, name).read_text(encoding="utf-8")).body:
@@ -23,6 +25,7 @@ def names(package: ModuleType, functions: Sequence[str]) -> list[str]:
     return [file.stem for file in files if set(functions) <= _defined(file)]
 
 
+@cache
 def _defined(file: Path) -> set[str]:
     """The names that a file defines or imports at its top."""
     defined: set[str] = set()

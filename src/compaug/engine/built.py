@@ -6,22 +6,26 @@ at every command.
 
 import gzip
 import json
+import zlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from compaug.core.records import atomic_path
+from compaug.core.records import InputError, atomic_path
 
 FILE = "built.jsonl.gz"  # of experiments/: {address: entry} on every line
 Entries = dict[str, dict]  # address -> what DVC's lock says of the stage
 
 
 def read(folder: Path) -> Entries:
-    """Every entry of the folder's file; none where there is no file."""
+    """Every entry of the folder's file; none where there is no file. InputError for one that is damaged."""
     path = folder / FILE
     if not path.exists():
         return {}
-    with gzip.open(path, "rt", encoding="utf-8") as stream:
-        return {address: entry for line in stream for address, entry in json.loads(line).items()}
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as stream:
+            return {address: entry for line in stream for address, entry in json.loads(line).items()}
+    except (OSError, EOFError, zlib.error, ValueError, AttributeError) as error:
+        raise InputError(f"{path}: damaged ({error}); git checkout {path}") from None
 
 
 def locks(folder: Path) -> Entries:

@@ -6,11 +6,13 @@ plans experiments and gives DVC the locks that go with them; `put_away` takes bo
 """
 
 import difflib
+import fcntl
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 from compaug.core.records import InputError, read_yaml, write_text
 from compaug.engine import built
@@ -20,6 +22,7 @@ from compaug.tasks.parsing import parser_cells as parsing
 from compaug.tasks.slu import slu_cells as slu
 
 EXPERIMENTS = Path("experiments")
+IN_USE, BEFORE = Path(".grid/plan.lock"), "planned before"  # locked while grids run; what it then says
 # experiments that are not made of cells: FILE, KINDS, `plan`
 OTHERS = {other.FOLDER: other for other in (parsing, low_resource, slu)}
 HEAD = "# Written by `python -m tools.plan`, which empties it as well; do not edit.\n"
@@ -49,15 +52,31 @@ def bring(
 
 @contextmanager
 def for_now(names: Collection[str]) -> Iterator[None]:
-    """Plan them, and put everything away at the end unless something was planned before."""
-    before = bool(addresses(planned()))
-    if names or before:  # what was planned gets its locks again where one was damaged
-        bring(names)
+    """Plan them. The last of those that run at once puts everything away, unless something was planned before all."""
+    IN_USE.parent.mkdir(exist_ok=True)
+    with IN_USE.open("a+", encoding="utf-8") as file:
+        if _is_alone(file):
+            file.truncate(0)
+            file.write(BEFORE if addresses(planned()) else "")
+            file.flush()
+        fcntl.flock(file, fcntl.LOCK_SH)
+        if names or addresses(planned()):  # what was planned gets its locks again where one was damaged
+            bring(names)
+        try:
+            yield
+        finally:
+            file.seek(0)
+            if _is_alone(file) and file.read() != BEFORE and addresses(planned()):
+                put_away()
+
+
+def _is_alone(file: IO) -> bool:
+    """Whether nobody else has the file locked; then it is locked for this one alone."""
     try:
-        yield
-    finally:
-        if names and not before:
-            put_away()
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def put_away(folder: Path = EXPERIMENTS) -> list[str]:

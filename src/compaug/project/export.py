@@ -40,7 +40,6 @@ from compaug.project import cards
 from compaug.project.names import facts_of
 
 COLUMNS = ("id", "text", "labels", "requested", "source", "score")
-FORMATS = ("parquet", "csv")
 CORPUS = "corpus"  # where nobody says its name
 Audited = Mapping[str, Mapping[str, float]]  # measures by arm
 STEEP = 2.0**16  # tanh(z / STEEP) * STEEP is z: off by less than a float32's last digit for all |z| below 20

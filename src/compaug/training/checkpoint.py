@@ -15,14 +15,19 @@ import torch
 from compaug.core.records import atomic_path, digest
 
 DIGEST = hashlib.sha256().digest_size  # of a checkpoint, before it in its file
+VERSIONS = Path("configs/versions.yaml")  # what methods compute, as numbers
 CHECKPOINTS = Path(".checkpoints")  # outside every DVC output: DVC empties a stage's outputs before it runs
 # Checkpoints of finished trainings whose results are not written yet; None outside `checkpoints_kept`.
 _kept: ContextVar[list[Path] | None] = ContextVar("checkpoints", default=None)
 
 
 def work_dir_for(out_dir: Path | str, *identity: object) -> Path:
-    """Where the training of `out_dir` keeps its checkpoint; any change of `identity` (data, settings) starts afresh."""
-    return CHECKPOINTS / f"{'-'.join(Path(out_dir).parts[-3:])}-{digest([repr(part) for part in identity])}"
+    """Where the training of `out_dir` keeps its checkpoint.
+
+    Any change of `identity` (data, settings) starts afresh, and so does another version of any method.
+    """
+    versions = VERSIONS.read_text(encoding="utf-8") if VERSIONS.is_file() else ""
+    return CHECKPOINTS / f"{'-'.join(Path(out_dir).parts[-3:])}-{digest([versions, *map(repr, identity)])}"
 
 
 @contextlib.contextmanager
