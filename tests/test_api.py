@@ -110,16 +110,16 @@ def test_what_cannot_be_split_is_one_line(texts, labels, options, message):
 # ---------------------------------------------------------------- the measures
 
 
-def sides_of(gold: golds.Gold) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
-    """Ids of both test sets, their label sets, and those of training and support rows."""
+def sides_of(gold: golds.Gold) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Ids of both test sets, their label sets, and those of training rows."""
     ids = [*gold.parts["test"], *gold.parts["seen_test"]]
     sets = np.vstack([gold.matrix("test"), gold.matrix("seen_test")])
-    return ids, sets, gold.matrix("train"), gold.matrix("support")
+    return ids, sets, gold.matrix("train")
 
 
 def test_the_measures_of_arrays_are_those_of_the_root_cell():
     gold = golds.read(ROOT / "reports/run/gold.jsonl.gz")
-    ids, sets, seen, support = sides_of(gold)
+    ids, sets, seen = sides_of(gold)
     arms = {arm: predictions.read(ROOT / f"reports/run/{arm}.jsonl.gz", len(gold.labels))
             for arm in ("baseline", "matched_a", "matched_b")}  # fmt: skip
     p = arms["baseline"].of(ids)
@@ -128,7 +128,7 @@ def test_the_measures_of_arrays_are_those_of_the_root_cell():
         row_of = {row_id: row for row, row_id in enumerate(arms[arm].ids)}
         nothing = np.full(len(gold.labels), np.nan)
         matched.append(np.array([arms[arm].test[row_of[i]] if i in row_of else nothing for i in ids]))
-    parts = compaug.gap(p, matched, sets, seen, support, ids=ids)
+    parts = compaug.gap(p, matched, sets, seen, ids=ids)
     expected = read_json(ROOT / "reports/details.json")["gap"]
     for part, values in parts.items():
         assert values == pytest.approx({name: expected[part][name] / 100 for name in values}, abs=WITHIN), part
@@ -140,8 +140,8 @@ def test_the_measures_of_arrays_are_those_of_the_root_cell():
         "corr": compaug.correctness(*unseen),
         "comp": compaug.completeness(*unseen),
         "harmonic": compaug.harmonic(sets, p > 0.5, seen),
-        "ausuc": compaug.ausuc(p, sets, seen, support),
-        "best_harmonic": compaug.best_harmonic(p, sets, seen, support, ids),
+        "ausuc": compaug.ausuc(p, sets, seen),
+        "best_harmonic": compaug.best_harmonic(p, sets, seen, ids),
     }
     assert values == pytest.approx({name: measures[name] / 100 for name in values}, abs=WITHIN)
 
@@ -149,15 +149,15 @@ def test_the_measures_of_arrays_are_those_of_the_root_cell():
 def test_the_measures_of_arrays_are_those_of_a_committed_cell_of_diagnostic():
     name = "diagnostic+seen_test=1600"
     gold = golds.read(ROOT / f"reports/gold/{name}.jsonl.gz")
-    ids, sets, seen, support = sides_of(gold)
+    ids, sets, seen = sides_of(gold)
     p = Packs(ROOT / "reports/predictions").read(f"{name}-none-bert-42", len(gold.labels)).of(ids)
     with gzip.open(ROOT / "reports/results.csv.gz", "rt", encoding="utf-8") as lines:
         rows = [row for row in csv.DictReader(lines) if row["benchmark"] == name and row["generator"] == "none"
                 and row["seed"] == "42" and row["classifier"] == "bert" and row["split"] == "unseen"]  # fmt: skip
     expected = {(row["decoding"], row["metric"]): float(row["value"]) / 100 for row in rows}
-    assert compaug.ausuc(p, sets, seen, support) == pytest.approx(expected["threshold", "ausuc"], abs=WITHIN)
+    assert compaug.ausuc(p, sets, seen) == pytest.approx(expected["threshold", "ausuc"], abs=WITHIN)
     assert compaug.harmonic(sets, p > 0.5, seen) == pytest.approx(expected["threshold", "harmonic"], abs=WITHIN)
-    best = compaug.best_harmonic(p, sets, seen, support, ids)
+    best = compaug.best_harmonic(p, sets, seen, ids)
     assert best == pytest.approx(expected["best_constant", "harmonic"], abs=WITHIN)
 
 
@@ -165,14 +165,17 @@ EYE = np.eye(3, dtype=int)
 
 
 def test_arrays_that_do_not_fit_are_one_line():
-    seen, unseen, gold = EYE, EYE[:1] + EYE[1:2], np.vstack([EYE, EYE[:1] + EYE[1:2]])
-    assert compaug.ausuc(np.where(gold, 0.9, 0.1), gold, seen, unseen) == 1.0
+    seen, gold = EYE, np.vstack([EYE, EYE[:1] + EYE[1:2]])
+    assert compaug.ausuc(np.where(gold, 0.9, 0.1), gold, seen) == 1.0
     faults = {
         "shapes differ: gold \\(4, 3\\), predicted \\(3, 3\\)": lambda: compaug.accuracy(gold, EYE),
-        "unseen: no label set that `seen` lacks": lambda: compaug.ausuc(gold, gold, seen, seen),
         "gold: no row has unseen label sets": lambda: compaug.harmonic(EYE, EYE, seen),
-        "matched: probabilities of 1 classifiers": lambda: compaug.gap(gold, [gold], gold, seen, unseen),
-        "each unseen row must be NaN in exactly one": lambda: compaug.gap(gold, [gold, gold], gold, seen, unseen),
+        "matched: probabilities of 1 classifiers": lambda: compaug.gap(gold, [gold], gold, seen),
+        "each unseen row must be NaN in exactly one": lambda: compaug.gap(gold, [gold, gold], gold, seen),
+        "probabilities: 2 is not between 0 and 1; give no scores": lambda: compaug.ausuc(2 * gold, gold, seen),
+        "labels: row 1 is not a list of label names": lambda: compaug.split("xy", [["a"], None]),
+        "labels: row 0 holds 1, which is no name": lambda: compaug.split("xy", [[1, 0], ["a"]]),
+        "texts: row 1 is no string": lambda: compaug.split(["x", float("nan")], [["a"], ["b"]]),
     }
     for message, call in faults.items():
         with pytest.raises(InputError, match=message):

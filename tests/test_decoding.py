@@ -205,12 +205,17 @@ class Closed(Case):
         raise AssertionError("a decoding looked at labels of the test set")
 
 
+class Shut(dict):
+    def __missing__(self, part):
+        raise AssertionError(f"a decoding looked at labels of {part}")
+
+
 class ClosedGold:
     """Gold of which the parts that are tested on are shut."""
 
     def __init__(self, gold):
         self.labels, self.whole = gold.labels, gold
-        self.parts = {name: part for name, part in gold.parts.items() if name not in PART_OF_SPLIT.values()}
+        self.parts = Shut({name: part for name, part in gold.parts.items() if name not in PART_OF_SPLIT.values()})
 
     def matrix(self, part, ids=None):
         assert part in self.parts, f"a decoding looked at labels of {part}"
@@ -234,9 +239,9 @@ def test_no_decoding_looks_at_a_label_of_the_test_set(case, decoding, matched):
 def test_the_matched_arm_chooses_on_the_rows_that_it_held_out(case):
     """16 rows of D_train on the one side; a synthetic and a support row, which its validation has, on the other."""
     whole = case()
-    held = held_out_of(whole.final, whole.gold, False)
+    held = held_out_of(whole.final, False)
     assert (len(held.seen), len(held.unseen)) == (16, 2)
     assert held.unseen_gold.tolist() == [[True, False, False]] * 2
     assert (held.unseen == whole.final.validation[16:]).all() and (held.seen == whole.final.validation[:16]).all()
-    calibrated = held_out_of(whole.final, whole.gold, True)
+    calibrated = held_out_of(whole.final, True)
     assert not np.allclose(calibrated.seen, held.seen) and (calibrated.seen_gold == held.seen_gold).all()

@@ -9,9 +9,7 @@ import pytest
 
 from compaug.reports.gap import WORDS, Gap, Part, contribution, remedy, remedy_in_brief, sentence
 
-DECODING_ALONE = (
-    "decoding: raise the scores of unseen combinations; it is not shown that even real texts of them would add to that"
-)
+DECODING_ALONE = "decoding: raise the scores of unseen combinations; "
 MORE_SUPPORT = "more support texts: these texts are not shown to teach more than repeating those that are there"
 
 
@@ -36,12 +34,17 @@ REMEDIES = {
         "nothing can be told: no gap is shown on these test rows; test on more rows or other combinations",
     ),
     "decoding alone": (
+        replace(gap(), knowledge=Part(0.5, -0.5, 1.5, shown=False)),
+        f"{DECODING_ALONE}it is not shown that even real texts of them would add to that",
+    ),
+    "decoding alone, by the corrected test": (
         gap(hidden=["knowledge"]),
-        DECODING_ALONE,
+        DECODING_ALONE
+        + "it is not shown, once corrected for all comparisons, that even real texts of them would add to that",
     ),
     "knowledge of less than a point": (
         gap(knowledge=0.9),
-        DECODING_ALONE,
+        f"{DECODING_ALONE}even real texts of them would add less than 1 point to that",
     ),
     "neither part": (
         gap(hidden=["operating_point", "knowledge"]),

@@ -44,7 +44,7 @@ p = np.where(gold, 0.9, 0.1)
 p[-8:, 1] = 0.4
 matched = np.stack([p, p])
 matched[0, -8:-4] = matched[1, -4:] = np.nan
-assert compaug.gap(p, matched, gold, seen, held)["operating_point"]["mean"] == 1.0
+assert compaug.gap(p, matched, gold, seen)["operating_point"]["mean"] == 1.0
 compaug.cli.main(argv)
 """
 
@@ -132,7 +132,7 @@ def test_the_base_reads_and_predicts_alone(tmp_path):
 def test_the_page_on_files_names_the_extra_that_opens_parquet():
     (extra,) = [group for group, lines in GROUPS.items() if any(Requirement(line).name == "datasets" for line in lines)]
     page = (ROOT / "docs/your-data.md").read_text(encoding="utf-8")
-    assert f"`compaug[{extra}]` opens Parquet" in page
+    assert f"The extra `{extra}` opens Parquet" in page
 
 
 def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch, tmp_path):
@@ -140,7 +140,7 @@ def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch, tmp_path
     monkeypatch.setattr(importlib.metadata, "requires", lambda _: requires)
     monkeypatch.setattr(extras, "CLONE", tmp_path / "Makefile")
     assert extras.extra_of("dask_jobqueue.slurm") == "cluster" and extras.extra_of("PIL") == "pipeline"
-    line = r"^dask_jobqueue is not installed; `pip install 'compaug\[cluster\]'`$"
+    line = r"^dask_jobqueue is not installed; `pip install '.\[cluster\]'` in compaug's clone$"
     with pytest.raises(InputError, match=line), extras.named():
         raise ModuleNotFoundError("No module named 'dask_jobqueue'", name="dask_jobqueue")
     with pytest.raises(InputError, match=line), extras.named():

@@ -12,13 +12,14 @@ numerics.fix()  # before anything loads numpy or torch
 __version__ = "0.2.0.dev0"
 
 MEASURES = ("jaccard", "accuracy", "correctness", "completeness", "harmonic", "ausuc", "best_harmonic", "gap")
-API = {"load": "classifier", "Audit": "file_audit"} | dict.fromkeys(("split", *MEASURES), "arrays")  # by module
+API = {"load": "project.classifier", "Audit": "project.file_audit", "InputError": "core.records"}  # by module
+API |= dict.fromkeys(("split", *MEASURES), "project.arrays")
 
 
 def __getattr__(name: str):
     if name not in API:
         raise AttributeError(f"module 'compaug' has no attribute {name!r}")
-    return getattr(import_module(f"compaug.project.{API[name]}"), name)
+    return getattr(import_module(f"compaug.{API[name]}"), name)
 
 
 def __dir__() -> list[str]:

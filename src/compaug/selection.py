@@ -90,7 +90,12 @@ def log_probability(probabilities: np.ndarray, requested: np.ndarray) -> np.ndar
 
 def among(n: int, k: int, overgenerate: float | None) -> int:
     """How many of n texts, in the order in which they were written, the filter may choose k from."""
-    return n if overgenerate is None else min(n, math.ceil(overgenerate * k))
+    return n if overgenerate is None else min(n, share_of(overgenerate, k))
+
+
+def share_of(share: float, n: int) -> int:
+    """share x n, rounded up; 1.1 x 100 is 110, though the product of floats is a little more."""
+    return math.ceil(round(share * n, 9))
 
 
 def select(examples: Sequence[Example], scores: np.ndarray, k: int, mode: str, scope: str, seed: int) -> list[int]:

@@ -22,13 +22,11 @@ from compaug.evaluation.metrics import percent, rates
 from compaug.evaluation.packs import Packs
 from compaug.evaluation.predictions import Predictions
 from compaug.evaluation.text_quality import ratings
-from compaug.experiments.cells import NONE, OF_GENERATORS, ORACLE, REAL_TEXTS, Cell, Experiment
+from compaug.experiments.cells import NONE, OF_GENERATORS, ON_FOLDS, ORACLE, REAL_TEXTS, Cell, Experiment
 from compaug.generators.joint.augmented_language import OTHER, REASONS
 
 ANY = "any"  # decoding of what no decoding changes
 BAYES = "bayes"  # generator and classifier of the ceilings of a known grammar
-# decodings that choose on folds
-CHOSEN = {"composition_prior", "uncalibrated", "stacking", "crm", "logit_adjustment", "em", "map_em"}
 BEST_CONSTANT = "best_constant"  # the measure of `compaug.evaluation.decoding.knowledge`, in the place of a decoding
 
 KIND_OF_MEASURE = {"judge": "judged"}  # the others have one name as a stage and as a kind of `measures`
@@ -118,7 +116,7 @@ class Evaluator:
     def _benchmark(self, comparison: Comparison, cells: Sequence[Cell]) -> None:
         """The cells of one benchmark that are there."""
         decodings, planned = comparison.experiment.decodings, set(comparison.experiment.cells)
-        corrected = bool(CHOSEN & set(decodings))
+        corrected = not set(ON_FOLDS).isdisjoint(decodings)
         common = self._common(cells)
         halves: dict[Cell, list[tuple[Outcome, ...]]] = {}
         outcomes: list[Outcome] = []
@@ -127,8 +125,8 @@ class Evaluator:
             if _is_fold(cell) or not set(folds) <= set(cells):
                 continue  # a cell whose fold is missing waits for it; the fold is named
             if cell.generator == REAL_TEXTS:
-                held = self._half(cell)
-                rows = held if common is None else tuple(row_id for row_id in common if row_id in set(held))
+                held = dict.fromkeys(self._half(cell))  # in order
+                rows = tuple(held) if common is None else tuple(row_id for row_id in common if row_id in held)
                 halves.setdefault(replace(cell, half=""), []).append(self.outcomes(cell, folds, rows, decodings))
                 continue
             rows = common if cell.split == "cg" else None
@@ -221,8 +219,9 @@ class Evaluator:
         facts = {"held_out_train_acc": percent(right[real].all(axis=1).mean())}
         if "seen_test" in gold.parts or cell.generator == REAL_TEXTS:
             return facts
-        ids = [row_id for row_id in gold.parts["test"] if row_id in set(predictions.ids)]
-        prior = Case(predictions, gold, {}, (), self.options, self.evaluation.threshold).prior
+        predicted = set(predictions.ids)
+        ids = [row_id for row_id in gold.parts["test"] if row_id in predicted]
+        prior = Case(predictions, gold, {}, (), self.options, self.evaluation.threshold).listed()
         sides = (
             (predictions.validation[real], predictions.validation_gold[real]),
             (predictions.of(ids), gold.matrix("test", ids)),
@@ -326,15 +325,25 @@ def joined(cell: Cell, outcomes: Sequence[Outcome], test: Sequence[str]) -> Outc
         split: {name: (value + second[split][name]) / 2 for name, value in values.items() if name in second[split]}
         for split, values in first.items()
     }
-    halves = (zip(outcome.ids["unseen"], outcome.right["unseen"], strict=True) for outcome in outcomes)
-    unseen = dict(itertools.chain(*halves))
-    right, ids = {"unseen": np.array([unseen[row_id] for row_id in test], dtype=float)}, {"unseen": test}
+    right = _of_both([(outcome.ids["unseen"], outcome.right) for outcome in outcomes], test)
+    ids = {"unseen": test}
     if "seen" in first:
-        right["seen"] = np.mean([outcome.right["seen"] for outcome in outcomes], axis=0)
         ids["seen"] = outcomes[0].ids["seen"]
         metrics["unseen"]["harmonic"] = _harmonic(right)
     rankings = tuple(ranking for outcome in outcomes for ranking in outcome.rankings)
     return Outcome(cell, outcomes[0].decoding, metrics, right, ids, rankings=rankings)
+
+
+def _of_both(parts: Sequence[tuple[Sequence[str], Mapping[str, np.ndarray]]], test: Sequence[str]) -> dict:
+    """Which rows are right by side, float [n], from classifiers that share the unseen rows and predict all seen ones.
+
+    parts: of each the ids of its unseen rows, and which rows are right by side; test: all unseen ids in their order.
+    """
+    unseen = dict(itertools.chain(*(zip(ids, right["unseen"], strict=True) for ids, right in parts)))
+    joint = {"unseen": np.array([unseen[row_id] for row_id in test], dtype=float)}
+    if "seen" in parts[0][1]:
+        joint["seen"] = np.mean([right["seen"] for _, right in parts], axis=0)
+    return joint
 
 
 # ---------------------------------------------------------------- knowledge apart from the operating point
@@ -356,7 +365,8 @@ def with_knowledge(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _at_best_constant(outcome: Outcome) -> Outcome:
-    right = knowledge.right_at_best_constant(outcome.rankings, outcome.ids)
+    each = [(r.ids["unseen"], knowledge.right_at_best_constant(r)) for r in outcome.rankings]
+    right = _of_both(each, outcome.ids["unseen"])
     metrics = {split: {"acc": percent(rows.mean()), "n": len(rows)} for split, rows in right.items()}
     metrics["unseen"]["harmonic"] = _harmonic(right)
     return Outcome(outcome.cell, BEST_CONSTANT, metrics, right, outcome.ids)

@@ -36,7 +36,7 @@ from compaug.core.records import sub_seed
 from compaug.evaluation.cell_scores import Comparison, Outcome
 from compaug.evaluation.decoding.composition_prior import harmonic_mean
 from compaug.evaluation.results import CELL_COLUMNS, Row
-from compaug.evaluation.statistics import holm, paired_t_test, resampled_means, sign_flip_test, summarise
+from compaug.evaluation.statistics import holm, resampled_means, sign_flip_test, summarise, t_test
 from compaug.experiments.cells import NONE, REAL_TEXTS, REPEATED, Cell
 
 TESTS = ("mean", "std", "ci95", "low_rows", "high_rows", "p_seeds", "p_rows")
@@ -153,7 +153,7 @@ def _differences(drawn: np.ndarray) -> np.ndarray:
 def _line(by_seed: np.ndarray, drawn: np.ndarray | None, p_rows: float | None) -> dict[str, float | None]:
     seeds = summarise(100 * by_seed)
     low, high = (None, None) if drawn is None else map(float, np.quantile(100 * drawn, [0.025, 0.975]))
-    values = (seeds.mean, seeds.std, seeds.ci95, low, high, paired_t_test(by_seed), p_rows)
+    values = (seeds.mean, seeds.std, seeds.ci95, low, high, t_test(seeds.mean, seeds.std, seeds.n), p_rows)
     return dict(zip(TESTS, values, strict=True))
 
 

@@ -130,9 +130,15 @@ def read(path: Path | str, n_labels: int) -> Predictions:
             row["probabilities"] = np.array(row["probabilities"], dtype=float).reshape(n_labels)
             if row["split"] == "validation":
                 row["labels"], row["source"] = label_ids(row["labels"], n_labels), str(row["source"])
+            if not ((row["probabilities"] >= 0) & (row["probabilities"] <= 1)).all():
+                raise ValueError("a probability outside 0 and 1")
+            if row["id"] in rows[row["split"]]:
+                raise ValueError(f"the id {row['id']!r} again")
             rows[row["split"]][row["id"]] = row
     held, test = rows["validation"].values(), rows["test"].values()
     unparsed = [row["unparsed"] for row in test if "unparsed" in row]
+    if unparsed and len(unparsed) < len(test):
+        raise InputError(f"{path}: {len(unparsed)} of {len(test)} test rows say what was not parsed; {REMEDY}")
     validation, tested = (
         np.array([row["probabilities"] for row in part]).reshape(-1, n_labels) for part in (held, test)
     )

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,7 +24,8 @@ class Summary:
 
     @property
     def excludes_zero(self) -> bool:
-        return self.ci95 is not None and abs(self.mean) > self.ci95
+        """Equal values say nothing of how far another would be."""
+        return self.ci95 is not None and self.std > SAME and abs(self.mean) > self.ci95
 
 
 def summarise(values: Sequence[float]) -> Summary:
@@ -86,7 +87,7 @@ def resampled_means(values: np.ndarray, n_resamples: int, seed: int) -> np.ndarr
     return (draws @ values.astype(np.float32)).astype(float) / len(values)
 
 
-@cache
+@lru_cache(maxsize=4)  # a few ten megabytes each
 def _draws(n: int, n_resamples: int, seed: int) -> np.ndarray:
     """How often each of n rows is drawn.  # [n_resamples, n]
 
@@ -117,24 +118,14 @@ def sign_flip_test(differences: Sequence[float], seed: int, n_resamples: int = 1
     return (hits + 1) / (n_resamples + 1)
 
 
-def paired_t_test(differences: Sequence[float]) -> float | None:
-    """Two-sided p value of "the mean difference is zero" over seeds; None for less than two."""
-    values = np.asarray(differences, dtype=float)
-    if len(values) < 2:
+def t_test(mean: float, std: float | None, n: int) -> float | None:
+    """Two-sided p value of "the mean of n differences is zero", by their mean and standard deviation.
+
+    None for less than two of them, and where all are the same: a lattice of shares has such ties by chance, and they do
+    not say how far another seed would be.
+    """
+    if n < 2 or std is None or std < SAME:
         return None
-    if np.ptp(values) < SAME:
-        return 1.0 if abs(values.mean()) < SAME else 0.0
-    from scipy.stats import ttest_1samp
-
-    return float(ttest_1samp(values, 0.0).pvalue)
-
-
-def t_test(mean: float, std: float, n: int) -> float | None:
-    """The same by the mean and standard deviation of n differences."""
-    if n < 2:
-        return None
-    if not std:
-        return 1.0 if abs(mean) < SAME else 0.0
     from scipy.stats import t
 
     return float(2 * t.sf(abs(mean) * n**0.5 / std, n - 1))

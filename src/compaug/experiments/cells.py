@@ -29,8 +29,8 @@ CEILINGS = (REAL_TEXTS, ORACLE)
 IID = "iid"  # split without compositional shift
 RANDOM = "pairs=random"  # in options: texts that answer no request
 TINY = "tiny"  # the scale that names leave out
-DECODINGS = ("threshold", "tuned_thresholds", "joint", "composition_prior", "uncalibrated", "stacking", "crm")
-DECODINGS += ("logit_adjustment", "em", "map_em")
+ON_FOLDS = ("composition_prior", "uncalibrated", "stacking", "crm", "logit_adjustment", "em", "map_em")
+DECODINGS = ("threshold", "tuned_thresholds", "joint", *ON_FOLDS)  # the last choose on folds
 MEASURES = ("quality", "judge", "representations", "interpolation", "distances")
 OF_GENERATORS = ("representations", "interpolation")  # the others are of kept texts
 HALVES = ("", "a", "b")

@@ -6,7 +6,7 @@ Measures are shares in [0, 1], as in scikit-learn; reports show them in percent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,6 +97,9 @@ def split(
         raise InputError(
             f"texts, labels, ids: {len(texts)}, {len(label_sets)} and {len(ids)} rows; give as many of each"
         )
+    for at, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputError(f"texts: row {at} is no string")
     rows = [Example(*row) for row in zip(ids, texts, label_sets, strict=True)]
     inventory = Labels(names, names)
     try:
@@ -127,12 +130,20 @@ def _label_sets(labels, names: Sequence[str] | None) -> tuple[list[tuple[int, ..
     """Sorted label ids of each row, and the names of all labels."""
     if getattr(labels, "ndim", 1) == 2:
         matrix = _sets("labels", labels)
-        names = tuple(map(str, range(matrix.shape[1]) if names is None else names))
+        columns = getattr(labels, "columns", range(matrix.shape[1]))  # a data frame's have names
+        names = tuple(map(str, columns if names is None else names))
         if len(names) != matrix.shape[1]:
             raise InputError(f"names: {len(names)} names for {matrix.shape[1]} columns of labels; give one a column")
         return [tuple(np.flatnonzero(row).tolist()) for row in matrix], names
-    if any(isinstance(row, str) for row in labels):
-        raise InputError("labels: a row is one string; give each row a list of label names")
+    for at, row in enumerate(labels):
+        if isinstance(row, str):
+            raise InputError("labels: a row is one string; give each row a list of label names")
+        if not isinstance(row, Iterable):
+            raise InputError(f"labels: row {at} is not a list of label names")
+        if strange := [name for name in row if not isinstance(name, str)]:
+            raise InputError(
+                f"labels: row {at} holds {strange[0]!r}, which is no name; an indicator has two dimensions"
+            )
     names = tuple(sorted({name for row in labels for name in row}) if names is None else names)
     inventory = Labels(names, names)
     place = {name: label for label, name in enumerate(names)}
@@ -177,32 +188,32 @@ def _mean(measure: str, gold, predicted, empty_both: str = "one") -> float:
 # ---------------------------------------------------------------- knowledge apart from the operating point
 
 
-def ausuc(probabilities, gold, seen, unseen) -> float:
+def ausuc(probabilities, gold, seen) -> float:
     """Area under the curve of accuracy on seen over accuracy on unseen combinations: no constant moves it.
+
+    The label sets that may be answered are those of the training rows and of the test rows.
 
     Args:
         probabilities: of every label for the rows of both test sets [n, labels].
         gold: their label sets.
         seen: label sets of the training rows [m, labels].
-        unseen: other label sets that may be answered, those of the support rows and of synthetic texts [k, labels].
     """
-    ranked = _ranking(probabilities, gold, seen, unseen).ranked
+    ranked = _ranking(probabilities, gold, seen, gold).ranked
     return composition_prior.ausuc(ranked["seen"], ranked["unseen"])[0]
 
 
-def best_harmonic(probabilities, gold, seen, unseen, ids: Sequence[str] | None = None) -> float:
+def best_harmonic(probabilities, gold, seen, ids: Sequence[str] | None = None) -> float:
     """H where one constant, the best, is added to the scores of unseen combinations.
 
     It is chosen on the one half of the rows and applied to the other; halves follow from `ids`, by default numbers.
     The other arguments are those of `ausuc`.
     """
-    ranking = _ranking(probabilities, gold, seen, unseen, ids)
-    right = knowledge.right_at_best_constant([ranking], ranking.ids)
+    right = knowledge.right_at_best_constant(_ranking(probabilities, gold, seen, gold, ids))
     return float(harmonic_mean(right["seen"].mean(), right["unseen"].mean()))
 
 
 def gap(
-    probabilities, matched: Sequence, gold, seen, unseen, threshold: float = 0.5, ids: Sequence[str] | None = None
+    probabilities, matched: Sequence, gold, seen, threshold: float = 0.5, ids: Sequence[str] | None = None
 ) -> dict[str, dict[str, float]]:
     """What a classifier lacks on unseen combinations, in H, and its two parts.
 
@@ -213,7 +224,6 @@ def gap(
         matched: the same of two classifiers that learned half of the unseen rows each, NaN in the rows that they did.
         gold: label sets of the rows.
         seen: label sets of the training rows.
-        unseen: other label sets that may be answered.
         threshold: above it a label is answered.
         ids: of the rows; None: their numbers.
 
@@ -222,12 +232,11 @@ def gap(
     if len(matched) != 2:
         raise InputError(f"matched: probabilities of {len(matched)} classifiers; give those of two")
     gold, ids = _sets("gold", gold), _ids(gold, ids)
-    outcomes = {"baseline": _outcome(NONE, probabilities, gold, seen, unseen, threshold, ids)}
+    outcomes = {"baseline": _outcome(NONE, probabilities, gold, seen, gold, threshold, ids)}
     halves = []
     for values in map(_probabilities, matched):
         learned = np.isnan(values).any(axis=1)
-        answerable, kept = np.vstack([_sets("unseen", unseen), gold[learned]]), ids[~learned]
-        halves.append(_outcome(REAL_TEXTS, values[~learned], gold[~learned], seen, answerable, threshold, kept))
+        halves.append(_outcome(REAL_TEXTS, values[~learned], gold[~learned], seen, gold, threshold, ids[~learned]))
     rows = outcomes["baseline"].ids["unseen"]
     if sorted(row for half in halves for row in half.ids["unseen"]) != sorted(rows):
         raise InputError("matched: each unseen row must be NaN in exactly one of the two arrays")
@@ -239,21 +248,19 @@ def gap(
     }
 
 
-def _outcome(generator: str, probabilities, gold, seen, unseen, threshold: float, ids: np.ndarray) -> Outcome:
-    ranking = _ranking(probabilities, gold, seen, unseen, ids)
+def _outcome(generator: str, probabilities, gold, seen, tested, threshold: float, ids: np.ndarray) -> Outcome:
+    ranking = _ranking(probabilities, gold, seen, tested, ids)
     right = (gold == (_probabilities(probabilities) > threshold)).all(axis=1)
     of_side = {side: right[rows] for side, rows in _sides(gold, seen).items()}
     metrics = {side: {"acc": percent(rows.mean()), "n": len(rows)} for side, rows in of_side.items()}
     return Outcome(Cell("run", 0, generator=generator), "threshold", metrics, of_side, ranking.ids, rankings=(ranking,))
 
 
-def _ranking(probabilities, gold, seen, unseen, ids: Sequence[str] | None = None) -> Ranking:
-    """How a classifier ranks the known label sets, as `compaug.evaluation.decoding.decodings` prepares it."""
+def _ranking(probabilities, gold, seen, tested, ids: Sequence[str] | None = None) -> Ranking:
+    """How a classifier ranks the label sets of training and of all test rows (`tested`), as `decodings` prepares it."""
     values, gold = _alike(probabilities=probabilities, gold=gold)
-    ids, of_seen, others = _ids(gold, ids), _compositions("seen", seen), _compositions("unseen", unseen)
-    if not set(others) - set(of_seen):
-        raise InputError("unseen: no label set that `seen` lacks; give those of the support rows")
-    prior = prior_of(of_seen, dict.fromkeys(others, 1.0), gold.shape[1], seen=set(of_seen))
+    ids, of_seen, of_tested = _ids(gold, ids), _compositions("seen", seen), _compositions("gold", tested)
+    prior = prior_of(of_seen, dict.fromkeys(of_tested, 1.0), gold.shape[1], seen=set(of_seen))
     nothing, sides = np.zeros(len(prior.train)), _sides(gold, seen)
     ranked = {side: seen_unseen_scores(values[rows], prior, gold[rows], nothing) for side, rows in sides.items()}
     return Ranking({side: ids[rows].tolist() for side, rows in sides.items()}, ranked)
@@ -284,6 +291,8 @@ def _probabilities(values) -> np.ndarray:
     matrix = np.asarray(values, dtype=float)
     if matrix.ndim != 2:
         raise InputError(f"probabilities: shape {matrix.shape}; give an array [rows, labels]")
+    if len(outside := matrix[(matrix < 0) | (matrix > 1)]):
+        raise InputError(f"probabilities: {outside[0]:g} is not between 0 and 1; give no scores")
     return matrix
 
 

@@ -68,7 +68,7 @@ def sentence_in_brief(gap: Gap, texts: str = "") -> str:
     """What decoding closes, what texts could close, what these texts give; `texts`: what they are called, if any."""
     whole, free = (number(part.mean, digits=1) for part in (gap.total, gap.operating_point))
     gives = f", and {texts} give {gap.texts}" if texts else ""
-    return f"A constant closes {free} of {whole} points of H; real texts would close another {gap.knowledge}{gives}"
+    return f"Decoding closes {free} of {whole} points of H; real texts would close another {gap.knowledge}{gives}"
 
 
 def contribution(gap: Gap, texts: str = "these texts") -> str:
@@ -99,6 +99,14 @@ def remedy_in_brief(gap: Gap) -> str:
     return " + ".join(_advice(gap)[0]) or "nothing can be told"
 
 
+def _too_little(knowledge: Part) -> str:
+    """Why knowledge asks for no remedy."""
+    if knowledge.is_gain:
+        return f"even real texts of them would add less than {number(LEAST, digits=0)} point to that"
+    corrected = ", once corrected for all comparisons," if knowledge.low is not None and knowledge.low > 0 else ""
+    return f"it is not shown{corrected} that even real texts of them would add to that"
+
+
 def _advice(gap: Gap) -> tuple[tuple[str, ...], str]:
     """Keys of WORDS, none where nothing can be told, and what a sentence goes on with."""
     if gap.knowledge.over_rows:
@@ -108,8 +116,7 @@ def _advice(gap: Gap) -> tuple[tuple[str, ...], str]:
         return (), ": no gap is shown on these test rows; test on more rows or other combinations"
     if not (gap.knowledge.is_gain and gap.knowledge.mean >= LEAST):
         if decoding:
-            more = "it is not shown that even real texts of them would add to that"
-            return ("decoding",), f": raise the scores of unseen combinations; {more}"
+            return ("decoding",), f": raise the scores of unseen combinations; {_too_little(gap.knowledge)}"
         return (), ": neither part of the gap is shown; test on more rows"
     first = ("decoding",) if decoding else ()
     if gap.texts is None or not gap.texts.is_gain:

@@ -32,7 +32,8 @@ SCORES_NOTE = (
     "H: harmonic mean of Acc on new and on known combinations. Stacking: one constant for all unseen combinations, "
     "chosen on folds of training and support rows (of `real_texts` on the rows that it held out). Best constant: "
     "chosen on one half of the test rows and applied to the other, both ways; a measure, not a method. AUSUC: area "
-    "under the curve of new against known Acc over all constants. Equal Acc known: that of `none` at its best "
+    "under the curve of new against known Acc over all constants. In these two, and at equal Acc, all arms answer from "
+    "one list, the combinations of training and of the test rows. Equal Acc known: that of `none` at its best "
     "constant, {level} %."
 )
 GAINS = {
@@ -56,16 +57,16 @@ ARMS = {REPEATING: "support texts repeated"}
 IN_BRIEF = ("corpus", "decoding", "knowledge", "best texts give", "what helps")
 IN_BRIEF_NOTE = (
     "Points of H, the harmonic mean of Acc on new and on known combinations, that the classifier lacks on new ones. "
-    "Decoding: what a constant alone closes of them. Knowledge: the rest, which only texts could close. Best texts: of "
-    "the generator that gives most of the knowledge, before others one that is shown to give more than repeating the "
-    "support texts does."
+    "Decoding: what a list of the combinations that occur and one constant close of them. Knowledge: the rest, which "
+    "only texts could close. Best texts: of the generator that gives most of the knowledge, before others one that is "
+    "shown to give more than repeating the support texts does."
 )
 PARTS = ("corpus", "arm", "gap in H", "operating point", "knowledge", "what the arm gives", "over repeating")
 PARTS_NOTE = (
     "Points of H, the harmonic mean of Acc on new and on known combinations. Gap: the matched arm at its best "
-    "constant, over the classifier without texts at 0.5. Operating point: what a constant alone closes of it. "
-    "Knowledge: the rest, which only texts could close. What the arm gives: of the knowledge, at its best constant, "
-    "over no texts."
+    "constant, over the classifier without texts at 0.5. Operating point: what a list of the combinations that occur "
+    "and one constant close of it. Knowledge: the rest, which only texts could close. What the arm gives: of the "
+    "knowledge, at its best constant, over no texts."
 )
 
 
@@ -327,7 +328,7 @@ def figures_of(results: Results) -> list[Figure]:
             parts = {ARMS.get(arm, _named(arm)) + fewer.get(arm, ""): _interval(gap.texts) for arm, gap in gaps.items()}
             gap = gaps[REPEATING]
             free = f"{number(gap.operating_point.mean, digits=1)} of {number(gap.total.mean, digits=1)}"
-            heading = f"{corpus.in_words}: a constant closes {free} points for free ({seeds.max()} seeds)"
+            heading = f"{corpus.in_words}: decoding closes {free} points for free ({seeds.max()} seeds)"
             panels[corpus.name] = (heading, _interval(gap.knowledge), parts)
     if not panels:
         return []

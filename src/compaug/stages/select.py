@@ -10,7 +10,6 @@ that was trained on real texts alone; `soft`, those of the real texts that each 
 (LINDA). `selection.sharpening` moves them from the middle. Otherwise they keep those that the generator gave them.
 """
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -48,7 +47,7 @@ def main(argv: list[str] | None = None) -> None:
     examples = read_jsonl(args.synthetic, len(labels))
     synthesis = read_json(args.synthetic.with_suffix(".json"))
     if args.share is not None:
-        settings = settings.model_copy(update={"k": math.ceil(args.share * len(examples))})
+        settings = settings.model_copy(update={"k": selection.share_of(args.share, len(examples))})
     examples = examples[: selection.among(len(examples), settings.k, settings.overgenerate)]
     with cost_of(args.out):
         if synthesis["requested"] == 0:  # generator `none`: nothing was asked for, so nothing is ranked

@@ -4,7 +4,7 @@ A classifier learns p(y | x) under the training compositions P_train(y); the tar
 
     argmax_y  log p(y | x) + strength * [ log((1 - weight) P_train(y) + weight P_t(y)) - log P_train(y) ]
 
-over the compositions that training or support know (or the label generator, where P_t is made of its samples), and the
+over the compositions that the classifier has learned from (also from synthetic texts) or that P_t has, and the
 independent label decisions as a back-off, whose correction is log(1 - weight) since P_t does not know them.
 
 Saerens et al. 2002 (label shift, EM), Menon et al. 2021 (logit adjustment), Chao et al. 2016 (calibrated stacking,
@@ -45,6 +45,11 @@ class Prior:
     def correction(self, weight: float) -> np.ndarray:
         """log((1 - weight) P_train + weight P_t) - log P_train of every candidate.  # [K]"""
         return np.log1p(weight * (self.target / self.train - 1))
+
+    def among(self, compositions: Iterable[Composition]) -> "Prior":
+        """Of these candidates alone; the shares of others are not given to them."""
+        kept = rows_among(self.candidates, label_matrix(sorted(set(compositions)), self.candidates.shape[1]))
+        return Prior(self.candidates[kept], self.train[kept], self.target[kept], self.seen[kept])
 
 
 def prior_of(

@@ -5,7 +5,7 @@ to read them. What a decoding learns, it learns from rows that the classifier wa
 held-out support rows of the folds) and never from a test label.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,7 +13,15 @@ import numpy as np
 
 from compaug.core.records import InputError
 from compaug.evaluation.decoding import composition_prior, prior_controls
-from compaug.evaluation.decoding.composition_prior import Fold, Prior, Weights, best_label_sets, calibrate, target_of
+from compaug.evaluation.decoding.composition_prior import (
+    Composition,
+    Fold,
+    Prior,
+    Weights,
+    best_label_sets,
+    calibrate,
+    target_of,
+)
 from compaug.evaluation.decoding.knowledge import Ranking
 from compaug.evaluation.gold import Gold
 from compaug.evaluation.metrics import percent
@@ -59,10 +67,12 @@ class Case:
 
     @cached_property
     def prior(self) -> Prior:
-        """P_train of all that the classifier learned from; `seen` are the compositions of D_train alone.
+        """P_train of all that the classifier learned from; `seen` are the compositions of D_train alone."""
+        return _prior(self.final, self.target)
 
-        Without support rows (the iid split) the target is the training data.
-        """
+    @cached_property
+    def target(self) -> Mapping:
+        """P_t, not normalised. Without support rows (the iid split) it is that of the training data."""
         source = self.options.target
         if source != "support" and self.final.support and self.final.drawn is None:
             raise InputError(
@@ -70,7 +80,16 @@ class Case:
                 "train with --compositions"
             )
         support = target_of(self.final.support, self.final.drawn or {}, source) if self.final.support else None
-        return _prior(self.final, support or self.final.train)
+        return support or self.final.train
+
+    def listed(self, target: Mapping | None = None) -> Prior:
+        """The candidates of the seen-unseen curve: compositions of D_train and of the unseen test rows.
+
+        They are the same for every classifier, since what texts teach is more than that a combination occurs. `target`:
+        another P_t.
+        """
+        compositions = {*self.final.train, *self.gold.parts["test"].values()}
+        return _prior(self.final, target or self.target, compositions).among(compositions)
 
     @cached_property
     def weights(self) -> Weights:
@@ -82,7 +101,9 @@ class Case:
         return self.folds_with(self.options.calibrate)
 
     def folds_with(self, calibrated: bool) -> list[Fold]:
-        return [(held_out_of if self.matched else fold_of)(fold, self.gold, calibrated) for fold in self.folds]
+        if self.matched:
+            return [held_out_of(learner, calibrated) for learner in self.folds]
+        return [fold_of(fold, self.gold, calibrated) for fold in self.folds]
 
     def weights_on(self, folds: Sequence[Fold]) -> Weights:
         """The best on the folds; what params.yaml sets is not searched, and without folds it has to set both."""
@@ -102,31 +123,39 @@ class Case:
 PART_OF_SPLIT = {"unseen": "test", "seen": "seen_test", "iid": "iid_test"}
 
 
-def _prior(learner: Predictions, target: Mapping) -> Prior:
-    return composition_prior.prior_of(learner.learned, target, learner.test.shape[1], learner.support, learner.train)
+def _prior(learner: Predictions, target: Mapping, more: Collection[Composition] = ()) -> Prior:
+    extra = {*learner.support, *more}
+    return composition_prior.prior_of(learner.learned, target, learner.test.shape[1], extra, learner.train)
 
 
 # ---------------------------------------------------------------- the decodings
+
+
+Correction = Callable[[Prior], np.ndarray]
+
+
+def uncorrected(prior: Prior) -> np.ndarray:
+    return np.zeros(len(prior.train))
 
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
     """Label sets {split: bool [n, n_labels]}, and how they were scored, for the seen-unseen curve.
 
-    probabilities: that the scores are of, by split; prior: whose candidates were scored, None for that of the case;
-    correction: what moved their scores [K], None for nothing; facts: what was chosen on the folds, by name.
+    probabilities: that the scores are of, by split; correction: what moves the scores of a prior's candidates [K];
+    target: P_t where it is not that of the case; facts: what was chosen on the folds, by name.
     """
 
     sets: Mapping[str, np.ndarray]
     probabilities: Mapping[str, np.ndarray]
-    prior: Prior | None = None
-    correction: np.ndarray | None = None
+    correction: Correction = uncorrected
+    target: Mapping | None = None
     facts: Mapping[str, float] = field(default_factory=dict)
 
     def ranking(self, case: Case) -> Ranking:
         """Of the test rows on both sides."""
-        prior = self.prior or case.prior
-        correction = np.zeros(len(prior.train)) if self.correction is None else self.correction
+        prior = case.listed(self.target)
+        correction = self.correction(prior)
         ranked = {
             side: composition_prior.seen_unseen_scores(p, prior, case.truth[side], correction)
             for side, p in self.probabilities.items()
@@ -164,26 +193,31 @@ def _uncalibrated(case: Case) -> Decoded:
 def _stacking(case: Case) -> Decoded:
     """One constant for all unseen compositions, chosen on the folds; P_t takes no part."""
     constant = prior_controls.best_constant(*prior_controls.held_out_scores(case.calibrated_folds))
-    return _moved(case, prior_controls.stacking_correction(case.prior, constant), {"constant": constant})
+    return _moved(case, lambda prior: prior_controls.stacking_correction(prior, constant), {"constant": constant})
 
 
 def _crm(case: Case) -> Decoded:
     """Compositional Risk Minimization, under the mixed prior: normalised as if training had shown every composition."""
     validation, truth, real = _validation(case.final, case.options.calibrate)
-    bias = prior_controls.extrapolated_bias(validation[real], truth[real], case.prior)
     weight = prior_controls.crm_weight(case.calibrated_folds)
-    return _moved(case, prior_controls.crm_correction(case.prior, bias, weight), {"weight": weight})
+
+    def correction(prior: Prior) -> np.ndarray:
+        bias = prior_controls.extrapolated_bias(validation[real], truth[real], prior)
+        return prior_controls.crm_correction(prior, bias, weight)
+
+    return _moved(case, correction, {"weight": weight})
 
 
-def _moved(case: Case, correction: np.ndarray, facts: Mapping[str, float]) -> Decoded:
-    sets = {s: prior_controls.best_candidates(p, case.prior, correction) for s, p in case.calibrated.items()}
-    return Decoded(sets, case.calibrated, case.prior, correction, facts)
+def _moved(case: Case, correction: Correction, facts: Mapping[str, float]) -> Decoded:
+    moved = correction(case.prior)
+    sets = {s: prior_controls.best_candidates(p, case.prior, moved) for s, p in case.calibrated.items()}
+    return Decoded(sets, case.calibrated, correction, facts=facts)
 
 
 def _logit_adjustment(case: Case) -> Decoded:
     """A share of log P_train taken from every composition (logit adjustment), chosen on the folds."""
     strength = prior_controls.adjustment_strength(case.calibrated_folds)
-    return _moved(case, prior_controls.adjustment_correction(case.prior, strength), {"strength": strength})
+    return _moved(case, lambda prior: prior_controls.adjustment_correction(prior, strength), {"strength": strength})
 
 
 def _em(case: Case) -> Decoded:
@@ -200,16 +234,19 @@ def _re_estimated(case: Case, pseudo_rows: float) -> Decoded:
     prior, everything = case.prior, np.concatenate(list(case.calibrated.values()))
     target = composition_prior.em_target(everything, prior, pseudo_rows)
     moved = Prior(prior.candidates, prior.train, target, prior.seen)
-    return _corrected(case, case.calibrated, moved, case.weights)
+    by_composition = {tuple(np.flatnonzero(c)): share for c, share in zip(prior.candidates, target, strict=True)}
+    return _corrected(case, case.calibrated, moved, case.weights, by_composition)
 
 
-def _corrected(case: Case, probabilities: Mapping[str, np.ndarray], prior: Prior, chosen: Weights) -> Decoded:
+def _corrected(
+    case: Case, probabilities: Mapping[str, np.ndarray], prior: Prior, chosen: Weights, target: Mapping | None = None
+) -> Decoded:
     how = chosen.weight, chosen.strength, case.options.back_off
     sets = {split: best_label_sets(p, prior, *how) for split, p in probabilities.items()}
     facts = {"weight": chosen.weight, "strength": chosen.strength}
     if chosen.harmonic is not None:
         facts["held_out"] = percent(chosen.harmonic)
-    return Decoded(sets, probabilities, prior, chosen.strength * prior.correction(chosen.weight), facts)
+    return Decoded(sets, probabilities, lambda prior: chosen.strength * prior.correction(chosen.weight), target, facts)
 
 
 DECODINGS: dict[str, Callable[[Case], Decoded]] = {
@@ -262,7 +299,7 @@ def fold_of(fold: Predictions, gold: Gold, calibrated: bool) -> Fold:
     return Fold(prior, validation[real], truth[real], unseen, gold.matrix("support", fold.ids))
 
 
-def held_out_of(learner: Predictions, gold: Gold, calibrated: bool) -> Fold:
+def held_out_of(learner: Predictions, calibrated: bool) -> Fold:
     """What a classifier of the matched arm held out for validation, in the place of a fold.
 
     On the seen side rows of D_train, on the unseen side support rows and those texts of the target that it has. Its

@@ -2,7 +2,8 @@
 
 docs/spec/acceptance.md, E1 and E2. A constant on the scores of all unseen candidates costs nothing and moves a
 classifier along its seen-unseen curve (Chao et al. 2016). So Acc at 0.5 says two things at once: where on its curve a
-classifier stands, and how good the curve is. Three measures tell them apart:
+classifier stands, and how good the curve is. All classifiers rank the same candidates, the compositions of D_train and
+of the unseen test rows, since a longer list is no better reading. Three measures tell the two things apart:
 
     ausuc           the area under the curve
     acc_at_seen     Acc on unseen rows where Acc on seen rows is that of the classifier without texts at its best
@@ -13,7 +14,8 @@ classifier stands, and how good the curve is. Three measures tell them apart:
 The gap on new combinations, in points of H, is what separates the classifier without texts at 0.5 from the matched arm
 at its best constant. The matched arm has learned half of the test set's own texts once. The gap has two parts:
 
-    operating point   H without texts at the best constant, over H without texts at 0.5: decoding closes it
+    operating point   H without texts at the best constant, over H without texts at 0.5: decoding closes it, by the list
+                      of candidates and one constant
     knowledge         H of the matched arm at its best constant, over H without texts at the best constant: only texts
                       could close it
 
@@ -23,7 +25,7 @@ method may use. That one, `stacking`, has its constant from folds of training an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,12 +60,12 @@ class Ranking:
         }
         return Ranking(ids, {side: tuple(values[rows[side]] for values in self.ranked[side]) for side in SIDES})
 
-    def right(self, constant: float) -> Iterator[tuple[str, str, bool]]:
-        """(side, id, whether it is right) of every row, with that constant on all unseen candidates."""
-        for side in SIDES:
-            margin, seen_right, unseen_right = self.ranked[side]
-            is_right = np.where(margin < constant, unseen_right, seen_right)
-            yield from ((side, row_id, bool(value)) for row_id, value in zip(self.ids[side], is_right, strict=True))
+    def right(self, constant: float) -> dict[str, np.ndarray]:
+        """Which rows are right by side, bool [n], with that constant on all unseen candidates."""
+        return {
+            side: np.where(margin < constant, unseen_right, seen_right)
+            for side, (margin, seen_right, unseen_right) in self.ranked.items()
+        }
 
 
 def halves(ids: Sequence[str]) -> np.ndarray:
@@ -74,37 +76,19 @@ def halves(ids: Sequence[str]) -> np.ndarray:
     return first
 
 
-def right_at_best_constant(rankings: Sequence[Ranking], ids: Mapping[str, Sequence[str]]) -> dict[str, np.ndarray]:
-    """Which test rows are right at the best constant, chosen on the one half of the rows and applied to the other.
+def right_at_best_constant(ranking: Ranking) -> dict[str, np.ndarray]:
+    """Which test rows are right at the best constant, by side in the order of its ids, bool [n].
 
-    Args:
-        rankings: of one classifier that predicts all rows; or of the two of the matched arm, each of which predicts the
-            half of the unseen rows that it has not learned: each has its constant from the other, so that no row has a
-            part in its own.
-        ids: of all rows by side.
-
-    Returns: by side, in the order of ids, bool [n].
+    It is chosen on the one half of the rows and applied to the other, so that no row has a part in its own.
     """
-    first, second = parts = _parts(rankings)
-    constants = [best_constant(part.ranked["seen"], part.ranked["unseen"]) for part in parts]
-    is_right = {
-        (side, row_id): value
-        for part, constant in ((first, constants[1]), (second, constants[0]))
-        for side, row_id, value in part.right(constant)
-    }
-    return {side: np.array([is_right[side, row_id] for row_id in ids[side]]) for side in SIDES}
-
-
-def _parts(rankings: Sequence[Ranking]) -> tuple[Ranking, Ranking]:
-    """Two halves of the rows; of two classifiers each has its unseen rows and half of the seen ones."""
-    first, second = rankings if len(rankings) == 2 else rankings * 2
-    upper = {side: halves(first.ids[side]) for side in SIDES}
-    if len(rankings) == 2:
-        whole = [np.ones(len(ranking.ids["unseen"]), dtype=bool) for ranking in rankings]
-        return first.part({"seen": upper["seen"], "unseen": whole[0]}), second.part(
-            {"seen": ~upper["seen"], "unseen": whole[1]}
-        )
-    return first.part(upper), second.part({side: ~rows for side, rows in upper.items()})
+    upper = {side: halves(ranking.ids[side]) for side in SIDES}
+    lower = {side: ~rows for side, rows in upper.items()}
+    right = {side: np.zeros(len(ranking.ids[side]), dtype=bool) for side in SIDES}
+    for rows, others in ((upper, lower), (lower, upper)):
+        chosen_on = ranking.part(others).ranked
+        for side, values in ranking.part(rows).right(best_constant(chosen_on["seen"], chosen_on["unseen"])).items():
+            right[side][rows[side]] = values
+    return right
 
 
 def fold_ausuc(folds: Sequence[Fold]) -> float:

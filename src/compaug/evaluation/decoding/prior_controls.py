@@ -61,14 +61,16 @@ def held_out_scores(folds: Sequence[Fold]) -> tuple[Ranked, Ranked]:
 def best_constant(seen: Ranked, unseen: Ranked) -> float:
     """The constant of the best harmonic mean of both accuracies.
 
-    It lies in the middle of those that are as good, so that no single row decides.
+    It lies in the middle of the first stretch of those that are as good, so that no single row decides.
 
     Args: `seen_unseen_scores` of the rows of either side.
     """
     constants, curve = seen_unseen_curve(seen, unseen)
     harmonic = harmonic_mean(curve[:, 0], curve[:, 1])
-    best = int(np.flatnonzero(harmonic >= harmonic.max() - 1e-12)[0])
-    around = constants[best : best + 2]  # the accuracies hold from the one up to the other
+    as_good = harmonic >= harmonic.max() - 1e-12
+    first = int(as_good.argmax())
+    beyond = first + int((~np.append(as_good[first:], False)).argmax())
+    around = constants[first], constants[min(beyond, len(constants) - 1)]  # they hold from the one up to the other
     finite = [value for value in around if np.isfinite(value)]
     return float(np.mean(finite)) if finite else 0.0
 
