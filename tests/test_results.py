@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -321,7 +322,8 @@ def strings(path: Path) -> Iterator[str]:
             yield value
 
     if path.suffix == ".parquet":
-        for row in parquet.read_table(path).to_pylist():
+        columns = [field.name for field in parquet.read_schema(path) if re.search("string|binary", str(field.type))]
+        for row in parquet.read_table(path, columns=columns).to_pylist():
             documents = [row.pop(name) for name in ("learned", "train", "support", "drawn", "ids")]
             yield from walk([row, *(json.loads(text) for text in documents if text)])
         return
@@ -344,6 +346,8 @@ def texts_in(folder: Path) -> list[tuple[Path, str]]:
     several = sorted((name for name in names if " " in name), key=len, reverse=True)
 
     def words(text: str) -> int:
+        if len(text.split()) < 5:
+            return 0
         for name in several:
             text = text.replace(name, "")
         return len(text.split())
