@@ -16,7 +16,7 @@ from compaug.data.readers import annotation_tools, delimiters, headings, label_f
 from compaug.data.readers.annotation_tools import BOOKKEEPING
 from compaug.data.readers.doubts import MISSING, Doubt, listed, refusal
 from compaug.data.readers.headings import LABELS, TEXTS
-from compaug.data.readers.label_sets import Answers, Cell, key_of
+from compaug.data.readers.label_sets import Answers, Cell, key_of, names_in_lists
 from compaug.data.readers.truth import flags, number_of, values_of, word_of
 from compaug.data.readers.words import WORDS
 from compaug.data.rows import SPLITS, Faults
@@ -279,11 +279,9 @@ def _rivals(named: Column | None, left: Sequence[Column]) -> list[Column]:
     """Other columns whose names fit as well as that of `named`, and that hold labels: gold beside predicted ones."""
     if named is None or headings.plain(named.name) in SURE:
         return []
-    same = [column for column in left if column is not named and _named([column], LABELS)]
     exact = headings.plain(named.name) in LABELS
-    return (
-        [c for c in same if (headings.plain(c.name) in LABELS) == exact and are_labels(c)] if are_labels(named) else []
-    )
+    others = [c for c in left if c is not named and _named([c], LABELS) and (headings.plain(c.name) in LABELS) == exact]
+    return [column for column in others if are_labels(column)] if others and are_labels(named) else []
 
 
 def _questions(path: Path, file: user_files.UserFile, left: Sequence[Column]) -> str | None:
@@ -441,14 +439,13 @@ def _are_class_numbers(column: Column) -> bool:
 
 def _delimiter(column: Column, options: dict[str, Any]) -> list[Doubt]:
     """Set label_delimiter where names stand in one string; what is odd about it."""
-    lists = [cell.value for cell in column.cells.values() if isinstance(cell.value, list)]
-    whole = {name for value in lists for name in value if isinstance(name, str)}
+    whole = names_in_lists(cell.value for cell in column.cells.values())
     texts = {
         key: cell
         for key, cell in column.cells.items()
         if isinstance(value := cell.value, str)
         and value.strip()
-        and value not in whole
+        and value.strip() not in whole
         and not label_forms.is_written(value)
     }
     if texts and not all(delimiters.is_marked(cell.value) for cell in texts.values()):

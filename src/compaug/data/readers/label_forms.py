@@ -15,7 +15,16 @@ from compaug.data.readers.delimiters import TAGS, split_of
 from compaug.data.readers.doubts import Doubt
 from compaug.data.readers.label_numbers import numbers
 from compaug.data.readers.label_objects import NAME_FIELDS
-from compaug.data.readers.label_sets import SUSPECT, Answers, Cell, LabelSets, Values, cleaned, with_inventory
+from compaug.data.readers.label_sets import (
+    SUSPECT,
+    Answers,
+    Cell,
+    LabelSets,
+    Values,
+    cleaned,
+    names_in_lists,
+    with_inventory,
+)
 from compaug.data.readers.truth import TRUTH, word_of
 from compaug.data.rows import BadRow
 
@@ -137,9 +146,12 @@ def _none(column: str, values: Values, answers: Answers) -> LabelSets:
 
 def _names(column: str, values: Values, answers: Answers) -> LabelSets:
     """Lists of names, and names in one string."""
-    listed = [value for value, _ in values.values() if not isinstance(value, str)]
-    whole = {name.strip() for value in listed for name in value if name}  # so a name alone may hold any mark
-    texts = {k: (value, cell) for k, (value, cell) in values.items() if isinstance(value, str) and value not in whole}
+    whole = names_in_lists(value for value, _ in values.values())
+    texts = {
+        key: (value, cell)
+        for key, (value, cell) in values.items()
+        if isinstance(value, str) and value.strip() not in whole
+    }
     doubts: list[Doubt] = []
     split, words = split_of({value: cell for value, cell in texts.values()}, answers, doubts)
     parts = {
@@ -150,7 +162,12 @@ def _names(column: str, values: Values, answers: Answers) -> LabelSets:
     }
     names = {key: cleaned(row, answers) for key, row in parts.items()}
     form = " and ".join(
-        part for part in ("a list of names" if listed else "", f"names in one string, {words}" if texts else "") if part
+        part
+        for part in (
+            "a list of names" if len(texts) < len(values) else "",
+            f"names in one string, {words}" if texts else "",
+        )
+        if part
     )
     every = {name for row_names in names.values() for name in row_names}
     digits = every and all(re.fullmatch(r"-?\d+(\.0+)?", name) for name in every)

@@ -59,6 +59,12 @@ def key_of(value: Any) -> Hashable:
         return repr(value), "repr"
 
 
+def names_in_lists(values: Iterable[Any]) -> set[str]:
+    """Names that stand in lists: alone in a string such a name may hold any mark."""
+    lists = (value for value in values if isinstance(value, list))
+    return {name.strip() for names in lists for name in names if isinstance(name, str)}
+
+
 def undecided(
     form: str, keys: Iterable[Hashable], what: str, remedy: str, line: int, names: tuple[str, ...] | None = None
 ) -> LabelSets:
