@@ -10,7 +10,8 @@ import pytest
 from compaug.reports.gap import WORDS, Gap, Part, contribution, remedy, remedy_in_brief, sentence
 
 DECODING_ALONE = "decoding: raise the scores of unseen combinations; "
-MORE_SUPPORT = "more support texts: these texts are not shown to teach more than repeating those that are there"
+THESE_AT_LEAST = "these texts, though they are not shown to teach more than repeating the support texts"
+REPEATED = "the support texts repeated: it costs nothing, and these texts are not shown to teach more"
 
 
 def part(mean: float | None, shown: bool = True) -> Part | None:
@@ -55,24 +56,23 @@ REMEDIES = {
         "decoding, and more support texts: real texts of the combinations teach, no texts were written",
     ),
     "texts that do not help": (
-        gap(hidden=["texts"]),
+        gap(hidden=["texts", "repeating"]),
         "decoding, and more support texts: real texts of the combinations teach, these texts are not shown to help",
     ),
     "texts that harm": (
-        gap(texts=-2.0),
+        gap(texts=-2.0, hidden=["repeating"]),
         "decoding, and more support texts: real texts of the combinations teach, these texts are not shown to help",
     ),
-    "repeating helps as much": (
-        gap(hidden=["texts_over_repeating"]),
-        "decoding, and the support texts repeated: it costs nothing, and these texts are not shown to teach more",
-    ),
+    "repeating helps as much": (gap(hidden=["texts_over_repeating"]), f"decoding, and {REPEATED}"),
+    "repeating helps, texts do not": (gap(hidden=["texts"]), f"decoding, and {REPEATED}"),
+    "repeating helps, texts take away from it": (gap(over=-2.0), f"decoding, and {REPEATED}"),
     "neither repeating nor more than it": (
         gap(hidden=["repeating", "texts_over_repeating"]),
-        f"decoding, and {MORE_SUPPORT}",
+        f"decoding, and {THESE_AT_LEAST}",
     ),
     "repeating was not trained": (
         gap(repeating=None, hidden=["texts_over_repeating"]),
-        f"decoding, and {MORE_SUPPORT}",
+        f"decoding, and {THESE_AT_LEAST}",
     ),
     "texts, of which there is room for more": (
         gap(),
@@ -94,7 +94,7 @@ def test_the_remedy_follows_from_what_is_shown(case):
     evidence, expected = REMEDIES[case]
     assert remedy(evidence) == expected
     named = remedy_in_brief(evidence).split(" + ")
-    words = re.split("[:;]", expected)[0].split(", and ")
+    words = re.split("[:;]|, though", expected)[0].split(", and ")
     assert [WORDS.get(name, name) for name in named] == words
 
 

@@ -150,13 +150,13 @@ def test_the_page_begins_with_the_gap_in_two_parts_and_the_remedy():
     assert shown == (
         "**Of 30.0 points of H that the classifier lacks on new combinations, 24.0 [22.0, 26.0] are a matter of "
         "decoding and 6.0 [4.0, 8.0] of texts; these texts give 5.0 [3.5, 6.5], 3.0 [1.0, 5.0] more than repeating the "
-        "support texts.** Remedy: decoding, and these texts; 1.0 points are left, for better texts or more support "
+        "support texts.** Remedy, by this seed: decoding, and these texts; 1.0 points are left, for better texts or more support "
         "texts."
     )
     unsure = PARTS | {"texts_over_repeating": {"mean": 0.5, "low": -1.0, "high": 2.0}}
-    assert "Remedy: decoding, and the support texts repeated" in page(with_details(gap=unsure))
+    assert "Remedy, by this seed: decoding, and the support texts repeated" in page(with_details(gap=unsure))
     bare = page(toy_cell("none", details=with_details(gap=PARTS)["details"], selection={}))
-    assert "6.0 [4.0, 8.0] of texts.** Remedy: decoding, and more support texts" in bare
+    assert "6.0 [4.0, 8.0] of texts.** Remedy, by this seed: decoding, and more support texts" in bare
 
 
 def with_details(metrics: dict | None = None, **details):
@@ -438,7 +438,7 @@ def test_the_root_cell_measures_both_sides_and_the_parts_of_the_gap(tmp_path):
         metrics["matched"]["best_harmonic"] - metrics["baseline"]["harmonic"], abs=1e-3
     )
     report_run(tmp_path, "bert")
-    assert "Remedy: " in (tmp_path / "summary.md").read_text().splitlines()[2]
+    assert "Remedy, by this seed: " in (tmp_path / "summary.md").read_text().splitlines()[2]
 
 
 def test_one_half_of_the_matched_arm_alone_is_refused(tmp_path):

@@ -19,7 +19,7 @@ from compaug.evaluation import longtable, packed
 from compaug.evaluation import results as long
 from compaug.evaluation.statistics import summarise
 from compaug.reports import contents, entries, figures, kinds_of_errors, linda_tables, page, table_2, table_3, verdicts
-from compaug.reports.entries import Entry, Table
+from compaug.reports.entries import CORRECTED, Entry, Table, corrected, entry
 from compaug.stages import tables as tables_stage
 
 BEFORE = "Numbers of commit 0ld5ha1, from before the arithmetic was made the same on every CPU"
@@ -237,6 +237,29 @@ def test_pretrained_models_stand_in_the_papers_tables_and_give_its_verdict(tmp_p
     assert corpora == ["semeval+pretrained"]  # of what the first grids have there is no verdict
 
 
+def test_an_asterisk_is_what_the_correction_over_the_whole_table_leaves():
+    """Three seeds each. The p of t = 38.7, 8.66 and 1.73 with two degrees of freedom are 0.0007, 0.0131 and 0.2254; times
+    3, 2 and 1 they are 0.0020, 0.0261 and 0.2254. Among seven tests the second is 6 x 0.0131 = 0.0784."""
+    values = {"much": [1.9, 2.0, 1.83], "some": [1.2, 1.5, 1.8], "little": [0.0, 1.0, 2.0], "alike": [1.0, 1.0, 1.0]}
+    rows = [[name, entry(summarise(numbers)), entry(summarise(numbers), sign=True)] for name, numbers in values.items()]
+    p = {row[0]: row[2].p for row in rows}
+    close = {
+        name: pytest.approx(value, abs=1e-4) for name, value in (("much", 0.0007), ("some", 0.0131), ("little", 0.2254))
+    }
+    assert p == close | {"alike": None}  # which do not say how far another seed would be
+
+    def starred(rows: list) -> list[str]:
+        table = corrected(Table("", "Percent.", ["", "Acc", "gain"], rows))
+        assert table.note == f"Percent. {CORRECTED}"
+        assert not any(row[1].interval.endswith("*") for row in table.rows)  # a level is not tested
+        return [row[0] for row in table.rows if row[2].interval.endswith("]*")]
+
+    assert starred(rows) == ["much", "some"]
+    assert starred(rows + rows[1:3] * 2) == ["much"]
+    levels = Table("", "Percent.", ["", "Acc"], [row[:2] for row in rows])
+    assert corrected(levels) == levels
+
+
 def test_tables_1_and_3_compare_the_classifiers(tmp_path):
     rows = []
     for classifier, at, last in (("bert", 10.0, 12.0), ("t5_clp", 4.0, 6.5)):
@@ -268,7 +291,8 @@ def test_tables_1_and_3_compare_the_classifiers(tmp_path):
     assert tuned["bert, unseen, none"]["Acc over 0.5"] == "0.00 [-2.48, +2.48]"
     claims = rows_of("table_3", folder, "diagnostic: what the paper says of the classifiers")
     assert [row["verdict"] for row in claims.values()] == ["appears"]  # t5_clp is 6 points below bert with every seed
-    assert table_3.verdict(summarise([1.0, 1.1]), -1) == "the reverse"
+    assert table_3.verdict(-1.0, 0.01) == "the reverse"
+    assert table_3.verdict(1.0, 0.05) == table_3.verdict(1.0, None) == "not shown"
 
 
 def test_tables_4_and_7_vary_one_module_at_a_time(tmp_path):
@@ -724,7 +748,7 @@ def test_a_measure_is_ranked_against_accuracy_seed_by_seed(tmp_path):
         shown["FD, to support texts"]["tau"].startswith("-0.33 [")
         and shown["FD, to support texts"]["better"] == "lower"
     )
-    assert shown["fidelity of the kept texts"]["without controls"] == "1.00 [1.00, 1.00]"
+    assert shown["fidelity of the kept texts"]["without controls"] == "+1.00 [+1.00, +1.00]"
 
 
 def test_each_way_to_label_texts_between_texts_stands_beside_the_requested_labels(tmp_path):

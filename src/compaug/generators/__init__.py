@@ -10,7 +10,7 @@ A generator is one file named after it, in the folder of its paper, and one bloc
         requests: label sets. A draft is a text for one of them, by its number: any number of drafts a request, none
         where it has no text, in any order that is the same at every call. Of the task the labels alone are set;
         `task.of_model` gives the rest. The drafts of a request depend on the seed, its number and its label set only
-        (of llm and linda also on how many requests before it have the same one).
+        (of aeda, coda, eda, linda and llm also on the requests before it).
 
 and, where they apply,
 

@@ -11,7 +11,7 @@ from types import ModuleType
 import yaml
 
 from compaug.core.pages import render
-from compaug.reports.entries import Figure, Table
+from compaug.reports.entries import Figure, Table, corrected
 from compaug.reports.queries import Results
 
 QUERIES = (
@@ -51,7 +51,7 @@ TABLES: dict[str, ModuleType] = {
 
 
 def tables(name: str, results: Results) -> list[Table]:
-    return [table for table in TABLES[name].tables(results) if table.rows]
+    return [corrected(table) for table in TABLES[name].tables(results) if table.rows]
 
 
 def figures(name: str, results: Results) -> list[Figure]:

@@ -1,15 +1,16 @@
 """One number beside the paper's, and tables of them as Markdown, CSV and LaTeX; the page has the same as HTML."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
 from compaug.core.markdown import NOT_REPORTED, STORED, markdown_table, number
-from compaug.evaluation.statistics import Summary
+from compaug.evaluation.statistics import Summary, holm, t_test
 
 LEVEL = 0.05  # of a test
+CORRECTED = "An asterisk: the t test over seeds says yes at 0.05, corrected (Holm) over all differences of this table."
 CSV = ("table", "row", "column", "value", "ci95", "paper", "shown")
 
 
@@ -28,6 +29,8 @@ class Entry:
     over_rows: tuple[float, float] | None = None
     sign: bool = False
     other_corpus: bool = False  # the paper's number is of another: levels cannot be compared
+    p: float | None = None  # of a difference, over seeds, before correction
+    is_shown: bool = False  # that it is not zero, after correction (`corrected`)
 
     @property
     def agreement(self) -> str:
@@ -55,7 +58,7 @@ class Entry:
             return f"{bounds(*self.over_rows, self.sign)} over rows"
         if self.ours is None or self.ci95 is None or self.words:
             return ""
-        return bounds(self.ours - self.ci95, self.ours + self.ci95, self.sign)
+        return bounds(self.ours - self.ci95, self.ours + self.ci95, self.sign) + "*" * self.is_shown
 
     @property
     def printed(self) -> str:
@@ -88,9 +91,29 @@ class Figure:
 
 
 def entry(summary: Summary | None, paper: float | None = None, sign: bool = False, other_corpus: bool = False) -> Entry:
+    """`sign`: it is a difference, and tested."""
     if summary is None:
         return Entry(words=NOT_REPORTED, paper=paper)
-    return Entry(summary.mean, summary.ci95, paper, sign=sign, other_corpus=other_corpus)
+    p = t_test(summary.mean, summary.std, summary.n) if sign else None
+    return Entry(summary.mean, summary.ci95, paper, sign=sign, other_corpus=other_corpus, p=p)
+
+
+def corrected(table: Table) -> Table:
+    """The table with an asterisk at each difference that Holm's correction over all of them leaves (E4)."""
+    tested = {
+        (line, column): value.p
+        for line, row in enumerate(table.rows)
+        for column, value in enumerate(row)
+        if isinstance(value, Entry) and value.p is not None
+    }
+    if not tested:
+        return table
+    shown = {place for place, p in holm(tested).items() if p < LEVEL}
+    rows = [
+        [replace(value, is_shown=True) if (line, column) in shown else value for column, value in enumerate(row)]
+        for line, row in enumerate(table.rows)
+    ]
+    return replace(table, note=f"{table.note} {CORRECTED}".strip(), rows=rows)
 
 
 def gain(row: pd.Series | None) -> list[Entry]:

@@ -119,14 +119,15 @@ def _advice(gap: Gap) -> tuple[tuple[str, ...], str]:
             return ("decoding",), f": raise the scores of unseen combinations; {_too_little(gap.knowledge)}"
         return (), ": neither part of the gap is shown; test on more rows"
     first = ("decoding",) if decoding else ()
-    if gap.texts is None or not gap.texts.is_gain:
-        shown = "no texts were written" if gap.texts is None else "these texts are not shown to help"
-        return (*first, "support texts"), f": real texts of the combinations teach, {shown}"
-    if gap.texts_over_repeating is not None and not gap.texts_over_repeating.is_gain:
+    more_than_repeating = gap.texts_over_repeating is None or gap.texts_over_repeating.is_gain
+    if gap.texts is None:
+        return (*first, "support texts"), ": real texts of the combinations teach, no texts were written"
+    if not (gap.texts.is_gain and more_than_repeating):
         if gap.repeating is not None and gap.repeating.is_gain:
             return (*first, "repeating"), ": it costs nothing, and these texts are not shown to teach more"
-        why = ": these texts are not shown to teach more than repeating those that are there"
-        return (*first, "support texts"), why
+        if gap.texts.is_gain:
+            return (*first, "texts"), ", though they are not shown to teach more than repeating the support texts"
+        return (*first, "support texts"), ": real texts of the combinations teach, these texts are not shown to help"
     left = gap.knowledge.mean - gap.texts.mean
     more = (
         f"; {number(left, digits=1)} points are left, for better texts or more support texts" if left >= LEAST else ""

@@ -64,7 +64,7 @@ def _tau(measured: pd.DataFrame, accuracies: pd.DataFrame) -> Entry:
         for _, group in both.groupby("seed")
         if len(group) >= FEWEST and (tau := _kendall(group["value_of"], group["value"])) is not None
     ]
-    return entry(summarise(taus)) if taus else Entry(words=NOT_REPORTED)
+    return entry(summarise(taus), sign=True) if taus else Entry(words=NOT_REPORTED)
 
 
 def _kendall(measured: pd.Series, accuracies: pd.Series) -> float | None:

@@ -10,9 +10,9 @@ from itertools import product
 import pandas as pd
 
 from compaug.evaluation.longtable import difference, pick, rows_by
-from compaug.evaluation.statistics import Summary
+from compaug.evaluation.statistics import holm, t_test
 from compaug.reports import METRICS
-from compaug.reports.entries import Entry, Table, entry, gain
+from compaug.reports.entries import LEVEL, Entry, Table, entry, gain
 from compaug.reports.queries import UNSEEN, Results
 
 EXPERIMENT = "classifiers"
@@ -72,19 +72,25 @@ def _observations(benchmark: str, rows: pd.DataFrame) -> Table:
         for name, sign in WIDER.items()
     ]
     seen.append((f"{LOWEST}: lowest CG Acc (against {lowest}, the lowest other)", acc, LOWEST, lowest, -1))
-    lines = [
-        [words, entry(moved, sign=True), verdict(moved, sign)]
+    moves = {
+        words: (moved, sign)
         for words, measure, name, other, sign in seen
         if (moved := difference(pick(measure, classifier=name), pick(measure, classifier=other)))
+    }
+    tests = holm({words: t_test(moved.mean, moved.std, moved.n) for words, (moved, _) in moves.items()})
+    lines = [
+        [words, entry(moved, sign=True), verdict(moved.mean * sign, tests[words])]
+        for words, (moved, sign) in moves.items()
     ]
     title = f"{benchmark}: what the paper says of the classifiers"
     return Table(title, "", ["the paper's observation", "here, points", "verdict"], lines)
 
 
-def verdict(moved: Summary, sign: int) -> str:
-    if not moved.excludes_zero:
+def verdict(moved: float, p: float | None) -> str:
+    """`moved`: positive where the paper saw it; `p`: corrected."""
+    if p is None or p >= LEVEL:
         return "not shown"
-    return "appears" if moved.mean * sign > 0 else "the reverse"
+    return "appears" if moved > 0 else "the reverse"
 
 
 def _tuned(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:

@@ -238,7 +238,10 @@ class Trainer:
         return history
 
     def _steps(self, rows: Sequence[Mapping], seeds: Sequence[int]) -> int:
-        """Of the whole training, for each process; where rows have groups there are a few more."""
+        """Of the whole training, for each process.
+
+        Rows with groups make more batches than that; the rate is zero in the last of them (docs/departures.md).
+        """
         if self.batches is None:
             sizes = [math.ceil(len(rows) / self.options.batch_size)] * len(seeds)
         else:

@@ -19,6 +19,9 @@ at its best constant. The matched arm has learned half of the test set's own tex
     knowledge         H of the matched arm at its best constant, over H without texts at the best constant: only texts
                       could close it
 
+A classifier of the matched arm has its constant from a quarter of the unseen rows, the others from half of them: that
+is against the matched arm, if anything.
+
 The best constant looks at labels of the target, as the matched arm does: it measures the gap and is no decoding that a
 method may use. That one, `stacking`, has its constant from folds of training and support rows.
 """
