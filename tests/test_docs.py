@@ -229,11 +229,11 @@ def measured() -> dict[Measure, set[bool]]:
     """Means and intervals of all tables, and of all gains over seeds, of one seed over test rows (acceptance.md, E4);
     for the other sign too: a loss is said as a cost. With what corrected tests of these numbers say: several where
     they stand in several tables, none where they are not tested."""
-    found: dict[Measure, set[bool]] = {}
+    tests_of: dict[Measure, set[bool]] = {}
 
     def add(mean: float, low: float, high: float, *is_shown: bool) -> None:
         for measure in ((mean, low, high), (-mean, -high, -low)):
-            found.setdefault(measure, set()).update(is_shown)
+            tests_of.setdefault(measure, set()).update(is_shown)
 
     for page in (ROOT / "reports/tables").glob("*.md"):
         for table in page.read_text(encoding="utf-8").split("\n## "):
@@ -251,7 +251,7 @@ def measured() -> dict[Measure, set[bool]]:
                 add(mean, mean - float(row["ci95"]), mean + float(row["ci95"]), *is_shown)
             elif row["low_rows"]:
                 add(mean, float(row["low_rows"]), float(row["high_rows"]), *is_shown)
-    return found
+    return tests_of
 
 
 def written_by_hand(page: Path) -> str:
@@ -277,7 +277,7 @@ def test_every_interval_that_a_page_says_was_measured(page):
 
 def holds_after_correction(printed: tuple[str, str, str]) -> set[bool]:
     """What the corrected tests say of all that these numbers may be."""
-    return set().union(*(said for measure, said in measured().items() if all(map(rounds_to, measure, printed))))
+    return set().union(*(verdicts for measure, verdicts in measured().items() if all(map(rounds_to, measure, printed))))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
@@ -288,8 +288,10 @@ def test_a_difference_that_does_not_outlive_the_correction_is_marked(page):
     for match in INTERVAL.finditer(text):
         mean, low, high = match.groups()
         is_marked = text.startswith(NOT_AFTER_CORRECTION, match.end())
-        if mean and float(low) * float(high) > 0 and False in (said := holds_after_correction(match.groups())):
-            assert is_marked or said != {False}, f"{page.name}: {match[0]} is an asterisk short in its table: mark it °"
+        if mean and float(low) * float(high) > 0 and False in (verdicts := holds_after_correction(match.groups())):
+            assert is_marked or verdicts != {False}, (
+                f"{page.name}: {match[0]} is an asterisk short in its table: mark it °"
+            )
         else:
             assert not is_marked, f"{page.name}: {match[0]} outlives the correction, or was not tested"
 

@@ -9,6 +9,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from compaug import classifiers, cli
 from compaug.classifiers.parameters import Bert, Dbloss
 from compaug.core.records import Example, InputError, Labels, read_json, read_label_sets, write_json, write_jsonl
 from compaug.data.parameters import Backbone
-from compaug.evaluation import predictions
+from compaug.evaluation import gold, predictions
 from compaug.models.backbones import prepare
 from compaug.project import export
 from compaug.project.classifier import load
@@ -266,6 +267,36 @@ def test_new_texts_get_names_and_probabilities(run, capsys):
     compaug(
         "predict", "models/run/augmented", "new.csv", "--out", "t.csv", "--text-column", "body", "--thresholds", home
     )
+
+
+def test_an_export_says_how_the_audit_would_read_and_predict_does_so(run, capsys):
+    texts, learned = {"u": "sunny today", "s": "darling"}, [e for e in examples()[:20] if len(e.labels) < 3]
+    model = Path("models/run/augmented")
+    rows = [
+        {"id": name, "split": "test", "probabilities": p}
+        for name, p in zip(texts, classifiers.load("bert").predict(model, [*texts.values()]).tolist(), strict=True)
+    ]
+    trained_on = Counter(e.labels for e in learned)
+    counts = {",".join(map(str, label_set)): n for label_set, n in trained_on.items()}
+    header = {"learned": counts, "train": counts, "support": {}, "n_train": 21, "n_synthetic": 2, "losses": []}
+    predictions.write(cli.AUDITED[2], header, rows)
+    parts = {"train": learned, "test": [Example("u", texts["u"], (0, 1, 2))]}
+    gold.write(cli.GOLD, NAMES, parts | {"seen_test": [Example("s", texts["s"], (1,))]}, {})
+    compaug("export", "home", "--what", "classifier")
+    options = read_json(run / "home/classifier/combinations.json")
+    assert options["unseen"] == [list(NAMES.names)]
+    assert {*map(tuple, options["seen"])} == {tuple(NAMES.names[label] for label in labels) for labels in trained_on}
+    (run / "new.csv").write_text("body\nsunny today\ndarling\n")
+    words = ["predict", "home/classifier", "new.csv", "--out", "out.jsonl", "--combinations"]
+    for constant, every in ((1000.0, True), (-1000.0, False)):
+        write_json(run / "mine.json", options | {"constant": constant})
+        compaug(*words, "mine.json")
+        assert ("out.jsonl: 2 texts, 0 without a label, 0 cut" in capsys.readouterr().out) or not every
+        answers = [json.loads(line)["labels"] for line in (run / "out.jsonl").read_text().splitlines()]
+        assert [labels == list(NAMES.names) for labels in answers] == [every] * 2
+        assert load("home/classifier").predict([*texts.values()], combinations="mine.json") == answers
+    with pytest.raises(InputError, match="--combinations: a combination is chosen whole; leave --thresholds out"):
+        compaug(*words, "mine.json", "--thresholds", "home/classifier/thresholds.json")
 
 
 def test_a_classifier_opens_anywhere_with_its_names_and_so_does_its_export(run, tmp_path_factory, monkeypatch):

@@ -238,8 +238,8 @@ def test_pretrained_models_stand_in_the_papers_tables_and_give_its_verdict(tmp_p
 
 
 def test_an_asterisk_is_what_the_correction_over_the_whole_table_leaves():
-    """Three seeds each. The p of t = 38.7, 8.66 and 1.73 with two degrees of freedom are 0.0007, 0.0131 and 0.2254; times
-    3, 2 and 1 they are 0.0020, 0.0261 and 0.2254. Among seven tests the second is 6 x 0.0131 = 0.0784."""
+    """Three seeds each. The p of t = 38.7, 8.66 and 1.73 with two degrees of freedom are 0.0007, 0.0131 and 0.2254;
+    times 3, 2 and 1 they are 0.0020, 0.0261 and 0.2254. Among seven tests the second is 6 x 0.0131 = 0.0784."""
     values = {"much": [1.9, 2.0, 1.83], "some": [1.2, 1.5, 1.8], "little": [0.0, 1.0, 2.0], "alike": [1.0, 1.0, 1.0]}
     rows = [[name, entry(summarise(numbers)), entry(summarise(numbers), sign=True)] for name, numbers in values.items()]
     p = {row[0]: row[2].p for row in rows}

@@ -13,13 +13,16 @@ from enum import StrEnum
 from functools import wraps
 from inspect import Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from compaug import __version__
 from compaug.core import extras
-from compaug.core.records import InputError, Labels, as_notes, atomic_dir, check_file, read_jsonl
+from compaug.core.records import InputError, Labels, as_notes, atomic_dir, check_file, read_jsonl, write_json
+
+if TYPE_CHECKING:
+    from compaug.project.combinations import Combinations
 
 PARAMS, SPLIT, MEASURES = Path("params.yaml"), Path("data/splits/run"), Path("reports/measures.json")
 # Where a classifier is, the synthetic texts that it learned from, and its predictions for validation rows: of the
@@ -34,7 +37,7 @@ REPAIRED = (
     Path("data/repair/selected.jsonl"),
     Path("data/repair/predictions.jsonl.gz"),
 )
-CORPUS = Path("data/raw/run/examples.jsonl")
+CORPUS, GOLD = Path("data/raw/run/examples.jsonl"), Path("reports/run/gold.jsonl.gz")
 _NAMED = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "tilde": "~"}  # delimiters
 
 app = typer.Typer(
@@ -252,25 +255,35 @@ def predict(
     labels: Annotated[Path | None, typer.Option(help="labels.json of its split (default: names in its folder)")] = None,
     threshold: Annotated[float, typer.Option(help="a label is given above this probability", min=0, max=1)] = 0.5,
     thresholds: Annotated[Path | None, typer.Option(help="thresholds.json of `compaug export`: one a label")] = None,
+    combinations: Annotated[
+        Path | None, typer.Option(help="combinations.json of `compaug export`: the best of these for each text")
+    ] = None,
 ) -> None:
     """Label names and probabilities for every text of a file."""
     from compaug.project import names, predict, samples
     from compaug.project.classifier import load
 
     _check_out(out, (".csv", ".jsonl"), file)
+    if thresholds and combinations:
+        raise InputError("--combinations: a combination is chosen whole; leave --thresholds out")
     classifier = load(model)
     label_names = names.names_of(model, labels) if labels else classifier.labels
-    least = predict.read_thresholds(thresholds, label_names) if thresholds else [threshold] * len(label_names)
+    if combinations:
+        from compaug.project.combinations import read as read_combinations
+
+        decode = read_combinations(combinations, label_names).label_sets
+    else:
+        least = predict.read_thresholds(thresholds, label_names) if thresholds else threshold
+        decode = lambda probabilities: probabilities > least
     chosen = {"text_column": text_column, **_written(delimiter, quoting, encoding, header)}
     read = predict.read_texts(file, chosen, carried := _listed(keep), on_bad_rows == OnBadRows.drop)
     print("\n".join(read.account))
-    rows = list(predict.predictions(classifier, label_names, read, least))
+    rows = list(predict.predictions(classifier, label_names, read, decode))
     predict.write(out, label_names, rows, carried)
     empty, limit = sum(not row["labels"] for row in rows), classifier.max_length
     cut = sum(n > limit for n in samples.lengths_of(model, read.texts))
-    print(
-        f"{out}: {len(rows):,} texts, {empty:,} without a label above the threshold, {cut:,} cut after {limit} tokens"
-    )
+    where = "a label" if combinations else "a label above the threshold"
+    print(f"{out}: {len(rows):,} texts, {empty:,} without {where}, {cut:,} cut after {limit} tokens")
 
 
 @app.command()
@@ -331,12 +344,31 @@ def export(
             tuned = decodings.tune_thresholds(predicted.validation, predicted.validation_gold, DEFAULT)
             by_name = {name: round(float(t), 6) for name, t in zip(labels.names, tuned, strict=True)}
             export.classifier(model, labels.names, by_name, DEFAULT, folder / "classifier", measured, repaired, corpus)
+            if model == usual[0] and (listed := _combinations(labels, selected if repaired else None)):
+                write_json(folder / "classifier" / names.COMBINATIONS, listed.named(labels.names))
     print(f"{out}: {', '.join(sorted(path.name for path in out.iterdir() if path.is_dir()))}; each has a README.md")
     if push:
         from compaug.project import publishing
 
         for line in publishing.push(out, push, public):
             print(line)
+
+
+def _combinations(labels: Labels, repaired: Path | None) -> Combinations | None:
+    """How the audit's classifier is best read, or the one that has learned from the `repaired` texts and all rows.
+
+    None where nothing was measured.
+    """
+    from compaug.evaluation import gold, predictions
+    from compaug.project import combinations
+
+    if not GOLD.is_file() or not AUDITED[2].is_file():
+        return None
+    audited = combinations.of_audit(predictions.read(AUDITED[2], len(labels)), gold.read(GOLD))
+    if not (audited and repaired):
+        return audited
+    rows, texts = (read_jsonl(path, len(labels)) for path in (CORPUS, repaired))
+    return combinations.of_repair(audited, [e.labels for e in rows], [e.requested for e in texts])
 
 
 def _listed(words: str) -> list[str]:

@@ -28,11 +28,25 @@ class Classifier:
 
         return classifiers.load(self.name).predict(self.folder, _listed(texts))
 
-    def predict(self, texts: Sequence[str], threshold: float | Mapping[str, float] = 0.5) -> list[list[str]]:
-        """Names of the labels above the threshold, one for all or one for each name."""
-        least = [threshold[name] for name in self.labels] if isinstance(threshold, Mapping) else threshold
-        above = self.predict_proba(texts) > np.array(least)
-        return [[name for name, is_above in zip(self.labels, row, strict=True) if is_above] for row in above]
+    def predict(
+        self,
+        texts: Sequence[str],
+        threshold: float | Mapping[str, float] = 0.5,
+        combinations: Path | str | None = None,
+    ) -> list[list[str]]:
+        """Names of the labels above the threshold, one for all or one for each name.
+
+        With the file combinations.json of an export, those of the best combination.
+        """
+        probabilities = self.predict_proba(texts)
+        if combinations is None:
+            least = [threshold[name] for name in self.labels] if isinstance(threshold, Mapping) else threshold
+            chosen = probabilities > np.array(least)
+        else:
+            from compaug.project.combinations import read
+
+            chosen = read(Path(combinations), self.labels).label_sets(probabilities)
+        return [[name for name, is_in in zip(self.labels, row, strict=True) if is_in] for row in chosen]
 
 
 class Exported(Classifier):

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from compaug.core.records import InputError, Labels, read_json
 
 FACTS = "classifier.json"  # as classifiers/body.py calls it, which is slow to import
-THRESHOLDS = "thresholds.json"  # of an exported classifier
+THRESHOLDS, COMBINATIONS = "thresholds.json", "combinations.json"  # of an exported classifier
 
 
 class Facts(TypedDict):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from typing_extensions import TypedDict
 
 from compaug.core.records import InputError, read_json, write_csv, write_rows
@@ -78,34 +79,34 @@ def _rows(file: user_files.UserFile, text_column: str, keep: Sequence[str]) -> I
         raise InputError(f"{error}{remedy}") from None
 
 
-def read_thresholds(path: Path, names: Sequence[str]) -> list[float]:
-    """One a label, from the `tuned` of an exported thresholds.json."""
+def read_thresholds(path: Path, names: Sequence[str]) -> np.ndarray:
+    """One a label [n_labels], from the `tuned` of an exported thresholds.json."""
     tuned = read_json(path, Thresholds, "give the thresholds.json that `compaug export` writes")["tuned"]
     if set(tuned) != set(names):
         raise InputError(
             f"{path}: has thresholds for other labels than the classifier's; take the file of its own export"
         )
-    return [float(tuned[name]) for name in names]
+    return np.array([float(tuned[name]) for name in names])
 
 
 def predictions(
-    model: Classifier, names: Sequence[str], read: Texts, thresholds: Sequence[float]
+    model: Classifier, names: Sequence[str], read: Texts, decode: Callable[[np.ndarray], np.ndarray]
 ) -> Iterator[dict[str, Any]]:
-    """A row for each text: its line, what is carried, the text, the names above their thresholds, every probability.
+    """A row for each text: its line, what is carried, the text, the names of its labels, every probability.
 
-    A row without a text has no labels and no probabilities.
+    `decode`: from probabilities to label sets, both [n, labels]. A row without a text has no labels and no
+    probabilities.
     """
-    answers = iter(model.predict_proba([text for text in read.texts if text]).tolist())
+    probabilities = model.predict_proba([text for text in read.texts if text])
+    answers = zip(probabilities.tolist(), decode(probabilities), strict=True)
     for line, carried, text in zip(read.lines, read.carried, read.texts, strict=True):
-        probabilities = next(answers) if text else []
-        by_name = dict(zip(names, probabilities, strict=bool(text)))
-        labels = [name for (name, p), least in zip(by_name.items(), thresholds, strict=False) if p > least]
+        row, label_set = next(answers) if text else ([], [])
         yield {
             "line": line,
             **carried,
             "text": text,
-            "labels": labels,
-            "probabilities": {name: round(p, 6) for name, p in by_name.items()},
+            "labels": [name for name, is_in in zip(names, label_set, strict=bool(text)) if is_in],
+            "probabilities": {name: round(p, 6) for name, p in zip(names, row, strict=bool(text))},
         }
 
 
