@@ -8,8 +8,12 @@ import socket
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import compaug  # noqa: F401  it fixes the arithmetic before a test loads numpy or torch
+
+settings.register_profile("any machine", deadline=None)  # how long an example takes says nothing of the code
+settings.load_profile("any machine")
 
 EXTRAS = {"coda": ["spacy", "simplemma"]}  # modules of what `make install` leaves out
 

@@ -283,18 +283,26 @@ def test_an_export_says_how_the_audit_would_read_and_predict_does_so(run, capsys
     parts = {"train": learned, "test": [Example("u", texts["u"], (0, 1, 2))]}
     gold.write(cli.GOLD, NAMES, parts | {"seen_test": [Example("s", texts["s"], (1,))]}, {})
     compaug("export", "home", "--what", "classifier")
-    options = read_json(run / "home/classifier/combinations.json")
-    assert options["unseen"] == [list(NAMES.names)]
-    assert {*map(tuple, options["seen"])} == {tuple(NAMES.names[label] for label in labels) for labels in trained_on}
+    choices = read_json(run / "home/classifier/combinations.json")
+    assert choices["unseen"] == [list(NAMES.names)]
+    assert {*map(tuple, choices["seen"])} == {tuple(NAMES.names[label] for label in labels) for labels in trained_on}
     (run / "new.csv").write_text("body\nsunny today\ndarling\n")
     words = ["predict", "home/classifier", "new.csv", "--out", "out.jsonl", "--combinations"]
     for constant, every in ((1000.0, True), (-1000.0, False)):
-        write_json(run / "mine.json", options | {"constant": constant})
+        write_json(run / "mine.json", choices | {"constant": constant})
         compaug(*words, "mine.json")
         assert ("out.jsonl: 2 texts, 0 without a label, 0 cut" in capsys.readouterr().out) or not every
         answers = [json.loads(line)["labels"] for line in (run / "out.jsonl").read_text().splitlines()]
         assert [labels == list(NAMES.names) for labels in answers] == [every] * 2
         assert load("home/classifier").predict([*texts.values()], combinations="mine.json") == answers
+    shutil.copytree(model, "models/repair")
+    write_jsonl(cli.CORPUS, [*learned, Example("r", "darling", (0, 1, 2))])
+    write_jsonl(cli.REPAIRED[1], [Example("g", "shiver", (), "ls_pt", (0, 1, 2), 0, 1.0)])
+    shutil.copy(cli.AUDITED[2], cli.REPAIRED[2])
+    compaug("export", "repaired", "--what", "classifier", "--repaired")
+    repaired = read_json(run / "repaired/classifier/combinations.json")
+    assert (repaired["constant"], repaired["unseen"]) == (choices["constant"], [])
+    assert sorted(repaired["seen"]) == sorted([*choices["seen"], list(NAMES.names)])
     with pytest.raises(InputError, match="--combinations: a combination is chosen whole; leave --thresholds out"):
         compaug(*words, "mine.json", "--thresholds", "home/classifier/thresholds.json")
 

@@ -310,7 +310,8 @@ def export(
         raise InputError(f"--format {format}: is for --what texts, without --push; a person is to look at them first")
     if public and not push:
         raise InputError("--public: give --push NAME too")
-    measured = export.measured(MEASURES) if model is None else {}  # of another classifier the audit says nothing
+    is_audited = model is None  # of another classifier the audit says nothing
+    measured = export.measured(MEASURES) if is_audited else {}
     usual = REPAIRED if repaired else AUDITED
     model, selected, predictions = (
         chosen or default for chosen, default in zip((model, selected, predictions), usual, strict=True)
@@ -344,7 +345,7 @@ def export(
             tuned = decodings.tune_thresholds(predicted.validation, predicted.validation_gold, DEFAULT)
             by_name = {name: round(float(t), 6) for name, t in zip(labels.names, tuned, strict=True)}
             export.classifier(model, labels.names, by_name, DEFAULT, folder / "classifier", measured, repaired, corpus)
-            if model == usual[0] and (listed := _combinations(labels, selected if repaired else None)):
+            if is_audited and (listed := _combinations(labels, selected if repaired else None)):
                 write_json(folder / "classifier" / names.COMBINATIONS, listed.named(labels.names))
     print(f"{out}: {', '.join(sorted(path.name for path in out.iterdir() if path.is_dir()))}; each has a README.md")
     if push:
@@ -368,7 +369,7 @@ def _combinations(labels: Labels, repaired: Path | None) -> Combinations | None:
     if not (audited and repaired):
         return audited
     rows, texts = (read_jsonl(path, len(labels)) for path in (CORPUS, repaired))
-    return combinations.of_repair(audited, [e.labels for e in rows], [e.requested for e in texts])
+    return combinations.of_repair(audited, [e.labels for e in rows], [e.requested_labels for e in texts if e.requested_labels])
 
 
 def _listed(words: str) -> list[str]:
