@@ -40,7 +40,7 @@ def test_fd_is_the_closed_form_of_two_gaussians():
 
 
 @given(st.integers(0, 1000), st.integers(2, 12), st.integers(2, 12), st.integers(1, 6))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_fd_is_the_printed_formula_whatever_the_rank(seed, n, m, width):
     rng = np.random.default_rng(seed)
     real, synthetic = rng.normal(size=(n, width)), rng.normal(1, 2, size=(m, width))

@@ -55,7 +55,6 @@ def test_the_weights_are_the_printed_formula():
 
 
 @given(LENGTHS)
-@settings(deadline=None)
 def test_the_mixed_states_have_their_length_and_no_row_or_padding_reaches_another(rows):
     a, b, alpha = pairs_of(rows)
     mixed, mask = mix(LengthConverter(0.5), *a, *b, alpha)
@@ -77,7 +76,6 @@ def test_the_mixed_states_have_their_length_and_no_row_or_padding_reaches_anothe
 
 
 @given(LENGTHS)
-@settings(deadline=None)
 def test_swapped_texts_with_the_rest_of_alpha_give_the_same(rows):
     a, b, alpha = pairs_of(rows)
     for first, other in zip(
@@ -87,7 +85,6 @@ def test_swapped_texts_with_the_rest_of_alpha_give_the_same(rows):
 
 
 @given(st.integers(1, 9), st.integers(1, 9))
-@settings(deadline=None)
 def test_alpha_1_with_a_small_sigma_is_the_first_text_and_alpha_0_the_second(length_a, length_b):
     a, b, _ = pairs_of([(length_a, length_b, 0.0)])
     for alpha, (states, length) in ((1.0, a), (0.0, b)):
@@ -103,7 +100,7 @@ def test_the_same_text_twice_is_that_text_whatever_alpha():
 
 
 @given(st.floats(-1e4, 1e4, allow_nan=False), st.integers(1, 1024), st.integers(1, 1024))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_the_weights_are_a_distribution_at_any_sigma(width, length, to):
     converter = LengthConverter(0.5)
     converter.width.data.fill_(width)

@@ -84,7 +84,7 @@ def corpora(draw):
 
 
 @given(corpora(), st.integers(1, 30), st.integers(0, 100))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_seen_test_set_leaves_its_compositions_in_training_and_takes_its_texts_along(examples, size, seed):
     split_options = options(seed=seed, min_count=3, test_share=[0.0, 0.9])
     try:
@@ -105,7 +105,7 @@ def test_a_seen_test_set_leaves_its_compositions_in_training_and_takes_its_texts
         assert parts.positions[part] == whole.positions[part]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(corpora(), st.integers(1, 3), st.integers(0, 2), st.integers(0, 2**31 - 1))
 def test_a_drawn_split_keeps_every_invariant(examples, compositions, support_size, seed):
     split_options = options(
@@ -235,7 +235,7 @@ def test_a_label_without_examples_is_refused():
 # ---------------------------------------------------------------- published splits
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(0, 5))
 def test_an_own_split_gives_its_test_rows_to_the_test_and_its_other_rows_to_training(seed, compositions, support_size):
     examples = corpus()
