@@ -100,7 +100,6 @@ def test_two_compositions_have_the_closed_form_posterior():
     assert sets(best_label_sets(texts, prior, 1 - 1e-12, 0.0, back_off=False)) == [(0,), (0,)]
 
 
-@settings(deadline=None)  # the first call loads a part of scipy
 @given(st.integers(0, 100), weights, strengths)
 def test_the_posterior_of_what_was_asked_is_a_softmax_over_the_candidates_by_brute_force(seed, weight, strength):
     prior, p = prior_of(TRAIN, SUPPORT, 3), probabilities(4, seed=seed)
@@ -241,7 +240,7 @@ def test_em_finds_the_target_of_well_separated_texts():
     assert target.sum() == pytest.approx(1) and target == pytest.approx(true, abs=0.03)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.booleans())
 def test_weights_are_chosen_by_what_decoding_gets_right(seed, back_off):
     """The search does not decode every row for every weight, and finds what that would find."""

@@ -203,7 +203,7 @@ def split_list(tokens: list[int], glue: tuple[int, ...]) -> list[tuple[int, ...]
     return [*items, tuple(tokens[start:])]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(inventories(), st.sampled_from(GLUES), st.integers(1, 3), st.integers(0, 3), st.randoms(use_true_random=False))
 def test_every_constrained_list_is_distinct_phrases_within_the_limits(phrases, glue, least, more, rng):
     least = min(least, len(phrases))
@@ -219,7 +219,7 @@ def test_every_constrained_list_is_distinct_phrases_within_the_limits(phrases, g
     assert allowed(tokens) == [END]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(inventories(), st.sampled_from(GLUES), st.randoms(use_true_random=False))
 def test_every_list_of_distinct_phrases_can_be_written(phrases, glue, rng):
     chosen = rng.sample(phrases, rng.randint(1, len(phrases)))

@@ -113,7 +113,7 @@ def test_the_gold_label_set_is_always_a_reading(corpus):
 
 
 @given(a_label_set, st.integers(0, 2**31 - 1), st.floats(0, 1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_every_composition_is_a_reading_of_its_texts_at_every_ambiguity(labels, seed, ambiguity):
     assert labels in grammar.oracle(grammar.compose(labels, ambiguity, random.Random(seed)))
 

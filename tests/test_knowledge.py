@@ -14,7 +14,7 @@ import test_generalised
 import test_results
 import worlds
 from graph import ROOT
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_results import TEST, cell, metrics, run, table
 
@@ -90,7 +90,6 @@ def test_accuracy_at_equal_accuracy_on_known_combinations_is_read_from_the_curve
 
 
 @given(st.lists(Row, min_size=1, max_size=6), st.lists(Row, min_size=1, max_size=6))
-@settings(deadline=None)
 def test_no_constant_has_a_better_harmonic_mean_than_the_best_one(seen, unseen):
     """Seen rows have no right unseen candidate, nor unseen rows a right seen one: a gold label set is on one side."""
     seen = ranked(*((margin, right, False) for margin, right, _ in seen))

@@ -9,7 +9,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compaug.generators.linda.pairs import KINDS, RANDOM, Pairs, random_pairs
@@ -23,7 +23,6 @@ def labels_of(compositions, sources):
 
 
 @given(COMPOSITIONS, WANTED, st.integers(1, 30), st.sampled_from(["union", "same"]), st.integers(0, 9))
-@settings(deadline=None)
 def test_two_texts_that_make_up_the_composition_are_taken_whenever_there_are_two(rows, label_set, times, prefer, seed):
     drawn = Pairs(rows, prefer).draw(label_set, times, seed)
     exact = [
@@ -49,7 +48,6 @@ def test_two_texts_that_make_up_the_composition_are_taken_whenever_there_are_two
 
 
 @given(COMPOSITIONS, WANTED)
-@settings(deadline=None)
 def test_a_composition_without_texts_that_hold_its_labels_has_none(rows, label_set):
     kind, tiers = Pairs(rows).groups(label_set)
     label_rows = [set(row) for row in rows if row]

@@ -102,7 +102,7 @@ class Chance:
         pass
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from([INTENT, LABELS]))
 def test_what_is_written_to_its_end_can_be_read(tokenizer, vocabulary, seed, language):
     step = StrictStep(Chance(tokenizer, len(tokenizer) + 3, seed), language, vocabulary)  # some models have unused rows

@@ -138,7 +138,7 @@ def test_no_text_of_a_generator_that_copies_is_learned_from_with_a_held_out_text
 
 
 @given(st.lists(st.lists(st.sampled_from(PIECES), min_size=1, max_size=4).map(" ".join), min_size=1, max_size=30))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_a_model_copies_no_text_is_learned_from_with_a_held_out_text_in_it(
     monkeypatch, in_a_temporary_folder, texts
 ):

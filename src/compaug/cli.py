@@ -369,7 +369,8 @@ def _combinations(labels: Labels, repaired: Path | None) -> Combinations | None:
     if not (audited and repaired):
         return audited
     rows, texts = (read_jsonl(path, len(labels)) for path in (CORPUS, repaired))
-    return combinations.of_repair(audited, [e.labels for e in rows], [e.requested_labels for e in texts if e.requested_labels])
+    requested = [text.requested_labels for text in texts if text.requested_labels]
+    return combinations.of_repair(audited, [row.labels for row in rows], requested)
 
 
 def _listed(words: str) -> list[str]:
