@@ -94,5 +94,5 @@ def test_an_audit_that_has_not_run_says_so(project):
         _ = audit.verdict
     assert audit.run() is audit and audit.folder == Path("audit-calls")
     assert audit.texts == [("darling, sunny", ["joy", "love"])]
-    with pytest.raises(InputError, match=r"audit-broken: the audit is not at its end; call run\(\) again"):
+    with pytest.raises(InputError, match=r"audit-broken: the audit has not finished; call run\(\) again"):
         compaug.Audit("broken.csv").run()

@@ -124,7 +124,7 @@ def test_the_page_shows_samples_and_what_the_oracle_reads_in_them():
 def test_the_page_starts_with_the_answer_and_shows_every_composition():
     shown = page(toy_cell())
     assert "The gap in its parts was not measured" in shown.splitlines()[2]
-    assert "from 10.00 without texts to 70.00 %: +60.00 [" in shown
+    assert "is 10.00 without texts, 70.00 % with these texts: +60.00 [" in shown
     for row in (
         "| joy+love    |   6 |        16.67 |         83.33 |",
         "joy (1)",

@@ -41,7 +41,7 @@ CORPUS, GOLD = Path("data/raw/run/examples.jsonl"), Path("reports/run/gold.jsonl
 _NAMED = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "tilde": "~"}  # delimiters
 
 app = typer.Typer(
-    help="Your own corpus: what is in a file, labels for new texts, texts and classifier to take home.",
+    help="Your own corpus: what is in a file, an audit, labels for new texts, exports.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -115,11 +115,13 @@ def reader_options(
     text_column: Annotated[str, typer.Option(help="default: guessed from names and contents")] = "",
     label_column: Annotated[str, typer.Option(help="column of labels in any form; default: guessed")] = "",
     label_delimiter: Annotated[str, typer.Option(help="between names in one string; default: by all rows")] = "",
-    label_columns: Annotated[str, typer.Option(help="instead: one for each label, names between commas")] = "",
-    labels: Annotated[str, typer.Option(help="all names between commas, in the order of numbers; or 3=NAME,...")] = "",
+    label_columns: Annotated[str, typer.Option(help="instead: one column for each label, comma-separated")] = "",
+    labels: Annotated[
+        str, typer.Option(help="comma-separated names in the order of their numbers; or 3=NAME,...")
+    ] = "",
     label_field: Annotated[str, typer.Option(help="of label objects, the field with the name")] = "",
     positive_above: Annotated[float | None, typer.Option(help="a vote or probability above it is a label")] = None,
-    missing: Annotated[str, typer.Option(help="words that mean no label, between commas; blank: an empty cell")] = "",
+    missing: Annotated[str, typer.Option(help="comma-separated words that mean no label; blank: an empty cell")] = "",
     join_rows: Annotated[bool | None, typer.Option(help="a row for each (text, label): join those of a text")] = None,
     delimiter: Delimiter = "",
     quoting: Quotes = None,
@@ -205,9 +207,9 @@ def audit(
     name: Name = "",
     dir: Annotated[Path | None, typer.Option(help="folder of the audit (default: audit-NAME)")] = None,
 ) -> None:
-    """From a file to a verdict: does a classifier fail on new label combinations, and would texts help?
+    """From a file to a verdict: does a classifier fail on unseen label combinations, and would texts help?
 
-    It writes a project into a folder of its own and runs it. Called again it goes on.
+    It writes a project into a folder of its own and runs it. Called again, it resumes.
     """
     from compaug.project import auditing
 
@@ -218,7 +220,7 @@ def audit(
     except KeyboardInterrupt:
         failed = 130
     if failed:
-        print("the audit is not at its end; the same command goes on", file=sys.stderr)
+        print("the audit has not finished; the same command resumes it", file=sys.stderr)
         raise typer.Exit(failed)
     print(f"\n{auditing.verdict(folder)}\nNext: cd {folder}, and its README.md")
 
@@ -246,7 +248,7 @@ def predict(
     file: Annotated[Path, typer.Argument(help="texts: .csv, .tsv, .jsonl, .json, .parquet or .arrow")],
     out: Annotated[Path, typer.Option(help=".csv or .jsonl to write")],
     text_column: Annotated[str, typer.Option(help="default: guessed from names and contents")] = "",
-    keep: Annotated[str, typer.Option(help="columns to carry along, such as ids, between commas")] = "",
+    keep: Annotated[str, typer.Option(help="comma-separated columns to carry along, such as ids")] = "",
     delimiter: Delimiter = "",
     quoting: Quotes = None,
     encoding: Encoding = "",

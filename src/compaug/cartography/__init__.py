@@ -1,1 +1,1 @@
-"""Dataset cartography: what a model thought of each text, epoch by epoch, and what that makes worth learning."""
+"""Dataset cartography: how sure a model was of each text in each epoch, and which texts are worth learning."""

@@ -1,6 +1,6 @@
-"""Where a worker builds: in the working tree of the head, or in a clone, for hosts must not share a working tree.
+"""Where a worker builds: in the working tree of the head, or in a clone, because hosts must not share a working tree.
 
-Each worker has a clone of the same commit, and all have one cache: results meet in the run cache that is part of it.
+Each worker has a clone of the same commit, and all share one cache: results meet in its run cache.
 Four things reach a clone in other ways than by Git: the cache by its path, what Git ignores and stages read (data/own)
 and what is planned (cells and locks of experiments/) as copies, and the mirror of the corpora by an absolute path in
 the environment.

@@ -36,7 +36,7 @@ class Audit:
         for line in auditing.prepare(self.file, self.folder, "", self.scale or "", self.options):
             print(line)
         if auditing.run(self.folder):
-            raise InputError(f"{self.folder}: the audit is not at its end; call run() again, and it goes on")
+            raise InputError(f"{self.folder}: the audit has not finished; call run() again to resume it")
         return self
 
     @property

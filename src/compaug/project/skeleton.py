@@ -1,9 +1,9 @@
 """A DVC project of one cell and its repair, for a folder anywhere (`compaug init`).
 
 `template/` holds links to the files of this repository, so that there is no second copy; a wheel holds what they link
-to. `dot_` in a name stands for a dot. Outside of the repository code is no file that a stage could depend on: the
-release of the package stands there instead, and the versions of methods as here. Both are of the package that wrote
-them, and so are the pipelines as long as nobody edits them; with another one installed, stages refuse to run.
+to. `dot_` in a name stands for a dot. Outside of the repository a stage cannot depend on files of code: there it
+depends on the release of the package, and on the versions of methods as here. Both are of the package that wrote them,
+and so are the pipelines as long as nobody edits them; with another one installed, stages refuse to run.
 """
 
 from __future__ import annotations

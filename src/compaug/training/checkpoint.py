@@ -1,4 +1,4 @@
-"""What an interrupted training goes on from, outside every output of DVC, until its results are written."""
+"""What an interrupted training resumes from, kept outside all outputs of DVC until its results are written."""
 
 import contextlib
 import hashlib

@@ -1,12 +1,12 @@
-"""Language models that write what they are asked for: behind an endpoint, or a decoder that lies here.
+"""Language models that write what they are asked for: behind an endpoint, or a decoder on this machine.
 
 A request is everything that its answer depends on:
 
     {"model", "temperature", "top_p", "top_k", "max_tokens", "seed", "prompt" or "messages", "stop"}
 
-`prompt` is text to go on with, `messages` a conversation (by the model's own template). `stop` is a string that ends
-the answer, and is not in it. An endpoint takes messages, and no `top_k` and `stop`. Whoever answers, the answers are
-kept (`answers.py`).
+`prompt` is text to continue, `messages` a conversation (by the model's own template). `stop` is a string that ends
+the answer, and is not in it. An endpoint takes messages, and no `top_k` and `stop`. Answers of both are kept
+(`answers.py`).
 """
 
 import os
