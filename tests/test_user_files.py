@@ -399,6 +399,28 @@ def test_columns_of_several_annotators_wait_for_an_answer(tmp_path):
     assert shown(both) == [(text, sorted({names[0], names[-1]})) for text, names in ROWS if names]
 
 
+def in_two_columns(folder: Path, cell: Callable[[list[str]], object]) -> Path:
+    """The first two names of a row in label1, the others in label2."""
+    rows = [[text, cell(names[:2]), cell(names[2:])] for text, names in ROWS]
+    return saved(folder, table([["text", "label1", "label2"], *rows]))
+
+
+@pytest.mark.parametrize("form", [";".join, json.dumps, repr], ids=["one string", "JSON", "Python"])
+def test_several_columns_may_hold_several_names_each(tmp_path, form):
+    path = in_two_columns(tmp_path, form)
+    assert shown(read(path)) == MEANT == shown(read(path, label_columns=["label1", "label2"]))
+
+
+def test_the_delimiter_of_several_columns_is_obeyed_and_a_doubtful_mark_waits_for_it(tmp_path):
+    rows = [("late and rude", "delay;staff", "app"), ("it crashed", "app", ""), ("hot", "comfort", "")]
+    path = saved(tmp_path, table([["text", "label1", "label2"], *rows]))
+    refused(
+        path, "1 x label cells with ';' whose parts never stand elsewhere, .*first in line 2.*--label-delimiter ';'"
+    )
+    assert shown(read(path, label_delimiter=";"))[0] == ("late and rude", ["app", "delay", "staff"])
+    assert shown(read(path, label_delimiter="|"))[0] == ("late and rude", ["app", "delay;staff"])
+
+
 @pytest.mark.parametrize("header", [("predicted_labels", "true_labels"), ("emotions", "topics")])
 def test_two_columns_that_could_hold_the_labels_wait_for_an_answer(tmp_path, header):
     rows = [(text, ";".join(names), ";".join(reversed(names)) or "rent") for text, names in ROWS]

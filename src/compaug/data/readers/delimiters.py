@@ -60,10 +60,10 @@ def unsplit(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:
     return [Doubt(what, f"--label-delimiter {other!r} if it stands between names", n, line)]
 
 
-def unexplained(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:
-    """A doubt where many rows hold the mark, and none of them tells names from parts of names."""
+def unexplained(cells: Mapping[str, Cell], mark: str, few: int = FEW) -> list[Doubt]:
+    """A doubt where so many rows hold the mark, and none of them tells names from parts of names."""
     n, line = _rows_with(cells, mark)
-    if n < FEW or _explained(cells, mark):
+    if n < few or _explained(cells, mark):
         return []
     example = min((value for value in cells if mark in value), key=len)[:SUSPECT]
     whole = next(other for other in USUAL if not any(other in value for value in cells) or other == USUAL[-1])

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from compaug.data.readers.doubts import MISSING
+from compaug.data.readers import delimiters, label_forms
+from compaug.data.readers.doubts import MISSING, Doubt
 from compaug.data.readers.label_numbers import uncut
-from compaug.data.readers.label_sets import Answers, Cell, LabelSets, cleaned, undecided, with_inventory
+from compaug.data.readers.label_sets import Answers, Cell, LabelSets, key_of, undecided
 from compaug.data.readers.truth import TRUTH, number_of, values_of, word_of
 from compaug.data.rows import BadRow
 
@@ -146,15 +148,28 @@ def _cut_columns(
 
 
 def _names_in_columns(columns: Sequence[str], cells: Mapping[tuple, Cell], answers: Answers) -> LabelSets:
-    strings = all(isinstance(value, str) or value is None for cell in cells.values() for value in cell.value)
-    sets: dict[Hashable, list[str] | BadRow | None] = {}
-    for key, cell in cells.items():
-        if strings:
-            sets[key] = cleaned((value for value in cell.value if value), answers)
-        else:
-            at = next(i for i, value in enumerate(cell.value) if value is not None and not isinstance(value, str))
-            what = f"the value {cell.value[at]!r} of label {columns[at]!r} is neither 0 nor 1"
-            sets[key] = BadRow("a label value that is neither 0 nor 1", what)
-    by_key = {key: (None, cell) for key, cell in cells.items()}
-    free = Answers(labels=None, missing=answers.missing) if answers.labels == tuple(columns) else answers
-    return with_inventory(LabelSets(f"a name in each of {len(columns)} columns", sets), by_key, free)
+    """What the cells of all columns say together, as those of one column do."""
+    single: dict[Hashable, Cell] = {}
+    for cell in cells.values():
+        for value in cell.value:
+            seen = single.setdefault(key_of(value), Cell(value, 0, cell.line))
+            seen.rows += cell.rows
+    free = replace(answers, labels=None) if answers.labels == tuple(columns) else answers
+    sets = label_forms.of_column(" and ".join(columns), single, free)
+    doubts = list(dict.fromkeys([*sets.doubts, *([] if answers.delimiter else _marks_in_names(single))]))
+    rows = {key: _union([sets.names[key_of(value)] for value in cell.value]) for key, cell in cells.items()}
+    return LabelSets(f"{sets.form}, in each of {len(columns)} columns", rows, doubts, sets.inventory)
+
+
+def _marks_in_names(cells: Mapping[Hashable, Cell]) -> list[Doubt]:
+    """A doubt for a mark in one cell already: who has a column for each name needs none."""
+    texts = {cell.value: cell for cell in cells.values() if isinstance(cell.value, str) and cell.value.strip()}
+    if any(map(label_forms.is_written, texts)) or all(map(delimiters.is_marked, texts)):
+        return []
+    return delimiters.unexplained(texts, delimiters.delimiter(texts)[0], few=1)
+
+
+def _union(parts: Sequence[list[str] | BadRow | None]) -> list[str] | BadRow:
+    """The names of a row's cells, or what is wrong with the first that has a fault."""
+    bad = next((part for part in parts if isinstance(part, BadRow)), None)
+    return bad or list(dict.fromkeys(name for part in parts if isinstance(part, list) for name in part))
