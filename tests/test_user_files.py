@@ -590,6 +590,37 @@ def test_spans_of_texts_are_no_labels_of_texts(tmp_path):
     refused(path, r"holds spans \(start, end, name\), which label parts of a text")
 
 
+SPANS = {
+    "doccano": ("entities", lambda name: {"id": 1, "label": name, "start_offset": 0, "end_offset": 3}),
+    "Prodigy": ("spans", lambda name: {"start": 0, "end": 3, "token_start": 0, "token_end": 1, "label": name}),
+    "Label Studio": ("label", lambda name: {"start": 0, "end": 3, "text": "the", "labels": [name]}),
+    "hand": ("labels", lambda name: {"start": 0, "end": 3, "label": name}),
+}
+
+
+@pytest.mark.parametrize("tool", SPANS)
+def test_spans_that_are_objects_are_refused_alike(tmp_path, tool):
+    column, span = SPANS[tool]
+    path = saved(tmp_path, objects(lambda names: {column: [span(name) for name in names]}), "a.jsonl")
+    refused(path, rf"'{column}' holds spans \(start, end, name\), which label parts of a text")
+
+
+SWITCHES = [("relevant", 1, 0), ("answer", "yes", "no"), ("status", "accepted", "rejected"), ("reviewed", True, None)]
+
+
+@pytest.mark.parametrize(("field", "yes", "no"), SWITCHES)
+def test_yes_and_no_beside_a_name_wait_for_an_answer_unless_their_field_is_known(tmp_path, field, yes, no):
+    def marked_as(field: str) -> Path:
+        rows = objects(lambda names: {"labels": [{"label": n, field: yes if n in names else no} for n in NAMES]})
+        return saved(tmp_path, rows, "a.jsonl")
+
+    path = marked_as(field)
+    refused(path, f"objects whose '{field}' may say whether their label fits .*--positive-above 0.5 .*--label-field")
+    assert shown(read(path, positive_above=0.5)) == MEANT == shown(read(marked_as("selected")))
+    every = [sorted(NAMES)] * len(ROWS)
+    assert [names for _, names in shown(read(marked_as(field), label_field="label"))] == every
+
+
 def test_a_label_that_names_no_label_is_reserved(tmp_path):
     path = saved(tmp_path, listed(lambda names: ";".join(names) or "<none>"))
     refused(path, "the label name '<none>'")

@@ -267,6 +267,11 @@ def choose_labels(
         options["label_column"], choice.label_why = alike[0].name, "a few values that come again and again"
     elif not alike and len(numbered := [column for column in left if _are_class_numbers(column)]) == 1:
         options["label_column"], choice.label_why = numbered[0].name, "lists of numbers that come again and again"
+    elif (
+        not alike
+        and len(spans := [c for c in left if label_forms.are_spans(cell.value for cell in c.cells.values())]) == 1
+    ):
+        options["label_column"], choice.label_why = spans[0].name, "names with their places"  # for its reader to refuse
     else:
         names = ", ".join([options["text_column"], *(column.name for column in left)])
         raise InputError(

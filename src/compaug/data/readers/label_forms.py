@@ -4,10 +4,11 @@ A file has one form, which all of its cells decide: `[0, 1]` are two class numbe
 every cell has as many zeros and ones. Every distinct cell is read once.
 """
 
+import contextlib
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from compaug.data.readers import label_objects, literals
@@ -115,6 +116,8 @@ def _kind(value: Any) -> str:
         if all(isinstance(v, bool | int | float) or v is None or word_of(v) in TRUTH for v in value.values()):
             fields = [name for name in NAME_FIELDS if isinstance(value.get(name), str)]
             return "objects" if fields and len(value) <= 3 and not _all_true(value) else "marks"
+        if label_objects.is_span(value):
+            return "spans"
         return "objects" if any(name in value for name in NAME_FIELDS) else "mixed"
     if not isinstance(value, list):
         return "mixed"
@@ -126,7 +129,7 @@ def _kind(value: Any) -> str:
     if all(isinstance(item, bool | int | float) for item in items):
         return "numbers"
     if all(isinstance(item, Mapping) for item in items):
-        return "objects"
+        return "spans" if all(map(label_objects.is_span, items)) else "objects"
     if all(isinstance(item, list) for item in items):
         flat = [name for item in items for name in item]
         if all(isinstance(name, str) for name in flat):
@@ -134,6 +137,13 @@ def _kind(value: Any) -> str:
         if all(len(item) == 3 and isinstance(item[0], int) and isinstance(item[2], str) for item in items):
             return "spans"
     return "mixed"
+
+
+def are_spans(cells: Iterable[Any]) -> bool:
+    """Whether these cells say where in their texts names stand."""
+    with contextlib.suppress(ValueError):
+        return {_kind(_value(cell, Answers())) for cell in cells} - {"nothing"} == {"spans"}
+    return False
 
 
 def _all_true(value: Mapping) -> bool:
