@@ -662,6 +662,33 @@ def test_a_row_for_each_text_and_label_is_joined(tmp_path):
     assert shown(read(saved(tmp_path, prodigy, "a.jsonl"), join_rows=True)) == MEANT
 
 
+@pytest.mark.parametrize(("yes", "no"), [("1", "0"), ("Yes", "No"), ("accept", "reject"), ("0.93", "0.07")])
+def test_a_verdict_on_each_label_of_a_text_waits_for_an_answer(tmp_path, yes, no):
+    rows = [(text, name, yes if name in names else no) for text, names in ROWS for name in NAMES]
+    path = saved(tmp_path, table([["text", "label", "answer"], *rows]))
+    refused(path, "rows of one text that differ in answer, which may say whether their label fits: leave out of the fi")
+    assert {len(names) for _, names in shown(read(path, join_rows=True))} == {len(NAMES)}
+    chosen = saved(tmp_path, table([["text", "label", "answer"], *(row for row in rows if row[2] == yes)]))
+    assert shown(read(chosen)) == [row for row in MEANT if row[1]]
+
+
+def test_rows_of_several_annotators_wait_for_an_answer(tmp_path):
+    rows = [
+        (text, person, ";".join(names))
+        for text, every in ROWS
+        for person, names in (("A", every[:1]), ("B", every[1:2]), ("C", every[2:]))
+    ]
+    path = saved(tmp_path, table([["text", "rater_id", "labels"], *rows]))
+    refused(path, "rows of one text with other labels and another rater_id: --join-rows takes what anybody chose")
+    assert shown(read(path, join_rows=True)) == MEANT
+    assert len(read(path, join_rows=False).examples) == len(rows)
+
+
+def test_a_flag_that_all_rows_of_a_text_share_is_no_verdict(tmp_path):
+    rows = [(text, name, "01"[at % 2]) for at, (text, names) in enumerate(ROWS) for name in names]
+    assert shown(read(saved(tmp_path, table([["text", "label", "urgent"], *rows])))) == [row for row in MEANT if row[1]]
+
+
 def test_a_text_that_is_too_long_is_one_bad_row(tmp_path):
     path = saved(
         tmp_path, table([["text", "labels"], *([t, ";".join(n)] for t, n in ROWS), ["long " * 40_000, "rent"]])

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from compaug.core.records import InputError
-from compaug.data.readers import annotation_tools, delimiters, headings, label_forms, user_files
+from compaug.data.readers import annotation_tools, delimiters, headings, label_forms, rows_of_a_text, user_files
 from compaug.data.readers.annotation_tools import BOOKKEEPING
 from compaug.data.readers.doubts import MISSING, Doubt, listed, refusal
 from compaug.data.readers.headings import LABELS, TEXTS
@@ -122,6 +122,7 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
             choose_labels(path, file, left, options, choice)
         if "label_column" in options and "label_delimiter" not in options and options["label_column"] in columns:
             choice.doubts += _delimiter(columns[options["label_column"]], options)
+        choice.doubts += rows_of_a_text.doubts(file, {name: columns[name] for name in names}, options)
         if not file.header and "label_columns" in options and "labels" not in options:
             choice.doubts.append(Doubt("labels without names, since line 1 is a row", "give --labels a,b,... in order"))
         if line := refusal(choice.doubts):
@@ -267,11 +268,8 @@ def choose_labels(
         options["label_column"], choice.label_why = alike[0].name, "a few values that come again and again"
     elif not alike and len(numbered := [column for column in left if _are_class_numbers(column)]) == 1:
         options["label_column"], choice.label_why = numbered[0].name, "lists of numbers that come again and again"
-    elif (
-        not alike
-        and len(spans := [c for c in left if label_forms.are_spans(cell.value for cell in c.cells.values())]) == 1
-    ):
-        options["label_column"], choice.label_why = spans[0].name, "names with their places"  # for its reader to refuse
+    elif not alike and (spans := [column for column in left if _are_spans(column)]):
+        options["label_column"], choice.label_why = spans[0].name, "names with their places"  # its reader refuses it
     else:
         names = ", ".join([options["text_column"], *(column.name for column in left)])
         raise InputError(
@@ -440,6 +438,10 @@ def _are_class_numbers(column: Column) -> bool:
         several = several or len(words) > 1
         times.update(dict.fromkeys(words, cell.rows))
     return several and not column.more and times.total() >= OFTEN * max(1, len(times))
+
+
+def _are_spans(column: Column) -> bool:
+    return label_forms.are_spans(cell.value for cell in column.cells.values())
 
 
 def _delimiter(column: Column, options: dict[str, Any]) -> list[Doubt]:
