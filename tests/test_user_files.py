@@ -634,7 +634,27 @@ def test_the_text_is_no_column_of_file_names_though_its_name_says_so(tmp_path):
     for name, value in (("Document", "doc_{}.pdf"), ("content", "html")):
         rows = [[value.format(at), text, ";".join(names)] for at, (text, names) in enumerate(ROWS)]
         choice = columns.guess(saved(tmp_path, table([[name, "extracted", "topics"], *rows])), {})
-        assert choice.options["text_column"] == "extracted" and f"{name} holds short values" in choice.text_why
+        assert choice.options["text_column"] == "extracted" and f"{name} holds values such as" in choice.text_why
+
+
+BESIDE_TEXTS = {
+    "links": lambda at: f"https://example.org/archive/2024/item-{at:06d}?utm_source=newsletter&utm_medium=mail",
+    "numbers": lambda at: str([round(at / (n + 1.7), 6) for n in range(30)]),
+    "markup": lambda at: f'<div class="comment" id="c{at}"><p>the flat at <b>number</b> {at} is too cold</p> ...</div>',
+    "one question": lambda at: "What should we improve in your flat, and why do you think that it would help you most?",
+}
+
+
+@pytest.mark.parametrize("beside", BESIDE_TEXTS)
+@pytest.mark.parametrize("header", [("raw", "feedback"), ("question", "answer"), ("content", "column 7")])
+def test_the_text_is_what_people_wrote_and_differs_from_row_to_row(tmp_path, header, beside):
+    rows = [[BESIDE_TEXTS[beside](at), text, ";".join(names)] for at, (text, names) in enumerate(ROWS)]
+    assert shown(read(saved(tmp_path, table([[*header, "codes"], *rows])))) == MEANT
+
+
+def test_links_are_texts_where_there_is_no_other(tmp_path):
+    rows = [[f"https://example.org/{at}/and-so-on", names[0]] for at, (_, names) in enumerate(ROWS) if names]
+    assert columns.guess(saved(tmp_path, table([["page", "label"], *rows])), {}).options["text_column"] == "page"
 
 
 def test_all_rows_decide_on_the_delimiter_of_names(tmp_path):

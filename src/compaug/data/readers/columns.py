@@ -26,6 +26,8 @@ WORDS_OF = 2_000  # rows in which words are counted
 OFTEN = 5  # times that a label stands in a column, on average
 MOST_VOTES = 20
 SHORT = 3  # words; texts have more
+FEW_TEXTS = 0.1  # of the distinct values of another column: a question, beside its answers
+FOR_PROGRAMS = re.compile(r"\w+://\S+|www\.\S+|[\[(]?[-+\d.,;:eE\s]+[\])]?|<(?=\w|!).*</\w+>", re.DOTALL)
 SURE = ("labels", "label")  # names that leave no doubt
 
 
@@ -71,6 +73,13 @@ class Column:
         shown = [cell.value for cell in list(self.cells.values())[:50] if isinstance(cell.value, str)]
         beyond = sum(c.isalpha() and ord(c) > 0xE00 for value in shown for c in value)
         return many and beyond * 2 > sum(map(len, shown))
+
+    @property
+    def is_for_programs(self) -> bool:
+        """Whether its values are links, numbers, lists of numbers or markup."""
+        shown = [cell.value for cell in list(self.cells.values())[:50] if cell.value not in (None, "")]
+        written = sum(isinstance(value, str) and bool(FOR_PROGRAMS.fullmatch(value.strip())) for value in shown)
+        return written > 0.5 * len(shown)
 
     def words_of(self) -> dict[str, int]:
         words: Counter[str] = Counter()
@@ -196,16 +205,24 @@ def profiled(path: Path, options: Mapping[str, Any]) -> tuple[user_files.UserFil
 
 def text_column(path: Path, columns: Sequence[Column]) -> tuple[str, str]:
     """(name, why). InputError where no column holds strings."""
-    longest = max(columns, key=lambda column: column.characters, default=None)
+    prose = _prose(columns) or columns
+    longest = max(prose, key=lambda column: column.characters, default=None)
     if longest is None or not longest.characters:
         names = ", ".join(column.name for column in columns) or "none"
         raise InputError(f"{path}: which column has the texts? There are {names}; give --text-column")
-    if (named := _named(columns, TEXTS)) is None:
-        return longest.name, "the column with the most letters"
-    if named is longest or named.is_text or not longest.is_text:
-        return named.name, "by its name"
-    example = next(str(cell.value) for cell in named.cells.values())[:30]
-    return longest.name, f"the column with the most letters; {named.name} holds short values such as {example!r}"
+    taken, why = longest, "the column with the most letters"
+    if (named := _named(prose, TEXTS)) and (named is longest or named.is_text or not longest.is_text):
+        taken, why = named, "by its name"
+    if (likely := _named(columns, TEXTS)) and likely is not taken:
+        why += f"; {likely.name} holds values such as {str(next(iter(likely.cells.values())).value)[:30]!r}"
+    return taken.name, why
+
+
+def _prose(columns: Sequence[Column]) -> list[Column]:
+    """Those for people to read, where one holds texts: no links, numbers and markup, no few values beside many."""
+    kept = [column for column in columns if not column.is_for_programs]
+    most = max((len(column.cells) for column in kept if column.is_text), default=0)
+    return [column for column in kept if len(column.cells) > max(1, FEW_TEXTS * most)] if most else []
 
 
 def _named(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
