@@ -405,6 +405,22 @@ def in_two_columns(folder: Path, cell: Callable[[list[str]], object]) -> Path:
     return saved(folder, table([["text", "label1", "label2"], *rows]))
 
 
+@pytest.mark.parametrize("header", [("tags", "tags.1"), ("label", "label2"), ("Category", "Category 2")])
+def test_a_column_of_labels_is_read_with_those_of_its_name_and_a_number(tmp_path, header):
+    rows = [(text, ";".join(names[:2]), ";".join(names[2:])) for text, names in ROWS]
+    rows += [("nothing but mould here", "mould", "rent")]
+    path = saved(tmp_path, table([["text", *header], *rows]))
+    assert shown(read(path))[:-1] == MEANT
+    strange = saved(tmp_path, table([["text", *header], *((text, names, "old") for text, names, _ in rows)]))
+    refused(strange, f"columns of one name with numbers: {', '.join(header)}: --label-column {header[0]} takes the fi")
+    assert shown(read(strange, label_column=header[0]))[2][1] == ["mould"]
+
+
+def test_a_name_that_ends_as_one_of_labels_does_is_none_by_that_where_values_say_nothing(tmp_path):
+    rows = [{"text": t, "all_labels": NAMES, "zip_code": f"1{at:04d}", "gold": n} for at, (t, n) in enumerate(ROWS)]
+    assert shown(read(saved(tmp_path, "".join(json.dumps(row) + "\n" for row in rows), "a.jsonl"))) == MEANT
+
+
 @pytest.mark.parametrize("form", [";".join, json.dumps, repr], ids=["one string", "JSON", "Python"])
 def test_several_columns_may_hold_several_names_each(tmp_path, form):
     path = in_two_columns(tmp_path, form)
@@ -674,6 +690,8 @@ def test_a_row_for_each_text_and_label_is_joined(tmp_path):
     rows = [[text, name] for text, names in ROWS for name in names or [""]]
     corpus = read(saved(tmp_path, table([["text", "label"], *rows])))
     assert shown(corpus) == MEANT and any("are joined to 66 texts" in note for note in corpus.notes)
+    rows += rows[:3]  # by accident
+    assert shown(read(saved(tmp_path, table([["text", "label"], *rows])))) == MEANT
     prodigy = "".join(
         json.dumps({"text": text, "label": name, "answer": "accept" if name in names else "reject"}) + "\n"
         for text, names in ROWS

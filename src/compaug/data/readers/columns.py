@@ -75,6 +75,11 @@ class Column:
         return many and beyond * 2 > sum(map(len, shown))
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it holds one value in all of several rows, or numbers alone."""
+        return self.rows > len(self.cells) == 1 or all(number_of(word) is not None for word in self.words_of() if word)
+
+    @property
     def is_for_programs(self) -> bool:
         """Whether its values are links, numbers, lists of numbers or markup."""
         shown = [cell.value for cell in list(self.cells.values())[:50] if cell.value not in (None, "")]
@@ -226,9 +231,12 @@ def _prose(columns: Sequence[Column]) -> list[Column]:
 
 
 def _named(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
-    """The column of the first of these names; else one whose name ends in one, as comment_text does."""
+    """The column of the first of these names; else one whose name ends in one, as comment_text does.
+
+    By an end alone none of numbers, such as zip_code, and none of one value, such as all_labels.
+    """
     plain = {headings.plain(column.name): column for column in reversed(columns)}
-    ends = {name.rpartition("_")[2]: column for name, column in plain.items()}
+    ends = {name.rpartition("_")[2]: column for name, column in plain.items() if not column.is_plain}
     return next((of[name] for of in (plain, ends) for name in names if name in of), None)
 
 
@@ -263,6 +271,8 @@ def choose_labels(
         if named is not None:
             what = f"the column {named.name} of numbers is left out beside {len(group)} columns of labels"
             choice.doubts.append(Doubt(what, f"--label-column {named.name} reads it instead"))
+    elif named is not None and (alike := _siblings(named, left)):
+        _take_siblings([named, *alike], options, choice)
     elif named is not None:
         options["label_column"], choice.label_why = named.name, "by its name"
         marks = [column.name for column in group if column.name not in flags([c.name for c in group], BOOKKEEPING)]
@@ -302,6 +312,29 @@ def _rivals(named: Column | None, left: Sequence[Column]) -> list[Column]:
     exact = headings.plain(named.name) in LABELS
     others = [c for c in left if c is not named and _named([c], LABELS) and (headings.plain(c.name) in LABELS) == exact]
     return [column for column in others if are_labels(column)] if others and are_labels(named) else []
+
+
+def _siblings(named: Column, left: Sequence[Column]) -> list[Column]:
+    """tags.1 beside tags, as pandas writes names that repeat; label2 beside label."""
+    numbered = re.compile(rf"{re.escape(named.name)}[._ ]?\d{{1,2}}", re.IGNORECASE)
+    return [column for column in left if numbered.fullmatch(column.name)]
+
+
+def _take_siblings(alike: Sequence[Column], options: dict[str, Any], choice: Choice) -> None:
+    """All of them where each shares names with the first, which else waits for an answer."""
+    names = [column.name for column in alike]
+    first, *others = map(_names_of, alike)
+    if all(first & held for held in others) and not any(map(_is_number_like, alike)):
+        options["label_columns"], choice.label_why = names, "columns of one name with numbers"
+        return
+    options["label_column"], choice.label_why = names[0], "by its name"
+    remedy = f"--label-column {names[0]} takes the first alone, --label-columns {listed(names)} all of them"
+    choice.doubts.append(Doubt(f"columns of one name with numbers: {', '.join(names)}", remedy, fatal=True))
+
+
+def _names_of(column: Column) -> set[str]:
+    sets = label_forms.of_column(column.name, column.cells, Answers())
+    return {name for names in sets.names.values() if isinstance(names, list) for name in names}
 
 
 def _questions(path: Path, file: user_files.UserFile, left: Sequence[Column]) -> str | None:
@@ -441,7 +474,7 @@ def are_labels(column: Column) -> bool:
         for name in names if isinstance(names, list) else ():
             times[name] += filled[key].rows
     often = times.total() / max(1, len(times))
-    return len(times) > 1 and often >= OFTEN and not all(name.isdecimal() for name in times)
+    return len(filled) > 1 and len(times) > 1 and often >= OFTEN and not all(name.isdecimal() for name in times)
 
 
 def _are_class_numbers(column: Column) -> bool:

@@ -100,7 +100,8 @@ def of_texts(texts: Sequence[str], lines: Sequence[int], label_sets: Sequence[Se
             at_line = at_line or lines[at]
             other += label_sets[before] != label_sets[at]
     if repeated:
-        yield Doubt(f"texts that repeat, {other:,} of them with other labels", "", repeated, at_line)
+        remedy = "--join-rows if each row has one label of its text" if other else ""
+        yield Doubt(f"texts that repeat, {other:,} of them with other labels", remedy, repeated, at_line)
     broken = [line for text, line in zip(texts, lines, strict=True) if "\n" in text]
     if broken:
         yield Doubt("texts that hold line breaks", "", len(broken), broken[0])
