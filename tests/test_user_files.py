@@ -95,6 +95,9 @@ FORMS = {
     "double colons": lambda: listed("::".join),
     "line breaks": lambda: listed("\n".join),
     "Chinese commas": lambda: listed("、".join),
+    "Arabic commas": lambda: listed("، ".join),
+    "Japanese dots": lambda: listed("・".join),
+    "wide bars": lambda: listed("｜".join),
     "blanks": lambda: listed(" ".join),
     "doccano's #": lambda: listed("#".join),
     "plus": lambda: listed("+".join),
@@ -119,6 +122,8 @@ FORMS = {
     "0 and 1": lambda: marked("1", "0"),
     "x and dashes": lambda: marked("x", "-"),
     "ticks": lambda: marked("☑", "☐"),
+    "ticks of another colour": lambda: marked("✅", ""),
+    "ticks and crosses": lambda: marked("✔️", "❌"),
     "yes and no": lambda: marked("Yes", "No"),
     "German": lambda: marked("WAHR", "FALSCH"),
     "floats and blanks round them": lambda: marked(" 1.0", "0.0 "),
@@ -477,6 +482,15 @@ def test_a_mark_that_nothing_explains_waits_for_an_answer(tmp_path, mark, of):
     assert shown(read(path, label_delimiter="|")) == [(t, [names[n[0]]]) for t, n in ROWS if n]
 
 
+@pytest.mark.parametrize("chosen", [{}, {"label_delimiter": ","}])
+def test_listed_names_that_hold_the_delimiter_stay_whole(tmp_path, chosen):
+    names = {"noise": "noise, at night", "lift": "lift, in use, late"}
+    rows = [(text, [names.get(n, n) for n in labels]) for text, labels in ROWS]
+    path = saved(tmp_path, table([["text", "labels"], *((text, ", ".join(labels)) for text, labels in rows)]))
+    every = [names.get(n, n) for n in NAMES]
+    assert shown(read(path, labels=every, **chosen)) == [(text, sorted(labels)) for text, labels in rows]
+
+
 @pytest.mark.parametrize("mark", [" > ", " and ", " -> ", " → "])
 def test_words_and_arrows_between_names_are_no_names(tmp_path, mark):
     assert shown(read(saved(tmp_path, listed(mark.join)))) == MEANT
@@ -491,9 +505,18 @@ def test_two_words_that_are_no_yes_and_no_wait_for_an_answer(tmp_path):
     path = saved(tmp_path, marked("ano", "ne"))
     refused(path, "columns of 'ano' and 'ne', of which one says that a label fits", label_columns=NAMES)
     assert shown(read(path, label_columns=NAMES, missing=["ne"])) == MEANT
+    numbers = saved(tmp_path, marked("1", "2"))
+    refused(
+        numbers, "numbers in the columns noise, heating, mould, ... from 1 to 2.*--missing 2 the others if it means no"
+    )
+    assert shown(read(numbers, missing=["2"])) == MEANT
     path = saved(tmp_path, marked("1", "-1"))
     refused(path, "give --positive-above -1 takes the larger", label_columns=NAMES)
     assert shown(read(path, label_columns=NAMES, positive_above=-1)) == MEANT
+
+
+def test_the_one_word_that_columns_hold_beside_blanks_means_yes(tmp_path):
+    assert shown(read(saved(tmp_path, marked("Mentioned", "")), label_columns=NAMES)) == MEANT
 
 
 @pytest.mark.parametrize("name", ["ids", "texts"])

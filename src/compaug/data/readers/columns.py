@@ -496,7 +496,7 @@ def _are_spans(column: Column) -> bool:
 
 def _delimiter(column: Column, options: dict[str, Any]) -> list[Doubt]:
     """Set label_delimiter where names stand in one string; what is odd about it."""
-    whole = names_in_lists(cell.value for cell in column.cells.values())
+    whole = names_in_lists(cell.value for cell in column.cells.values()) | delimiters.whole(options.get("labels"))
     texts = {
         key: cell
         for key, cell in column.cells.items()

@@ -24,15 +24,17 @@ def of_columns(columns: Sequence[str], cells: Mapping[tuple, Cell], answers: Ans
     if answers.cut is not None:
         return _cut_columns(columns, names, cells, answers)
     meanings = [values_of(column, words[at], blank) for at, column in enumerate(columns)]
-    if _are_numbers(words):
+    pair, nos = _pair(columns, words), {word.casefold() for word in answers.missing}
+    settled = pair is not None and len({*pair} - nos) == 1  # by a person
+    if _are_numbers(words) and not settled:
         return _numbers_in_columns(columns, words, cells)
     filled = [any(present) for present in words]
-    if (pair := _pair(columns, words)) and None in meanings:
-        nos = {word.casefold() for word in answers.missing}
-        yes = [word for word in pair if word not in nos]
-        if len(yes) != 1:
+    if pair and None in meanings:
+        if not settled:
             return _undecided_pair(columns, pair, words, cells)
-        meanings = [dict.fromkeys(pair, 0) | {yes[0]: 1} | ({"": 0} if blank else {})] * len(columns)
+        meanings = [{word: int(word not in nos) for word in pair} | ({"": 0} if blank else {})] * len(columns)
+    elif None in meanings and (sign := _sign(columns, words)):
+        meanings = [{sign: 1, "": 0}] * len(columns)
     named = len(columns) > 1 and all(meaning is None for meaning, full in zip(meanings, filled, strict=True) if full)
     if named and any(filled) and not _mostly_truth(words):
         return _names_in_columns(columns, cells, answers)
@@ -55,13 +57,25 @@ def _are_numbers(words: Sequence[Mapping[str, tuple[int, int]]]) -> bool:
     return sum(counts[word] for word, number in numbers.items() if number not in (0, 1, -1)) > 0.01 * total
 
 
+def _may_be_labels(columns: Sequence[str]) -> bool:
+    """Whether columns are labels by their names: where all end in numbers they may hold a name each."""
+    return not all(column[-1:].isdecimal() for column in columns)
+
+
 def _pair(columns: Sequence[str], words: Sequence[Mapping[str, tuple[int, int]]]) -> list[str] | None:
     """The two words that are all that several columns hold, unless these are numbered, as those of names are."""
-    if all(column[-1:].isdecimal() for column in columns):
+    if not _may_be_labels(columns):
         return None
     every = {word for present in words for word in present if word}
     both = sum(every <= present.keys() for present in words)
     return sorted(every) if len(every) == 2 and both > 1 else None
+
+
+def _sign(columns: Sequence[str], words: Sequence[Mapping[str, tuple[int, int]]]) -> str | None:
+    """The one word that several columns hold beside blanks, which says that a label fits."""
+    every = {word for present in words for word in present if word}
+    beside_blanks = sum(present.keys() == {"", *every} for present in words)
+    return every.pop() if len(every) == 1 and beside_blanks > 1 and _may_be_labels(columns) else None
 
 
 def _undecided_pair(
@@ -122,7 +136,10 @@ def _numbers_in_columns(columns: Sequence[str], words: Sequence[Mapping], cells:
     rows = [[number_of(word) for word in present if word] for present in words]
     what = f"numbers in the columns {', '.join(columns[:3])}" + (", ..." if len(columns) > 3 else "")
     line = min(cell.line for cell in cells.values())
-    return undecided("a column of numbers for each label", cells, *uncut(rows, what), line, tuple(columns))
+    what, remedy = uncut(rows, what)
+    if pair := _pair(columns, words):  # as SPSS writes yes and no
+        remedy += f", --missing {max(pair, key=number_of)} the others if it means no"
+    return undecided("a column of numbers for each label", cells, what, remedy, line, tuple(columns))
 
 
 def _cut_columns(

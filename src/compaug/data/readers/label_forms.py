@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from compaug.data.readers import label_objects, literals
+from compaug.data.readers import delimiters, label_objects, literals
 from compaug.data.readers.delimiters import TAGS, split_of
 from compaug.data.readers.doubts import Doubt
 from compaug.data.readers.label_numbers import numbers
@@ -156,7 +156,7 @@ def _none(column: str, values: Values, answers: Answers) -> LabelSets:
 
 def _names(column: str, values: Values, answers: Answers) -> LabelSets:
     """Lists of names, and names in one string."""
-    whole = names_in_lists(value for value, _ in values.values())
+    whole = names_in_lists(value for value, _ in values.values()) | delimiters.whole(answers.labels)
     texts = {
         key: (value, cell)
         for key, (value, cell) in values.items()
@@ -171,14 +171,8 @@ def _names(column: str, values: Values, answers: Answers) -> LabelSets:
         for key, (value, _) in values.items()
     }
     names = {key: cleaned(row, answers) for key, row in parts.items()}
-    form = " and ".join(
-        part
-        for part in (
-            "a list of names" if len(texts) < len(values) else "",
-            f"names in one string, {words}" if texts else "",
-        )
-        if part
-    )
+    lists = ["a list of names"] if any(isinstance(value, list) for value, _ in values.values()) else []
+    form = " and ".join([*lists, *([f"names in one string, {words}"] if texts or not lists else [])])
     every = {name for row_names in names.values() for name in row_names}
     digits = every and all(re.fullmatch(r"-?\d+(\.0+)?", name) for name in every)
     if digits and (answers.labels is None or not every <= set(answers.labels)):
