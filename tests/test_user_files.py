@@ -573,6 +573,20 @@ def test_columns_that_say_something_of_the_row_are_no_labels(tmp_path):
     refused(apart, "columns of yes and no with others between them: urgent apart from 5.*--label-columns")
 
 
+def test_a_flag_in_other_words_than_the_labels_beside_it_waits_for_an_answer(tmp_path):
+    path = saved(tmp_path, marked("1", "0", more={"subscriber": lambda at: str(at % 2 > 0)}))
+    refused(path, "written otherwise than the others: subscriber: give --label-columns 'noise,heating,mould,rent,lift'")
+    assert shown(read(path, label_columns=NAMES)) == MEANT
+    floats = saved(tmp_path, marked("1", "0", more={"flood": lambda at: f"{at % 2}.0"}))  # as pandas writes 0 and 1
+    assert "flood" in read(floats).labels.names
+
+
+def test_columns_that_are_the_same_in_every_row_are_one_note(tmp_path):
+    more = {f"flood {at}": lambda at, value=value: value for at, value in enumerate("00100")}
+    said = notes(saved(tmp_path, marked("1", "0", more=more)))
+    assert "5 columns are '0' or '1' in every row and are left out: flood 0, flood 1, flood 2 and others" in said
+
+
 @pytest.mark.parametrize("value", ["0", "1", ""])
 def test_a_column_that_is_the_same_in_every_row_is_left_out_and_named(tmp_path, value):
     path = saved(tmp_path, marked("1", "0", more={"flood": lambda at: value}))

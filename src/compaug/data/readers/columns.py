@@ -14,10 +14,10 @@ from typing import Any
 from compaug.core.records import InputError
 from compaug.data.readers import annotation_tools, delimiters, headings, label_forms, rows_of_a_text, user_files
 from compaug.data.readers.annotation_tools import BOOKKEEPING
-from compaug.data.readers.doubts import MISSING, Doubt, listed, refusal
+from compaug.data.readers.doubts import MISSING, SHOWN, Doubt, listed, refusal
 from compaug.data.readers.headings import LABELS, TEXTS
 from compaug.data.readers.label_sets import Answers, Cell, key_of, names_in_lists
-from compaug.data.readers.truth import flags, number_of, values_of, word_of
+from compaug.data.readers.truth import TRUTH, flags, number_of, values_of, word_of
 from compaug.data.readers.words import WORDS
 from compaug.data.rows import SPLITS, Faults
 
@@ -351,10 +351,8 @@ def _take_columns(
 ) -> None:
     names = [column.name for column in group]
     options["label_columns"], choice.label_why = names, "columns of yes and no"
-    for column in constant:
-        value = next(iter(column.words_of())) or "blank"
-        what = f"the column {column.name} is {value!r} in every row and is left out"
-        choice.doubts.append(Doubt(what, f"name it in --label-columns to have it: {listed([*names, column.name])}"))
+    if constant:
+        choice.doubts.append(_left_out(constant, names))
     between = {column.name for column in (*group, *constant)}
     runs: list[list[str]] = [[]]
     for column in left:
@@ -373,6 +371,39 @@ def _take_columns(
     elif outside:
         what = f"columns of yes and no whose names say something of the row: {', '.join(outside)}"
         choice.doubts.append(_choose(what, [name for name in names if name not in outside], names))
+    elif otherwise := _written_otherwise(group):
+        what = f"columns of yes and no that are written otherwise than the others: {', '.join(otherwise)}"
+        choice.doubts.append(_choose(what, [name for name in names if name not in otherwise], names))
+
+
+def _left_out(constant: Sequence[Column], names: Sequence[str]) -> Doubt:
+    """One note for all columns that say nothing, of which there may be hundreds."""
+    values = sorted({next(iter(column.words_of())) or "blank" for column in constant})
+    if len(constant) == 1:
+        what = f"the column {constant[0].name} is {values[0]!r} in every row and is left out"
+        return Doubt(what, f"name it in --label-columns to have it: {listed([*names, constant[0].name])}")
+    shown = ", ".join(column.name for column in constant[:SHOWN]) + (" and others" if len(constant) > SHOWN else "")
+    what = f"{len(constant)} columns are {' or '.join(map(repr, values))} in every row and are left out: {shown}"
+    return Doubt(what, "name them in --label-columns beside the others to have them")
+
+
+def _written_otherwise(group: Sequence[Column]) -> list[str]:
+    """Columns of other words than the commonest: True and False of the row, beside labels of 0 and 1."""
+    if not all(map(_is_truth, group)):
+        return []
+    signs = {column.name: _signs(column) for column in group}
+    commonest = Counter(signs.values()).most_common(1)[0][0]
+    return [name for name, words in signs.items() if not words & commonest]
+
+
+def _signs(column: Column) -> frozenset[str]:
+    """How it writes yes and no: 1 and 1.0 are the same, and so are names of columns."""
+    values = [cell.value for cell in column.cells.values() if word_of(cell.value)]
+    words = {str(value).casefold() if isinstance(value, bool) else word_of(value) for value in values}
+    numbers = {word: number_of(word) for word in words}
+    return frozenset(
+        f"{number:g}" if number is not None else word if word in TRUTH else "a name" for word, number in numbers.items()
+    )
 
 
 def _beside(numbers: Sequence[Column], group: Sequence[Column]) -> Doubt:
