@@ -630,6 +630,38 @@ def test_scores_of_all_labels_need_a_cut(tmp_path):
     assert shown(read(path, positive_above=0.5)) == MEANT
 
 
+def test_scores_at_the_ends_of_names_are_no_part_of_them(tmp_path):
+    path = saved(tmp_path, listed(lambda names: ", ".join(f"{n}:0.{at + 7}" for at, n in enumerate(names))))
+    message = "label names with scores, such as .*: write .* or a column for each label"
+    refused(path, message, label_delimiter=",")
+
+
+def test_numbers_may_be_the_names_of_labels(tmp_path):
+    codes = dict(zip(NAMES, ("101", "203", "77", "9", "40"), strict=True))
+    path = saved(tmp_path, objects(lambda names: {"labels": [int(codes[name]) for name in names]}), "a.jsonl")
+    refused(path, "labels are numbers from 9 to 203, 5 of them .* or the numbers where these are the names")
+    assert shown(read(path, labels=[*codes.values()])) == [(t, sorted(codes[n] for n in names)) for t, names in ROWS]
+
+
+def test_a_field_of_label_objects_may_hold_a_list_of_names(tmp_path):
+    path = saved(tmp_path, objects(lambda names: {"labels": {"topic": names, "tone": ["bad"]}}), "a.jsonl")
+    refused(path, "no field holds a name; their fields are topic, tone .*: give --label-field")
+    assert shown(read(path, label_field="topic")) == MEANT
+
+
+def test_names_of_several_columns_that_collide_are_settled_by_the_right_ones(tmp_path):
+    rows = [(t, *(n.upper() if at % 2 else n for n in names), "", "", "")[:4] for at, (t, names) in enumerate(ROWS)]
+    path = saved(tmp_path, table([["text", "label1", "label2", "label3"], *rows]))
+    refused(path, "the label names 'NOISE' and 'noise' collide")
+    assert shown(read(path, labels=NAMES)) == MEANT
+    bare = saved(tmp_path, table([row for row in rows if "" not in row[:2]]), "bare.csv")
+    assert shown(read(bare, labels=NAMES)) == [row for row in MEANT if row[1]]
+
+
+def test_a_title_above_the_names_of_columns_is_named(tmp_path):
+    refused(saved(tmp_path, "Survey 2024\n\n" + PLAIN), "or remove lines above the names of columns")
+
+
 def test_two_delimiters_in_one_column_wait_for_an_answer(tmp_path):
     rows = [[text, (";" if at % 2 else "|").join(names)] for at, (text, names) in enumerate(ROWS)]
     refused(

@@ -137,7 +137,8 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
         if "label_column" in options and "label_delimiter" not in options and options["label_column"] in columns:
             choice.doubts += _delimiter(columns[options["label_column"]], options)
         choice.doubts += rows_of_a_text.doubts(file, {name: columns[name] for name in names}, options)
-        if not file.header and "label_columns" in options and "labels" not in options:
+        truth = [name for name in options.get("label_columns", ()) if name in columns and _is_truth(columns[name])]
+        if not file.header and truth and "labels" not in options:
             choice.doubts.append(Doubt("labels without names, since line 1 is a row", "give --labels a,b,... in order"))
         if line := refusal(choice.doubts):
             raise InputError(f"{path}: {line}")

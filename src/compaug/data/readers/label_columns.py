@@ -14,19 +14,20 @@ from compaug.data.rows import BadRow
 
 def of_columns(columns: Sequence[str], cells: Mapping[tuple, Cell], answers: Answers) -> LabelSets:
     """Labels of several columns: one for each label, or each with a name."""
-    names = dict(zip(columns, answers.labels or columns, strict=True))
+    names = dict(zip(columns, answers.labels or columns, strict=False))
     words: list[dict[str, tuple[int, int]]] = [{} for _ in columns]  # word -> rows, first line
     for cell in cells.values():
         for at, value in enumerate(cell.value):
             rows, line = words[at].get(word := word_of(value), (0, cell.line))
             words[at][word] = rows + cell.rows, min(line, cell.line)
     blank = "blank" in answers.missing
-    if answers.cut is not None:
+    miscounted = len(answers.labels or columns) != len(columns)
+    if answers.cut is not None and not miscounted:
         return _cut_columns(columns, names, cells, answers)
     meanings = [values_of(column, words[at], blank) for at, column in enumerate(columns)]
     pair, nos = _pair(columns, words), {word.casefold() for word in answers.missing}
     settled = pair is not None and len({*pair} - nos) == 1  # by a person
-    if _are_numbers(words) and not settled:
+    if _are_numbers(words) and not settled and not miscounted:
         return _numbers_in_columns(columns, words, cells)
     filled = [any(present) for present in words]
     if pair and None in meanings:
@@ -38,6 +39,9 @@ def of_columns(columns: Sequence[str], cells: Mapping[tuple, Cell], answers: Ans
     named = len(columns) > 1 and all(meaning is None for meaning, full in zip(meanings, filled, strict=True) if full)
     if named and any(filled) and not _mostly_truth(words):
         return _names_in_columns(columns, cells, answers)
+    if miscounted:
+        what = f"--labels has {len(answers.labels or ())} names for {len(columns)} columns"
+        return undecided("a column for each label", cells, what, "give one for each, in their order, or none", 0)
     tables = [meaning or _truth_of(present, blank) for meaning, present in zip(meanings, words, strict=True)]
     sets = {key: _marked(columns, names, cell.value, tables, answers) for key, cell in cells.items()}
     signs = sorted({word or "blank" for table in tables for word in table})

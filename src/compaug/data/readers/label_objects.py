@@ -66,6 +66,10 @@ def objects(column: str, values: Values, answers: Answers) -> LabelSets:
         if number is not None:
             rows = {key: ([item[number] for item in items], values[key][1]) for key, items in lists.items()}
             return numbers(column, rows, answers)
+    if answers.field and all(isinstance(item.get(present), list) for item in objects):
+        sets = {key: [str(name) for item in items for name in item[present]] for key, items in lists.items()}
+        sets = {key: cleaned(names, answers) for key, names in sets.items()}
+        return with_inventory(LabelSets(f"objects, each with a list of names in {present!r}", sets), values, answers)
     if present is None or not all(isinstance(item.get(present), str | int) for item in objects):
         there = ", ".join(dict.fromkeys(str(name) for item in objects for name in item))
         what = f"objects of which no field holds a name; their fields are {there}"

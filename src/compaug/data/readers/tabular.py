@@ -64,8 +64,6 @@ class Options(Block):
     def _one_kind_of_label(self) -> Options:
         if (self.label_column is None) == (self.label_columns is None):
             raise ValueError("set label_column (names) or label_columns (0/1), one of them")
-        if self.label_columns is not None and self.labels is not None and len(self.labels) != len(self.label_columns):
-            raise ValueError("labels belongs to label_column; for label_columns it has a name for each, in their order")
         if self.label_delimiter == "":
             raise ValueError("label_delimiter is empty")
         if self.delimiter is not None and len(self.delimiter) != 1:
