@@ -583,8 +583,8 @@ def test_a_flag_in_other_words_than_the_labels_beside_it_waits_for_an_answer(tmp
 
 def test_columns_that_are_the_same_in_every_row_are_one_note(tmp_path):
     more = {f"flood {at}": lambda at, value=value: value for at, value in enumerate("00100")}
-    said = notes(saved(tmp_path, marked("1", "0", more=more)))
-    assert "5 columns are '0' or '1' in every row and are left out: flood 0, flood 1, flood 2 and others" in said
+    shown_notes = notes(saved(tmp_path, marked("1", "0", more=more)))
+    assert "5 columns are '0' or '1' in every row and are left out: flood 0, flood 1, flood 2 and others" in shown_notes
 
 
 @pytest.mark.parametrize("value", ["0", "1", ""])

@@ -1,19 +1,15 @@
 """What tells rows of one text apart: a verdict on the label of each, or who gave it. Joining them would lose it."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from compaug.data.readers import headings, label_forms
 from compaug.data.readers.doubts import Doubt
 from compaug.data.readers.label_sets import Answers, key_of
+from compaug.data.readers.profiles import Column
 from compaug.data.readers.truth import judgement, number_of
 from compaug.data.readers.user_files import UserFile
 from compaug.data.readers.words import WORDS
-
-if TYPE_CHECKING:
-    from compaug.data.readers.columns import Column
 
 OFTEN = 0.1  # rows of another kind for each text: fewer are accidents
 PEOPLE = frozenset((*WORDS["annotators"], "completed_by", "user"))
