@@ -211,6 +211,39 @@ def test_called_again_it_goes_on_with_what_a_person_has_edited_and_the_file_as_i
         compaug(*WORDS, "--label-delimiter", "|")
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "folder"),
+    [
+        ("calls.csv", "calls.tsv", "audit-calls"),
+        ("my-calls.csv", "my_calls.csv", "audit-my_calls"),
+        ("通話.csv", "苦情.csv", "audit-corpus"),
+    ],
+)
+def test_the_audit_of_another_file_is_not_gone_on_with(runs, first, second, folder):
+    write_calls()
+    Path("calls.csv").rename("calls")
+    for name in (first, second):
+        shutil.copy("calls", name)
+    compaug("audit", first, *WORDS[2:])
+    message = f"^{folder}: is the audit of {first}; give --name or --dir for that of {second}$"
+    with pytest.raises(InputError, match=message):
+        compaug("audit", second, *WORDS[2:])
+    assert "goes on" in compaug("audit", first, *WORDS[2:]).output and len(runs) == 2
+    assert "goes on" not in compaug("audit", second, *WORDS[2:], "--name", "second").output
+    assert runs[-1] == Path("audit-second")
+
+
+def test_years_in_names_of_files_tell_their_audits_apart_and_another_folder_to_call_from_does_not(runs, monkeypatch):
+    write_calls()
+    for year in (2023, 2024):
+        shutil.copy("calls.csv", f"calls.{year}.csv")
+        compaug("audit", f"calls.{year}.csv", *WORDS[2:])
+    assert runs == [Path("audit-calls_2023"), Path("audit-calls_2024")]
+    Path("elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    assert "goes on" in compaug("audit", "../calls.2023.csv", "--dir", "../audit-calls_2023").output
+
+
 def test_a_doubt_is_refused_in_one_line_before_anything_is_written(runs, capsys):
     Path("votes.csv").write_text(
         "text,joy,fear\n" + "".join(f"a text of number {n},0.{n % 9},0.3\n" for n in range(60))

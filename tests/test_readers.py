@@ -422,6 +422,11 @@ def test_the_file_can_come_from_the_mirror_instead(tmp_path):
             {"label_column": None, "label_columns": ["a"]},
             ":3: the value 'maybe' of label 'a' is neither 0",
         ),
+        (
+            "text,a\nx,1\n",
+            {"label_column": None, "label_columns": ["a"], "labels": ["a", "b"]},
+            "a.csv: --labels has 2 names for 1 columns: give one for each, in their order, or none",
+        ),
         ("text,a\nx,1\n", {"label_column": None, "label_columns": ["a", "b"]}, ":1: no column 'b'; there are: text, a"),
     ],
 )
@@ -454,7 +459,6 @@ def test_a_bad_jsonl_line_is_named(tmp_path, line, message):
     [
         ({}, "options.*: set label_column .* or label_columns"),
         ({"label_column": "tags", "label_columns": ["a"]}, "options.*: set label_column .* or label_columns"),
-        ({"label_columns": ["a"], "labels": ["a", "b"]}, "labels belongs to label_column"),
         ({"label_columns": "a"}, "options.label_columns: Input should be a valid list"),
         ({"lable_column": "tags"}, "options.lable_column: .*the keys of the tabular reader are path, text_column"),
         ({"label_column": "tags", "label_delimiter": ""}, "label_delimiter is empty"),

@@ -95,6 +95,9 @@ FORMS = {
     "double colons": lambda: listed("::".join),
     "line breaks": lambda: listed("\n".join),
     "Chinese commas": lambda: listed("、".join),
+    "Arabic commas": lambda: listed("، ".join),
+    "Japanese dots": lambda: listed("・".join),
+    "wide bars": lambda: listed("｜".join),
     "blanks": lambda: listed(" ".join),
     "doccano's #": lambda: listed("#".join),
     "plus": lambda: listed("+".join),
@@ -119,6 +122,8 @@ FORMS = {
     "0 and 1": lambda: marked("1", "0"),
     "x and dashes": lambda: marked("x", "-"),
     "ticks": lambda: marked("☑", "☐"),
+    "ticks of another colour": lambda: marked("✅", ""),
+    "ticks and crosses": lambda: marked("✔️", "❌"),
     "yes and no": lambda: marked("Yes", "No"),
     "German": lambda: marked("WAHR", "FALSCH"),
     "floats and blanks round them": lambda: marked(" 1.0", "0.0 "),
@@ -399,6 +404,44 @@ def test_columns_of_several_annotators_wait_for_an_answer(tmp_path):
     assert shown(both) == [(text, sorted({names[0], names[-1]})) for text, names in ROWS if names]
 
 
+def in_two_columns(folder: Path, cell: Callable[[list[str]], object]) -> Path:
+    """The first two names of a row in label1, the others in label2."""
+    rows = [[text, cell(names[:2]), cell(names[2:])] for text, names in ROWS]
+    return saved(folder, table([["text", "label1", "label2"], *rows]))
+
+
+@pytest.mark.parametrize("header", [("tags", "tags.1"), ("label", "label2"), ("Category", "Category 2")])
+def test_a_column_of_labels_is_read_with_those_of_its_name_and_a_number(tmp_path, header):
+    rows = [(text, ";".join(names[:2]), ";".join(names[2:])) for text, names in ROWS]
+    rows += [("nothing but mould here", "mould", "rent")]
+    path = saved(tmp_path, table([["text", *header], *rows]))
+    assert shown(read(path))[:-1] == MEANT
+    strange = saved(tmp_path, table([["text", *header], *((text, names, "old") for text, names, _ in rows)]))
+    refused(strange, f"columns of one name with numbers: {', '.join(header)}: --label-column {header[0]} takes the fi")
+    assert shown(read(strange, label_column=header[0]))[2][1] == ["mould"]
+
+
+def test_a_name_that_ends_as_one_of_labels_does_is_none_by_that_where_values_say_nothing(tmp_path):
+    rows = [{"text": t, "all_labels": NAMES, "zip_code": f"1{at:04d}", "gold": n} for at, (t, n) in enumerate(ROWS)]
+    assert shown(read(saved(tmp_path, "".join(json.dumps(row) + "\n" for row in rows), "a.jsonl"))) == MEANT
+
+
+@pytest.mark.parametrize("form", [";".join, json.dumps, repr], ids=["one string", "JSON", "Python"])
+def test_several_columns_may_hold_several_names_each(tmp_path, form):
+    path = in_two_columns(tmp_path, form)
+    assert shown(read(path)) == MEANT == shown(read(path, label_columns=["label1", "label2"]))
+
+
+def test_the_delimiter_of_several_columns_is_obeyed_and_a_doubtful_mark_waits_for_it(tmp_path):
+    rows = [("late and rude", "delay;staff", "app"), ("it crashed", "app", ""), ("hot", "comfort", "")]
+    path = saved(tmp_path, table([["text", "label1", "label2"], *rows]))
+    refused(
+        path, "1 x label cells with ';' whose parts never stand elsewhere, .*first in line 2.*--label-delimiter ';'"
+    )
+    assert shown(read(path, label_delimiter=";"))[0] == ("late and rude", ["app", "delay", "staff"])
+    assert shown(read(path, label_delimiter="|"))[0] == ("late and rude", ["app", "delay;staff"])
+
+
 @pytest.mark.parametrize("header", [("predicted_labels", "true_labels"), ("emotions", "topics")])
 def test_two_columns_that_could_hold_the_labels_wait_for_an_answer(tmp_path, header):
     rows = [(text, ";".join(names), ";".join(reversed(names)) or "rent") for text, names in ROWS]
@@ -439,6 +482,15 @@ def test_a_mark_that_nothing_explains_waits_for_an_answer(tmp_path, mark, of):
     assert shown(read(path, label_delimiter="|")) == [(t, [names[n[0]]]) for t, n in ROWS if n]
 
 
+@pytest.mark.parametrize("chosen", [{}, {"label_delimiter": ","}])
+def test_listed_names_that_hold_the_delimiter_stay_whole(tmp_path, chosen):
+    names = {"noise": "noise, at night", "lift": "lift, in use, late"}
+    rows = [(text, [names.get(n, n) for n in labels]) for text, labels in ROWS]
+    path = saved(tmp_path, table([["text", "labels"], *((text, ", ".join(labels)) for text, labels in rows)]))
+    every = [names.get(n, n) for n in NAMES]
+    assert shown(read(path, labels=every, **chosen)) == [(text, sorted(labels)) for text, labels in rows]
+
+
 @pytest.mark.parametrize("mark", [" > ", " and ", " -> ", " → "])
 def test_words_and_arrows_between_names_are_no_names(tmp_path, mark):
     assert shown(read(saved(tmp_path, listed(mark.join)))) == MEANT
@@ -453,9 +505,18 @@ def test_two_words_that_are_no_yes_and_no_wait_for_an_answer(tmp_path):
     path = saved(tmp_path, marked("ano", "ne"))
     refused(path, "columns of 'ano' and 'ne', of which one says that a label fits", label_columns=NAMES)
     assert shown(read(path, label_columns=NAMES, missing=["ne"])) == MEANT
+    numbers = saved(tmp_path, marked("1", "2"))
+    refused(
+        numbers, "numbers in the columns noise, heating, mould, ... from 1 to 2.*--missing 2 the others if it means no"
+    )
+    assert shown(read(numbers, missing=["2"])) == MEANT
     path = saved(tmp_path, marked("1", "-1"))
     refused(path, "give --positive-above -1 takes the larger", label_columns=NAMES)
     assert shown(read(path, label_columns=NAMES, positive_above=-1)) == MEANT
+
+
+def test_the_one_word_that_columns_hold_beside_blanks_means_yes(tmp_path):
+    assert shown(read(saved(tmp_path, marked("Mentioned", "")), label_columns=NAMES)) == MEANT
 
 
 @pytest.mark.parametrize("name", ["ids", "texts"])
@@ -512,6 +573,20 @@ def test_columns_that_say_something_of_the_row_are_no_labels(tmp_path):
     refused(apart, "columns of yes and no with others between them: urgent apart from 5.*--label-columns")
 
 
+def test_a_flag_in_other_words_than_the_labels_beside_it_waits_for_an_answer(tmp_path):
+    path = saved(tmp_path, marked("1", "0", more={"subscriber": lambda at: str(at % 2 > 0)}))
+    refused(path, "written otherwise than the others: subscriber: give --label-columns 'noise,heating,mould,rent,lift'")
+    assert shown(read(path, label_columns=NAMES)) == MEANT
+    floats = saved(tmp_path, marked("1", "0", more={"flood": lambda at: f"{at % 2}.0"}))  # as pandas writes 0 and 1
+    assert "flood" in read(floats).labels.names
+
+
+def test_columns_that_are_the_same_in_every_row_are_one_note(tmp_path):
+    more = {f"flood {at}": lambda at, value=value: value for at, value in enumerate("00100")}
+    shown_notes = notes(saved(tmp_path, marked("1", "0", more=more)))
+    assert "5 columns are '0' or '1' in every row and are left out: flood 0, flood 1, flood 2 and others" in shown_notes
+
+
 @pytest.mark.parametrize("value", ["0", "1", ""])
 def test_a_column_that_is_the_same_in_every_row_is_left_out_and_named(tmp_path, value):
     path = saved(tmp_path, marked("1", "0", more={"flood": lambda at: value}))
@@ -555,6 +630,38 @@ def test_scores_of_all_labels_need_a_cut(tmp_path):
     assert shown(read(path, positive_above=0.5)) == MEANT
 
 
+def test_scores_at_the_ends_of_names_are_no_part_of_them(tmp_path):
+    path = saved(tmp_path, listed(lambda names: ", ".join(f"{n}:0.{at + 7}" for at, n in enumerate(names))))
+    message = "label names with scores, such as .*: write .* or a column for each label"
+    refused(path, message, label_delimiter=",")
+
+
+def test_numbers_may_be_the_names_of_labels(tmp_path):
+    codes = dict(zip(NAMES, ("101", "203", "77", "9", "40"), strict=True))
+    path = saved(tmp_path, objects(lambda names: {"labels": [int(codes[name]) for name in names]}), "a.jsonl")
+    refused(path, "labels are numbers from 9 to 203, 5 of them .* or the numbers where these are the names")
+    assert shown(read(path, labels=[*codes.values()])) == [(t, sorted(codes[n] for n in names)) for t, names in ROWS]
+
+
+def test_a_field_of_label_objects_may_hold_a_list_of_names(tmp_path):
+    path = saved(tmp_path, objects(lambda names: {"labels": {"topic": names, "tone": ["bad"]}}), "a.jsonl")
+    refused(path, "no field holds a name; their fields are topic, tone .*: give --label-field")
+    assert shown(read(path, label_field="topic")) == MEANT
+
+
+def test_names_of_several_columns_that_collide_are_settled_by_the_right_ones(tmp_path):
+    rows = [(t, *(n.upper() if at % 2 else n for n in names), "", "", "")[:4] for at, (t, names) in enumerate(ROWS)]
+    path = saved(tmp_path, table([["text", "label1", "label2", "label3"], *rows]))
+    refused(path, "the label names 'NOISE' and 'noise' collide")
+    assert shown(read(path, labels=NAMES)) == MEANT
+    bare = saved(tmp_path, table([row for row in rows if "" not in row[:2]]), "bare.csv")
+    assert shown(read(bare, labels=NAMES)) == [row for row in MEANT if row[1]]
+
+
+def test_a_title_above_the_names_of_columns_is_named(tmp_path):
+    refused(saved(tmp_path, "Survey 2024\n\n" + PLAIN), "or remove lines above the names of columns")
+
+
 def test_two_delimiters_in_one_column_wait_for_an_answer(tmp_path):
     rows = [[text, (";" if at % 2 else "|").join(names)] for at, (text, names) in enumerate(ROWS)]
     refused(
@@ -566,6 +673,37 @@ def test_two_delimiters_in_one_column_wait_for_an_answer(tmp_path):
 def test_spans_of_texts_are_no_labels_of_texts(tmp_path):
     path = saved(tmp_path, objects(lambda names: {"label": [[0, 3, name] for name in names]}), "a.jsonl")
     refused(path, r"holds spans \(start, end, name\), which label parts of a text")
+
+
+SPANS = {
+    "doccano": ("entities", lambda name: {"id": 1, "label": name, "start_offset": 0, "end_offset": 3}),
+    "Prodigy": ("spans", lambda name: {"start": 0, "end": 3, "token_start": 0, "token_end": 1, "label": name}),
+    "Label Studio": ("label", lambda name: {"start": 0, "end": 3, "text": "the", "labels": [name]}),
+    "hand": ("labels", lambda name: {"start": 0, "end": 3, "label": name}),
+}
+
+
+@pytest.mark.parametrize("tool", SPANS)
+def test_spans_that_are_objects_are_refused_alike(tmp_path, tool):
+    column, span = SPANS[tool]
+    path = saved(tmp_path, objects(lambda names: {column: [span(name) for name in names]}), "a.jsonl")
+    refused(path, rf"'{column}' holds spans \(start, end, name\), which label parts of a text")
+
+
+SWITCHES = [("relevant", 1, 0), ("answer", "yes", "no"), ("status", "accepted", "rejected"), ("reviewed", True, None)]
+
+
+@pytest.mark.parametrize(("field", "yes", "no"), SWITCHES)
+def test_yes_and_no_beside_a_name_wait_for_an_answer_unless_their_field_is_known(tmp_path, field, yes, no):
+    def marked_as(field: str) -> Path:
+        rows = objects(lambda names: {"labels": [{"label": n, field: yes if n in names else no} for n in NAMES]})
+        return saved(tmp_path, rows, "a.jsonl")
+
+    path = marked_as(field)
+    refused(path, f"objects whose '{field}' may say whether their label fits .*--positive-above 0.5 .*--label-field")
+    assert shown(read(path, positive_above=0.5)) == MEANT == shown(read(marked_as("selected")))
+    every = [sorted(NAMES)] * len(ROWS)
+    assert [names for _, names in shown(read(marked_as(field), label_field="label"))] == every
 
 
 def test_a_label_that_names_no_label_is_reserved(tmp_path):
@@ -581,7 +719,27 @@ def test_the_text_is_no_column_of_file_names_though_its_name_says_so(tmp_path):
     for name, value in (("Document", "doc_{}.pdf"), ("content", "html")):
         rows = [[value.format(at), text, ";".join(names)] for at, (text, names) in enumerate(ROWS)]
         choice = columns.guess(saved(tmp_path, table([[name, "extracted", "topics"], *rows])), {})
-        assert choice.options["text_column"] == "extracted" and f"{name} holds short values" in choice.text_why
+        assert choice.options["text_column"] == "extracted" and f"{name} holds values such as" in choice.text_why
+
+
+BESIDE_TEXTS = {
+    "links": lambda at: f"https://example.org/archive/2024/item-{at:06d}?utm_source=newsletter&utm_medium=mail",
+    "numbers": lambda at: str([round(at / (n + 1.7), 6) for n in range(30)]),
+    "markup": lambda at: f'<div class="comment" id="c{at}"><p>the flat at <b>number</b> {at} is too cold</p> ...</div>',
+    "one question": lambda at: "What should we improve in your flat, and why do you think that it would help you most?",
+}
+
+
+@pytest.mark.parametrize("beside", BESIDE_TEXTS)
+@pytest.mark.parametrize("header", [("raw", "feedback"), ("question", "answer"), ("content", "column 7")])
+def test_the_text_is_what_people_wrote_and_differs_from_row_to_row(tmp_path, header, beside):
+    rows = [[BESIDE_TEXTS[beside](at), text, ";".join(names)] for at, (text, names) in enumerate(ROWS)]
+    assert shown(read(saved(tmp_path, table([[*header, "codes"], *rows])))) == MEANT
+
+
+def test_links_are_texts_where_there_is_no_other(tmp_path):
+    rows = [[f"https://example.org/{at}/and-so-on", names[0]] for at, (_, names) in enumerate(ROWS) if names]
+    assert columns.guess(saved(tmp_path, table([["page", "label"], *rows])), {}).options["text_column"] == "page"
 
 
 def test_all_rows_decide_on_the_delimiter_of_names(tmp_path):
@@ -601,12 +759,41 @@ def test_a_row_for_each_text_and_label_is_joined(tmp_path):
     rows = [[text, name] for text, names in ROWS for name in names or [""]]
     corpus = read(saved(tmp_path, table([["text", "label"], *rows])))
     assert shown(corpus) == MEANT and any("are joined to 66 texts" in note for note in corpus.notes)
+    rows += rows[:3]  # by accident
+    assert shown(read(saved(tmp_path, table([["text", "label"], *rows])))) == MEANT
     prodigy = "".join(
         json.dumps({"text": text, "label": name, "answer": "accept" if name in names else "reject"}) + "\n"
         for text, names in ROWS
         for name in NAMES
     )
     assert shown(read(saved(tmp_path, prodigy, "a.jsonl"), join_rows=True)) == MEANT
+
+
+@pytest.mark.parametrize(("yes", "no"), [("1", "0"), ("Yes", "No"), ("accept", "reject"), ("0.93", "0.07")])
+def test_a_verdict_on_each_label_of_a_text_waits_for_an_answer(tmp_path, yes, no):
+    rows = [(text, name, yes if name in names else no) for text, names in ROWS for name in NAMES]
+    path = saved(tmp_path, table([["text", "label", "answer"], *rows]))
+    refused(path, "rows of one text that differ in answer, which may say whether their label fits: leave out of the fi")
+    assert {len(names) for _, names in shown(read(path, join_rows=True))} == {len(NAMES)}
+    chosen = saved(tmp_path, table([["text", "label", "answer"], *(row for row in rows if row[2] == yes)]))
+    assert shown(read(chosen)) == [row for row in MEANT if row[1]]
+
+
+def test_rows_of_several_annotators_wait_for_an_answer(tmp_path):
+    rows = [
+        (text, person, ";".join(names))
+        for text, every in ROWS
+        for person, names in (("A", every[:1]), ("B", every[1:2]), ("C", every[2:]))
+    ]
+    path = saved(tmp_path, table([["text", "rater_id", "labels"], *rows]))
+    refused(path, "rows of one text with other labels and another rater_id: --join-rows takes what anybody chose")
+    assert shown(read(path, join_rows=True)) == MEANT
+    assert len(read(path, join_rows=False).examples) == len(rows)
+
+
+def test_a_flag_that_all_rows_of_a_text_share_is_no_verdict(tmp_path):
+    rows = [(text, name, "01"[at % 2]) for at, (text, names) in enumerate(ROWS) for name in names]
+    assert shown(read(saved(tmp_path, table([["text", "label", "urgent"], *rows])))) == [row for row in MEANT if row[1]]
 
 
 def test_a_text_that_is_too_long_is_one_bad_row(tmp_path):

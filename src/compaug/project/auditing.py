@@ -47,11 +47,11 @@ def prepare(file: Path, folder: Path, name: str, scale: str, chosen: Mapping[str
     places = {key: (proposed.OWN / path.name).as_posix() for key, path in files.items()}
     if len(set(places.values())) < len(places):
         raise InputError(f"{files['test_path']}: has the name of {file}; give one of them another")
-    benchmark = None if target.exists() else proposed.inspected(file, chosen, target, places)
-    if benchmark is None and any(value not in (None, "", []) for value in chosen.values()):
-        there, options = read_yaml(target).get("options"), columns.guess(file, chosen).options
-        if there != {**options, **places}:
-            raise InputError(f"{target}: has other options; edit them there, or remove it to have {file} read anew")
+    if target.exists():
+        _check(folder, target, file, chosen, places)
+        benchmark = None
+    else:
+        benchmark = proposed.inspected(file, chosen, target, places)
     scale = scale or (benchmark.scale if benchmark else "")
     if scale == "pretrained":
         extras.require("gguf")  # its decoder's format
@@ -90,6 +90,17 @@ def verdict(folder: Path) -> str:
     """The verdict, the rows behind it and where the page is."""
     page = folder / PAGE
     return f"{page.read_text(encoding='utf-8').partition(BELOW)[0]}\nThe whole page: {page}"
+
+
+def _check(folder: Path, target: Path, file: Path, chosen: Mapping[str, Any], places: Mapping[str, str]) -> None:
+    """InputError where the audit that is there is of another file, or has other options."""
+    there = read_yaml(target).get("options") or {}
+    if there.get("path") != places["path"]:
+        other = Path(there.get("path") or there.get("hub") or target).name
+        raise InputError(f"{folder}: is the audit of {other}; give --name or --dir for that of {file}")
+    typed = any(value not in (None, "", []) for value in chosen.values())
+    if typed and there != {**columns.guess(file, chosen).options, **places}:
+        raise InputError(f"{target}: has other options; edit them there, or remove it to have {file} read anew")
 
 
 def _copy(source: Path, target: Path) -> None:

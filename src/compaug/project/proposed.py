@@ -15,7 +15,9 @@ from typing import Any
 
 from compaug.core.pages import render
 from compaug.core.records import InputError, read_json, write_text
-from compaug.data.readers import columns, tabular
+from compaug.data import streams
+from compaug.data.readers import columns, tabular, user_files
+from compaug.data.rows import TYPED
 from compaug.experiments import params
 from compaug.project import inspection, skeleton
 
@@ -38,6 +40,7 @@ VALUES = (
     "y",
     "n",
 )  # of YAML, Hydra
+ENDS = (*user_files.USUAL, *user_files.JSON, *TYPED, *streams.PACKED_NAMES)  # of names of files
 SAMPLED = 5_000  # texts that the tokenizers read
 
 
@@ -65,7 +68,7 @@ def target_of(name: str, file: Path, write: bool) -> Path:
 def name_of(name: str, file: Path) -> str:
     """The name of a benchmark, or one that the table's gives. InputError for a name that is none."""
     if not name:
-        plain = unicodedata.normalize("NFKD", file.name.split(".")[0]).encode("ascii", "ignore").decode()
+        plain = unicodedata.normalize("NFKD", _bare(file.name)).encode("ascii", "ignore").decode()
         name = re.sub(r"\W+", "_", plain).strip("_").lower() or "corpus"
         name = f"my_{name}" if name in COMMITTED or not _is_word(name) else name
     if not _is_word(name):
@@ -73,6 +76,13 @@ def name_of(name: str, file: Path) -> str:
             f"--name {name}: cannot name a benchmark; begin with a letter from a to z, then letters, digits and "
             "underscores"
         )
+    return name
+
+
+def _bare(name: str) -> str:
+    """A file's name without the ends that say how it is written; calls.2023 is not calls."""
+    while (end := Path(name).suffix).lower() in ENDS:
+        name = name.removesuffix(end)
     return name
 
 

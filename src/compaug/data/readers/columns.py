@@ -6,82 +6,26 @@ six such columns is none of them.
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from compaug.core.records import InputError
-from compaug.data.readers import annotation_tools, delimiters, headings, label_forms, user_files
+from compaug.data.readers import annotation_tools, delimiters, headings, label_forms, rows_of_a_text, user_files
 from compaug.data.readers.annotation_tools import BOOKKEEPING
-from compaug.data.readers.doubts import MISSING, Doubt, listed, refusal
+from compaug.data.readers.doubts import MISSING, SHOWN, Doubt, listed, refusal
 from compaug.data.readers.headings import LABELS, TEXTS
-from compaug.data.readers.label_sets import Answers, Cell, key_of, names_in_lists
-from compaug.data.readers.truth import flags, number_of, values_of, word_of
+from compaug.data.readers.label_sets import Answers, Cell, names_in_lists
+from compaug.data.readers.profiles import Column
+from compaug.data.readers.truth import TRUTH, flags, number_of, values_of, word_of
 from compaug.data.readers.words import WORDS
 from compaug.data.rows import SPLITS, Faults
 
-DISTINCT = 50_000  # values of a column that are told apart
-WORDS_OF = 2_000  # rows in which words are counted
 OFTEN = 5  # times that a label stands in a column, on average
 MOST_VOTES = 20
-SHORT = 3  # words; texts have more
+FEW_TEXTS = 0.1  # of the distinct values of another column: a question, beside its answers
 SURE = ("labels", "label")  # names that leave no doubt
-
-
-@dataclass
-class Column:
-    """What all rows hold of a column."""
-
-    name: str
-    cells: dict[Hashable, Cell] = field(default_factory=dict)
-    rows: int = 0
-    characters: int = 0
-    words: int = 0
-    counted: int = 0  # rows whose words were counted
-    more: bool = False  # values than are told apart
-
-    def add(self, value: Any, line: int) -> None:
-        self.rows += 1
-        if isinstance(value, str):
-            self.characters += len(value)
-            if self.counted < WORDS_OF and value:
-                self.counted += 1
-                self.words += len(value.split())
-        key = value if isinstance(value, str | int | float | None) else key_of(value)
-        if (cell := self.cells.get(key)) is not None:
-            cell.rows += 1
-        elif len(self.cells) < DISTINCT:
-            self.cells[key] = Cell(value, 1, line)
-        else:
-            self.more = True
-
-    @property
-    def mean_words(self) -> float:
-        return self.words / max(self.counted, 1)
-
-    @property
-    def is_text(self) -> bool:
-        """Whether its values are of several words, or many and long without blanks, as in Chinese or Thai."""
-        if not self.characters:
-            return False
-        if self.mean_words >= SHORT:
-            return True
-        many = len(self.cells) > 0.5 * self.rows
-        shown = [cell.value for cell in list(self.cells.values())[:50] if isinstance(cell.value, str)]
-        beyond = sum(c.isalpha() and ord(c) > 0xE00 for value in shown for c in value)
-        return many and beyond * 2 > sum(map(len, shown))
-
-    def words_of(self) -> dict[str, int]:
-        words: Counter[str] = Counter()
-        for cell in self.cells.values():
-            words[word_of(cell.value) if not isinstance(cell.value, list | dict) else "\0"] += cell.rows
-        return words
-
-    def described(self) -> str:
-        example = next((str(cell.value) for cell in self.cells.values() if cell.value not in (None, "")), "")
-        example = example if len(example) <= 40 else f"{example[:40]}…"
-        return f"{self.name} ({len(self.cells):,}{'+' if self.more else ''} values, such as {example!r})"
 
 
 @dataclass
@@ -122,7 +66,9 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
             choose_labels(path, file, left, options, choice)
         if "label_column" in options and "label_delimiter" not in options and options["label_column"] in columns:
             choice.doubts += _delimiter(columns[options["label_column"]], options)
-        if not file.header and "label_columns" in options and "labels" not in options:
+        choice.doubts += rows_of_a_text.doubts(file, {name: columns[name] for name in names}, options)
+        truth = [name for name in options.get("label_columns", ()) if name in columns and _is_truth(columns[name])]
+        if not file.header and truth and "labels" not in options:
             choice.doubts.append(Doubt("labels without names, since line 1 is a row", "give --labels a,b,... in order"))
         if line := refusal(choice.doubts):
             raise InputError(f"{path}: {line}")
@@ -195,22 +141,33 @@ def profiled(path: Path, options: Mapping[str, Any]) -> tuple[user_files.UserFil
 
 def text_column(path: Path, columns: Sequence[Column]) -> tuple[str, str]:
     """(name, why). InputError where no column holds strings."""
-    longest = max(columns, key=lambda column: column.characters, default=None)
+    prose = _prose(columns) or columns
+    longest = max(prose, key=lambda column: column.characters, default=None)
     if longest is None or not longest.characters:
         names = ", ".join(column.name for column in columns) or "none"
         raise InputError(f"{path}: which column has the texts? There are {names}; give --text-column")
-    if (named := _named(columns, TEXTS)) is None:
-        return longest.name, "the column with the most letters"
-    if named is longest or named.is_text or not longest.is_text:
-        return named.name, "by its name"
-    example = next(str(cell.value) for cell in named.cells.values())[:30]
-    return longest.name, f"the column with the most letters; {named.name} holds short values such as {example!r}"
+    taken, why = longest, "the column with the most letters"
+    if (named := _named(prose, TEXTS)) and (named is longest or named.is_text or not longest.is_text):
+        taken, why = named, "by its name"
+    if (likely := _named(columns, TEXTS)) and likely is not taken:
+        why += f"; {likely.name} holds values such as {str(next(iter(likely.cells.values())).value)[:30]!r}"
+    return taken.name, why
+
+
+def _prose(columns: Sequence[Column]) -> list[Column]:
+    """Those for people to read, where one holds texts: no links, numbers and markup, no few values beside many."""
+    kept = [column for column in columns if not column.is_for_programs]
+    most = max((len(column.cells) for column in kept if column.is_text), default=0)
+    return [column for column in kept if len(column.cells) > max(1, FEW_TEXTS * most)] if most else []
 
 
 def _named(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
-    """The column of the first of these names; else one whose name ends in one, as comment_text does."""
+    """The column of the first of these names; else one whose name ends in one, as comment_text does.
+
+    By an end alone none of numbers, such as zip_code, and none of one value, such as all_labels.
+    """
     plain = {headings.plain(column.name): column for column in reversed(columns)}
-    ends = {name.rpartition("_")[2]: column for name, column in plain.items()}
+    ends = {name.rpartition("_")[2]: column for name, column in plain.items() if not column.is_plain}
     return next((of[name] for of in (plain, ends) for name in names if name in of), None)
 
 
@@ -245,6 +202,8 @@ def choose_labels(
         if named is not None:
             what = f"the column {named.name} of numbers is left out beside {len(group)} columns of labels"
             choice.doubts.append(Doubt(what, f"--label-column {named.name} reads it instead"))
+    elif named is not None and (alike := _siblings(named, left)):
+        _take_siblings([named, *alike], options, choice)
     elif named is not None:
         options["label_column"], choice.label_why = named.name, "by its name"
         marks = [column.name for column in group if column.name not in flags([c.name for c in group], BOOKKEEPING)]
@@ -267,6 +226,8 @@ def choose_labels(
         options["label_column"], choice.label_why = alike[0].name, "a few values that come again and again"
     elif not alike and len(numbered := [column for column in left if _are_class_numbers(column)]) == 1:
         options["label_column"], choice.label_why = numbered[0].name, "lists of numbers that come again and again"
+    elif not alike and (spans := [column for column in left if _are_spans(column)]):
+        options["label_column"], choice.label_why = spans[0].name, "names with their places"  # its reader refuses it
     else:
         names = ", ".join([options["text_column"], *(column.name for column in left)])
         raise InputError(
@@ -284,6 +245,29 @@ def _rivals(named: Column | None, left: Sequence[Column]) -> list[Column]:
     return [column for column in others if are_labels(column)] if others and are_labels(named) else []
 
 
+def _siblings(named: Column, left: Sequence[Column]) -> list[Column]:
+    """tags.1 beside tags, as pandas writes names that repeat; label2 beside label."""
+    numbered = re.compile(rf"{re.escape(named.name)}[._ ]?\d{{1,2}}", re.IGNORECASE)
+    return [column for column in left if numbered.fullmatch(column.name)]
+
+
+def _take_siblings(alike: Sequence[Column], options: dict[str, Any], choice: Choice) -> None:
+    """All of them where each shares names with the first, which else waits for an answer."""
+    names = [column.name for column in alike]
+    first, *others = map(_names_of, alike)
+    if all(first & held for held in others) and not any(map(_is_number_like, alike)):
+        options["label_columns"], choice.label_why = names, "columns of one name with numbers"
+        return
+    options["label_column"], choice.label_why = names[0], "by its name"
+    remedy = f"--label-column {names[0]} takes the first alone, --label-columns {listed(names)} all of them"
+    choice.doubts.append(Doubt(f"columns of one name with numbers: {', '.join(names)}", remedy, fatal=True))
+
+
+def _names_of(column: Column) -> set[str]:
+    sets = label_forms.of_column(column.name, column.cells, Answers())
+    return {name for names in sets.names.values() if isinstance(names, list) for name in names}
+
+
 def _questions(path: Path, file: user_files.UserFile, left: Sequence[Column]) -> str | None:
     rows = [row.values for row in file.rows() if row.values]
     names = annotation_tools.questions(file.tool or "", rows)
@@ -298,10 +282,8 @@ def _take_columns(
 ) -> None:
     names = [column.name for column in group]
     options["label_columns"], choice.label_why = names, "columns of yes and no"
-    for column in constant:
-        value = next(iter(column.words_of())) or "blank"
-        what = f"the column {column.name} is {value!r} in every row and is left out"
-        choice.doubts.append(Doubt(what, f"name it in --label-columns to have it: {listed([*names, column.name])}"))
+    if constant:
+        choice.doubts.append(_left_out(constant, names))
     between = {column.name for column in (*group, *constant)}
     runs: list[list[str]] = [[]]
     for column in left:
@@ -320,6 +302,39 @@ def _take_columns(
     elif outside:
         what = f"columns of yes and no whose names say something of the row: {', '.join(outside)}"
         choice.doubts.append(_choose(what, [name for name in names if name not in outside], names))
+    elif otherwise := _written_otherwise(group):
+        what = f"columns of yes and no that are written otherwise than the others: {', '.join(otherwise)}"
+        choice.doubts.append(_choose(what, [name for name in names if name not in otherwise], names))
+
+
+def _left_out(constant: Sequence[Column], names: Sequence[str]) -> Doubt:
+    """One note for all columns that say nothing, of which there may be hundreds."""
+    values = sorted({next(iter(column.words_of())) or "blank" for column in constant})
+    if len(constant) == 1:
+        what = f"the column {constant[0].name} is {values[0]!r} in every row and is left out"
+        return Doubt(what, f"name it in --label-columns to have it: {listed([*names, constant[0].name])}")
+    shown = ", ".join(column.name for column in constant[:SHOWN]) + (" and others" if len(constant) > SHOWN else "")
+    what = f"{len(constant)} columns are {' or '.join(map(repr, values))} in every row and are left out: {shown}"
+    return Doubt(what, "name them in --label-columns beside the others to have them")
+
+
+def _written_otherwise(group: Sequence[Column]) -> list[str]:
+    """Columns of other words than the commonest: True and False of the row, beside labels of 0 and 1."""
+    if not all(map(_is_truth, group)):
+        return []
+    signs = {column.name: _signs(column) for column in group}
+    commonest, times = Counter(signs.values()).most_common(1)[0]
+    return [name for name, words in signs.items() if not words & commonest] if times > 1 else []
+
+
+def _signs(column: Column) -> frozenset[str]:
+    """How it writes yes and no: 1 and 1.0 are the same, and so are names of columns."""
+    values = [cell.value for cell in column.cells.values() if word_of(cell.value)]
+    words = {str(value).casefold() if isinstance(value, bool) else word_of(value) for value in values}
+    numbers = {word: number_of(word) for word in words}
+    return frozenset(
+        f"{number:g}" if number is not None else word if word in TRUTH else "a name" for word, number in numbers.items()
+    )
 
 
 def _beside(numbers: Sequence[Column], group: Sequence[Column]) -> Doubt:
@@ -421,7 +436,7 @@ def are_labels(column: Column) -> bool:
         for name in names if isinstance(names, list) else ():
             times[name] += filled[key].rows
     often = times.total() / max(1, len(times))
-    return len(times) > 1 and often >= OFTEN and not all(name.isdecimal() for name in times)
+    return len(filled) > 1 and len(times) > 1 and often >= OFTEN and not all(name.isdecimal() for name in times)
 
 
 def _are_class_numbers(column: Column) -> bool:
@@ -437,9 +452,13 @@ def _are_class_numbers(column: Column) -> bool:
     return several and not column.more and times.total() >= OFTEN * max(1, len(times))
 
 
+def _are_spans(column: Column) -> bool:
+    return label_forms.are_spans(cell.value for cell in column.cells.values())
+
+
 def _delimiter(column: Column, options: dict[str, Any]) -> list[Doubt]:
     """Set label_delimiter where names stand in one string; what is odd about it."""
-    whole = names_in_lists(cell.value for cell in column.cells.values())
+    whole = names_in_lists(cell.value for cell in column.cells.values()) | delimiters.whole(options.get("labels"))
     texts = {
         key: cell
         for key, cell in column.cells.items()

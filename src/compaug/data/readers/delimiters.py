@@ -1,7 +1,7 @@
 """What stands between the names of a label cell, judged by all cells of a file."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from compaug.data.readers.doubts import MISSING, Doubt
 from compaug.data.readers.label_sets import SUSPECT, Answers, Cell
@@ -24,8 +24,7 @@ def split_of(
 ) -> tuple[Callable[[str], list[str]], str]:
     """(how a cell is split, the same in words), by all cells."""
     if answers.delimiter is not None:
-        mark = answers.delimiter
-        return (lambda cell: cell.split(mark)), f"between {mark!r}"
+        return _at(answers.delimiter, answers), f"between {answers.delimiter!r}"
     if cells and all(TAGS.fullmatch(cell) for cell in cells):
         return (lambda cell: re.findall(r"<([^<>]+)>", cell)), "each in angle brackets"
     if cells and all(HASHES.fullmatch(cell) for cell in cells):
@@ -43,7 +42,30 @@ def split_of(
             )
         )
     doubts += unsplit(cells, mark) + unexplained(cells, mark)
-    return (lambda cell: cell.split(mark)), f"between {mark!r}"
+    return _at(mark, answers), f"between {mark!r}"
+
+
+def whole(labels: Iterable[str] | None) -> set[str]:
+    """Listed names that a mark would cut."""
+    return {name for name in labels or () if any(mark in name for mark in MARKS)}
+
+
+def _at(mark: str, answers: Answers) -> Callable[[str], list[str]]:
+    """A cell's parts between marks; listed names that hold the mark stay whole, the longest first."""
+    names = sorted((name for name in answers.labels or () if mark in name), key=len, reverse=True)
+    if not names:
+        return lambda cell: cell.split(mark)
+    listed, end = "|".join(map(re.escape, names)), rf"(?={re.escape(mark)}|\Z)"
+    part = re.compile(rf"\s*(?:{listed})\s*{end}|.*?{end}", re.IGNORECASE | re.DOTALL)
+
+    def parts(cell: str) -> list[str]:
+        read, at = [], 0
+        while at <= len(cell) and (match := part.match(cell, at)):
+            read.append(match[0])
+            at = match.end() + len(mark)
+        return read
+
+    return parts
 
 
 def unsplit(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:
@@ -60,10 +82,10 @@ def unsplit(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:
     return [Doubt(what, f"--label-delimiter {other!r} if it stands between names", n, line)]
 
 
-def unexplained(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:
-    """A doubt where many rows hold the mark, and none of them tells names from parts of names."""
+def unexplained(cells: Mapping[str, Cell], mark: str, few: int = FEW) -> list[Doubt]:
+    """A doubt where so many rows hold the mark, and none of them tells names from parts of names."""
     n, line = _rows_with(cells, mark)
-    if n < FEW or _explained(cells, mark):
+    if n < few or _explained(cells, mark):
         return []
     example = min((value for value in cells if mark in value), key=len)[:SUSPECT]
     whole = next(other for other in USUAL if not any(other in value for value in cells) or other == USUAL[-1])

@@ -13,6 +13,7 @@ from compaug.data.readers.words import WORDS
 
 MISSING = frozenset(WORDS["missing"])
 SHOWN = 3  # names in a line
+SCORED = re.compile(r".*\S\s*[:=(]\s*(?:0?[.,]\d+|1[.,]0+)\s*\)?")  # delay:0.93
 JOINERS = "\u200c\u200d"  # that some scripts write words with
 
 
@@ -75,6 +76,10 @@ def of_names(names: Mapping[str, tuple[int, int]], settled: frozenset[str]) -> I
             "list every label in --labels if they are meant, or give --label-delimiter, --delimiter or --quoting",
             odd,
         )
+    scored = {name: place for name, place in names.items() if SCORED.fullmatch(name) and name not in settled}
+    if len(scored) * 2 > len(names):
+        remedy = 'write {"delay": 0.9, "price": 0.2} or a column for each label, or list every label in --labels'
+        yield _counted(f"label names with scores, such as {_shown(scored)}", remedy, scored)
     hidden = {name: place for name, place in names.items() if bare(name) != " ".join(name.split())}
     hidden = {name: place for name, place in hidden.items() if len(collisions[alike(name)]) == 1}
     if hidden:
@@ -100,7 +105,8 @@ def of_texts(texts: Sequence[str], lines: Sequence[int], label_sets: Sequence[Se
             at_line = at_line or lines[at]
             other += label_sets[before] != label_sets[at]
     if repeated:
-        yield Doubt(f"texts that repeat, {other:,} of them with other labels", "", repeated, at_line)
+        remedy = "--join-rows if each row has one label of its text" if other else ""
+        yield Doubt(f"texts that repeat, {other:,} of them with other labels", remedy, repeated, at_line)
     broken = [line for text, line in zip(texts, lines, strict=True) if "\n" in text]
     if broken:
         yield Doubt("texts that hold line breaks", "", len(broken), broken[0])

@@ -2,38 +2,46 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from compaug.data.readers.doubts import MISSING
+from compaug.data.readers import delimiters, label_forms
+from compaug.data.readers.doubts import MISSING, Doubt
 from compaug.data.readers.label_numbers import uncut
-from compaug.data.readers.label_sets import Answers, Cell, LabelSets, cleaned, undecided, with_inventory
+from compaug.data.readers.label_sets import Answers, Cell, LabelSets, key_of, undecided
 from compaug.data.readers.truth import TRUTH, number_of, values_of, word_of
 from compaug.data.rows import BadRow
 
 
 def of_columns(columns: Sequence[str], cells: Mapping[tuple, Cell], answers: Answers) -> LabelSets:
     """Labels of several columns: one for each label, or each with a name."""
-    names = dict(zip(columns, answers.labels or columns, strict=True))
+    names = dict(zip(columns, answers.labels or columns, strict=False))
     words: list[dict[str, tuple[int, int]]] = [{} for _ in columns]  # word -> rows, first line
     for cell in cells.values():
         for at, value in enumerate(cell.value):
             rows, line = words[at].get(word := word_of(value), (0, cell.line))
             words[at][word] = rows + cell.rows, min(line, cell.line)
     blank = "blank" in answers.missing
-    if answers.cut is not None:
+    miscounted = len(answers.labels or columns) != len(columns)
+    if answers.cut is not None and not miscounted:
         return _cut_columns(columns, names, cells, answers)
     meanings = [values_of(column, words[at], blank) for at, column in enumerate(columns)]
-    if _are_numbers(words):
+    pair, nos = _pair(columns, words), {word.casefold() for word in answers.missing}
+    settled = pair is not None and len({*pair} - nos) == 1  # by a person
+    if _are_numbers(words) and not settled and not miscounted:
         return _numbers_in_columns(columns, words, cells)
     filled = [any(present) for present in words]
-    if (pair := _pair(columns, words)) and None in meanings:
-        nos = {word.casefold() for word in answers.missing}
-        yes = [word for word in pair if word not in nos]
-        if len(yes) != 1:
+    if pair and None in meanings:
+        if not settled:
             return _undecided_pair(columns, pair, words, cells)
-        meanings = [dict.fromkeys(pair, 0) | {yes[0]: 1} | ({"": 0} if blank else {})] * len(columns)
+        meanings = [{word: int(word not in nos) for word in pair} | ({"": 0} if blank else {})] * len(columns)
+    elif None in meanings and (sign := _sign(columns, words)):
+        meanings = [{sign: 1, "": 0}] * len(columns)
     named = len(columns) > 1 and all(meaning is None for meaning, full in zip(meanings, filled, strict=True) if full)
     if named and any(filled) and not _mostly_truth(words):
         return _names_in_columns(columns, cells, answers)
+    if miscounted:
+        what = f"--labels has {len(answers.labels or ())} names for {len(columns)} columns"
+        return undecided("a column for each label", cells, what, "give one for each, in their order, or none", 0)
     tables = [meaning or _truth_of(present, blank) for meaning, present in zip(meanings, words, strict=True)]
     sets = {key: _marked(columns, names, cell.value, tables, answers) for key, cell in cells.items()}
     signs = sorted({word or "blank" for table in tables for word in table})
@@ -53,13 +61,25 @@ def _are_numbers(words: Sequence[Mapping[str, tuple[int, int]]]) -> bool:
     return sum(counts[word] for word, number in numbers.items() if number not in (0, 1, -1)) > 0.01 * total
 
 
+def _may_be_labels(columns: Sequence[str]) -> bool:
+    """Whether columns are labels by their names: where all end in numbers they may hold a name each."""
+    return not all(column[-1:].isdecimal() for column in columns)
+
+
 def _pair(columns: Sequence[str], words: Sequence[Mapping[str, tuple[int, int]]]) -> list[str] | None:
     """The two words that are all that several columns hold, unless these are numbered, as those of names are."""
-    if all(column[-1:].isdecimal() for column in columns):
+    if not _may_be_labels(columns):
         return None
     every = {word for present in words for word in present if word}
     both = sum(every <= present.keys() for present in words)
     return sorted(every) if len(every) == 2 and both > 1 else None
+
+
+def _sign(columns: Sequence[str], words: Sequence[Mapping[str, tuple[int, int]]]) -> str | None:
+    """The one word that several columns hold beside blanks, which says that a label fits."""
+    every = {word for present in words for word in present if word}
+    beside_blanks = sum(present.keys() == {"", *every} for present in words)
+    return every.pop() if len(every) == 1 and beside_blanks > 1 and _may_be_labels(columns) else None
 
 
 def _undecided_pair(
@@ -120,7 +140,10 @@ def _numbers_in_columns(columns: Sequence[str], words: Sequence[Mapping], cells:
     rows = [[number_of(word) for word in present if word] for present in words]
     what = f"numbers in the columns {', '.join(columns[:3])}" + (", ..." if len(columns) > 3 else "")
     line = min(cell.line for cell in cells.values())
-    return undecided("a column of numbers for each label", cells, *uncut(rows, what), line, tuple(columns))
+    what, remedy = uncut(rows, what)
+    if pair := _pair(columns, words):  # as SPSS writes yes and no
+        remedy += f", --missing {max(pair, key=number_of)} the others if it means no"
+    return undecided("a column of numbers for each label", cells, what, remedy, line, tuple(columns))
 
 
 def _cut_columns(
@@ -146,15 +169,28 @@ def _cut_columns(
 
 
 def _names_in_columns(columns: Sequence[str], cells: Mapping[tuple, Cell], answers: Answers) -> LabelSets:
-    strings = all(isinstance(value, str) or value is None for cell in cells.values() for value in cell.value)
-    sets: dict[Hashable, list[str] | BadRow | None] = {}
-    for key, cell in cells.items():
-        if strings:
-            sets[key] = cleaned((value for value in cell.value if value), answers)
-        else:
-            at = next(i for i, value in enumerate(cell.value) if value is not None and not isinstance(value, str))
-            what = f"the value {cell.value[at]!r} of label {columns[at]!r} is neither 0 nor 1"
-            sets[key] = BadRow("a label value that is neither 0 nor 1", what)
-    by_key = {key: (None, cell) for key, cell in cells.items()}
-    free = Answers(labels=None, missing=answers.missing) if answers.labels == tuple(columns) else answers
-    return with_inventory(LabelSets(f"a name in each of {len(columns)} columns", sets), by_key, free)
+    """What the cells of all columns say together, as those of one column do."""
+    single: dict[Hashable, Cell] = {}
+    for cell in cells.values():
+        for value in cell.value:
+            seen = single.setdefault(key_of(value), Cell(value, 0, cell.line))
+            seen.rows += cell.rows
+    free = replace(answers, labels=None) if answers.labels == tuple(columns) else answers
+    sets = label_forms.of_column(" and ".join(columns), single, free)
+    doubts = list(dict.fromkeys([*sets.doubts, *([] if answers.delimiter else _marks_in_names(single))]))
+    rows = {key: _union([sets.names[key_of(value)] for value in cell.value]) for key, cell in cells.items()}
+    return LabelSets(f"{sets.form}, in each of {len(columns)} columns", rows, doubts, sets.inventory)
+
+
+def _marks_in_names(cells: Mapping[Hashable, Cell]) -> list[Doubt]:
+    """A doubt for a mark in one cell already: who has a column for each name needs none."""
+    texts = {cell.value: cell for cell in cells.values() if isinstance(cell.value, str) and cell.value.strip()}
+    if any(map(label_forms.is_written, texts)) or all(map(delimiters.is_marked, texts)):
+        return []
+    return delimiters.unexplained(texts, delimiters.delimiter(texts)[0], few=1)
+
+
+def _union(parts: Sequence[list[str] | BadRow | None]) -> list[str] | BadRow:
+    """The names of a row's cells, or what is wrong with the first that has a fault."""
+    bad = next((part for part in parts if isinstance(part, BadRow)), None)
+    return bad or list(dict.fromkeys(name for part in parts if isinstance(part, list) for name in part))

@@ -4,13 +4,14 @@ A file has one form, which all of its cells decide: `[0, 1]` are two class numbe
 every cell has as many zeros and ones. Every distinct cell is read once.
 """
 
+import contextlib
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from compaug.data.readers import label_objects, literals
+from compaug.data.readers import delimiters, label_objects, literals
 from compaug.data.readers.delimiters import TAGS, split_of
 from compaug.data.readers.doubts import Doubt
 from compaug.data.readers.label_numbers import numbers
@@ -115,6 +116,8 @@ def _kind(value: Any) -> str:
         if all(isinstance(v, bool | int | float) or v is None or word_of(v) in TRUTH for v in value.values()):
             fields = [name for name in NAME_FIELDS if isinstance(value.get(name), str)]
             return "objects" if fields and len(value) <= 3 and not _all_true(value) else "marks"
+        if label_objects.is_span(value):
+            return "spans"
         return "objects" if any(name in value for name in NAME_FIELDS) else "mixed"
     if not isinstance(value, list):
         return "mixed"
@@ -126,7 +129,7 @@ def _kind(value: Any) -> str:
     if all(isinstance(item, bool | int | float) for item in items):
         return "numbers"
     if all(isinstance(item, Mapping) for item in items):
-        return "objects"
+        return "spans" if all(map(label_objects.is_span, items)) else "objects"
     if all(isinstance(item, list) for item in items):
         flat = [name for item in items for name in item]
         if all(isinstance(name, str) for name in flat):
@@ -134,6 +137,13 @@ def _kind(value: Any) -> str:
         if all(len(item) == 3 and isinstance(item[0], int) and isinstance(item[2], str) for item in items):
             return "spans"
     return "mixed"
+
+
+def are_spans(cells: Iterable[Any]) -> bool:
+    """Whether these cells say where in their texts names stand."""
+    with contextlib.suppress(ValueError):
+        return {_kind(_value(cell, Answers())) for cell in cells} - {"nothing"} == {"spans"}
+    return False
 
 
 def _all_true(value: Mapping) -> bool:
@@ -146,7 +156,7 @@ def _none(column: str, values: Values, answers: Answers) -> LabelSets:
 
 def _names(column: str, values: Values, answers: Answers) -> LabelSets:
     """Lists of names, and names in one string."""
-    whole = names_in_lists(value for value, _ in values.values())
+    whole = names_in_lists(value for value, _ in values.values()) | delimiters.whole(answers.labels)
     texts = {
         key: (value, cell)
         for key, (value, cell) in values.items()
@@ -161,14 +171,8 @@ def _names(column: str, values: Values, answers: Answers) -> LabelSets:
         for key, (value, _) in values.items()
     }
     names = {key: cleaned(row, answers) for key, row in parts.items()}
-    form = " and ".join(
-        part
-        for part in (
-            "a list of names" if len(texts) < len(values) else "",
-            f"names in one string, {words}" if texts else "",
-        )
-        if part
-    )
+    lists = ["a list of names"] if any(isinstance(value, list) for value, _ in values.values()) else []
+    form = " and ".join([*lists, *([f"names in one string, {words}"] if texts or not lists else [])])
     every = {name for row_names in names.values() for name in row_names}
     digits = every and all(re.fullmatch(r"-?\d+(\.0+)?", name) for name in every)
     if digits and (answers.labels is None or not every <= set(answers.labels)):

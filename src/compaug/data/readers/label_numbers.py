@@ -55,17 +55,23 @@ def uncut(rows: Iterable[Iterable], what: str) -> tuple[str, str]:
     return f"{what} from {low:g} to {high:g}: votes or probabilities, without a cut", remedy
 
 
+def _themselves(numbers: Iterable[float], answers: Answers) -> dict[int, str] | None:
+    """Number -> name where a person has listed the numbers themselves."""
+    listed = {int(label): label for label in answers.labels or () if label.isdecimal()}
+    return listed if len(listed) == len(answers.labels or ()) and set(numbers) <= listed.keys() else None
+
+
 def _classes(rows: Mapping, values: Values, answers: Answers) -> LabelSets:
     form, line = "class numbers", first_line(values)
     every = sorted({item for row in rows.values() for item in row if item is not None})
     if any(item % 1 for item in every):
         what = f"numbers that are no classes, such as {next(item for item in every if item % 1):g}"
         return undecided("numbers", rows, what, "give --label-column", line)
-    names = numbered(answers.labels)
+    names = _themselves(every, answers) or numbered(answers.labels)
     if names is None:
         remedy = (
             f"give their names with --labels, from 0 on, or as --labels {int(every[0])}=NAME,..., "
-            "where they start elsewhere"
+            "where they start elsewhere, or the numbers where these are the names"
         )
         what = f"labels are numbers from {int(every[0])} to {int(every[-1])}, {len(every)} of them"
         return undecided(form, rows, what, remedy, line)

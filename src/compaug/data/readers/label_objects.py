@@ -1,7 +1,7 @@
 """Labels as mappings, as objects, as spans, and as a list of names for each annotator."""
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 
 from compaug.data.readers.doubts import Doubt
 from compaug.data.readers.label_numbers import numbers, uncut
@@ -14,18 +14,17 @@ from compaug.data.readers.label_sets import (
     undecided,
     with_inventory,
 )
-from compaug.data.readers.truth import number_of, values_of, word_of
+from compaug.data.readers.truth import judgement, number_of, values_of, word_of
+from compaug.data.readers.words import WORDS
 from compaug.data.rows import BadRow
 
 NAME_FIELDS = ("name", "label", "title", "tag", "text", "value", "class", "category", "topic", "id")
-CHOSEN = ("selected", "checked", "chosen", "active", "positive", "present", "value", "applies")
 SCORES = ("score", "confidence", "probability", "prob")
 
 
 def spans(column: str, values: Values, answers: Answers) -> LabelSets:
     what = f"{column!r} holds spans (start, end, name), which label parts of a text, not texts"
-    first = min(cell.line for _, cell in values.values())
-    doubt = Doubt(what, "export labels of whole texts, or give --label-column", len(values), first, True)
+    doubt = Doubt(what, "export labels of whole texts, or give --label-column", len(values), first_line(values), True)
     return LabelSets("spans of a text", {key: [] for key in values}, [doubt])
 
 
@@ -59,6 +58,7 @@ def objects(column: str, values: Values, answers: Answers) -> LabelSets:
     objects = [item for items in lists.values() for item in items if isinstance(item, Mapping)]
     line = first_line(values)
     fields = [name for name in objects[0] if all(isinstance(item.get(name), str) for item in objects)]
+    fields = [name for name in fields if not _is_verdict(objects, name)]
     present = answers.field or next((name for name in NAME_FIELDS if name in fields), None)
     score = next((name for name in SCORES if all(number_of(item.get(name)) is not None for item in objects)), None)
     if present is None:
@@ -66,14 +66,26 @@ def objects(column: str, values: Values, answers: Answers) -> LabelSets:
         if number is not None:
             rows = {key: ([item[number] for item in items], values[key][1]) for key, items in lists.items()}
             return numbers(column, rows, answers)
+    if answers.field and all(isinstance(item.get(present), list) for item in objects):
+        sets = {key: [str(name) for item in items for name in item[present]] for key, items in lists.items()}
+        sets = {key: cleaned(names, answers) for key, names in sets.items()}
+        return with_inventory(LabelSets(f"objects, each with a list of names in {present!r}", sets), values, answers)
     if present is None or not all(isinstance(item.get(present), str | int) for item in objects):
         there = ", ".join(dict.fromkeys(str(name) for item in objects for name in item))
         what = f"objects of which no field holds a name; their fields are {there}"
         return undecided("objects", values, what, "give --label-field", line)
     form = f"objects, each with its {present!r}"
-    if (switch := _switch(objects, present)) is not None:
+    switches = _switches(objects, {present, score})
+    switch = next((name for name in switches if name in WORDS["switches"]), None)
+    doubtful = [name for name in switches if name != switch and _differs(objects, name)]
+    if switch is None and doubtful and answers.field is None:
+        if answers.cut is None or score is not None or len(doubtful) > 1:
+            return undecided(form, values, *_unswitched(doubtful, present, score), line)
+        switch = doubtful[0]
+    if switch is not None:
         form += f", where {switch} is true"
-        lists = {key: [item for item in items if item[switch]] for key, items in lists.items()}
+        yes = switches[switch]
+        lists = {key: [item for item in items if yes[word_of(item.get(switch))]] for key, items in lists.items()}
     if score is not None and any(float(item[score]) != 1 for item in objects):
         if answers.cut is None:
             what = uncut([[item[score] for item in objects]], f"{score}s of objects")
@@ -84,14 +96,43 @@ def objects(column: str, values: Values, answers: Answers) -> LabelSets:
     return with_inventory(LabelSets(form, dict(sets)), values, answers)
 
 
-def _switch(objects: Sequence[Mapping], present: str) -> str | None:
-    """The field of all objects that says whether their label fits: true or false, or 0 and 1 under such a name."""
-    for name in objects[0]:
-        values = [item.get(name) for item in objects]
-        truth = all(isinstance(value, bool) for value in values)
-        if name != present and (truth or (name in CHOSEN and all(value in (0, 1) for value in values))):
-            return name
-    return None
+def is_span(item: Mapping) -> bool:
+    """Whether an object says where in a text its label stands."""
+    return all(any(type(item.get(name)) is int for name in WORDS[which]) for which in ("starts", "ends"))
+
+
+def _switches(objects: Sequence[Mapping], others: Container[str]) -> dict[str, Mapping[str, int]]:
+    """Fields that say yes or no of their label, with what their words mean."""
+    fields = dict.fromkeys(name for item in objects for name in item if name not in others)
+    fields = [name for name in fields if name not in WORDS["others"] and not name.endswith("_id")]  # 0 and 1 are keys
+    meanings = {name: _meaning(objects, name) for name in fields}
+    return {name: meaning for name, meaning in meanings.items() if meaning}
+
+
+def _meaning(objects: Sequence[Mapping], field: str) -> Mapping[str, int] | None:
+    """Word -> 1 or 0 where objects say yes or no in this field; blank is the other of what alone is written."""
+    words = {word_of(item.get(field)) for item in objects} - {""}
+    meaning = judgement(words) if words else None
+    return meaning and {**meaning, "": int(not any(meaning.values()))}
+
+
+def _is_verdict(objects: Sequence[Mapping], field: str) -> bool:
+    """Whether the field says yes of one object and no of another, so that it names no label."""
+    meaning = _meaning(objects, field) or {}
+    return {meaning.get(word_of(item.get(field))) for item in objects} == {0, 1}
+
+
+def _differs(objects: Sequence[Mapping], field: str) -> bool:
+    return len({word_of(item.get(field)) for item in objects}) > 1
+
+
+def _unswitched(fields: Sequence[str], present: str, score: str | None) -> tuple[str, str]:
+    """What is wrong with fields that may say whether a label fits, or anything else of it; the remedy."""
+    remedy = f"--label-field {present} takes all of them"
+    if len(fields) == 1 and score is None:
+        remedy = f"--positive-above 0.5 takes those where it says yes, {remedy}"
+    what = f"objects whose {' and '.join(map(repr, fields))} may say whether their label fits"
+    return what, f"{remedy}; else leave out of the file those that do not fit"
 
 
 def annotators(column: str, values: Values, answers: Answers) -> LabelSets:

@@ -64,8 +64,6 @@ class Options(Block):
     def _one_kind_of_label(self) -> Options:
         if (self.label_column is None) == (self.label_columns is None):
             raise ValueError("set label_column (names) or label_columns (0/1), one of them")
-        if self.label_columns is not None and self.labels is not None and len(self.labels) != len(self.label_columns):
-            raise ValueError("labels belongs to label_column; for label_columns it has a name for each, in their order")
         if self.label_delimiter == "":
             raise ValueError("label_delimiter is empty")
         if self.delimiter is not None and len(self.delimiter) != 1:
@@ -280,13 +278,13 @@ def _is_header(values: Mapping[str, Any]) -> bool:
 
 
 def _is_row_a_label(rows: Sequence[_Read]) -> bool:
-    """Whether each row has one label, and texts repeat with others: a row for each (text, label)."""
+    """Whether each row has one label, and texts repeat with others: a row for each (text, label), a few twice."""
     if any(len(row.names) > 1 for row in rows):
         return False
     labelled = [row for row in rows if row.names]
     pairs = {(row.text, row.names[0]) for row in labelled}
     texts = len({row.text for row in labelled})
-    return len(pairs) == len(labelled) and len(pairs) - texts >= 0.1 * texts > 0
+    return len(labelled) - len(pairs) <= 0.1 * len(pairs) and len(pairs) - texts >= 0.1 * texts > 0
 
 
 def _joined(rows: Sequence[_Read], by_id: bool) -> list[_Read]:

@@ -8,6 +8,7 @@ from compaug.data.readers.words import WORDS
 
 YES, NO, DASHES = (frozenset(WORDS[meaning]) for meaning in ("yes", "no", "dashes"))
 TRUTH = YES | NO | {""}
+JUDGED = {word: int(word in WORDS["accepting"]) for word in (*WORDS["accepting"], *WORDS["rejecting"])}
 CROSS = "✗"  # on a ballot yes, beside another mark no
 ABOUT_ROWS = re.compile(rf"(?:(?:is|has|was)[ _-])?({'|'.join(WORDS['flags'])})", re.IGNORECASE)
 FLAGS = re.compile(rf"(is|has|was)[ _-].*|({'|'.join(WORDS['flags'])})", re.IGNORECASE)
@@ -51,6 +52,12 @@ def values_of(column: str, words: Iterable[str], blank_is_no: bool = False) -> M
     if len(names) == 1 and _is_named(column, next(iter(names))):
         return dict.fromkeys(filled & NO, 0) | {next(iter(names)): 1, "": 0}
     return None
+
+
+def judgement(words: Iterable[str]) -> Mapping[str, int] | None:
+    """Word -> 1 or 0 of what says of labels whether they fit: yes and no, accepted and rejected; None for others."""
+    present = set(words)
+    return {word: JUDGED[word] for word in present} if present <= JUDGED.keys() else values_of("", present)
 
 
 def _is_named(column: str, word: str) -> bool:

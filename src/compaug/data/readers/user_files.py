@@ -83,6 +83,8 @@ class UserFile:
                     f"{len(values)} columns, the header has {width}; "
                     "quote values that contain the delimiter, a quote or a line break"
                 )
+                if width == 1:
+                    fault += "; or remove lines above the names of columns"
                 yield Row(line, None, bad=BadRow("another number of columns than the header", fault))
             elif nameless:
                 yield Row(line, {name: values[at] for at, name in named})
