@@ -5,6 +5,7 @@ Called again it goes on: what is there stays, a file that has changed is taken a
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
 import shutil
@@ -56,13 +57,15 @@ def prepare(file: Path, folder: Path, name: str, scale: str, chosen: Mapping[str
     if scale == "pretrained":
         extras.require("gguf")  # its decoder's format
     skeleton.create(folder)
+    changed = [path for key, path in files.items() if not benchmark and not _is_copy(path, folder / places[key])]
     for key, path in files.items():
         _copy(path, folder / places[key])
     skeleton.choose(folder, benchmark=name, **({"scale": scale} if scale else {}))
     if benchmark:
         write_text(target, benchmark.text)  # the last, so that it is a sign of all that comes before
     params.parse(folder / "params.yaml")
-    return benchmark.report if benchmark else [f"{target}: goes on with the audit that is there"]
+    anew = f", and with {' and '.join(map(str, changed))} as it is now" if changed else ""
+    return benchmark.report if benchmark else [f"{target}: goes on with the audit that is there{anew}"]
 
 
 def run(folder: Path, show: Callable[[str], None] = SAY) -> int:
@@ -101,6 +104,11 @@ def _check(folder: Path, target: Path, file: Path, chosen: Mapping[str, Any], pl
     typed = any(value not in (None, "", []) for value in chosen.values())
     if typed and there != {**columns.guess(file, chosen).options, **places}:
         raise InputError(f"{target}: has other options; edit them there, or remove it to have {file} read anew")
+
+
+def _is_copy(source: Path, target: Path) -> bool:
+    """Whether the project has the file as it is; of folders it is not asked."""
+    return source.is_dir() or (target.is_file() and filecmp.cmp(source, target, shallow=False))
 
 
 def _copy(source: Path, target: Path) -> None:
