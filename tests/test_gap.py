@@ -123,3 +123,12 @@ def test_a_part_without_an_interval_has_none_and_one_over_rows_says_so():
     assert str(Part(4.25, None, None, False)) == "4.3"
     assert str(Part(4.0, 2.0, 7.0, True, over_rows=True)) == "4.0 [2.0, 7.0] over test rows"
     assert not Part(4.0, 2.0, 7.0, False).is_gain and not Part(-4.0, -7.0, -2.0, True).is_gain
+
+
+def test_an_interval_without_zero_is_marked_where_no_test_shows_it():
+    assert str(Part(1.6, 0.4, 2.7, shown=False)) == "1.6 [0.4, 2.7]°"
+    assert str(Part(-1.6, -2.7, -0.4, shown=False)) == "-1.6 [-2.7, -0.4]°"
+    assert str(Part(1.6, 0.4, 2.7, shown=True)) == "1.6 [0.4, 2.7]"
+    assert str(Part(1.6, -0.4, 3.6, shown=False)) == "1.6 [-0.4, 3.6]"  # which says so itself
+    assert str(Part(1.6, 0.4, 2.7, shown=False, over_rows=True)) == "1.6 [0.4, 2.7] over test rows"
+    assert str(Part(1.6, None, None, shown=False)) == "1.6"

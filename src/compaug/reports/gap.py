@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from compaug.core.markdown import number
 
+NOT_SHOWN = "°"
 LEAST = 1.0  # point of H: a part that is smaller is not worth a remedy
 
 
@@ -28,7 +29,12 @@ class Part:
         if self.low is None:
             return number(self.mean, digits=1)
         interval = f"[{number(self.low, digits=1)}, {number(self.high, digits=1)}]"
-        return f"{number(self.mean, digits=1)} {interval}{' over test rows' if self.over_rows else ''}"
+        return f"{number(self.mean, digits=1)} {interval}{' over test rows' if self.over_rows else self.mark}"
+
+    @property
+    def mark(self) -> str:
+        """Of an interval without zero that the correction leaves nothing of."""
+        return NOT_SHOWN if self.low is not None and self.low * self.high > 0 and not self.shown else ""
 
     def __neg__(self) -> "Part":
         if self.low is None:

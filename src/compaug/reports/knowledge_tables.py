@@ -59,14 +59,14 @@ IN_BRIEF_NOTE = (
     "Points of H, the harmonic mean of Acc on new and on known combinations, that the classifier lacks on new ones. "
     "Decoding: what a list of the combinations that occur and one constant close of them. Knowledge: the rest, which "
     "only texts could close. Best texts: of the generator that gives most of the knowledge, before others one that is "
-    "shown to give more than repeating the support texts does."
+    "shown to give more than repeating the support texts does. °: not shown once corrected (Holm)."
 )
 PARTS = ("corpus", "arm", "gap in H", "operating point", "knowledge", "what the arm gives", "over repeating")
 PARTS_NOTE = (
     "Points of H, the harmonic mean of Acc on new and on known combinations. Gap: the matched arm at its best "
     "constant, over the classifier without texts at 0.5. Operating point: what a list of the combinations that occur "
     "and one constant close of it. Knowledge: the rest, which only texts could close. What the arm gives: of the "
-    "knowledge, at its best constant, over no texts."
+    "knowledge, at its best constant, over no texts. °: not shown once corrected (Holm)."
 )
 
 
@@ -255,7 +255,8 @@ def _entry(part: Part | None) -> Entry:
         return Entry(words=NOT_REPORTED)
     if part.low is None or part.over_rows:
         return Entry(part.mean, sign=True, over_rows=(part.low, part.high) if part.over_rows else None)
-    return Entry(part.mean, (part.high - part.low) / 2, sign=True)
+    value = Entry(part.mean, (part.high - part.low) / 2, sign=True)
+    return replace(value, words=f"{value}{part.mark}") if part.mark else value
 
 
 def gap_of(corpus: Corpus, arm: str) -> Gap | None:
