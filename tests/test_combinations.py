@@ -66,7 +66,7 @@ def test_what_was_written_is_read_and_a_person_may_add_to_it(tmp_path):
     write_json(path := tmp_path / "combinations.json", combinations.named(NAMES))
     assert read(path, NAMES) == Combinations(combinations.seen, combinations.unseen, 1.2346)
     more = combinations.named(NAMES)
-    more["unseen"].append(["staff", "delay", "staff"])
+    more["unseen"].append("staff+delay+staff")
     write_json(path, more)
     assert read(path, NAMES).unseen == ((0, 1, 2), (0, 2))
 
@@ -74,8 +74,11 @@ def test_what_was_written_is_read_and_a_person_may_add_to_it(tmp_path):
 @pytest.mark.parametrize(
     ("sides", "line"),
     [
-        ({"seen": [["dealy"]], "unseen": []}, "seen has 'dealy', which is no label of the classifier's"),
-        ({"seen": [["delay"]], "unseen": [["delay"]]}, "delay stands there twice; leave it in seen or in unseen"),
+        (
+            {"seen": ["dealy"], "unseen": []},
+            "unknown label 'dealy'; the labels are delay, price, staff; mend it or leave it",
+        ),
+        ({"seen": ["delay"], "unseen": ["delay"]}, "delay stands there twice; leave it in seen or in unseen"),
         ({"seen": [], "unseen": []}, "no combinations; list those that a text may have"),
         ({"seen": "delay", "unseen": []}, "give the combinations.json that `compaug export` writes"),
     ],

@@ -284,8 +284,8 @@ def test_an_export_says_how_the_audit_would_read_and_predict_does_so(run, capsys
     gold.write(cli.GOLD, NAMES, parts | {"seen_test": [Example("s", texts["s"], (1,))]}, {})
     compaug("export", "home", "--what", "classifier")
     choices = read_json(run / "home/classifier/combinations.json")
-    assert choices["unseen"] == [list(NAMES.names)]
-    assert {*map(tuple, choices["seen"])} == {tuple(NAMES.names[label] for label in labels) for labels in trained_on}
+    assert choices["unseen"] == [everything := NAMES.key((0, 1, 2))]
+    assert {*choices["seen"]} == {*map(NAMES.key, trained_on)}
     (run / "new.csv").write_text("body\nsunny today\ndarling\n")
     words = ["predict", "home/classifier", "new.csv", "--out", "out.jsonl", "--combinations"]
     for constant, every in ((1000.0, True), (-1000.0, False)):
@@ -302,7 +302,7 @@ def test_an_export_says_how_the_audit_would_read_and_predict_does_so(run, capsys
     compaug("export", "repaired", "--what", "classifier", "--repaired")
     repaired = read_json(run / "repaired/classifier/combinations.json")
     assert (repaired["constant"], repaired["unseen"]) == (choices["constant"], [])
-    assert sorted(repaired["seen"]) == sorted([*choices["seen"], list(NAMES.names)])
+    assert sorted(repaired["seen"]) == sorted([*choices["seen"], everything])
     with pytest.raises(InputError, match="--combinations: a combination is chosen whole; leave --thresholds out"):
         compaug(*words, "mine.json", "--thresholds", "home/classifier/thresholds.json")
 

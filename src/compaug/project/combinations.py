@@ -27,11 +27,11 @@ DIGITS = 4  # of the constant
 
 
 class Listed(TypedDict):
-    """combinations.json, label sets by the names of their labels"""
+    """combinations.json, label sets by their keys, such as joy+love"""
 
     constant: float | int
-    seen: list[list[str]]
-    unseen: list[list[str]]
+    seen: list[str]
+    unseen: list[str]
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Combinations:
         return best_candidates(probabilities, prior, stacking_correction(prior, self.constant))
 
     def named(self, names: Sequence[str]) -> Listed:
-        of = lambda label_sets: [[names[label] for label in label_set] for label_set in label_sets]
-        return {"constant": round(self.constant, DIGITS), "seen": of(self.seen), "unseen": of(self.unseen)}
+        keys = lambda label_sets: [*map(Labels(tuple(names), tuple(names)).key, label_sets)]
+        return {"constant": round(self.constant, DIGITS), "seen": keys(self.seen), "unseen": keys(self.unseen)}
 
 
 def of_audit(predicted: Predictions, gold: Gold) -> Combinations | None:
@@ -83,9 +83,10 @@ def read(path: Path, names: Sequence[str]) -> Combinations:
     """A person may add to `unseen`, and change the constant. InputError for what is no label or stands twice."""
     listed = read_json(path, Listed, f"give the {COMBINATIONS} that `compaug export` writes")
     labels = Labels(tuple(names), tuple(names))
-    seen, unseen = (
-        tuple(_label_set(path, side, words, labels) for words in listed[side]) for side in ("seen", "unseen")
-    )
+    try:
+        seen, unseen = (tuple(_label_set(key, labels) for key in listed[side]) for side in ("seen", "unseen"))
+    except InputError as error:
+        raise InputError(f"{path}: {error}; mend it or leave it out") from None
     often, times = Counter((*seen, *unseen)).most_common(1)[0] if seen or unseen else ((), 0)
     if times > 1:
         raise InputError(f"{path}: {labels.key(often)} stands there twice; leave it in seen or in unseen")
@@ -94,13 +95,8 @@ def read(path: Path, names: Sequence[str]) -> Combinations:
     return Combinations(seen, unseen, float(listed["constant"]))
 
 
-def _label_set(path: Path, side: str, words: Sequence[str], labels: Labels) -> Composition:
-    unknown = [word for word in words if word not in labels.names]
-    if unknown:
-        raise InputError(
-            f"{path}: {side} has {unknown[0]!r}, which is no label of the classifier's; mend or leave it out"
-        )
-    return tuple(sorted({labels.names.index(word) for word in words}))
+def _label_set(key: str, labels: Labels) -> Composition:
+    return tuple(sorted({*labels.composition(key)}))
 
 
 def _candidates(seen: Collection[Composition], unseen: Collection[Composition], n_labels: int) -> Prior:
