@@ -88,3 +88,8 @@ def test_a_list_that_cannot_be_read_is_refused_in_one_line(sides, line, tmp_path
     with pytest.raises(InputError, match=line) as refused:
         read(path, NAMES)
     assert str(refused.value).startswith(f"{path}:") and "\n" not in str(refused.value)
+
+
+def test_a_list_that_is_not_there_is_an_exports_to_write(tmp_path):
+    with pytest.raises(InputError, match="none.json: no such file; `compaug export` writes combinations.json into"):
+        read(tmp_path / "none.json", NAMES)

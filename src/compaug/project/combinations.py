@@ -81,6 +81,8 @@ def of_repair(audited: Combinations, rows: Collection[Composition], requested: C
 
 def read(path: Path, names: Sequence[str]) -> Combinations:
     """A person may add to `unseen`, and change the constant. InputError for what is no label or stands twice."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; `compaug export` writes {COMBINATIONS} into the classifier's folder")
     listed = read_json(path, Listed, f"give the {COMBINATIONS} that `compaug export` writes")
     labels = Labels(tuple(names), tuple(names))
     try:
