@@ -108,7 +108,7 @@ def test_plain_transformers_opens_the_classifier_and_finds_the_same_probabilitie
     model = trained(tmp_path / "model", encoder, name, **changes)
     ours = classifiers.load(name).predict(model, TEXTS)
     assert np.ptp(ours) > 0.2  # it has learned to tell texts apart
-    export.classifier(model, NAMES.names, dict.fromkeys(NAMES.names, 0.4), 0.5, tmp_path)
+    export.classifier(model, NAMES.names, dict.fromkeys(NAMES.names, 0.4), tmp_path)
     plain = opened_plainly(tmp_path)
     assert (plain["type"], plain["problem"]) == (architecture, "multi_label_classification")
     np.testing.assert_allclose(plain["found"], ours, atol=1e-6)
@@ -156,7 +156,7 @@ def test_what_would_give_other_numbers_is_refused_in_one_line(tmp_path, in_a_tem
     for message, model in refused.items():
         (tmp_path / "out").mkdir(exist_ok=True)
         with pytest.raises(InputError, match=message) as caught:
-            export.classifier(model, NAMES.names, {}, 0.5, tmp_path / "out")
+            export.classifier(model, NAMES.names, {}, tmp_path / "out")
         assert "\n" not in str(caught.value) and not any((tmp_path / "out").iterdir())
     with pytest.raises(InputError, match="prediction_head: the encoder is a bert, which needs none"):
         trained(tmp_path / "d", encoder, prediction_head=True)
@@ -303,8 +303,16 @@ def test_an_export_says_how_the_audit_would_read_and_predict_does_so(run, capsys
     repaired = read_json(run / "repaired/classifier/combinations.json")
     assert (repaired["constant"], repaired["unseen"]) == (choices["constant"], [])
     assert sorted(repaired["seen"]) == sorted([*choices["seen"], everything])
-    with pytest.raises(InputError, match="--combinations: a combination is chosen whole; leave --thresholds out"):
-        compaug(*words, "mine.json", "--thresholds", "home/classifier/thresholds.json")
+    for option, value in (("--thresholds", "home/classifier/thresholds.json"), ("--threshold", "0.5")):
+        with pytest.raises(InputError, match=f"{option} and --combinations: labels are chosen by one of them"):
+            compaug(*words, "mine.json", option, value)
+    classifier = load("home/classifier")
+    for threshold, message in ((0.4, "leave thresholds out"), ({"joy": 0.4}, "one for each of its names")):
+        with pytest.raises(InputError, match=message):
+            classifier.predict(["sunny"], threshold, combinations="mine.json" if threshold == 0.4 else None)
+    write_json(run / "mine.json", choices | {"constant": "high"})
+    with pytest.raises(InputError, match="mine.json: constant: Input should be a valid number; give the combinations"):
+        compaug(*words, "mine.json")
 
 
 def test_a_classifier_opens_anywhere_with_its_names_and_so_does_its_export(run, tmp_path_factory, monkeypatch):

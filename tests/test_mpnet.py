@@ -108,7 +108,7 @@ def test_plain_transformers_reads_the_same_probabilities_from_its_export(tmp_pat
     model = trained(tmp_path / "model", mpnet, freeze_layers=1)
     folder = tmp_path / "out"
     folder.mkdir()
-    export.classifier(model, LABELS.names, dict.fromkeys(LABELS.names, 0.5), 0.5, folder)
+    export.classifier(model, LABELS.names, dict.fromkeys(LABELS.names, 0.5), folder)
     tokenizer, network = (
         AutoTokenizer.from_pretrained(folder),
         AutoModelForSequenceClassification.from_pretrained(folder),
@@ -140,5 +140,5 @@ def test_the_head_of_an_export_is_linear_for_logits_of_any_size(tmp_path, mpnet)
 def test_an_export_that_would_give_other_numbers_is_refused_in_one_line(tmp_path, mpnet):
     model = trained(tmp_path / "model", mpnet, pool="mean", epochs=1)
     with pytest.raises(InputError, match="it reads the mean of MPNet's states, which no classifier"):
-        export.classifier(model, LABELS.names, {}, 0.5, tmp_path / "out")
+        export.classifier(model, LABELS.names, {}, tmp_path / "out")
     assert not (tmp_path / "out").exists()

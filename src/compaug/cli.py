@@ -255,7 +255,9 @@ def predict(
     header: Header = None,
     on_bad_rows: BadRows = OnBadRows.stop,
     labels: Annotated[Path | None, typer.Option(help="labels.json of its split (default: names in its folder)")] = None,
-    threshold: Annotated[float, typer.Option(help="a label is given above this probability", min=0, max=1)] = 0.5,
+    threshold: Annotated[
+        float | None, typer.Option(help="a label is given above this probability", min=0, max=1, show_default="0.5")
+    ] = None,
     thresholds: Annotated[Path | None, typer.Option(help="thresholds.json of `compaug export`: one a label")] = None,
     combinations: Annotated[
         Path | None, typer.Option(help="combinations.json of `compaug export`: the best of these for each text")
@@ -263,20 +265,17 @@ def predict(
 ) -> None:
     """Label names and probabilities for every text of a file."""
     from compaug.project import names, predict, samples
-    from compaug.project.classifier import load
+    from compaug.project.classifier import decoding, load
 
     _check_out(out, (".csv", ".jsonl"), file)
-    if thresholds and combinations:
-        raise InputError("--combinations: a combination is chosen whole; leave --thresholds out")
+    rules = {"--threshold": threshold, "--thresholds": thresholds, "--combinations": combinations}
+    if len(used := [option for option, value in rules.items() if value is not None]) > 1:
+        raise InputError(f"{' and '.join(used)}: labels are chosen by one of them; leave out the rest")
     classifier = load(model)
     label_names = names.names_of(model, labels) if labels else classifier.labels
-    if combinations:
-        from compaug.project.combinations import read as read_combinations
-
-        decode = read_combinations(combinations, label_names).label_sets
-    else:
-        least = predict.read_thresholds(thresholds, label_names) if thresholds else threshold
-        decode = lambda probabilities: probabilities > least
+    decode = decoding(
+        label_names, predict.read_thresholds(thresholds, label_names) if thresholds else threshold, combinations
+    )
     chosen = {"text_column": text_column, **_written(delimiter, quoting, encoding, header)}
     read = predict.read_texts(file, chosen, carried := _listed(keep), on_bad_rows == OnBadRows.drop)
     print("\n".join(read.account))
@@ -340,13 +339,13 @@ def export(
         if what != What.texts:
             from compaug.evaluation.decoding import decodings
             from compaug.evaluation.predictions import read
-            from compaug.project.predict import DEFAULT
+            from compaug.project.classifier import THRESHOLD
 
             (folder / "classifier").mkdir()
             predicted = read(predictions, len(labels))
-            tuned = decodings.tune_thresholds(predicted.validation, predicted.validation_gold, DEFAULT)
+            tuned = decodings.tune_thresholds(predicted.validation, predicted.validation_gold, THRESHOLD)
             by_name = {name: round(float(t), 6) for name, t in zip(labels.names, tuned, strict=True)}
-            export.classifier(model, labels.names, by_name, DEFAULT, folder / "classifier", measured, repaired, corpus)
+            export.classifier(model, labels.names, by_name, folder / "classifier", measured, repaired, corpus)
             if is_audited and (listed := _combinations(labels, selected if repaired else None)):
                 write_json(folder / "classifier" / names.COMBINATIONS, listed.named(labels.names))
     print(f"{out}: {', '.join(sorted(path.name for path in out.iterdir() if path.is_dir()))}; each has a README.md")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,9 @@ from compaug.core.records import InputError
 from compaug.project.names import facts_of, is_exported
 
 BATCH = 256  # texts
+THRESHOLD = 0.5  # a label is answered where its probability is above this
+
+Decode = Callable[[np.ndarray], np.ndarray]  # from probabilities to label sets, both [n, n_labels]
 
 
 class Classifier:
@@ -31,21 +34,12 @@ class Classifier:
     def predict(
         self,
         texts: Sequence[str],
-        threshold: float | Mapping[str, float] = 0.5,
+        threshold: float | Mapping[str, float] | None = None,
         combinations: Path | str | None = None,
     ) -> list[list[str]]:
-        """Names of the labels above the threshold, one for all or one for each name.
-
-        With the file combinations.json of an export, those of the best combination.
-        """
-        probabilities = self.predict_proba(texts)
-        if combinations is None:
-            least = [threshold[name] for name in self.labels] if isinstance(threshold, Mapping) else threshold
-            chosen = probabilities > np.array(least)
-        else:
-            from compaug.project.combinations import read
-
-            chosen = read(Path(combinations), self.labels).label_sets(probabilities)
+        """Names of the labels that each text is given; `decoding` says how they are chosen."""
+        decode = decoding(self.labels, threshold, combinations)
+        chosen = decode(self.predict_proba(texts))
         return [[name for name, is_in in zip(self.labels, row, strict=True) if is_in] for row in chosen]
 
 
@@ -87,6 +81,35 @@ def load(folder: Path | str) -> Classifier:
     """The classifier of a folder. InputError where it is none."""
     folder = Path(folder)
     return Exported(folder) if is_exported(folder) else Classifier(folder)
+
+
+def decoding(
+    names: Sequence[str],
+    threshold: float | Mapping[str, float] | None = None,
+    combinations: Path | str | None = None,
+) -> Decode:
+    """How labels are chosen: those above the threshold, or the best combination of a list.
+
+    Args:
+        names: of the labels.
+        threshold: one for all, or one for each name; None: 0.5.
+        combinations: the file combinations.json of an export.
+
+    InputError where both are given, and for thresholds of other labels.
+    """
+    if combinations is not None:
+        if threshold is not None:
+            raise InputError("combinations: a combination is chosen whole; leave thresholds out")
+        from compaug.project.combinations import read
+
+        return read(Path(combinations), names).label_sets
+    if isinstance(threshold, Mapping):
+        if {*threshold} != {*names}:
+            raise InputError("thresholds: not those of the classifier's labels; give one for each of its names")
+        least = np.array([float(threshold[name]) for name in names])
+    else:
+        least = np.array(THRESHOLD if threshold is None else threshold)
+    return lambda probabilities: probabilities > least
 
 
 def _listed(texts: Sequence[str]) -> list[str]:

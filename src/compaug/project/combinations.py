@@ -29,7 +29,7 @@ DIGITS = 4  # of the constant
 class Listed(TypedDict):
     """combinations.json, label sets by their keys, such as joy+love"""
 
-    constant: float | int
+    constant: float
     seen: list[str]
     unseen: list[str]
 
@@ -94,7 +94,7 @@ def read(path: Path, names: Sequence[str]) -> Combinations:
         raise InputError(f"{path}: {labels.key(often)} stands there twice; leave it in seen or in unseen")
     if not times:
         raise InputError(f"{path}: no combinations; list those that a text may have in seen and unseen")
-    return Combinations(seen, unseen, float(listed["constant"]))
+    return Combinations(seen, unseen, listed["constant"])
 
 
 def _label_set(key: str, labels: Labels) -> Composition:

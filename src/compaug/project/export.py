@@ -37,6 +37,7 @@ from compaug.core.records import (
     write_text,
 )
 from compaug.project import cards
+from compaug.project.classifier import THRESHOLD
 from compaug.project.names import facts_of
 
 COLUMNS = ("id", "text", "labels", "requested", "source", "score")
@@ -157,7 +158,6 @@ def classifier(
     model_dir: Path,
     names: Sequence[str],
     tuned: Mapping[str, float],
-    default: float,
     folder: Path,
     audit: Audited = MappingProxyType({}),
     repaired: bool = False,
@@ -188,8 +188,9 @@ def classifier(
     network.config.label2id = {name: label for label, name in enumerate(names)}
     tokenizer.model_max_length = facts["settings"]["max_length"]
     save(folder, tokenizer, network.eval())
-    write_json(folder / "thresholds.json", {"default": default, "tuned": dict(tuned)})
-    card = {"names": names, "tuned": tuned, "default": default, "facts": facts, "architecture": type(network).__name__}
+    thresholds = {"default": THRESHOLD, "tuned": dict(tuned)}
+    write_json(folder / "thresholds.json", thresholds)
+    card = {"names": names, **thresholds, "facts": facts, "architecture": type(network).__name__}
     metadata = cards.of_classifier(corpus, {} if repaired else audit.get("augmented", {}))
     page = render("model_card.md", metadata=metadata, **card, audit=_shown(audit), repaired=repaired)
     write_text(folder / "README.md", page)

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from typing_extensions import TypedDict
 
 from compaug.core.records import InputError, read_json, write_csv, write_rows
 from compaug.data.corpus import clean
 from compaug.data.readers import columns, user_files
 from compaug.data.rows import BadRow, Faults, Row
-from compaug.project.classifier import Classifier
-
-DEFAULT = 0.5  # a label is given where its probability is above this
+from compaug.project.classifier import Classifier, Decode
 
 
 class Thresholds(TypedDict):
     """thresholds.json of an exported classifier"""
 
-    tuned: dict[str, float | int]
+    tuned: dict[str, float]
 
 
 @dataclass
@@ -79,22 +76,20 @@ def _rows(file: user_files.UserFile, text_column: str, keep: Sequence[str]) -> I
         raise InputError(f"{error}{remedy}") from None
 
 
-def read_thresholds(path: Path, names: Sequence[str]) -> np.ndarray:
-    """One a label [n_labels], from the `tuned` of an exported thresholds.json."""
+def read_thresholds(path: Path, names: Sequence[str]) -> dict[str, float]:
+    """One a label, the `tuned` of an exported thresholds.json."""
     tuned = read_json(path, Thresholds, "give the thresholds.json that `compaug export` writes")["tuned"]
     if set(tuned) != set(names):
         raise InputError(
             f"{path}: has thresholds for other labels than the classifier's; take the file of its own export"
         )
-    return np.array([float(tuned[name]) for name in names])
+    return tuned
 
 
-def predictions(
-    model: Classifier, names: Sequence[str], read: Texts, decode: Callable[[np.ndarray], np.ndarray]
-) -> Iterator[dict[str, Any]]:
+def predictions(model: Classifier, names: Sequence[str], read: Texts, decode: Decode) -> Iterator[dict[str, Any]]:
     """A row for each text: its line, what is carried, the text, the names of its labels, every probability.
 
-    `decode`: from probabilities to label sets, both [n, labels]. A row without a text has no labels and no
+    A row without a text has no labels and no
     probabilities.
     """
     probabilities = model.predict_proba([text for text in read.texts if text])
