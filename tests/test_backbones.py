@@ -21,12 +21,12 @@ from compaug.generators.disentangled.prefix_tuning import text_rows
 from compaug.models.backbones import (
     _causal_language_model,
     _masked_language_model,
-    _wordpiece,
     _written_or_restored,
     prepare,
 )
 from compaug.models.denoising import corrupt, infilled
 from compaug.models.loading import IGNORED, LOADERS, load_decoder, load_encoder, mean_states, read_texts
+from compaug.models.tiny_tokenizers import wordpiece
 from compaug.stages import prepare_backbone
 from compaug.training.loop import seed_everything
 
@@ -118,7 +118,7 @@ def test_a_saved_tiny_decoder_has_its_trained_weights_tied_and_stops_at_the_end_
 
 def test_masking_touches_no_special_token_and_at_least_one_word_of_every_text():
     spec = tiny()
-    tokenizer = _wordpiece(TEXTS, spec)
+    tokenizer = wordpiece(TEXTS, spec)
     objective = _masked_language_model(tokenizer, [("", text) for text in [*TEXTS, "anna"]], spec)
     seed_everything(0)
     batch = objective.collate(objective.rows)

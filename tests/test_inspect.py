@@ -308,7 +308,7 @@ def test_positions_are_proposed_from_what_the_scale_has():
 
 def test_what_a_tokenizer_loses_is_counted(tmp_path):
     from compaug.data.parameters import Backbone
-    from compaug.models.backbones import TOKENIZERS
+    from compaug.models.tiny_tokenizers import TOKENIZERS
 
     sizes = {
         "layers": 1,

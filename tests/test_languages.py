@@ -14,8 +14,9 @@ from compaug.classifiers.parameters import Bert
 from compaug.data.multi_label import Task
 from compaug.data.parameters import Backbone, Backbones
 from compaug.data.readers import tabular
-from compaug.models.backbones import _wordpiece, prepare
+from compaug.models.backbones import prepare
 from compaug.models.loading import load_encoder
+from compaug.models.tiny_tokenizers import wordpiece
 from compaug.project import inspection, proposed
 
 GERMAN = [
@@ -63,7 +64,7 @@ def test_a_cased_tokenizer_keeps_umlauts_and_capitals_and_comes_back_from_its_fo
 
 def test_without_the_option_a_tokenizer_is_as_it_was():
     texts = [text for text, _ in GERMAN] * 8
-    plain, off = (_wordpiece(texts, Backbone(kind="tiny", cased=cased, **SIZES)) for cased in (None, False))
+    plain, off = (wordpiece(texts, Backbone(kind="tiny", cased=cased, **SIZES)) for cased in (None, False))
     assert plain.get_vocab() == off.get_vocab() and "ü" not in "".join(plain.get_vocab())
 
 
@@ -124,7 +125,7 @@ def test_thai_is_read_letter_by_letter_and_stays_so_in_its_folder(tmp_path):
 )
 def test_the_scale_follows_the_script_before_anything_is_fetched(in_a_temporary_folder, texts, scale, characters):
     spec = Backbone(kind="tiny", **SIZES | {"vocab": 600})
-    reading = proposed._tiny(spec, texts)
+    reading = proposed._tiny(spec, texts, wordpiece(texts, spec))
     readings = {"tiny": reading, "pretrained": reading}
     assert inspection._scale(readings)["scale"].value == scale
     assert inspection._characters(reading)["characters"].value == characters

