@@ -791,6 +791,13 @@ def test_rows_of_several_annotators_wait_for_an_answer(tmp_path):
     assert len(read(path, join_rows=False).examples) == len(rows)
 
 
+def test_who_answered_is_no_label(tmp_path):
+    rows = [(text, person, ";".join(names)) for text, names in ROWS if names for person in ("w1", "w2")]
+    path = saved(tmp_path, table([["text", "worker_id", "answer"], *rows]))
+    refused(path, "which column has the labels. There are text, worker_id, answer; give --label-column")
+    assert shown(read(path, label_column="answer", join_rows=True)) == [row for row in MEANT if row[1]]
+
+
 def test_a_flag_that_all_rows_of_a_text_share_is_no_verdict(tmp_path):
     rows = [(text, name, "01"[at % 2]) for at, (text, names) in enumerate(ROWS) for name in names]
     assert shown(read(saved(tmp_path, table([["text", "label", "urgent"], *rows])))) == [row for row in MEANT if row[1]]

@@ -63,7 +63,7 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
         if not {"label_column", "label_columns"} & options.keys():
             taken = {options["text_column"], options.get("id_column"), options.get("split_column")}
             left = [columns[name] for name in names if name not in taken and not _is_bookkeeping(columns[name])]
-            choose_labels(path, file, left, options, choice)
+            choose_labels(path, file, left, options, choice, names)
         if "label_column" in options and "label_delimiter" not in options and options["label_column"] in columns:
             choice.doubts += _delimiter(columns[options["label_column"]], options)
         choice.doubts += rows_of_a_text.doubts(file, {name: columns[name] for name in names}, options)
@@ -175,9 +175,14 @@ def _named(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
 
 
 def choose_labels(
-    path: Path, file: user_files.UserFile, left: Sequence[Column], options: dict[str, Any], choice: Choice
+    path: Path,
+    file: user_files.UserFile,
+    left: Sequence[Column],
+    options: dict[str, Any],
+    choice: Choice,
+    every: Sequence[str],
 ) -> None:
-    """Set label_column or label_columns. InputError where neither can be told."""
+    """Set label_column or label_columns. InputError where neither can be told, with the names of `every` column."""
     if file.tool and (question := _questions(path, file, left)):
         options["label_column"], choice.label_why = question, f"the question of {file.tool}"
         return
@@ -222,17 +227,16 @@ def choose_labels(
             choice.doubts.append(Doubt(f"columns of several annotators: {', '.join(names)}", remedy, fatal=True))
     elif group:
         _take_columns(group, constant, left, options, choice)
-    elif len(alike := [column for column in left if are_labels(column)]) == 1:
+    elif len(alike := [c for c in left if not rows_of_a_text.is_person(c.name) and are_labels(c)]) == 1:
         options["label_column"], choice.label_why = alike[0].name, "a few values that come again and again"
     elif not alike and len(numbered := [column for column in left if _are_class_numbers(column)]) == 1:
         options["label_column"], choice.label_why = numbered[0].name, "lists of numbers that come again and again"
     elif not alike and (spans := [column for column in left if _are_spans(column)]):
         options["label_column"], choice.label_why = spans[0].name, "names with their places"  # its reader refuses it
     else:
-        names = ", ".join([options["text_column"], *(column.name for column in left)])
         raise InputError(
-            f"{path}: which column has the labels? There are {names}; give --label-column, or --label-columns with one "
-            "column of yes and no for each label"
+            f"{path}: which column has the labels? There are {', '.join(every)}; give --label-column, or "
+            "--label-columns with one column of yes and no for each label"
         )
 
 
