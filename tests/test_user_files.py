@@ -546,6 +546,14 @@ def test_a_short_first_line_of_one_column_is_said_to_be_read_as_its_name(tmp_pat
     assert predict.read_texts(path, {"header": False}, [], False).texts == lines
 
 
+@pytest.mark.parametrize(("mark", "quoting"), [(", ", csv.QUOTE_MINIMAL), (", ", csv.QUOTE_ALL), ("; ", csv.QUOTE_ALL)])
+def test_texts_in_quotes_are_not_cut_where_they_are_the_one_column(tmp_path, mark, quoting):
+    texts = [text.replace(", ", mark) for text, _ in ROWS]
+    for header in ([["text"]], []):
+        path = saved(tmp_path, table([*header, *([text] for text in texts)], quoting=quoting), "new.csv")
+        assert predict.read_texts(path, {"header": bool(header)}, [], False).texts == texts
+
+
 def test_a_file_under_the_name_of_another_kind_is_named(tmp_path):
     refused(
         saved(tmp_path, objects(lambda names: {"labels": names})),
