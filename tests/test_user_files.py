@@ -745,6 +745,13 @@ def test_the_text_is_what_people_wrote_and_differs_from_row_to_row(tmp_path, hea
     assert shown(read(saved(tmp_path, table([[*header, "codes"], *rows])))) == MEANT
 
 
+def test_a_longer_text_than_the_one_that_is_taken_by_its_name_is_said(tmp_path):
+    rows = [[f"flat {at}, cold or loud", text, ";".join(names)] for at, (text, names) in enumerate(ROWS)]
+    choice = columns.guess(saved(tmp_path, table([["title", "abstractText", "codes"], *rows])), {})
+    assert choice.options["text_column"] == "title"
+    assert choice.text_why == "by its name; abstractText has 2 times its letters, see --text-column"
+
+
 def test_links_are_texts_where_there_is_no_other(tmp_path):
     rows = [[f"https://example.org/{at}/and-so-on", names[0]] for at, (_, names) in enumerate(ROWS) if names]
     assert columns.guess(saved(tmp_path, table([["page", "label"], *rows])), {}).options["text_column"] == "page"

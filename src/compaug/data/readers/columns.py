@@ -24,6 +24,7 @@ from compaug.data.rows import SPLITS, Faults
 
 OFTEN = 5  # times that a label stands in a column, on average
 MOST_VOTES = 20
+LONGER = 2  # times the letters of the column that is taken by its name: worth a word
 FEW_TEXTS = 0.1  # of the distinct values of another column: a question, beside its answers
 SURE = ("labels", "label")  # names that leave no doubt
 
@@ -151,6 +152,8 @@ def text_column(path: Path, columns: Sequence[Column]) -> tuple[str, str]:
         taken, why = named, "by its name"
     if (likely := _named(columns, TEXTS)) and likely is not taken:
         why += f"; {likely.name} holds values such as {str(next(iter(likely.cells.values())).value)[:30]!r}"
+    if longest.is_text and longest.characters >= LONGER * taken.characters:
+        why += f"; {longest.name} has {longest.characters // taken.characters} times its letters, see --text-column"
     return taken.name, why
 
 
