@@ -498,6 +498,15 @@ def test_listed_names_that_hold_the_delimiter_stay_whole(tmp_path, chosen):
     assert shown(read(path, labels=every, **chosen)) == [(text, sorted(labels)) for text, labels in rows]
 
 
+@pytest.mark.parametrize("spread", [",", ", "])
+def test_names_in_quotes_hold_the_mark_where_quotes_stand_beside_it(tmp_path, spread):
+    names = {"lift": '"lift, in use"', "rent": '"rent ""due"", now"'}
+    path = saved(tmp_path, listed(lambda labels: spread.join(names.get(n, n) for n in labels)))
+    meant = {"lift": "lift, in use", "rent": 'rent "due", now'}
+    assert shown(read(path)) == [(text, sorted(meant.get(n, n) for n in labels)) for text, labels in ROWS]
+    refused(saved(tmp_path, listed(lambda labels: f'"{", ".join(labels)}"')), "label cells with ','")
+
+
 @pytest.mark.parametrize("mark", [" > ", " and ", " -> ", " → "])
 def test_words_and_arrows_between_names_are_no_names(tmp_path, mark):
     assert shown(read(saved(tmp_path, listed(mark.join)))) == MEANT
