@@ -166,6 +166,7 @@ JSON_FORMS = {
     "objects": lambda names: {"tags": [{"name": name, "color": "red"} for name in names]},
     "objects with a switch": lambda names: {"labels": [{"name": name, "selected": name in names} for name in NAMES]},
     "doccano": lambda names: {"id": 3, "label": names},
+    "an empty list elsewhere": lambda names: {"annotations": [], "classified": names},
     "an inner object": lambda names: {"meta": {"topics": names, "source": "web"}},
     "NaN elsewhere": lambda names: {"labels": names, "score": float("nan")},
     "argilla": lambda names: {"topic.responses": [names], "topic.responses.users": ["u"], "topic.suggestion": None},

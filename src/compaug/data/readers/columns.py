@@ -100,7 +100,7 @@ def _is_bookkeeping(column: Column) -> bool:
 
 
 def _is_filled(cell: Cell) -> bool:
-    return bool(cell.value.strip()) if isinstance(cell.value, str) else cell.value is not None
+    return bool(cell.value.strip()) if isinstance(cell.value, str) else cell.value not in (None, [], {})
 
 
 def add_notes(error: Exception, notes: Iterable[str]) -> None:
