@@ -641,6 +641,12 @@ def test_rows_that_nobody_labelled_are_named(tmp_path):
     assert len(read(path, on_bad_rows="drop").examples) == len(ROWS) - 1
 
 
+def test_minus_one_beside_0_and_1_names_the_option_that_counts_it_as_0(tmp_path):
+    path = saved(tmp_path, marked("1", "0").replace("1,0,0", "1,-1,0"))
+    refused(path, "x 'heating' with '-1', neither 0 nor 1 .*; --missing -1 counts it as 0")
+    assert shown(read(path, missing=["-1"])) == MEANT
+
+
 @pytest.mark.parametrize(("yes", "no", "cut"), [("3", "1", 1.0), ("0.9", "0.2", 0.5), ("0,9", "0,2", 0.5)])
 def test_votes_and_probabilities_need_a_cut(tmp_path, yes, no, cut):
     path = saved(tmp_path, marked(yes, no))
