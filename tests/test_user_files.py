@@ -606,6 +606,13 @@ def test_a_flag_in_other_words_than_the_labels_beside_it_waits_for_an_answer(tmp
     assert "flood" in read(floats).labels.names
 
 
+@pytest.mark.parametrize("end", [":confidence", "_score"])
+def test_how_sure_a_column_is_is_no_label_beside_it(tmp_path, end):
+    rows = [[text, *(cell for n in NAMES for cell in (int(n in labels), 0.61))] for text, labels in ROWS]
+    path = saved(tmp_path, table([["text", *(c for n in NAMES for c in (n, n + end))], *rows]))
+    assert shown(read(path)) == MEANT
+
+
 def test_columns_that_are_the_same_in_every_row_are_one_note(tmp_path):
     more = {f"flood {at}": lambda at, value=value: value for at, value in enumerate("00100")}
     shown_notes = notes(saved(tmp_path, marked("1", "0", more=more)))

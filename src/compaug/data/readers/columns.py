@@ -6,7 +6,7 @@ six such columns is none of them.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from compaug.data.readers import annotation_tools, delimiters, headings, label_f
 from compaug.data.readers.annotation_tools import BOOKKEEPING
 from compaug.data.readers.doubts import MISSING, SHOWN, Doubt, listed, refusal
 from compaug.data.readers.headings import LABELS, TEXTS
+from compaug.data.readers.label_objects import SCORES
 from compaug.data.readers.label_sets import Answers, Cell, names_in_lists
 from compaug.data.readers.profiles import Column
 from compaug.data.readers.truth import TRUTH, flags, number_of, values_of, word_of
@@ -63,7 +64,9 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
             choice.doubts += _own_split([columns[name] for name in names if name != options["text_column"]])
         if not {"label_column", "label_columns"} & options.keys():
             taken = {options["text_column"], options.get("id_column"), options.get("split_column")}
-            left = [columns[name] for name in names if name not in taken and not _is_bookkeeping(columns[name])]
+            left = [
+                columns[name] for name in names if name not in taken and not _is_beside_labels(columns[name], columns)
+            ]
             choose_labels(path, file, left, options, choice, names)
         if "label_column" in options and "label_delimiter" not in options and options["label_column"] in columns:
             choice.doubts += _delimiter(columns[options["label_column"]], options)
@@ -91,8 +94,11 @@ def _own_split(columns: Sequence[Column]) -> list[Doubt]:
     return []
 
 
-def _is_bookkeeping(column: Column) -> bool:
-    """Whether programs write it beside texts and labels, or it holds nothing."""
+def _is_beside_labels(column: Column, names: Container[str]) -> bool:
+    """Whether programs write it beside texts and labels, or it holds nothing, or says how sure another column is."""
+    sure = re.fullmatch(rf"(.+)[\W_](?:{'|'.join(SCORES)})", column.name, re.IGNORECASE)
+    if sure and sure[1] in names:
+        return True
     if not any(map(_is_filled, column.cells.values())):
         return True
     name = column.name.casefold()
