@@ -143,6 +143,9 @@ FORMS = {
             *([text, *(n if n in names else "" for n in NAMES)] for text, names in ROWS),
         ]
     ),
+    "columns of one name, as Jira writes them": lambda: table(
+        [["text", "Labels", "Labels", "Labels"], *([text, *names, "", "", ""][:4] for text, names in ROWS)]
+    ),
     "a name in each of three columns": lambda: table(
         [["text", "label1", "label2", "label3"], *([text, *names, "", "", ""][:4] for text, names in ROWS)]
     ),
@@ -268,6 +271,16 @@ WRITTEN = {
     "all quoted": (listed(";".join, quoting=csv.QUOTE_ALL), "utf-8", "flats.csv"),
     "sep=": ("sep=;\n" + listed(",".join, delimiter=";"), "utf-8", "flats.csv"),
     "columns without names": (PLAIN.replace("\n", ",,\n"), "utf-8", "flats.csv"),
+    "delimiters after numbered rows": (
+        "id,text,labels\n" + table([(at, text, ";".join(names), "") for at, (text, names) in enumerate(ROWS)]),
+        "utf-8",
+        "flats.csv",
+    ),
+    "row names of R": (
+        "text\tlabels\n" + table([(at, text, ";".join(names)) for at, (text, names) in enumerate(ROWS, 1)], "\t"),
+        "utf-8",
+        "flats.tsv",
+    ),
     "empty rows at the end": (PLAIN + ",\n" * 40, "utf-8", "flats.csv"),
     "the header again": (PLAIN + "text,labels\n", "utf-8", "flats.csv"),
 }

@@ -367,6 +367,8 @@ def _sources(
     for part, name in parts.items() if options.test_path else [(None, path)]:
         if name is not None:
             file = user_files.opened(Path(name), written | {"header": options.header})
+            if twice := [column for column in options.needed if column in file.repeated]:
+                raise InputError(f"{name}:1: the column name {twice[0]!r} occurs twice; rename one of them")
             whole = file.dialect is not None or file.kind not in user_files.JSON
             yield str(name), part, file, file.rows([*options.needed, *(options.label_source if whole else ())])
 

@@ -39,6 +39,7 @@ class UserFile:
     kind: str
     dialect: dialect.Dialect | None = None
     columns: list[str] | None = None  # None where rows name their own
+    repeated: tuple[str, ...] = ()  # names of several columns
     header: bool = True
     tool: str | None = None
     doubts: list[Doubt] = field(default_factory=list)
@@ -200,15 +201,35 @@ def _opened_cells(path: Path, kind: str, chosen: Mapping[str, Any]) -> UserFile:
     if not header:
         file.columns = [f"column_{at}" for at in range(1, len(first) + 1)]
         return file
-    times = Counter(name for name in first if name)
-    if twice := [name for name, n in times.items() if n > 1]:
-        raise InputError(f"{path}:1: the column name {twice[0]!r} occurs twice; rename one of them")
-    file.columns = first
+    if _have_row_names(first, sample[1:]):
+        first = ["", *first]
+    file.columns = first = list(_told_apart(file, first))
     if nameless := [at for at, name in enumerate(first) if not name]:
         held = sum(any(row[at].strip() for at in nameless if at < len(row)) for row in sample[1:])
         values = f", with values in {held:,} of the first rows" if held else ""
         file.doubts.append(Doubt(f"{len(nameless)} columns have no name and are left out{values}"))
     return file
+
+
+def _have_row_names(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether rows begin with a number that the header has no name for, as R writes them, and do not end in a mark."""
+    longer = all(len(row) == len(names) + 1 and row[0].isdecimal() for row in rows)
+    return longer and sum(bool(row[-1].strip()) for row in rows) * 2 > len(rows)
+
+
+def _told_apart(file: UserFile, names: Sequence[str]) -> Iterator[str]:
+    """As pandas does: tags, tags.1, tags.2. InputError where one of these is there already."""
+    file.repeated = tuple(name for name, n in Counter(names).items() if name and n > 1)
+    if file.repeated:
+        what = f"names of columns that repeat are read as {file.repeated[0]}, {file.repeated[0]}.1 and so on"
+        file.doubts.append(Doubt(what, "", len(file.repeated), 1))
+    seen: Counter[str] = Counter()
+    for name in names:
+        again = f"{name}.{seen[name]}" if name and seen[name] else name
+        if again != name and again in names:
+            raise InputError(f"{file.path}:1: the column name {name!r} occurs twice; rename one of them")
+        seen[name] += 1
+        yield again
 
 
 # ---------------------------------------------------------------- JSON
