@@ -292,6 +292,15 @@ def test_a_file_is_read_however_a_spreadsheet_wrote_it(tmp_path, way):
     assert shown(read(saved(tmp_path, content.encode(encoding), name))) == MEANT
 
 
+def test_lines_of_fasttext_are_read(tmp_path):
+    lines = [" ".join([*(f"__label__{name}" for name in names), text]) for text, names in ROWS]
+    for end in ("\n", "\r\n\r\n"):
+        path = saved(tmp_path, end.join(lines), "flats.train.txt")
+        corpus = read(path)
+        assert shown(corpus) == MEANT and corpus.notes[0].endswith("lines of fastText")
+    refused(saved(tmp_path, PLAIN, "flats.txt"), "unknown kind of file '.txt'; .*; end the name of a table with .csv")
+
+
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
 def test_a_packed_file_is_unpacked_whatever_its_name(tmp_path, pack):
     assert shown(read(saved(tmp_path, pack(PLAIN.encode())))) == MEANT

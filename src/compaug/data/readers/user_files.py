@@ -9,7 +9,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,10 @@ from compaug.data.rows import TYPED, BadRow, Row, typed_rows
 
 USUAL = {".csv": ",", ".tsv": "\t"}
 JSON = (".jsonl", ".ndjson", ".json")
+FASTTEXT, LABEL = ".txt", "__label__"  # before each name, at the start of a line
 KINDS = (
     "use .jsonl, .csv or .tsv (also with .gz, .xz or .bz2), .json, .parquet, .arrow, or a folder that datasets' "
-    "save_to_disk wrote"
+    "save_to_disk wrote; end the name of a table with .csv"
 )
 MARKUP = (".xml", ".sgm", ".sgml", ".html", ".htm")
 JUDGED = 10  # lines by which a file is told that has another kind's name
@@ -49,7 +50,9 @@ class UserFile:
     def described(self) -> str:
         if self.dialect is None:
             tool = f", an export of {self.tool}" if self.tool else ""
-            names = {".parquet": "Parquet", ".arrow": "Arrow"} | dict.fromkeys(JSON, "JSON")
+            names = {".parquet": "Parquet", ".arrow": "Arrow", FASTTEXT: "lines of fastText"} | dict.fromkeys(
+                JSON, "JSON"
+            )
             return names.get(self.kind, "a folder of datasets") + tool
         encoding = (self.dialect.encoding or streams.encoding_of(self.path)).upper().replace("-SIG", "")
         header = "names of columns in line 1" if self.header else "no names of columns"
@@ -61,6 +64,8 @@ class UserFile:
             return self._cells(list(needed))
         if self.kind in JSON:
             return self._json(list(needed))
+        if self.kind == FASTTEXT:
+            return self._fasttext()
         return typed_rows(self.path, self.kind, list(needed))
 
     def _cells(self, needed: Sequence[str]) -> Iterator[Row]:
@@ -128,6 +133,17 @@ class UserFile:
             except ValueError as error:
                 yield number, BadRow("not valid JSON", f"not valid JSON ({error}); mend or remove the line")
 
+    def _fasttext(self) -> Iterator[Row]:
+        for number, line in streams.lines(self.path, self.encoding):
+            names = list(takewhile(_is_label, line.split()))
+            text = line.split(maxsplit=len(names))[len(names) :]
+            if names or text:
+                yield Row(number, {"text": "".join(text), "labels": [name.removeprefix(LABEL) for name in names]})
+
+
+def _is_label(word: str) -> bool:
+    return word.startswith(LABEL)
+
 
 def _lifted(value: dict[str, Any]) -> dict[str, Any]:
     """With strings and lists of inner objects as columns, such as data.text."""
@@ -160,7 +176,9 @@ def opened(path: Path, chosen: Mapping[str, Any]) -> UserFile:
     if kind not in USUAL and kind not in JSON:
         if not path.exists():
             raise InputError(f"{path}: no such file; check the path")
-        streams.head(path)
+        first = streams.head(path)
+        if kind == FASTTEXT and first.lstrip().startswith(LABEL.encode()):
+            return UserFile(path, kind, encoding=chosen.get("encoding"))
         raise InputError(f"{path}: unknown kind of file {kind!r}; {KINDS}")
     streams.head(path)
     return _opened_json(path, kind, chosen.get("encoding")) if kind in JSON else _opened_cells(path, kind, chosen)
