@@ -364,6 +364,19 @@ def test_another_encoding_is_named_with_its_line_and_what_it_would_read(tmp_path
         (b"text", "a.pkl", "unknown kind of file '.pkl'; use .jsonl, .csv"),
         (b'"text"', "a.json", "neither a list of objects nor an object"),
         (b'{"a": 1, "b": 2}', "a.json", "an object, not a list of rows; write a list of objects"),
+        (b'[\n{"text": "x"},\n]', "a.json", r"a.json:3: not valid JSON .*; mend the file"),
+        (
+            b'{\n"text": "x"}{"text": "y"}',
+            "a.json",
+            r"a.json:2: not valid JSON \(Extra data\); write one list, or an ob",
+        ),
+        (b"", "a.json", "no rows; give the file at least one text"),
+        (b'[["text", "labels"], ["x", ["a"]]]', "a.json", r'not a JSON object, such as \{"text": "...", "labels"'),
+        (
+            b'{"train": [{"text": "x"}], "test": [{"text": "y"}]}',
+            "a.json",
+            "under several keys: train, test; write one",
+        ),
         (b'{"text": "x"\n{"text": y}\n', "a.jsonl", "2 of 2 rows cannot be used: 2 x not valid JSON"),
     ],
 )

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, takewhile
+from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,8 @@ class UserFile:
             if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], dict):
                 value = {"text": value[0], **value[1]}  # as spaCy's training data
             if not isinstance(value, dict):
-                yield Row(number, None, bad=BadRow("not a JSON object", "not a JSON object; mend or remove the line"))
+                what = 'not a JSON object, such as {"text": "...", "labels": ["a"]}; mend or remove the line'
+                yield Row(number, None, bad=BadRow("not a JSON object", what))
                 continue
             if self.tool:
                 try:
@@ -295,15 +297,29 @@ def _whole(path: Path, encoding: str | None) -> tuple[list[Any] | None, str | No
                 return None, None  # an object a line
         except ValueError:
             pass
+    content = "\n".join(line for _, line in streams.lines(path, encoding))
     try:
-        value = loads("\n".join(line for _, line in streams.lines(path, encoding)), nan_is_null=True)
+        value = loads(content, nan_is_null=True)
     except ValueError as error:
-        raise InputError(f"{path}: not valid JSON ({error}); mend the file") from None
+        if not first:
+            raise InputError(f"{path}: no rows; give the file at least one text") from None
+        several = "Extra data" in str(error)
+        remedy = "write one list, or an object a line and end its name with .jsonl" if several else "mend the file"
+        raise InputError(f"{path}:{_bad_line(content)}: not valid JSON ({error}); {remedy}") from None
     if isinstance(value, list):
         return value, None
     if not isinstance(value, dict):
         raise InputError(f"{path}: neither a list of objects nor an object; write a list of rows")
     return _rows_of_object(path, value)
+
+
+def _bad_line(content: str) -> int:
+    """Where it is no JSON; the first line where Python does not say."""
+    try:
+        JSONDecoder().decode(content)
+    except (JSONDecodeError, RecursionError) as error:
+        return getattr(error, "lineno", 1)
+    return 1
 
 
 def _is_only_line(path: Path, encoding: str | None) -> bool:
@@ -318,6 +334,8 @@ def _rows_of_object(path: Path, value: dict) -> tuple[list[Any], str | None]:
         return rows, "an object with columns and data, as pandas writes it (orient=split)"
     lists = {key: part for key, part in value.items() if isinstance(part, list) and part}
     under = [key for key, part in lists.items() if all(isinstance(row, dict) for row in part)]
+    if len(under) > 1 and "text" not in value:
+        raise InputError(f"{path}: rows are under several keys: {', '.join(under)}; write one list of objects")
     if len(under) == 1:
         return lists[under[0]], f"an object whose rows are under {under[0]!r}"
     if parts and len(lists) == len(parts) and len({len(part) for part in parts}) == 1 and len(parts) > 1:
