@@ -349,6 +349,13 @@ def test_another_encoding_is_named_with_its_line_and_what_it_would_read(tmp_path
     assert shown(read(path, encoding="cp1252"))[-1] == ("ein Café im Haus", ["noise"])
 
 
+@pytest.mark.parametrize(("line", "encoding"), [("第一次坐车很冷,noise", "gb18030"), ("холодно,noise", "cp1251")])
+def test_what_each_likely_encoding_would_read_is_shown(tmp_path, line, encoding):
+    path = saved(tmp_path, (PLAIN + line + "\n").encode(encoding))
+    refused(path, f"flats.csv:68: not UTF-8 .* give --encoding cp1252 if .*, {encoding} if '{line}' is right")
+    assert shown(read(path, encoding=encoding))[-1] == (line.partition(",")[0], ["noise"])
+
+
 @pytest.mark.parametrize(
     ("content", "name", "message"),
     [

@@ -38,7 +38,7 @@ FOREIGN = {  # what other files begin with, and what to do with them
     b"<!DOCTYPE": "SGML or HTML; write its texts and labels into a table: .csv or .jsonl",
 }
 HEAD = 1 << 16  # bytes by which a file is judged
-GUESSES = ("cp1252", "gb18030")  # read a line that is not UTF-8, as an example in the refusal
+GUESSES = ("cp1252", "gb18030", "shift_jis", "cp1251")  # read a line that is not UTF-8, as examples in the refusal
 
 
 @contextlib.contextmanager
@@ -136,12 +136,12 @@ def _decoded(path: Path, stream: BinaryIO, encoding: str) -> Iterator[str]:
 def _undecodable(raw: bytes, name: str, error: UnicodeDecodeError) -> str:
     shown = "UTF-8" if name.startswith("utf-8") else name
     byte = f"byte 0x{raw[error.start]:02x}"
+    read = []
     for guess in GUESSES:
         with contextlib.suppress(UnicodeDecodeError):
             at = raw[: error.start].decode(guess)
             example = (at + raw[error.start :].decode(guess)).strip()
-            example = example[max(0, len(at) - 20) : len(at) + 20]
-            return (
-                f"not {shown} ({byte}); give --encoding {guess} if {example!r} is right, or convert the file to UTF-8"
-            )
-    return f"not {shown} ({byte}); convert the file to UTF-8, or give its --encoding"
+            read.append(f"{guess} if {example[max(0, len(at) - 20) : len(at) + 20]!r} is right")
+    if not read:
+        return f"not {shown} ({byte}); convert the file to UTF-8, or give its --encoding"
+    return f"not {shown} ({byte}); give --encoding {', '.join(read)}; or convert the file to UTF-8"
