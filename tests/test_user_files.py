@@ -101,6 +101,7 @@ FORMS = {
     "wide bars": lambda: listed("｜".join),
     "blanks": lambda: listed(" ".join),
     "doccano's #": lambda: listed("#".join),
+    "SharePoint's ;#": lambda: listed(";#".join),
     "plus": lambda: listed("+".join),
     "JSON lists": lambda: listed(json.dumps),
     "Python lists": lambda: listed(repr),

@@ -198,9 +198,8 @@ def choose_labels(
     named = _named(left, LABELS)
     if rivals := _rivals(named, left):
         names = [column.name for column in (named, *rivals)]
-        choice.doubts.append(
-            Doubt(f"the columns {' and '.join(names)} could hold the labels", "give --label-column", fatal=True)
-        )
+        remedy = f"give --label-column, or --label-columns {listed(names)} for all that they hold"
+        choice.doubts.append(Doubt(f"the columns {' and '.join(names)} could hold the labels", remedy, fatal=True))
     truth = [column for column in left if _is_truth(column)]
     constant = [column for column in truth if _is_constant(column)]
     group = [column for column in truth if column not in constant and column is not named]
