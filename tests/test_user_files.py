@@ -174,6 +174,10 @@ JSON_FORMS = {
     "an inner object": lambda names: {"meta": {"topics": names, "source": "web"}},
     "NaN elsewhere": lambda names: {"labels": names, "score": float("nan")},
     "argilla": lambda names: {"topic.responses": [names], "topic.responses.users": ["u"], "topic.suggestion": None},
+    "argilla's feedback": lambda names: {
+        "topic": [{"value": names, "user_id": "u", "status": "submitted"}, {"value": ["lift"], "status": "discarded"}],
+        "topic-suggestion": ["lift"],
+    },
     "argilla, old": lambda names: {"prediction": [{"label": "lift", "score": 0.9}], "annotation": names},
     "Prodigy": lambda names: {"options": [{"id": n, "text": n} for n in NAMES], "accept": names, "answer": "accept"},
     "JSON-MIN": lambda names: {"topic": {"choices": names} if names else "", "annotation_id": 1, "lead_time": 2.5},
@@ -203,6 +207,17 @@ def test_an_export_of_label_studio_is_read_without_what_was_cancelled_or_never_a
     corpus = read(path)
     assert shown(corpus) == [row for row in MEANT if row[1]]
     assert any("6 x rows that nobody has annotated are left out (first in line 6)" in note for note in corpus.notes)
+
+
+def test_records_of_argilla_are_read_without_those_that_nobody_answered(tmp_path):
+    records = [
+        {"id": str(at), "fields": {"text": text}, "suggestions": {"topic": {"value": ["lift"]}},
+         "responses": {"topic": [{"value": names, "user_id": "u"}]} if names else {}}
+        for at, (text, names) in enumerate(ROWS)
+    ]  # fmt: skip
+    corpus = read(saved(tmp_path, json.dumps(records), "a.json"))
+    assert shown(corpus) == [row for row in MEANT if row[1]]
+    assert any("6 x rows that nobody has annotated are left out" in note for note in corpus.notes)
 
 
 def test_annotators_who_differ_need_a_cut(tmp_path):
