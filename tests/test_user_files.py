@@ -298,6 +298,11 @@ WRITTEN = {
         "flats.tsv",
     ),
     "empty rows at the end": (PLAIN + ",\n" * 40, "utf-8", "flats.csv"),
+    "Markdown": (
+        "| text | labels |\n| :--- | --- |\n" + "".join(f"| {text} | {';'.join(names)} |\n" for text, names in ROWS),
+        "utf-8",
+        "flats.csv",
+    ),
     "the header again": (PLAIN + "text,labels\n", "utf-8", "flats.csv"),
 }
 

@@ -29,6 +29,7 @@ from compaug.data.rows import SPLITS, BadRow, Faults, Row, hub_rows
 UNLABELLED = "no label"
 UNANNOTATED = "rows that nobody has annotated are left out"
 BLANK = "rows without any value are left out"
+RULE = "rows of dashes are left out"
 AGAIN = "rows that repeat the names of the columns are left out"
 
 
@@ -178,6 +179,9 @@ class _Table:
                 if values.get(chosen.text_column) == chosen.text_column and _is_header(values):
                     self.skip(AGAIN, row.line)
                     continue
+                if faults.rows == 1 and _is_rule(values):
+                    self.skip(RULE, row.line)
+                    continue
                 self._keep(row, part, faults.rows)
             except ValueError as error:
                 faults.add(row.line, error)
@@ -275,6 +279,11 @@ def _is_empty(values: Mapping[str, Any]) -> bool:
 
 def _is_header(values: Mapping[str, Any]) -> bool:
     return all(value == name for name, value in values.items())
+
+
+def _is_rule(values: Mapping[str, Any]) -> bool:
+    """Whether it is the line below the names of a table in Markdown."""
+    return all(isinstance(value, str) and re.fullmatch(r"\s*:?-{3,}:?\s*", value) for value in values.values())
 
 
 def _is_row_a_label(rows: Sequence[_Read]) -> bool:
