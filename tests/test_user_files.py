@@ -767,6 +767,12 @@ def test_a_title_above_the_names_of_columns_is_named(tmp_path):
     refused(saved(tmp_path, "Survey 2024\n\n" + PLAIN), "or remove lines above the names of columns")
 
 
+def test_the_questions_and_ids_of_qualtrics_are_no_rows(tmp_path):
+    above = [("Q1", "Topic"), ("What is wrong?", "Choose all that apply"), *[('{"ImportId":"QID1"}',) * 2]]
+    path = saved(tmp_path, table([*above, *((text, ",".join(names)) for text, names in ROWS)]))
+    refused(path, ":3: Qualtrics' row of ids; remove it and the row of questions above it")
+
+
 def test_two_delimiters_in_one_column_wait_for_an_answer(tmp_path):
     rows = [[text, (";" if at % 2 else "|").join(names)] for at, (text, names) in enumerate(ROWS)]
     refused(

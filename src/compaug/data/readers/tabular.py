@@ -29,6 +29,7 @@ from compaug.data.rows import SPLITS, BadRow, Faults, Row, hub_rows
 UNLABELLED = "no label"
 UNANNOTATED = "rows that nobody has annotated are left out"
 BLANK = "rows without any value are left out"
+IDS = '{"ImportId"'  # of questions, in the third row of an export of Qualtrics
 RULE = "rows of dashes are left out"
 AGAIN = "rows that repeat the names of the columns are left out"
 
@@ -182,6 +183,9 @@ class _Table:
                 if faults.rows == 1 and _is_rule(values):
                     self.skip(RULE, row.line)
                     continue
+                if faults.rows == 2 and any(str(value).startswith(IDS) for value in values.values()):
+                    what = "Qualtrics' row of ids"
+                    raise BadRow(what, f"{what}; remove it and the row of questions above it")
                 self._keep(row, part, faults.rows)
             except ValueError as error:
                 faults.add(row.line, error)
