@@ -837,6 +837,8 @@ BESIDE_TEXTS = {
     "links": lambda at: f"https://example.org/archive/2024/item-{at:06d}?utm_source=newsletter&utm_medium=mail",
     "numbers": lambda at: str([round(at / (n + 1.7), 6) for n in range(30)]),
     "markup": lambda at: f'<div class="comment" id="c{at}"><p>the flat at <b>number</b> {at} is too cold</p> ...</div>',
+    "objects": lambda at: json.dumps([{"id": at, "name": f"a keyword, number {n}"} for n in range(9)]),
+    "tokens": lambda at: repr(f"the flat at number {at} is too cold, and nobody has answered the phone".split()),
     "one question": lambda at: "What should we improve in your flat, and why do you think that it would help you most?",
 }
 
