@@ -575,6 +575,13 @@ def test_names_in_quotes_hold_the_mark_where_quotes_stand_beside_it(tmp_path, sp
     refused(saved(tmp_path, listed(lambda labels: f'"{", ".join(labels)}"')), "label cells with ','")
 
 
+def test_class_numbers_in_several_columns_are_refused_as_such(tmp_path):
+    path = in_two_columns(tmp_path, lambda names: NAMES.index(names[0]) if names else "")
+    refused(
+        path, "numbers in the columns label1, label2 from .*; if they are class numbers, write names in their place"
+    )
+
+
 @pytest.mark.parametrize("mark", [" > ", " and ", " -> ", " → "])
 def test_words_and_arrows_between_names_are_no_names(tmp_path, mark):
     assert shown(read(saved(tmp_path, listed(mark.join)))) == MEANT

@@ -141,6 +141,8 @@ def _numbers_in_columns(columns: Sequence[str], words: Sequence[Mapping], cells:
     what = f"numbers in the columns {', '.join(columns[:3])}" + (", ..." if len(columns) > 3 else "")
     line = min(cell.line for cell in cells.values())
     what, remedy = uncut(rows, what)
+    if not _may_be_labels(columns):
+        remedy += "; if they are class numbers, write names in their place"
     if pair := _pair(columns, words):  # as SPSS writes yes and no
         remedy += f", --missing {max(pair, key=number_of)} the others if it means no"
     return undecided("a column of numbers for each label", cells, what, remedy, line, tuple(columns))
