@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -100,12 +101,16 @@ FORMS = {
     "wide bars": lambda: listed("｜".join),
     "blanks": lambda: listed(" ".join),
     "doccano's #": lambda: listed("#".join),
+    "SharePoint's ;#": lambda: listed(";#".join),
     "plus": lambda: listed("+".join),
     "JSON lists": lambda: listed(json.dumps),
     "Python lists": lambda: listed(repr),
     "tuples": lambda: listed(lambda names: repr(tuple(names))),
     "sets": lambda: listed(lambda names: repr(set(names))),
     "arrays of pandas": lambda: listed(lambda names: f"array({names!r}, dtype=object)"),
+    "scalars of numpy": lambda: listed(lambda names: f"[{', '.join(f'np.str_({n!r})' for n in names)}]"),
+    "an index of pandas": lambda: listed(lambda names: f"Index({names!r}, dtype='object')"),
+    "counters": lambda: listed(lambda names: f"Counter({ {n: 1 for n in names} })"),
     "arrays of PostgreSQL": lambda: listed(lambda names: "{" + ",".join(names) + "}"),
     "dicts": lambda: listed(lambda names: repr({name: name in names for name in NAMES})),
     "JSON objects": lambda: listed(lambda names: json.dumps(dict(zip(NAMES, vector(names), strict=True)))),
@@ -139,6 +144,9 @@ FORMS = {
             *([text, *(n if n in names else "" for n in NAMES)] for text, names in ROWS),
         ]
     ),
+    "columns of one name, as Jira writes them": lambda: table(
+        [["text", "Labels", "Labels", "Labels"], *([text, *names, "", "", ""][:4] for text, names in ROWS)]
+    ),
     "a name in each of three columns": lambda: table(
         [["text", "label1", "label2", "label3"], *([text, *names, "", "", ""][:4] for text, names in ROWS)]
     ),
@@ -162,9 +170,14 @@ JSON_FORMS = {
     "objects": lambda names: {"tags": [{"name": name, "color": "red"} for name in names]},
     "objects with a switch": lambda names: {"labels": [{"name": name, "selected": name in names} for name in NAMES]},
     "doccano": lambda names: {"id": 3, "label": names},
+    "an empty list elsewhere": lambda names: {"annotations": [], "classified": names},
     "an inner object": lambda names: {"meta": {"topics": names, "source": "web"}},
     "NaN elsewhere": lambda names: {"labels": names, "score": float("nan")},
     "argilla": lambda names: {"topic.responses": [names], "topic.responses.users": ["u"], "topic.suggestion": None},
+    "argilla's feedback": lambda names: {
+        "topic": [{"value": names, "user_id": "u", "status": "submitted"}, {"value": ["lift"], "status": "discarded"}],
+        "topic-suggestion": ["lift"],
+    },
     "argilla, old": lambda names: {"prediction": [{"label": "lift", "score": 0.9}], "annotation": names},
     "Prodigy": lambda names: {"options": [{"id": n, "text": n} for n in NAMES], "accept": names, "answer": "accept"},
     "JSON-MIN": lambda names: {"topic": {"choices": names} if names else "", "annotation_id": 1, "lead_time": 2.5},
@@ -194,6 +207,17 @@ def test_an_export_of_label_studio_is_read_without_what_was_cancelled_or_never_a
     corpus = read(path)
     assert shown(corpus) == [row for row in MEANT if row[1]]
     assert any("6 x rows that nobody has annotated are left out (first in line 6)" in note for note in corpus.notes)
+
+
+def test_records_of_argilla_are_read_without_those_that_nobody_answered(tmp_path):
+    records = [
+        {"id": str(at), "fields": {"text": text}, "suggestions": {"topic": {"value": ["lift"]}},
+         "responses": {"topic": [{"value": names, "user_id": "u"}]} if names else {}}
+        for at, (text, names) in enumerate(ROWS)
+    ]  # fmt: skip
+    corpus = read(saved(tmp_path, json.dumps(records), "a.json"))
+    assert shown(corpus) == [row for row in MEANT if row[1]]
+    assert any("6 x rows that nobody has annotated are left out" in note for note in corpus.notes)
 
 
 def test_annotators_who_differ_need_a_cut(tmp_path):
@@ -263,7 +287,22 @@ WRITTEN = {
     "all quoted": (listed(";".join, quoting=csv.QUOTE_ALL), "utf-8", "flats.csv"),
     "sep=": ("sep=;\n" + listed(",".join, delimiter=";"), "utf-8", "flats.csv"),
     "columns without names": (PLAIN.replace("\n", ",,\n"), "utf-8", "flats.csv"),
+    "delimiters after numbered rows": (
+        "id,text,labels\n" + table([(at, text, ";".join(names), "") for at, (text, names) in enumerate(ROWS)]),
+        "utf-8",
+        "flats.csv",
+    ),
+    "row names of R": (
+        "text\tlabels\n" + table([(at, text, ";".join(names)) for at, (text, names) in enumerate(ROWS, 1)], "\t"),
+        "utf-8",
+        "flats.tsv",
+    ),
     "empty rows at the end": (PLAIN + ",\n" * 40, "utf-8", "flats.csv"),
+    "Markdown": (
+        "| text | labels |\n| :--- | --- |\n" + "".join(f"| {text} | {';'.join(names)} |\n" for text, names in ROWS),
+        "utf-8",
+        "flats.csv",
+    ),
     "the header again": (PLAIN + "text,labels\n", "utf-8", "flats.csv"),
 }
 
@@ -272,6 +311,15 @@ WRITTEN = {
 def test_a_file_is_read_however_a_spreadsheet_wrote_it(tmp_path, way):
     content, encoding, name = WRITTEN[way]
     assert shown(read(saved(tmp_path, content.encode(encoding), name))) == MEANT
+
+
+def test_lines_of_fasttext_are_read(tmp_path):
+    lines = [" ".join([*(f"__label__{name}" for name in names), text]) for text, names in ROWS]
+    for end in ("\n", "\r\n\r\n"):
+        path = saved(tmp_path, end.join(lines), "flats.train.txt")
+        corpus = read(path)
+        assert shown(corpus) == MEANT and corpus.notes[0].endswith("lines of fastText")
+    refused(saved(tmp_path, PLAIN, "flats.txt"), "unknown kind of file '.txt'; .*; end the name of a table with .csv")
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
@@ -322,6 +370,13 @@ def test_another_encoding_is_named_with_its_line_and_what_it_would_read(tmp_path
     assert shown(read(path, encoding="cp1252"))[-1] == ("ein Café im Haus", ["noise"])
 
 
+@pytest.mark.parametrize(("line", "encoding"), [("第一次坐车很冷,noise", "gb18030"), ("холодно,noise", "cp1251")])
+def test_what_each_likely_encoding_would_read_is_shown(tmp_path, line, encoding):
+    path = saved(tmp_path, (PLAIN + line + "\n").encode(encoding))
+    refused(path, f"flats.csv:68: not UTF-8 .* give --encoding cp1252 if .*, {encoding} if '{line}' is right")
+    assert shown(read(path, encoding=encoding))[-1] == (line.partition(",")[0], ["noise"])
+
+
 @pytest.mark.parametrize(
     ("content", "name", "message"),
     [
@@ -329,10 +384,27 @@ def test_another_encoding_is_named_with_its_line_and_what_it_would_read(tmp_path
         (b"PK\x03\x04....", "a.xlsx", "is a zip archive or an Excel workbook"),
         (b"<?xml version='1.0'?><a/>", "a.csv", "is XML"),
         (b"<!DOCTYPE lewis><REUTERS>", "a.csv", "is SGML or HTML"),
+        (b"\x28\xb5\x2f\xfd\x04\x88", "a.jsonl.zst", "is packed by zstd; unpack it"),
+        (b"SQLite format 3\0....", "a.csv", "is a database of SQLite"),
+        (b"\x80\x04\x95\x00\x00", "a.pkl", "is a pickle of Python"),
+        (b"<HTML><table>", "a.csv", "is HTML"),
         (b"<REUTERS TOPICS='YES'>", "reut2-000.sgm", "is markup"),
         (b"text", "a.pkl", "unknown kind of file '.pkl'; use .jsonl, .csv"),
         (b'"text"', "a.json", "neither a list of objects nor an object"),
         (b'{"a": 1, "b": 2}', "a.json", "an object, not a list of rows; write a list of objects"),
+        (b'[\n{"text": "x"},\n]', "a.json", r"a.json:3: not valid JSON .*; mend the file"),
+        (
+            b'{\n"text": "x"}{"text": "y"}',
+            "a.json",
+            r"a.json:2: not valid JSON \(Extra data\); write one list, or an ob",
+        ),
+        (b"", "a.json", "no rows; give the file at least one text"),
+        (b'[["text", "labels"], ["x", ["a"]]]', "a.json", r'not a JSON object, such as \{"text": "...", "labels"'),
+        (
+            b'{"train": [{"text": "x"}], "test": [{"text": "y"}]}',
+            "a.json",
+            "under several keys: train, test; write one",
+        ),
         (b'{"text": "x"\n{"text": y}\n', "a.jsonl", "2 of 2 rows cannot be used: 2 x not valid JSON"),
     ],
 )
@@ -347,6 +419,9 @@ def test_vectors_need_names_and_are_never_taken_for_class_numbers(tmp_path):
     for content, name in (
         (listed(lambda names: json.dumps(vector(names))), "a.csv"),
         (listed(lambda names: repr([bool(n) for n in vector(names)])), "a.csv"),
+        (listed(lambda names: f"[{', '.join(f'np.{bool(n)}_' for n in vector(names))}]"), "a.csv"),
+        (listed(lambda names: f"[{', '.join(f'np.int64({n})' for n in vector(names))}]"), "a.csv"),
+        (listed(lambda names: f"tensor({[float(n) for n in vector(names)]})"), "a.csv"),
         (listed(lambda names: " ".join(map(str, vector(names)))), "a.csv"),
         (listed(lambda names: ",".join(map(str, vector(names)))), "a.csv"),
         (listed(lambda names: "".join(map(str, vector(names)))), "a.csv"),
@@ -380,10 +455,10 @@ def test_class_numbers_ask_for_names_and_for_the_first_number(tmp_path):
     assert shown(read(saved(tmp_path, commas), labels=NAMES)) == MEANT
 
 
-@pytest.mark.parametrize("word", ["NaN", "None", "N/A", "null", "-"])
+@pytest.mark.parametrize("word", ["NaN", "None", "N/A", "null", "-", '""', "unlabeled", "(no genres listed)"])
 def test_words_that_mean_no_value_wait_for_an_answer(tmp_path, word):
     path = saved(tmp_path, listed(lambda names: ";".join(names) or word))
-    error = refused(path, f"6 x the label name '{word}', which often says .*first in line 7.*--missing '{word}'")
+    error = refused(path, f"6 x the label name {re.escape(repr(word))}, which often says .*first in line 7.*--missing ")
     assert any("commonest of 6 labels" in note for note in error.__notes__)
     assert shown(read(path, missing=[word])) == MEANT
     assert (ROWS[5][0], [word]) in shown(read(path, labels=[*NAMES, word]))
@@ -491,6 +566,22 @@ def test_listed_names_that_hold_the_delimiter_stay_whole(tmp_path, chosen):
     assert shown(read(path, labels=every, **chosen)) == [(text, sorted(labels)) for text, labels in rows]
 
 
+@pytest.mark.parametrize("spread", [",", ", "])
+def test_names_in_quotes_hold_the_mark_where_quotes_stand_beside_it(tmp_path, spread):
+    names = {"lift": '"lift, in use"', "rent": '"rent ""due"", now"'}
+    path = saved(tmp_path, listed(lambda labels: spread.join(names.get(n, n) for n in labels)))
+    meant = {"lift": "lift, in use", "rent": 'rent "due", now'}
+    assert shown(read(path)) == [(text, sorted(meant.get(n, n) for n in labels)) for text, labels in ROWS]
+    refused(saved(tmp_path, listed(lambda labels: f'"{", ".join(labels)}"')), "label cells with ','")
+
+
+def test_class_numbers_in_several_columns_are_refused_as_such(tmp_path):
+    path = in_two_columns(tmp_path, lambda names: NAMES.index(names[0]) if names else "")
+    refused(
+        path, "numbers in the columns label1, label2 from .*; if they are class numbers, write names in their place"
+    )
+
+
 @pytest.mark.parametrize("mark", [" > ", " and ", " -> ", " → "])
 def test_words_and_arrows_between_names_are_no_names(tmp_path, mark):
     assert shown(read(saved(tmp_path, listed(mark.join)))) == MEANT
@@ -546,6 +637,14 @@ def test_a_short_first_line_of_one_column_is_said_to_be_read_as_its_name(tmp_pat
     assert predict.read_texts(path, {"header": False}, [], False).texts == lines
 
 
+@pytest.mark.parametrize(("mark", "quoting"), [(", ", csv.QUOTE_MINIMAL), (", ", csv.QUOTE_ALL), ("; ", csv.QUOTE_ALL)])
+def test_texts_in_quotes_are_not_cut_where_they_are_the_one_column(tmp_path, mark, quoting):
+    texts = [text.replace(", ", mark) for text, _ in ROWS]
+    for header in ([["text"]], []):
+        path = saved(tmp_path, table([*header, *([text] for text in texts)], quoting=quoting), "new.csv")
+        assert predict.read_texts(path, {"header": bool(header)}, [], False).texts == texts
+
+
 def test_a_file_under_the_name_of_another_kind_is_named(tmp_path):
     refused(
         saved(tmp_path, objects(lambda names: {"labels": names})),
@@ -581,6 +680,13 @@ def test_a_flag_in_other_words_than_the_labels_beside_it_waits_for_an_answer(tmp
     assert "flood" in read(floats).labels.names
 
 
+@pytest.mark.parametrize("end", [":confidence", "_score"])
+def test_how_sure_a_column_is_is_no_label_beside_it(tmp_path, end):
+    rows = [[text, *(cell for n in NAMES for cell in (int(n in labels), 0.61))] for text, labels in ROWS]
+    path = saved(tmp_path, table([["text", *(c for n in NAMES for c in (n, n + end))], *rows]))
+    assert shown(read(path)) == MEANT
+
+
 def test_columns_that_are_the_same_in_every_row_are_one_note(tmp_path):
     more = {f"flood {at}": lambda at, value=value: value for at, value in enumerate("00100")}
     shown_notes = notes(saved(tmp_path, marked("1", "0", more=more)))
@@ -614,6 +720,12 @@ def test_rows_that_nobody_labelled_are_named(tmp_path):
     path = saved(tmp_path, "\n".join(rows))
     refused(path, ":4: -1 for every label, which means that nobody labelled it; leave such rows out")
     assert len(read(path, on_bad_rows="drop").examples) == len(ROWS) - 1
+
+
+def test_minus_one_beside_0_and_1_names_the_option_that_counts_it_as_0(tmp_path):
+    path = saved(tmp_path, marked("1", "0").replace("1,0,0", "1,-1,0"))
+    refused(path, "x 'heating' with '-1', neither 0 nor 1 .*; --missing -1 counts it as 0")
+    assert shown(read(path, missing=["-1"])) == MEANT
 
 
 @pytest.mark.parametrize(("yes", "no", "cut"), [("3", "1", 1.0), ("0.9", "0.2", 0.5), ("0,9", "0,2", 0.5)])
@@ -660,6 +772,12 @@ def test_names_of_several_columns_that_collide_are_settled_by_the_right_ones(tmp
 
 def test_a_title_above_the_names_of_columns_is_named(tmp_path):
     refused(saved(tmp_path, "Survey 2024\n\n" + PLAIN), "or remove lines above the names of columns")
+
+
+def test_the_questions_and_ids_of_qualtrics_are_no_rows(tmp_path):
+    above = [("Q1", "Topic"), ("What is wrong?", "Choose all that apply"), *[('{"ImportId":"QID1"}',) * 2]]
+    path = saved(tmp_path, table([*above, *((text, ",".join(names)) for text, names in ROWS)]))
+    refused(path, ":3: Qualtrics' row of ids; remove it and the row of questions above it")
 
 
 def test_two_delimiters_in_one_column_wait_for_an_answer(tmp_path):
@@ -726,6 +844,8 @@ BESIDE_TEXTS = {
     "links": lambda at: f"https://example.org/archive/2024/item-{at:06d}?utm_source=newsletter&utm_medium=mail",
     "numbers": lambda at: str([round(at / (n + 1.7), 6) for n in range(30)]),
     "markup": lambda at: f'<div class="comment" id="c{at}"><p>the flat at <b>number</b> {at} is too cold</p> ...</div>',
+    "objects": lambda at: json.dumps([{"id": at, "name": f"a keyword, number {n}"} for n in range(9)]),
+    "tokens": lambda at: repr(f"the flat at number {at} is too cold, and nobody has answered the phone".split()),
     "one question": lambda at: "What should we improve in your flat, and why do you think that it would help you most?",
 }
 
@@ -735,6 +855,13 @@ BESIDE_TEXTS = {
 def test_the_text_is_what_people_wrote_and_differs_from_row_to_row(tmp_path, header, beside):
     rows = [[BESIDE_TEXTS[beside](at), text, ";".join(names)] for at, (text, names) in enumerate(ROWS)]
     assert shown(read(saved(tmp_path, table([[*header, "codes"], *rows])))) == MEANT
+
+
+def test_a_longer_text_than_the_one_that_is_taken_by_its_name_is_said(tmp_path):
+    rows = [[f"flat {at}, cold or loud", text, ";".join(names)] for at, (text, names) in enumerate(ROWS)]
+    choice = columns.guess(saved(tmp_path, table([["title", "abstractText", "codes"], *rows])), {})
+    assert choice.options["text_column"] == "title"
+    assert choice.text_why == "by its name; abstractText has 2 times its letters, see --text-column"
 
 
 def test_links_are_texts_where_there_is_no_other(tmp_path):
@@ -789,6 +916,13 @@ def test_rows_of_several_annotators_wait_for_an_answer(tmp_path):
     refused(path, "rows of one text with other labels and another rater_id: --join-rows takes what anybody chose")
     assert shown(read(path, join_rows=True)) == MEANT
     assert len(read(path, join_rows=False).examples) == len(rows)
+
+
+def test_who_answered_is_no_label(tmp_path):
+    rows = [(text, person, ";".join(names)) for text, names in ROWS if names for person in ("w1", "w2")]
+    path = saved(tmp_path, table([["text", "worker_id", "answer"], *rows]))
+    refused(path, "which column has the labels. There are text, worker_id, answer; give --label-column")
+    assert shown(read(path, label_column="answer", join_rows=True)) == [row for row in MEANT if row[1]]
 
 
 def test_a_flag_that_all_rows_of_a_text_share_is_no_verdict(tmp_path):

@@ -25,12 +25,20 @@ FOREIGN = {  # what other files begin with, and what to do with them
     b"PK\x03\x04": "a zip archive or an Excel workbook; unpack it, or save the sheet as 'CSV UTF-8'",
     b"\xd0\xcf\x11\xe0": "an old Excel or Word file; save the sheet as 'CSV UTF-8'",
     b"PAR1": "a Parquet file; end its name with .parquet",
+    b"ARROW1": "an Arrow or Feather file; end its name with .arrow",
+    b"\x28\xb5\x2f\xfd": "packed by zstd; unpack it (zstd -d), or pack it with gzip",
+    b"7z\xbc\xaf": "a 7z archive; unpack it",
+    b"Rar!": "a RAR archive; unpack it",
+    b"SQLite format 3": "a database of SQLite; export the table (sqlite3 -csv -header)",
+    b"\x80\x04\x95": "a pickle of Python; write its table with pandas' to_parquet or to_json",
     b"%PDF": "a PDF; write its texts and labels into a table",
     b"<?xml": "XML; write its texts and labels into a table: .csv or .jsonl",
+    b"<html": "HTML; write its texts and labels into a table: .csv or .jsonl",
+    b"@relation": "ARFF; write its texts and labels into a table: .csv or .jsonl",
     b"<!DOCTYPE": "SGML or HTML; write its texts and labels into a table: .csv or .jsonl",
 }
 HEAD = 1 << 16  # bytes by which a file is judged
-GUESSES = ("cp1252", "gb18030")  # read a line that is not UTF-8, as an example in the refusal
+GUESSES = ("cp1252", "gb18030", "shift_jis", "cp1251")  # read a line that is not UTF-8, as examples in the refusal
 
 
 @contextlib.contextmanager
@@ -59,7 +67,7 @@ def head(path: Path) -> bytes:
     with unpacked(path) as stream:
         first = stream.read(HEAD)
     for mark, kind in FOREIGN.items():
-        if first.lstrip(codecs.BOM_UTF8 + b" \r\n\t").startswith(mark):
+        if first.lstrip(codecs.BOM_UTF8 + b" \r\n\t").startswith((mark, mark.upper())):
             raise InputError(f"{path}: is {kind}")
     return first
 
@@ -128,12 +136,12 @@ def _decoded(path: Path, stream: BinaryIO, encoding: str) -> Iterator[str]:
 def _undecodable(raw: bytes, name: str, error: UnicodeDecodeError) -> str:
     shown = "UTF-8" if name.startswith("utf-8") else name
     byte = f"byte 0x{raw[error.start]:02x}"
+    read = []
     for guess in GUESSES:
         with contextlib.suppress(UnicodeDecodeError):
             at = raw[: error.start].decode(guess)
             example = (at + raw[error.start :].decode(guess)).strip()
-            example = example[max(0, len(at) - 20) : len(at) + 20]
-            return (
-                f"not {shown} ({byte}); give --encoding {guess} if {example!r} is right, or convert the file to UTF-8"
-            )
-    return f"not {shown} ({byte}); convert the file to UTF-8, or give its --encoding"
+            read.append(f"{guess} if {example[max(0, len(at) - 20) : len(at) + 20]!r} is right")
+    if not read:
+        return f"not {shown} ({byte}); convert the file to UTF-8, or give its --encoding"
+    return f"not {shown} ({byte}); give --encoding {', '.join(read)}; or convert the file to UTF-8"

@@ -40,7 +40,7 @@ VALUES = (
     "y",
     "n",
 )  # of YAML, Hydra
-ENDS = (*user_files.USUAL, *user_files.JSON, *TYPED, *streams.PACKED_NAMES)  # of names of files
+ENDS = (*user_files.USUAL, *user_files.JSON, *TYPED, *streams.PACKED_NAMES, user_files.FASTTEXT)  # of names of files
 SAMPLED = 5_000  # texts that the tokenizers read
 
 

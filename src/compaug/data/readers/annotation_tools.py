@@ -76,7 +76,25 @@ def _prodigy(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_argilla(row: Mapping[str, Any]) -> bool:
-    return any(key.endswith(".responses") for key in row) or {"annotation", "prediction"} <= row.keys()
+    records = isinstance(row.get("fields"), Mapping) and isinstance(row.get("responses"), Mapping)
+    suggested = any(f"{key}-suggestion" in row and isinstance(value, list) for key, value in row.items())
+    return (
+        records or suggested or any(k.endswith(".responses") for k in row) or {"annotation", "prediction"} <= row.keys()
+    )
+
+
+def _with_responses(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A record of argilla's to_json, or a row of its feedback data sets, with the columns of its to_datasets."""
+    if isinstance(row.get("fields"), Mapping):
+        answers, others = row["responses"], {"id": str(row.get("id")), **row["fields"]}
+    else:
+        answers = {key: value for key, value in row.items() if f"{key}-suggestion" in row}
+        others = {key: value for key, value in row.items() if key not in answers and "-suggestion" not in key}
+    columns = dict(others)
+    for question, responses in answers.items():
+        columns[f"{question}.responses"] = [answer["value"] for answer in responses or ()]
+        columns[f"{question}.responses.status"] = [answer.get("status") for answer in responses or ()]
+    return columns
 
 
 def _argilla(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,6 +105,7 @@ def _argilla(row: Mapping[str, Any]) -> dict[str, Any]:
         flat |= inputs if isinstance(inputs, Mapping) else {}
         chosen = row["annotation"]
         return flat | {"annotation": UNANNOTATED if chosen is None else chosen, QUESTIONS: ("annotation",)}
+    row = _with_responses(row)
     flat = {key: value for key, value in row.items() if isinstance(value, str)}
     for key in [key for key in row if key.endswith(".responses")]:
         states = row.get(f"{key}.status") or [None] * len(row[key] or ())
@@ -94,7 +113,8 @@ def _argilla(row: Mapping[str, Any]) -> dict[str, Any]:
         kept = [answer for answer, state in zip(row[key] or (), states, strict=False) if state not in abandoned]
         answers = [answer if isinstance(answer, list) else [answer] for answer in kept if answer is not None]
         flat[key.removesuffix(".responses")] = answers or UNANNOTATED
-    return flat | {QUESTIONS: tuple(key.removesuffix(".responses") for key in row if key.endswith(".responses"))}
+    names = tuple(key.removesuffix(".responses") for key in row if key.endswith(".responses"))
+    return flat | {QUESTIONS: names, NOBODY: not names}
 
 
 TOOLS: dict[str, tuple[Callable[[Mapping], bool], Callable[[Mapping], dict[str, Any]]]] = {

@@ -6,7 +6,7 @@ six such columns is none of them.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from compaug.data.readers import annotation_tools, delimiters, headings, label_f
 from compaug.data.readers.annotation_tools import BOOKKEEPING
 from compaug.data.readers.doubts import MISSING, SHOWN, Doubt, listed, refusal
 from compaug.data.readers.headings import LABELS, TEXTS
+from compaug.data.readers.label_objects import SCORES
 from compaug.data.readers.label_sets import Answers, Cell, names_in_lists
 from compaug.data.readers.profiles import Column
 from compaug.data.readers.truth import TRUTH, flags, number_of, values_of, word_of
@@ -24,6 +25,7 @@ from compaug.data.rows import SPLITS, Faults
 
 OFTEN = 5  # times that a label stands in a column, on average
 MOST_VOTES = 20
+LONGER = 2  # times the letters of the column that is taken by its name: worth a word
 FEW_TEXTS = 0.1  # of the distinct values of another column: a question, beside its answers
 SURE = ("labels", "label")  # names that leave no doubt
 
@@ -62,8 +64,10 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
             choice.doubts += _own_split([columns[name] for name in names if name != options["text_column"]])
         if not {"label_column", "label_columns"} & options.keys():
             taken = {options["text_column"], options.get("id_column"), options.get("split_column")}
-            left = [columns[name] for name in names if name not in taken and not _is_bookkeeping(columns[name])]
-            choose_labels(path, file, left, options, choice)
+            left = [
+                columns[name] for name in names if name not in taken and not _is_beside_labels(columns[name], columns)
+            ]
+            choose_labels(path, file, left, options, choice, names)
         if "label_column" in options and "label_delimiter" not in options and options["label_column"] in columns:
             choice.doubts += _delimiter(columns[options["label_column"]], options)
         choice.doubts += rows_of_a_text.doubts(file, {name: columns[name] for name in names}, options)
@@ -90,8 +94,11 @@ def _own_split(columns: Sequence[Column]) -> list[Doubt]:
     return []
 
 
-def _is_bookkeeping(column: Column) -> bool:
-    """Whether programs write it beside texts and labels, or it holds nothing."""
+def _is_beside_labels(column: Column, names: Container[str]) -> bool:
+    """Whether programs write it beside texts and labels, or it holds nothing, or says how sure another column is."""
+    sure = re.fullmatch(rf"(.+)[\W_](?:{'|'.join(SCORES)})", column.name, re.IGNORECASE)
+    if sure and sure[1] in names:
+        return True
     if not any(map(_is_filled, column.cells.values())):
         return True
     name = column.name.casefold()
@@ -99,7 +106,7 @@ def _is_bookkeeping(column: Column) -> bool:
 
 
 def _is_filled(cell: Cell) -> bool:
-    return bool(cell.value.strip()) if isinstance(cell.value, str) else cell.value is not None
+    return bool(cell.value.strip()) if isinstance(cell.value, str) else cell.value not in (None, [], {})
 
 
 def add_notes(error: Exception, notes: Iterable[str]) -> None:
@@ -151,6 +158,8 @@ def text_column(path: Path, columns: Sequence[Column]) -> tuple[str, str]:
         taken, why = named, "by its name"
     if (likely := _named(columns, TEXTS)) and likely is not taken:
         why += f"; {likely.name} holds values such as {str(next(iter(likely.cells.values())).value)[:30]!r}"
+    if longest.is_text and longest.characters >= LONGER * taken.characters:
+        why += f"; {longest.name} has {longest.characters // taken.characters} times its letters, see --text-column"
     return taken.name, why
 
 
@@ -175,18 +184,22 @@ def _named(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
 
 
 def choose_labels(
-    path: Path, file: user_files.UserFile, left: Sequence[Column], options: dict[str, Any], choice: Choice
+    path: Path,
+    file: user_files.UserFile,
+    left: Sequence[Column],
+    options: dict[str, Any],
+    choice: Choice,
+    every: Sequence[str],
 ) -> None:
-    """Set label_column or label_columns. InputError where neither can be told."""
+    """Set label_column or label_columns. InputError where neither can be told, with the names of `every` column."""
     if file.tool and (question := _questions(path, file, left)):
         options["label_column"], choice.label_why = question, f"the question of {file.tool}"
         return
     named = _named(left, LABELS)
     if rivals := _rivals(named, left):
         names = [column.name for column in (named, *rivals)]
-        choice.doubts.append(
-            Doubt(f"the columns {' and '.join(names)} could hold the labels", "give --label-column", fatal=True)
-        )
+        remedy = f"give --label-column, or --label-columns {listed(names)} for all that they hold"
+        choice.doubts.append(Doubt(f"the columns {' and '.join(names)} could hold the labels", remedy, fatal=True))
     truth = [column for column in left if _is_truth(column)]
     constant = [column for column in truth if _is_constant(column)]
     group = [column for column in truth if column not in constant and column is not named]
@@ -222,17 +235,16 @@ def choose_labels(
             choice.doubts.append(Doubt(f"columns of several annotators: {', '.join(names)}", remedy, fatal=True))
     elif group:
         _take_columns(group, constant, left, options, choice)
-    elif len(alike := [column for column in left if are_labels(column)]) == 1:
+    elif len(alike := [c for c in left if not rows_of_a_text.is_person(c.name) and are_labels(c)]) == 1:
         options["label_column"], choice.label_why = alike[0].name, "a few values that come again and again"
     elif not alike and len(numbered := [column for column in left if _are_class_numbers(column)]) == 1:
         options["label_column"], choice.label_why = numbered[0].name, "lists of numbers that come again and again"
     elif not alike and (spans := [column for column in left if _are_spans(column)]):
         options["label_column"], choice.label_why = spans[0].name, "names with their places"  # its reader refuses it
     else:
-        names = ", ".join([options["text_column"], *(column.name for column in left)])
         raise InputError(
-            f"{path}: which column has the labels? There are {names}; give --label-column, or --label-columns with one "
-            "column of yes and no for each label"
+            f"{path}: which column has the labels? There are {', '.join(every)}; give --label-column, or "
+            "--label-columns with one column of yes and no for each label"
         )
 
 

@@ -13,6 +13,8 @@ FEW = 20  # rows
 TAGS = re.compile(r"\s*<[^<>]+>(?:[\s,;]*<[^<>]+>)*\s*")
 HASHES = re.compile(r"\s*#[^#\s,;]+(?:[\s,;]*#[^#\s,;]+)*\s*")
 
+QUOTED = r'"(?:[^"]|"")+"'  # a name that holds the mark, as in CSV
+
 
 def is_marked(cell: str) -> bool:
     """Whether every name of a cell stands in angle brackets or after #."""
@@ -24,7 +26,7 @@ def split_of(
 ) -> tuple[Callable[[str], list[str]], str]:
     """(how a cell is split, the same in words), by all cells."""
     if answers.delimiter is not None:
-        return _at(answers.delimiter, answers), f"between {answers.delimiter!r}"
+        return _at(answers.delimiter, answers, cells), f"between {answers.delimiter!r}"
     if cells and all(TAGS.fullmatch(cell) for cell in cells):
         return (lambda cell: re.findall(r"<([^<>]+)>", cell)), "each in angle brackets"
     if cells and all(HASHES.fullmatch(cell) for cell in cells):
@@ -42,7 +44,7 @@ def split_of(
             )
         )
     doubts += unsplit(cells, mark) + unexplained(cells, mark)
-    return _at(mark, answers), f"between {mark!r}"
+    return _at(mark, answers, cells), f"between {mark!r}"
 
 
 def whole(labels: Iterable[str] | None) -> set[str]:
@@ -50,22 +52,31 @@ def whole(labels: Iterable[str] | None) -> set[str]:
     return {name for name in labels or () if any(mark in name for mark in MARKS)}
 
 
-def _at(mark: str, answers: Answers) -> Callable[[str], list[str]]:
-    """A cell's parts between marks; listed names that hold the mark stay whole, the longest first."""
+def _at(mark: str, answers: Answers, cells: Iterable[str]) -> Callable[[str], list[str]]:
+    """A cell's parts between marks; listed names that hold the mark stay whole, the longest first, and quoted ones.
+
+    A quote is one of names where it stands beside the mark in some cell, else perhaps of a cell that was read wrong.
+    """
     names = sorted((name for name in answers.labels or () if mark in name), key=len, reverse=True)
-    if not names:
+    sign = re.escape(mark)
+    quoted = any(re.search(rf'"\s*{sign}|{sign}\s*"', cell) for cell in cells if '"' in cell)
+    if not names and not quoted:
         return lambda cell: cell.split(mark)
-    listed, end = "|".join(map(re.escape, names)), rf"(?={re.escape(mark)}|\Z)"
-    part = re.compile(rf"\s*(?:{listed})\s*{end}|.*?{end}", re.IGNORECASE | re.DOTALL)
+    whole, end = "|".join((*map(re.escape, names), *([QUOTED] if quoted else []))), rf"(?={sign}|\Z)"
+    part = re.compile(rf"\s*(?:{whole})\s*{end}|.*?{end}", re.IGNORECASE | re.DOTALL)
 
     def parts(cell: str) -> list[str]:
         read, at = [], 0
         while at <= len(cell) and (match := part.match(cell, at)):
-            read.append(match[0])
+            read.append(_unquoted(match[0].strip()) if quoted else match[0])
             at = match.end() + len(mark)
         return read
 
     return parts
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace('""', '"') if re.fullmatch(QUOTED, name) else name
 
 
 def unsplit(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:

@@ -62,6 +62,11 @@ class Fit:
         return self.covered / max(self.lines, 1) if self.width > 1 else 0.0
 
     @property
+    def one_column(self) -> bool:
+        """Whether all rows have one cell, so that quotes enclose every delimiter there is."""
+        return self.width == 1 and self.odd is None
+
+    @property
     def whole(self) -> bool:
         return self.width > 1 and self.odd is None
 
@@ -142,6 +147,8 @@ def detected(path: Path, chosen: dict[str, str | None], usual: str) -> tuple[Dia
         for spaced in (False, True)[: 1 + (quoting != "none")]
     ]
     sampled = {candidate: _fit(candidate, sample) for candidate in candidates}
+    enclosed = {c.delimiter for c in candidates if c.quoting == "double" and sampled[c].one_column}
+    candidates = [c for c in candidates if c.quoting != "none" or c.delimiter not in enclosed]
     delimiter = max(candidates, key=lambda c: (round(sampled[c].share, 3), _named(sampled[c], sample, c))).delimiter
     finalists = [c for c in candidates if c.delimiter == delimiter and sampled[c].share > 0]
     fits = {candidate: _fit(candidate, lines(path, encoding)) for candidate in finalists}

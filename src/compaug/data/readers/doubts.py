@@ -69,7 +69,7 @@ def of_names(names: Mapping[str, tuple[int, int]], settled: frozenset[str]) -> I
             f"--missing {EMPTY_KEY!r} if it means that, or rename it",
             reserved,
         )
-    odd = {name: place for name, place in names.items() if name not in settled and _is_broken(name)}
+    odd = {name: place for name, place in names.items() if name not in {*settled, *words} and _is_broken(name)}
     if odd:
         yield _counted(
             f"label names with brackets or quotes at their ends, such as {_shown(odd)}",

@@ -127,7 +127,7 @@ def _marked(
                 row.append(names[column])
         elif not answers.means_none(str(value if value is not None else "").strip()):
             what = f"the value {value!r} of label {column!r} is neither 0 nor 1"
-            if word and word not in MISSING:
+            if word and word not in (*MISSING, "-1", "-1.0"):
                 return BadRow("a label value that is neither 0 nor 1", what)
             shown = repr(value) if word else "a blank cell"
             answer = str(value).strip() if word else "blank"
@@ -141,6 +141,8 @@ def _numbers_in_columns(columns: Sequence[str], words: Sequence[Mapping], cells:
     what = f"numbers in the columns {', '.join(columns[:3])}" + (", ..." if len(columns) > 3 else "")
     line = min(cell.line for cell in cells.values())
     what, remedy = uncut(rows, what)
+    if not _may_be_labels(columns):
+        remedy += "; if they are class numbers, write names in their place"
     if pair := _pair(columns, words):  # as SPSS writes yes and no
         remedy += f", --missing {max(pair, key=number_of)} the others if it means no"
     return undecided("a column of numbers for each label", cells, what, remedy, line, tuple(columns))

@@ -9,7 +9,22 @@ from typing import Any
 from compaug.core.records import loads
 
 WORDS = {"true": True, "false": False, "none": None, "null": None, "nan": None}
-CALLS = ("set", "frozenset", "array", "np.array")  # around what they hold, before other arguments such as dtype
+WORDS |= {"np.true_": True, "np.false_": False, "np.nan": None}
+AROUND = (
+    "set",
+    "frozenset",
+    "array",
+    "np.array",
+    "Index",
+    "tensor",
+    "Counter",
+    "OrderedDict",
+    "dict_keys",
+    "dict_values",
+)
+AROUND_ONE = ("str_", "int64", "int32", "int8", "uint8", "float64", "float32", "bool_")  # as numpy 2 prints its scalars
+CALLS = frozenset((*AROUND, *(f"np.{name}" for name in AROUND_ONE)))  # before other arguments such as dtype
+WRITTEN = re.compile(rf"(?:{'|'.join(AROUND)})\(")
 NUMBERS = re.compile(r"\[\s*[-+]?\d+\.?\d*(?:[\s,]+[-+]?\d+\.?\d*)*[\s,]*\]")  # as numpy prints them, or 01 for 1
 NUMPY = re.compile(r"""\[\s*(?:'[^'\\]*'|"[^"\\]*")(?:\s+(?:'[^'\\]*'|"[^"\\]*"))+\s*\]""")  # its arrays of strings
 STRING = re.compile(r"""[bru]?(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""")
@@ -20,7 +35,7 @@ DEEPEST = 8
 
 def looks_written(text: str) -> bool:
     """Whether a cell begins and ends as a list, tuple, set or mapping does."""
-    return (PAIRS.get(text[:1]) or "\0") == text[-1:] or bool(re.match(r"(?:frozen)?set\(|array\(", text))
+    return (PAIRS.get(text[:1]) or "\0") == text[-1:] or bool(WRITTEN.match(text))
 
 
 def parse(text: str) -> Any:
@@ -61,8 +76,8 @@ def _value(text: str, node: ast.expr, depth: int) -> Any:
             return value
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant(value=int() | float() as number)):
             return -number if isinstance(sign, ast.USub) else number
-        case ast.Name(id=word) if word.lower() in WORDS:
-            return WORDS[word.lower()]
+        case ast.Name() | ast.Attribute() if (word := ast.unparse(node).lower()) in WORDS:
+            return WORDS[word]
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
             return [_value(text, item, depth + 1) for item in items]
         case ast.Dict(keys=keys, values=values) if None not in keys:

@@ -12,7 +12,9 @@ from compaug.data.readers.truth import number_of, word_of
 DISTINCT = 50_000  # values of a column that are told apart
 WORDS_OF = 2_000  # rows in which words are counted
 SHORT = 3  # words; texts have more
-FOR_PROGRAMS = re.compile(r"\w+://\S+|www\.\S+|[\[(]?[-+\d.,;:eE\s]+[\])]?|<(?=\w|!).*</\w+>", re.DOTALL)
+FOR_PROGRAMS = re.compile(
+    r"""\w+://\S+|www\.\S+|[\[(]?[-+\d.,;:eE\s]+[\])]?|<(?=\w|!).*</\w+>|\{.*\}|\[[\[{'"].*\]""", re.DOTALL
+)
 
 
 @dataclass
@@ -65,7 +67,7 @@ class Column:
 
     @property
     def is_for_programs(self) -> bool:
-        """Whether its values are links, numbers, lists of numbers or markup."""
+        """Whether its values are links, numbers, lists, objects or markup."""
         shown = [cell.value for cell in list(self.cells.values())[:50] if cell.value not in (None, "")]
         written = sum(isinstance(value, str) and bool(FOR_PROGRAMS.fullmatch(value.strip())) for value in shown)
         return written > 0.5 * len(shown)

@@ -21,7 +21,7 @@ def doubts(file: UserFile, columns: Mapping[str, Column], options: Mapping[str, 
     if "join_rows" in options or not {text, *labels} <= columns.keys() or not _repeats(columns[text]):
         return
     others = [column for name, column in columns.items() if name not in (text, *labels, options.get("split_column"))]
-    people = [column.name for column in others if _is_person(column.name)]
+    people = [column.name for column in others if is_person(column.name)]
     verdicts = []
     if len(labels) == 1 and not file.tool and not _has_several(columns[labels[0]]):
         verdicts = [column.name for column in others if _is_verdict(column)]
@@ -39,7 +39,8 @@ def _repeats(text: Column) -> bool:
     return sum(cell.rows - 1 for cell in text.cells.values()) >= OFTEN * len(text.cells)
 
 
-def _is_person(name: str) -> bool:
+def is_person(name: str) -> bool:
+    """Whether a column of this name says who gave a row's labels."""
     return headings.plain(name).removesuffix("_id").removesuffix("_name") in PEOPLE
 
 

@@ -29,6 +29,8 @@ from compaug.data.rows import SPLITS, BadRow, Faults, Row, hub_rows
 UNLABELLED = "no label"
 UNANNOTATED = "rows that nobody has annotated are left out"
 BLANK = "rows without any value are left out"
+IDS = '{"ImportId"'  # of questions, in the third row of an export of Qualtrics
+RULE = "rows of dashes are left out"
 AGAIN = "rows that repeat the names of the columns are left out"
 
 
@@ -178,6 +180,12 @@ class _Table:
                 if values.get(chosen.text_column) == chosen.text_column and _is_header(values):
                     self.skip(AGAIN, row.line)
                     continue
+                if faults.rows == 1 and _is_rule(values):
+                    self.skip(RULE, row.line)
+                    continue
+                if faults.rows == 2 and any(str(value).startswith(IDS) for value in values.values()):
+                    what = "Qualtrics' row of ids"
+                    raise BadRow(what, f"{what}; remove it and the row of questions above it")
                 self._keep(row, part, faults.rows)
             except ValueError as error:
                 faults.add(row.line, error)
@@ -277,6 +285,11 @@ def _is_header(values: Mapping[str, Any]) -> bool:
     return all(value == name for name, value in values.items())
 
 
+def _is_rule(values: Mapping[str, Any]) -> bool:
+    """Whether it is the line below the names of a table in Markdown."""
+    return all(isinstance(value, str) and re.fullmatch(r"\s*:?-{3,}:?\s*", value) for value in values.values())
+
+
 def _is_row_a_label(rows: Sequence[_Read]) -> bool:
     """Whether each row has one label, and texts repeat with others: a row for each (text, label), a few twice."""
     if any(len(row.names) > 1 for row in rows):
@@ -367,6 +380,8 @@ def _sources(
     for part, name in parts.items() if options.test_path else [(None, path)]:
         if name is not None:
             file = user_files.opened(Path(name), written | {"header": options.header})
+            if twice := [column for column in options.needed if column in file.repeated]:
+                raise InputError(f"{name}:1: the column name {twice[0]!r} occurs twice; rename one of them")
             whole = file.dialect is not None or file.kind not in user_files.JSON
             yield str(name), part, file, file.rows([*options.needed, *(options.label_source if whole else ())])
 

@@ -9,7 +9,8 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, takewhile
+from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,10 @@ from compaug.data.rows import TYPED, BadRow, Row, typed_rows
 
 USUAL = {".csv": ",", ".tsv": "\t"}
 JSON = (".jsonl", ".ndjson", ".json")
+FASTTEXT, LABEL = ".txt", "__label__"  # before each name, at the start of a line
 KINDS = (
     "use .jsonl, .csv or .tsv (also with .gz, .xz or .bz2), .json, .parquet, .arrow, or a folder that datasets' "
-    "save_to_disk wrote"
+    "save_to_disk wrote; end the name of a table with .csv"
 )
 MARKUP = (".xml", ".sgm", ".sgml", ".html", ".htm")
 JUDGED = 10  # lines by which a file is told that has another kind's name
@@ -39,6 +41,7 @@ class UserFile:
     kind: str
     dialect: dialect.Dialect | None = None
     columns: list[str] | None = None  # None where rows name their own
+    repeated: tuple[str, ...] = ()  # names of several columns
     header: bool = True
     tool: str | None = None
     doubts: list[Doubt] = field(default_factory=list)
@@ -48,7 +51,9 @@ class UserFile:
     def described(self) -> str:
         if self.dialect is None:
             tool = f", an export of {self.tool}" if self.tool else ""
-            names = {".parquet": "Parquet", ".arrow": "Arrow"} | dict.fromkeys(JSON, "JSON")
+            names = {".parquet": "Parquet", ".arrow": "Arrow", FASTTEXT: "lines of fastText"} | dict.fromkeys(
+                JSON, "JSON"
+            )
             return names.get(self.kind, "a folder of datasets") + tool
         encoding = (self.dialect.encoding or streams.encoding_of(self.path)).upper().replace("-SIG", "")
         header = "names of columns in line 1" if self.header else "no names of columns"
@@ -60,6 +65,8 @@ class UserFile:
             return self._cells(list(needed))
         if self.kind in JSON:
             return self._json(list(needed))
+        if self.kind == FASTTEXT:
+            return self._fasttext()
         return typed_rows(self.path, self.kind, list(needed))
 
     def _cells(self, needed: Sequence[str]) -> Iterator[Row]:
@@ -99,7 +106,8 @@ class UserFile:
             if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], dict):
                 value = {"text": value[0], **value[1]}  # as spaCy's training data
             if not isinstance(value, dict):
-                yield Row(number, None, bad=BadRow("not a JSON object", "not a JSON object; mend or remove the line"))
+                what = 'not a JSON object, such as {"text": "...", "labels": ["a"]}; mend or remove the line'
+                yield Row(number, None, bad=BadRow("not a JSON object", what))
                 continue
             if self.tool:
                 try:
@@ -126,6 +134,17 @@ class UserFile:
                 yield number, loads(line, nan_is_null=True)
             except ValueError as error:
                 yield number, BadRow("not valid JSON", f"not valid JSON ({error}); mend or remove the line")
+
+    def _fasttext(self) -> Iterator[Row]:
+        for number, line in streams.lines(self.path, self.encoding):
+            names = list(takewhile(_is_label, line.split()))
+            text = line.split(maxsplit=len(names))[len(names) :]
+            if names or text:
+                yield Row(number, {"text": "".join(text), "labels": [name.removeprefix(LABEL) for name in names]})
+
+
+def _is_label(word: str) -> bool:
+    return word.startswith(LABEL)
 
 
 def _lifted(value: dict[str, Any]) -> dict[str, Any]:
@@ -159,7 +178,9 @@ def opened(path: Path, chosen: Mapping[str, Any]) -> UserFile:
     if kind not in USUAL and kind not in JSON:
         if not path.exists():
             raise InputError(f"{path}: no such file; check the path")
-        streams.head(path)
+        first = streams.head(path)
+        if kind == FASTTEXT and first.lstrip().startswith(LABEL.encode()):
+            return UserFile(path, kind, encoding=chosen.get("encoding"))
         raise InputError(f"{path}: unknown kind of file {kind!r}; {KINDS}")
     streams.head(path)
     return _opened_json(path, kind, chosen.get("encoding")) if kind in JSON else _opened_cells(path, kind, chosen)
@@ -200,15 +221,35 @@ def _opened_cells(path: Path, kind: str, chosen: Mapping[str, Any]) -> UserFile:
     if not header:
         file.columns = [f"column_{at}" for at in range(1, len(first) + 1)]
         return file
-    times = Counter(name for name in first if name)
-    if twice := [name for name, n in times.items() if n > 1]:
-        raise InputError(f"{path}:1: the column name {twice[0]!r} occurs twice; rename one of them")
-    file.columns = first
+    if _have_row_names(first, sample[1:]):
+        first = ["", *first]
+    file.columns = first = list(_told_apart(file, first))
     if nameless := [at for at, name in enumerate(first) if not name]:
         held = sum(any(row[at].strip() for at in nameless if at < len(row)) for row in sample[1:])
         values = f", with values in {held:,} of the first rows" if held else ""
         file.doubts.append(Doubt(f"{len(nameless)} columns have no name and are left out{values}"))
     return file
+
+
+def _have_row_names(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether rows begin with a number that the header has no name for, as R writes them, and do not end in a mark."""
+    longer = all(len(row) == len(names) + 1 and row[0].isdecimal() for row in rows)
+    return longer and sum(bool(row[-1].strip()) for row in rows) * 2 > len(rows)
+
+
+def _told_apart(file: UserFile, names: Sequence[str]) -> Iterator[str]:
+    """As pandas does: tags, tags.1, tags.2. InputError where one of these is there already."""
+    file.repeated = tuple(name for name, n in Counter(names).items() if name and n > 1)
+    if file.repeated:
+        what = f"names of columns that repeat are read as {file.repeated[0]}, {file.repeated[0]}.1 and so on"
+        file.doubts.append(Doubt(what, "", len(file.repeated), 1))
+    seen: Counter[str] = Counter()
+    for name in names:
+        again = f"{name}.{seen[name]}" if name and seen[name] else name
+        if again != name and again in names:
+            raise InputError(f"{file.path}:1: the column name {name!r} occurs twice; rename one of them")
+        seen[name] += 1
+        yield again
 
 
 # ---------------------------------------------------------------- JSON
@@ -256,15 +297,29 @@ def _whole(path: Path, encoding: str | None) -> tuple[list[Any] | None, str | No
                 return None, None  # an object a line
         except ValueError:
             pass
+    content = "\n".join(line for _, line in streams.lines(path, encoding))
     try:
-        value = loads("\n".join(line for _, line in streams.lines(path, encoding)), nan_is_null=True)
+        value = loads(content, nan_is_null=True)
     except ValueError as error:
-        raise InputError(f"{path}: not valid JSON ({error}); mend the file") from None
+        if not first:
+            raise InputError(f"{path}: no rows; give the file at least one text") from None
+        several = "Extra data" in str(error)
+        remedy = "write one list, or an object a line and end its name with .jsonl" if several else "mend the file"
+        raise InputError(f"{path}:{_bad_line(content)}: not valid JSON ({error}); {remedy}") from None
     if isinstance(value, list):
         return value, None
     if not isinstance(value, dict):
         raise InputError(f"{path}: neither a list of objects nor an object; write a list of rows")
     return _rows_of_object(path, value)
+
+
+def _bad_line(content: str) -> int:
+    """Where it is no JSON; the first line where Python does not say."""
+    try:
+        JSONDecoder().decode(content)
+    except (JSONDecodeError, RecursionError) as error:
+        return getattr(error, "lineno", 1)
+    return 1
 
 
 def _is_only_line(path: Path, encoding: str | None) -> bool:
@@ -279,6 +334,8 @@ def _rows_of_object(path: Path, value: dict) -> tuple[list[Any], str | None]:
         return rows, "an object with columns and data, as pandas writes it (orient=split)"
     lists = {key: part for key, part in value.items() if isinstance(part, list) and part}
     under = [key for key, part in lists.items() if all(isinstance(row, dict) for row in part)]
+    if len(under) > 1 and "text" not in value:
+        raise InputError(f"{path}: rows are under several keys: {', '.join(under)}; write one list of objects")
     if len(under) == 1:
         return lists[under[0]], f"an object whose rows are under {under[0]!r}"
     if parts and len(lists) == len(parts) and len({len(part) for part in parts}) == 1 and len(parts) > 1:
