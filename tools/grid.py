@@ -6,10 +6,10 @@ python -m tools.grid paper --cluster slurm    with workers as configs/cluster.ya
 python -m tools.grid paper --allow-missing    in a new clone: what has no result in Git, and what that needs
 python -m tools.grid experiments/generator/dvc.yaml:train_generator --status
 
-A target is an experiment (of configs/experiments.yaml, or `parsing`, `low_resource`, `slu`), a stage or a group of
-stages by DVC's address, or a dvc.yaml file. What they need is built before them. A stage that fails does not stop the
-others; all that failed are named at the end, with their logs in .grid/logs. Experiments are planned for the time of the
-run, and then put away, unless some were planned before (`python -m tools.plan`).
+A target is an experiment (of configs/experiments.yaml, or `draws`, `parsing`, `low_resource`, `slu`), a stage or a
+group of stages by DVC's address, or a dvc.yaml file. What they need is built before them. A stage that fails does not
+stop the others; all that failed are named at the end, with their logs in .grid/logs. Experiments are planned for the
+time of the run, and then put away, unless some were planned before (`python -m tools.plan`).
 """
 
 from __future__ import annotations

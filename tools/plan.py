@@ -4,8 +4,8 @@ python -m tools.plan paper     plan that experiment beside what is planned
 python -m tools.plan           put everything away; what was built stays in experiments/built.jsonl.gz
 
 The files are experiments/<step>/cells.yaml and dvc.lock: `dvc repro experiments/classifier/dvc.yaml` knows what is
-planned. `make grid` does both for what it builds. `parsing`, `low_resource` and `slu`, whose experiments stand in
-files of their own, are names as well, and so is a stage by DVC's address.
+planned. `make grid` does both for what it builds. `draws`, `parsing`, `low_resource` and `slu`, whose experiments stand
+in files of their own, are names as well, and so is a stage by DVC's address.
 """
 
 from __future__ import annotations

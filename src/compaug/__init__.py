@@ -9,7 +9,7 @@ from compaug.core import numerics
 
 numerics.fix()  # before anything loads numpy or torch
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 MEASURES = ("jaccard", "accuracy", "correctness", "completeness", "harmonic", "ausuc", "best_harmonic", "gap")
 API = {"load": "project.classifier", "Audit": "project.file_audit", "InputError": "core.records"}  # by module

@@ -17,6 +17,7 @@ from typing import IO
 from compaug.core.records import InputError, read_yaml, write_text
 from compaug.engine import built
 from compaug.experiments import cells, steps
+from compaug.tasks.draws import draws_cells as draws
 from compaug.tasks.few_texts import few_texts_cells as low_resource
 from compaug.tasks.parsing import parser_cells as parsing
 from compaug.tasks.slu import slu_cells as slu
@@ -24,7 +25,7 @@ from compaug.tasks.slu import slu_cells as slu
 EXPERIMENTS = Path("experiments")
 IN_USE, BEFORE = Path(".grid/plan.lock"), "planned before"  # locked while grids run; what it then says
 # experiments that are not made of cells: FILE, KINDS, `plan`
-OTHERS = {other.FOLDER: other for other in (parsing, low_resource, slu)}
+OTHERS = {other.FOLDER: other for other in (draws, parsing, low_resource, slu)}
 HEAD = "# Written by `python -m tools.plan`, which empties it as well; do not edit.\n"
 Kinds = Mapping[str, Mapping[str, Mapping]]  # kind of stage -> name -> what dvc.yaml fills in
 Steps = dict[str, dict[str, dict[str, Mapping]]]  # step of experiments/ -> Kinds

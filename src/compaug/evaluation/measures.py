@@ -19,6 +19,7 @@ KINDS = (
     "parsing",
     "low_resource",
     "slu",
+    "draws",
 )
 REMEDY = "take it from Git again (`git checkout`)"
 

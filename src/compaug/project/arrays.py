@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from pydantic import ValidationError
@@ -71,6 +72,7 @@ def split(
     seed: int = 0,
     min_count: int = 10,
     test_share: Sequence[float] = (0.02, 0.3),
+    rule: Literal["hardest"] | None = None,
     names: Sequence[str] | None = None,
     ids: Sequence[str] | None = None,
 ) -> CompositionalSplit:
@@ -86,6 +88,8 @@ def split(
         seed: of every draw.
         min_count: rows that a combination needs to be held out.
         test_share: lowest and highest share of rows with held-out combinations.
+        rule: "hardest" holds out combinations whose labels are read worst by classifiers that never saw them together,
+            by a third of the rows, which are not tested; None: at random.
         names: of the labels, in their order; None: sorted, or the numbers of an array's columns.
         ids: of the rows; None: their numbers.
 
@@ -111,6 +115,7 @@ def split(
             min_count=min_count,
             test_share=list(test_share),
             seen_test=seen_test or None,
+            rule=rule,
         )
         parts = split_corpus(rows, inventory, options)
     except ValidationError as error:

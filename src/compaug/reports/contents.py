@@ -16,6 +16,7 @@ from compaug.reports.queries import Results
 
 QUERIES = (
     "knowledge_tables",
+    "draws_tables",
     "verdicts",
     "accuracy_by_fidelity",
     "table_1",

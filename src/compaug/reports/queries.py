@@ -23,7 +23,7 @@ BEFORE = (
 FIRST = ("none", "oversample", "shuffled")  # the controls
 COUNTS = ("n_", "unparsed_")  # metrics that begin so
 SPLITS = ("iid", "seen", "unseen")
-KINDS = ("representations", "maps", "parsing", "low_resource", "slu")  # of measures that tables show by name
+KINDS = ("representations", "maps", "parsing", "low_resource", "slu", "draws")  # of measures that tables show by name
 UNSEEN = {words: ("unseen", metric) for metric, words in METRICS.items()}  # columns of most tables
 
 
@@ -40,6 +40,7 @@ class Results:
     parsing                     numbers of parsers by name
     low_resource                accuracies of tasks with few texts by name
     slu                         measures of few utterances by name
+    draws                       the gap over draws of held-out combinations by name
     """
 
     frame: pd.DataFrame
@@ -53,6 +54,7 @@ class Results:
     parsing: Mapping[str, Mapping]
     low_resource: Mapping[str, Mapping]
     slu: Mapping[str, Mapping]
+    draws: Mapping[str, Mapping]
 
     def of(self, *experiments: str, **allowed: str | Collection[str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
         """(experiment, benchmark, rows with the allowed values) of those that have any."""
