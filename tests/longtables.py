@@ -77,7 +77,7 @@ def paper_gains() -> list[dict]:
 
 
 KNOWLEDGE = "diagnostic+seen_test=400"
-# Acc on new and on known combinations, H at 0.5; H with stacking, at the best constant; AUSUC; Acc at equal known Acc
+# Acc on unseen and on seen combinations, H at 0.5; H with stacking, at the best constant; AUSUC; Acc at equal seen Acc
 ARMS = {
     "none": (10.0, 70.0, 18.0, 40.0, 44.0, 30.0, 35.0),
     "oversample": (20.0, 68.0, 31.0, 43.0, 46.0, 32.0, 38.0),
@@ -96,7 +96,7 @@ COLUMNS = (
 
 
 def knowledge_rows(seeds: int = 3) -> list[dict]:
-    """Of one corpus every arm, its values a point or so apart from seed to seed; all at 60 % on known combinations."""
+    """Of one corpus every arm, its values a point or so apart from seed to seed; all at 60 % on seen combinations."""
     rows, at = [], {"experiment": "knowledge", "benchmark": KNOWLEDGE}
     for arm, values in ARMS.items():
         for value, (decoding, split, metric) in zip(values, COLUMNS, strict=True):

@@ -227,7 +227,7 @@ def _random_split(seed: int) -> tuple[dict, dict]:
     return {**counts, **dict.fromkeys(held, 0), **support}, {y: counts[y] - support[y] for y in held}
 
 
-def test_the_training_prior_hides_new_compositions_that_the_right_prior_finds():
+def test_the_training_prior_hides_unseen_compositions_that_the_right_prior_finds():
     """Exact ceilings: iid and CG under the target prior are high, CG under the prior of D_cg is about half of that."""
     splits = [_random_split(seed) for seed in range(10)]
     under_training = [bayes_accuracy(test, cg) for cg, test in splits]

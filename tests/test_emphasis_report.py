@@ -46,7 +46,7 @@ def test_gains_stand_under_what_they_are_over(results):
     once, often = shown["ls_pt", "1"], shown["ls_pt", "4"]
     assert (once["over no texts"].ours, often["over no texts"].ours, often["over once"].ours) == (10.0, 20.0, 10.0)
     assert str(often["over once"]) == "+10.00 [+9.00, +11.00]" and once["over once"].words == "–"
-    assert often["Acc, known (validation)"].ours == 50.0 and "H" not in table.header
+    assert often["Acc, seen (validation)"].ours == 50.0 and "H" not in table.header
     assert shown["real_texts", "1"]["Acc"].ours == 40.0 and shown["real_texts", "1"]["over no texts"].words == "–"
 
 
@@ -79,7 +79,7 @@ def test_the_figure_sets_both_accuracies_against_the_part_of_an_epoch(results, t
     (figure,) = emphasis.figures_of(longtables.load(longtables.reports(tmp_path / "seen", rows)))
     assert figure.name == "emphasis-diagnostic"
     _, curves, without, words = figure.draw.args
-    assert [estimate.mean for estimate in without] == [11.0, 51.0] and words[1] == "known combinations"
+    assert [estimate.mean for estimate in without] == [11.0, 51.0] and words[1] == "seen combinations"
     (curve,) = curves["ls_pt"].values()
     assert {round(share): [estimate.mean for estimate in both] for share, both in curve.items()} == {
         25: [21.0, 61.0],

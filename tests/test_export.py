@@ -445,7 +445,7 @@ def test_what_was_repaired_goes_home_with_all_rows_and_what_the_audit_measured(r
     card = (run / "audited/classifier/README.md").read_text()
     assert "measured this classifier" in card and "learned from every row" not in card
     assert (
-        "| held out; with synthetic texts | 80 | 37.25 | 40.00 |" in card and "known" not in card.split("Acc: rows")[0]
+        "| unseen; with synthetic texts | 80 | 37.25 | 40.00 |" in card and "| seen;" not in card.split("Acc: rows")[0]
     )
     shutil.move(run / "models/run/augmented", run / "models/repair")
     (run / "data/repair").mkdir()

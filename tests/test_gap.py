@@ -1,4 +1,4 @@
-"""The gap on new combinations in words: its two parts, what texts give of it, and the remedy."""
+"""The gap on unseen combinations in words: its two parts, what texts give of it, and the remedy."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def test_the_remedy_follows_from_what_is_shown(case):
 
 def test_the_sentence_has_both_parts_with_their_intervals():
     assert sentence(gap()) == (
-        "Of 20.0 points of H that the classifier lacks on new combinations, 12.0 [11.0, 13.0] are a matter of decoding "
-        "and 8.0 [7.0, 9.0] of texts"
+        "Of 20.0 points of H that the classifier lacks on unseen combinations, 12.0 [11.0, 13.0] are a matter of "
+        "decoding and 8.0 [7.0, 9.0] of texts"
     )
 
 

@@ -37,8 +37,8 @@ from compaug.reports import contents
 from compaug.reports import knowledge_tables as report
 from compaug.reports.entries import Entry, bounds
 
-toy_world = test_results.world  # four test rows of new combinations
-seen_world = test_generalised.world  # also forty of known ones, and folds
+toy_world = test_results.world  # four test rows of unseen combinations
+seen_world = test_generalised.world  # also forty of seen ones, and folds
 Side = tuple[np.ndarray, np.ndarray, np.ndarray]
 Row = st.tuples(st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0]), st.booleans(), st.booleans())
 
@@ -77,8 +77,8 @@ def harmonic_at(constant: float, seen: Side, unseen: Side) -> float:
 # ---------------------------------------------------------------- a ranking
 
 
-def test_accuracy_at_equal_accuracy_on_known_combinations_is_read_from_the_curve():
-    """Known rows are right up to the constants 1, 2 and 3; new ones from 0.5 and 1.5 on, the third never."""
+def test_accuracy_at_equal_accuracy_on_seen_combinations_is_read_from_the_curve():
+    """Seen rows are right up to the constants 1, 2 and 3; unseen ones from 0.5 and 1.5 on, the third never."""
     cell_ranking = ranking(
         ranked((1, True, False), (2, True, False), (3, True, False)),
         ranked((0.5, False, True), (1.5, False, True), (2.5, False, False)),
@@ -115,7 +115,7 @@ def split_by_half(ids: list[str]) -> tuple[list[str], list[str]]:
 
 
 def test_a_row_is_read_at_the_constant_of_the_other_half():
-    """In the one half new rows need a constant over 1, in the other over 3; known ones are lost at 2 and at 4."""
+    """In the one half unseen rows need a constant over 1, in the other over 3; seen ones are lost at 2 and at 4."""
     ids = {side: [f"{side}{at}" for at in range(4)] for side in SIDES}
     parts = {side: split_by_half(ids[side]) for side in SIDES}
     margins = {"unseen": dict.fromkeys(parts["unseen"][0], 1.0) | dict.fromkeys(parts["unseen"][1], 3.0)}
@@ -126,7 +126,7 @@ def test_a_row_is_read_at_the_constant_of_the_other_half():
     }
     right = right_at_best_constant(Ranking(ids, sides))
     named = {row_id: bool(value) for side in SIDES for row_id, value in zip(ids[side], right[side], strict=True)}
-    # the first half is read at 3.5: all new rows right, all known ones lost; the second at 1.5: the other way round
+    # the first half is read at 3.5: all unseen rows right, all seen ones lost; the second at 1.5: the other way round
     assert [named[row_id] for row_id in parts["unseen"][0] + parts["seen"][0]] == [True, True, False, False]
     assert [named[row_id] for row_id in parts["unseen"][1] + parts["seen"][1]] == [False, False, True, True]
 
@@ -439,8 +439,8 @@ def results(tmp_path):
 
 
 FINDING = (
-    "Of 42.0 points of H that the classifier lacks on new combinations, 26.0 [25.0, 27.0] are a matter of decoding and "
-    "16.0 [15.0, 17.0] of texts; the texts of LS-PT give 6.0 [5.0, 7.0], 4.0 [3.0, 5.0] more than repeating the "
+    "Of 42.0 points of H that the classifier lacks on unseen combinations, 26.0 [25.0, 27.0] are a matter of decoding "
+    "and 16.0 [15.0, 17.0] of texts; the texts of LS-PT give 6.0 [5.0, 7.0], 4.0 [3.0, 5.0] more than repeating the "
     "support texts. Remedy: decoding, and these texts; 10.0 points are left, for better texts or more support texts."
 )
 
@@ -473,7 +473,7 @@ def test_the_report_has_the_gap_the_scores_the_gains_and_the_decodings(results):
     assert "that of `none` at its best constant, 60.00 %" in scores.note
     assert list(shown(gained, "arm")) == ["oversample", "ls_pt", "real_texts"]
     assert shown(gained, "arm")["ls_pt"]["AUSUC, over none"] == "+6.00 [+5.00, +7.00]**"
-    assert shown(gained, "arm")["ls_pt"]["Acc at equal known, over the matched arm"] == "-13.00 [-14.00, -12.00]**"
+    assert shown(gained, "arm")["ls_pt"]["Acc at equal seen, over the matched arm"] == "-13.00 [-14.00, -12.00]**"
     assert shown(gained, "arm")["oversample"]["H, stacking, over repeating"] == "–"
     assert shown(gained, "arm")["ls_pt"]["share of the knowledge"].startswith("38 % [")  # 6 of 16 points
     assert shown(gained, "arm")["real_texts"]["share of the knowledge"] == "–"

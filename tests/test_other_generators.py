@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("in_a_temporary_folder")
 
 LABELED = [e for e in examples() if e.labels]
 KNOWN = [e for e in LABELED[::2] if len(e.labels) < 4]  # one text per composition, all but the largest
-REQUESTS = [e.labels for e in LABELED]  # the largest composition is new to a model trained on KNOWN
+REQUESTS = [e.labels for e in LABELED]  # the largest composition is unseen by a model trained on KNOWN
 TRAINED = {  # how each is trained until it knows its texts
     "flan_t5": flan_t5_params(epochs=120),
     "vae_dprior": vae_dprior_params(epochs=60, alpha=0.01, beta=0.01, prefix_length=6),
@@ -83,7 +83,7 @@ def test_it_overfits_32_rows(name, model_of):
 
 
 @every_trained
-def test_label_sets_in_and_the_same_number_of_texts_out_new_compositions_included(name, model_of, folders):
+def test_label_sets_in_and_the_same_number_of_texts_out_unseen_compositions_included(name, model_of, folders):
     written = texts_of(name, model_of(name), folders, REQUESTS)
     assert len(written) == len(REQUESTS) and all(written)
     assert texts_of(name, model_of(name), folders, []) == []

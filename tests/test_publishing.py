@@ -33,12 +33,12 @@ def test_cards_are_read_by_the_hubs_own_library_with_results_of_the_audit(audite
     model = huggingface_hub.ModelCard.load(audited / "home/classifier/README.md").data
     results = {result.metric_name: (result.dataset_name, result.dataset_split, result.metric_value)
                for result in model.eval_results}  # fmt: skip
-    assert results["Acc, held-out combinations"] == ("calls", "held-out combinations", 0.3725)
-    assert results["Acc, known combinations"] == ("calls", "known combinations", 0.8)
+    assert results["Acc, unseen combinations"] == ("calls", "unseen combinations", 0.3725)
+    assert results["Acc, seen combinations"] == ("calls", "seen combinations", 0.8)
     assert model.pipeline_tag == "text-classification" and model.library_name == "transformers"
     card = huggingface_hub.DatasetCard.load(audited / "home/texts/README.md")
     assert [part["config_name"] for part in card.data.configs] == ["synthetic", "train"]
-    assert "| held out; no synthetic texts | 80 | 12.50 | 40.00 |" in card.text
+    assert "| unseen; no synthetic texts | 80 | 12.50 | 40.00 |" in card.text
     config = read_json(audited / "home/classifier/config.json")
     assert config["id2label"] == {str(at): name for at, name in enumerate(NAMES.names)}
     assert config["problem_type"] == "multi_label_classification"

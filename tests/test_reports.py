@@ -148,7 +148,7 @@ PARTS = {
 def test_the_page_begins_with_the_gap_in_two_parts_and_the_remedy():
     shown = page(with_details(gap=PARTS)).splitlines()[2]
     assert shown == (
-        "**Of 30.0 points of H that the classifier lacks on new combinations, 24.0 [22.0, 26.0] are a matter of "
+        "**Of 30.0 points of H that the classifier lacks on unseen combinations, 24.0 [22.0, 26.0] are a matter of "
         "decoding and 6.0 [4.0, 8.0] of texts; these texts give 5.0 [3.5, 6.5], 3.0 [1.0, 5.0] more than repeating the "
         "support texts.** Remedy, by this seed: decoding, and these texts; 1.0 points are left, for better texts or "
         "more support texts."

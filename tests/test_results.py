@@ -385,8 +385,8 @@ def test_repeated_texts_are_compared_with_no_texts_with_repeats_alike_and_with_t
     assert {row["over"]: float(row["mean"]) for row in gained} == {"none": 75, "oversample": 75, "bert": 25}
 
 
-def test_known_combinations_are_those_of_training_rows_that_were_held_out(world):
-    """Of four such rows the made-up classifier has three right; the support row beside them is of a new combination."""
+def test_seen_combinations_are_those_of_training_rows_that_were_held_out(world):
+    """Of four such rows the made-up classifier has three right; the support row beside them is of an unseen one."""
     seen = [Example(f"v{at}", "text", labels) for at, labels in enumerate([(0, 1), (0, 1), (2,), (1,)])]
     validation = [*((example, "train") for example in seen), (Example("v4", "text", (0,)), "support")]
     worlds.write_cell(world, cell("none", 13), answers("0"), validation)

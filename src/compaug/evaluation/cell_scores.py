@@ -186,7 +186,7 @@ class Evaluator:
     def _facts(self, cell: Cell, corrected: bool) -> Outcome:
         """What no decoding changes.
 
-        Counts; Acc on known combinations (rows of D_train held out for validation, threshold); reach of the composition
+        Counts; Acc on seen combinations (rows of D_train held out for validation, threshold); reach of the composition
         prior; measures of the texts and of the generator behind them.
         """
         predictions = self.predictions(cell)

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 TAGS = ["multi-label", "compositional-generalization", "compaug"]
 MEASURES = {  # of measures.json: what the hub calls it, its name on a page, of which combinations
-    "acc": ("accuracy", "Acc", "held-out combinations"),
-    "jacc": ("jaccard", "Jacc", "held-out combinations"),
-    "micro_f1": ("f1", "micro F1", "held-out combinations"),
-    "seen_acc": ("accuracy", "Acc", "known combinations"),
-    "best_harmonic": ("harmonic_mean", "H at the best constant", "held-out and known combinations"),
-    "ausuc": ("ausuc", "AUSUC", "held-out and known combinations"),
+    "acc": ("accuracy", "Acc", "unseen combinations"),
+    "jacc": ("jaccard", "Jacc", "unseen combinations"),
+    "micro_f1": ("f1", "micro F1", "unseen combinations"),
+    "seen_acc": ("accuracy", "Acc", "seen combinations"),
+    "best_harmonic": ("harmonic_mean", "H at the best constant", "seen and unseen combinations"),
+    "ausuc": ("ausuc", "AUSUC", "seen and unseen combinations"),
 }
 
 

@@ -132,10 +132,10 @@ def check(model_dir: Path) -> dict:
 
 
 ARMS = {  # of an audit, as the card calls them
-    "baseline": "held out; no synthetic texts",
-    "oversample": "held out; support texts repeated",
-    "augmented": "held out; with synthetic texts",
-    "iid": "known; no synthetic texts",
+    "baseline": "unseen; no synthetic texts",
+    "oversample": "unseen; support texts repeated",
+    "augmented": "unseen; with synthetic texts",
+    "iid": "seen; no synthetic texts",
 }
 
 

@@ -1,4 +1,4 @@
-"""Synthetic texts that an epoch has several times: what that gains on new combinations and costs on known ones."""
+"""Synthetic texts that an epoch has several times: what that gains on unseen combinations and costs on seen ones."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from compaug.reports.queries import Results
 EXPERIMENT = "emphasis"
 EXPERIMENTS = (EXPERIMENT, "emphasis_pretrained", "pretrained_full", "pretrained_full_open")
 VALIDATION = "held_out_train_acc"
-TESTED, VALIDATED = "Acc, known (test)", "Acc, known (validation)"
+TESTED, VALIDATED = "Acc, seen (test)", "Acc, seen (validation)"
 LEAKING = "concat"  # its committed cells learned from texts that hold their validation rows
 COLUMNS = {
     "Jacc": ("unseen", "jacc"),
@@ -82,7 +82,7 @@ def _choice(results: Results, rows: pd.DataFrame) -> str:
 
 
 def figures_of(results: Results) -> Iterator[Figure]:
-    """Of benchmarks with three seeds or more and test rows of known combinations."""
+    """Of benchmarks with three seeds or more and test rows of seen combinations."""
     for _, benchmark, rows in results.of(*EXPERIMENTS):
         rows = _compared(rows)
         means = summaries(pick(rows, metric="acc"), "generator", "classifier", "split")
@@ -94,7 +94,7 @@ def figures_of(results: Results) -> Iterator[Figure]:
             by_number.setdefault(f"{count} texts", {})[share.ours] = both[generator, classifier]
         without = both.get((NONE, "bert"))
         if without and without[0].n > 2 and curves:
-            words = ("new combinations", "known combinations")
+            words = ("unseen combinations", "seen combinations")
             draw = partial(figures.accuracy_by_share, benchmark, curves, without, words)
             caption = f"Accuracy by the part of an epoch that synthetic texts make up, {benchmark}"
             yield Figure(f"emphasis-{benchmark}", caption, draw, on_page=False)  # the table says it
@@ -109,7 +109,7 @@ def _compared(rows: pd.DataFrame) -> pd.DataFrame:
 def _columns(rows: pd.DataFrame) -> dict[str, tuple[str, str]]:
     """Those of COLUMNS that there are.
 
-    Known combinations are by test rows, where the split holds out none by validation rows.
+    Seen combinations are by test rows, where the split holds out none by validation rows.
     """
     there = set(rows[["split", "metric"]].itertuples(index=False, name=None))
     is_tested = COLUMNS[TESTED] in there

@@ -191,7 +191,7 @@ def accuracy_by_share(
     words: Sequence[str],
     path: Path,
 ) -> None:
-    """Accuracy on new and on known combinations, by the percentage of an epoch that texts make up.
+    """Accuracy on unseen and on seen combinations, by the percentage of an epoch that texts make up.
 
     Each of the two has a panel with its `words`. curves: {generator: {number of texts in words: {percentage: both}}};
     every curve begins `without` texts. Bars: 95 % t intervals of three seeds or more.

@@ -1,4 +1,4 @@
-"""The gap on new combinations in its two parts, as a sentence, and the remedy that follows from it.
+"""The gap on unseen combinations in its two parts, as a sentence, and the remedy that follows from it.
 
 `compaug.evaluation.decoding.knowledge` defines the parts.
 """
@@ -65,7 +65,7 @@ class Gap:
 def sentence(gap: Gap) -> str:
     """The two parts of the gap."""
     return (
-        f"Of {number(gap.total.mean, digits=1)} points of H that the classifier lacks on new combinations, "
+        f"Of {number(gap.total.mean, digits=1)} points of H that the classifier lacks on unseen combinations, "
         f"{gap.operating_point} are a matter of decoding and {gap.knowledge} of texts"
     )
 

@@ -20,25 +20,25 @@ EXPERIMENTS = (EXPERIMENT, "real", "small", "encoders")
 REPEATING = "oversample"
 LARGER = "base"  # the scale whose encoder has the size of the paper's
 SCORES = {
-    "Acc new, 0.5": ("threshold", "unseen", "acc"),
-    "Acc known, 0.5": ("threshold", "seen", "acc"),
+    "Acc unseen, 0.5": ("threshold", "unseen", "acc"),
+    "Acc seen, 0.5": ("threshold", "seen", "acc"),
     "H, 0.5": ("threshold", "unseen", "harmonic"),
     "H, stacking": ("stacking", "unseen", "harmonic"),
     "H, best constant": ("best_constant", "unseen", "harmonic"),
     "AUSUC": ("threshold", "unseen", "ausuc"),
-    "Acc new at equal Acc known": ("threshold", "unseen", "acc_at_seen"),
+    "Acc unseen at equal Acc seen": ("threshold", "unseen", "acc_at_seen"),
 }
 SCORES_NOTE = (
-    "H: harmonic mean of Acc on new and on known combinations. Stacking: one constant for all unseen combinations, "
+    "H: harmonic mean of Acc on seen and on unseen combinations. Stacking: one constant for all unseen combinations, "
     "chosen on folds of training and support rows (of `real_texts` on the rows that it held out). Best constant: "
     "chosen on one half of the test rows and applied to the other, both ways; a measure, not a method. AUSUC: area "
-    "under the curve of new against known Acc over all constants. In these two, and at equal Acc, all arms answer from "
-    "one list, the combinations of training and of the test rows. Equal Acc known: that of `none` at its best "
+    "under the curve of unseen against seen Acc over all constants. In these two, and at equal Acc, all arms answer "
+    "from one list, the combinations of training and of the test rows. Equal Acc seen: that of `none` at its best "
     "constant, {level} %."
 )
 GAINS = {
     "AUSUC": ("threshold", "ausuc"),
-    "Acc at equal known": ("threshold", "acc_at_seen"),
+    "Acc at equal seen": ("threshold", "acc_at_seen"),
     "H, stacking": ("stacking", "harmonic"),
 }
 GAINS_NOTE = (
@@ -56,14 +56,15 @@ DECODINGS = ("threshold", "stacking", "crm", "logit_adjustment", "composition_pr
 ARMS = {REPEATING: "support texts repeated"}
 IN_BRIEF = ("corpus", "decoding", "knowledge", "best texts give", "what helps")
 IN_BRIEF_NOTE = (
-    "Points of H, the harmonic mean of Acc on new and on known combinations, that the classifier lacks on new ones. "
+    "Points of H, the harmonic mean of Acc on seen and on unseen combinations, that the classifier lacks on unseen "
+    "ones. "
     "Decoding: what a list of the combinations that occur and one constant close of them. Knowledge: the rest, which "
     "only texts could close. Best texts: of the generator that gives most of the knowledge, before others one that is "
     "shown to give more than repeating the support texts does. °: not shown once corrected (Holm)."
 )
 PARTS = ("corpus", "arm", "gap in H", "operating point", "knowledge", "what the arm gives", "over repeating")
 PARTS_NOTE = (
-    "Points of H, the harmonic mean of Acc on new and on known combinations. Gap: the matched arm at its best "
+    "Points of H, the harmonic mean of Acc on seen and on unseen combinations. Gap: the matched arm at its best "
     "constant, over the classifier without texts at 0.5. Operating point: what a list of the combinations that occur "
     "and one constant close of it. Knowledge: the rest, which only texts could close. What the arm gives: of the "
     "knowledge, at its best constant, over no texts. °: not shown once corrected (Holm)."
@@ -311,7 +312,7 @@ def _decodings(corpus: Corpus) -> Table:
         if decoding in ("stacking", "crm", "logit_adjustment") and apart:
             points.append(f"{entry(apart, sign=True)} over {decoding}")
     note = DECODING_NOTE.format(points=f"The composition prior has {', '.join(points)}." if points else "")
-    header = ["decoding", "Acc new", "Acc known", "H", "composition prior over it, H"]
+    header = ["decoding", "Acc unseen", "Acc seen", "H", "composition prior over it, H"]
     return Table(f"{corpus.name}: decodings without texts", note, header, lines)
 
 
@@ -333,7 +334,7 @@ def figures_of(results: Results) -> list[Figure]:
             panels[corpus.name] = (heading, _interval(gap.knowledge), parts)
     if not panels:
         return []
-    caption = "What texts add to H, the harmonic mean of Acc on new and known combinations, beyond the best constant"
+    caption = "What texts add to H, the harmonic mean of Acc on seen and unseen combinations, beyond the best constant"
     return [Figure("knowledge", caption, partial(figures.what_texts_teach, panels))]
 
 

@@ -48,7 +48,7 @@ WAYS = {  # values of `selection`: whose labels the classifier learns
     "mode=random,labels=teacher": "a teacher's, of random texts",
 }
 LABELLED = (
-    "Percent, classifier `bert`, on new combinations. Labels of a text: the requested ones; those of the two real "
+    "Percent, classifier `bert`, on unseen combinations. Labels of a text: the requested ones; those of the two real "
     "texts that it lies between, in their proportion (sharpened: moved from the middle); or the probabilities of a "
     "classifier that was trained on real texts alone. Fidelity: kept texts with all requested labels and no other, "
     "where the grammar is known. Gains are paired by seed, with the interval over seeds; of one seed it is that over "

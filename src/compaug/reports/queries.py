@@ -90,7 +90,7 @@ class Results:
         return [Table(corpus, note, header, lines_of(corpus)) for corpus in corpora]
 
     def tested(self, experiment: str, benchmark: str, by: str, **allowed: str) -> dict[str, pd.Series]:
-        """Rows of gains.csv in Acc on new combinations with the threshold, by the column `by`; others are `allowed`."""
+        """Rows of gains.csv in Acc on unseen combinations with the threshold, by column `by`; others are `allowed`."""
         where = {"decoding": "threshold", "split": "unseen", "metric": "acc"} | allowed
         gains = pick(self.gains, experiment=experiment, benchmark=benchmark, **where)
         return {row[by]: row for _, row in gains.iterrows()}
@@ -178,7 +178,7 @@ class Query:
     """A table of each experiment and corpus that compares generators: a line for each, a column for each measure.
 
     rows        values of the columns of the long table that count
-    columns     words: metric on new combinations; columns without a number are left out where `optional`
+    columns     words: metric on unseen combinations; columns without a number are left out where `optional`
     shares      metrics that are stored as shares and shown in percent
     over        the generator over which a last column has the gain in Acc, with its interval
     """

@@ -28,11 +28,11 @@ DECODINGS = {  # what a page calls them
     "tuned_thresholds": "labels above thresholds of their own, chosen on the validation rows",
     "composition_prior": (
         "the composition prior, target {target}, weight {weight}, strength {strength}: on unseen combinations it is "
-        "told which there are, which costs known ones, and the iid rows are read with the training rows' own"
+        "told which there are, which costs seen ones, and the iid rows are read with the training rows' own"
     ),
 }
 COLUMNS = ("jacc", "acc", "corr", "corr_set", "comp")
-SIDES = ("seen_acc", "harmonic", "best_harmonic", "ausuc", "acc_at_seen")  # of known and new combinations
+SIDES = ("seen_acc", "harmonic", "best_harmonic", "ausuc", "acc_at_seen")  # of seen and unseen combinations
 SHORT = ("acc", "seen_acc", "best_harmonic", "acc_at_seen")  # the columns of the table that comes first
 FROM = {  # what a classifier of an arm learns from, in that table
     "baseline": "no synthetic texts",
@@ -103,7 +103,7 @@ def _finding(parts: Mapping[str, Mapping] | None, generator: str) -> dict[str, s
 def _no_verdict(metrics: Mapping, details: Mapping, own_tiny: bool) -> str | None:
     """Why nothing can be said of the texts, and what to do; None where something can.
 
-    A classifier that has not learned the corpus fails on new combinations as on all others.
+    A classifier that has not learned the corpus fails on unseen combinations as on all others.
     """
     iid, trivial = metrics.get("iid"), details.get("trivial")
     stronger = f"take {'`run.scale: pretrained`' if own_tiny else 'a larger model'}, more rows or more epochs"
@@ -111,7 +111,7 @@ def _no_verdict(metrics: Mapping, details: Mapping, own_tiny: bool) -> str | Non
         return (
             f"on the iid split the classifier is right on {number(iid['acc'])} % of the rows, and always answering "
             f"{trivial['answer']} would be on {number(trivial['iid_acc'])} %: it has not learned the corpus, so that "
-            f"what it does on new combinations says nothing of augmentation; {stronger}"
+            f"what it does on unseen combinations says nothing of augmentation; {stronger}"
         )
     empty = {
         arm: metrics[arm]["empty_rate"]

@@ -1,6 +1,6 @@
 """Tables of one method under variations of it.
 
-Each variation has its metrics on new combinations, and its Acc over others, paired by seed.
+Each variation has its metrics on unseen combinations, and its Acc over others, paired by seed.
 """
 
 from collections.abc import Callable, Mapping

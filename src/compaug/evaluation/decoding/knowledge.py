@@ -1,4 +1,4 @@
-"""What a classifier knows of new combinations, apart from its operating point between seen and unseen ones.
+"""What a classifier knows of unseen combinations, apart from its operating point between these and seen ones.
 
 docs/spec/acceptance.md, E1 and E2. A constant on the scores of all unseen candidates costs nothing and moves a
 classifier along its seen-unseen curve (Chao et al. 2016). So Acc at 0.5 says two things at once: where on its curve a
@@ -11,8 +11,8 @@ of the unseen test rows, since a longer list is no better reading. Three measure
     best constant   Acc on both sides and H at the classifier's best constant, chosen on one half of the test rows and
                     applied to the other, both ways
 
-The gap on new combinations, in points of H, is what separates the classifier without texts at 0.5 from the matched arm
-at its best constant. The matched arm has learned half of the test set's own texts once. The gap has two parts:
+The gap on unseen combinations, in points of H, is what separates the classifier without texts at 0.5 from the matched
+arm at its best constant. The matched arm has learned half of the test set's own texts once. The gap has two parts:
 
     operating point   H without texts at the best constant, over H without texts at 0.5: decoding closes it, by the list
                       of candidates and one constant

@@ -2,9 +2,9 @@
 
 Paper "Joint Text and Label Generation for Spoken Language Understanding", §2.2. It always writes a whole sentence of
 the augmented language. What it reads is the marker of the labels (`mode: labels`), or the marker and a text with words
-or spans hidden. For a new composition its marker stands in front of a real text of the nearest one, in which the words
-that speak for other labels are hidden too. What it wrote is read strictly; where that has other labels than were
-requested, it is dropped, or keeps them (`relabel: generated`).
+or spans hidden. For a composition without texts its marker stands in front of a real text of the nearest one, in which
+the words that speak for other labels are hidden too. What it wrote is read strictly; where that has other labels than
+were requested, it is dropped, or keeps them (`relabel: generated`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
