@@ -294,12 +294,6 @@ def export(
     what: Annotated[What, typer.Option(help="both, or one of them")] = What.everything,
     format: Annotated[Format, typer.Option(help="of the texts; the last two: to look at them")] = Format.parquet,
     repaired: Annotated[bool, typer.Option("--repaired", help="what repair/dvc.yaml made, not the audit")] = False,
-    model: Annotated[Path | None, typer.Option(help=f"folder of the classifier (default: {AUDITED[0]})")] = None,
-    split: Annotated[Path, typer.Option(help="folder of the split")] = SPLIT,
-    selected: Annotated[Path | None, typer.Option(help=f"kept synthetic texts (default: {AUDITED[1]})")] = None,
-    predictions: Annotated[
-        Path | None, typer.Option(help=f"the classifier's, for its thresholds (default: {AUDITED[2]})")
-    ] = None,
     push: Annotated[str, typer.Option(help="upload to the hub under this name, private")] = "",
     public: Annotated[bool, typer.Option("--public", help="... for everybody")] = False,
 ) -> None:
@@ -312,24 +306,20 @@ def export(
         raise InputError(f"--format {format}: is for --what texts, without --push; a person is to look at them first")
     if public and not push:
         raise InputError("--public: give --push NAME too")
-    is_audited = model is None  # of another classifier the audit says nothing
-    measured = export.measured(MEASURES) if is_audited else {}
-    usual = REPAIRED if repaired else AUDITED
-    model, selected, predictions = (
-        chosen or default for chosen, default in zip((model, selected, predictions), usual, strict=True)
-    )
+    measured = export.measured(MEASURES)
+    model, selected, predictions = REPAIRED if repaired else AUDITED
     if repaired and not selected.exists():
         raise InputError(f"{selected}: nothing has been repaired yet; run `dvc repro repair/dvc.yaml` after the audit")
-    labels, corpus = Labels.read(split / "labels.json"), export.corpus_of(PARAMS)
+    labels, corpus = Labels.read(SPLIT / "labels.json"), export.corpus_of(PARAMS)
     if what != What.texts:
         from compaug.project import names
 
-        names.names_of(model, split / "labels.json")
+        names.names_of(model, SPLIT / "labels.json")
         export.check(model)
     with atomic_dir(out) as folder:
         if what != What.classifier:
             (folder / "texts").mkdir()
-            files = {split / "train.jsonl": False, split / "support.jsonl": True}  # may it be empty?
+            files = {SPLIT / "train.jsonl": False, SPLIT / "support.jsonl": True}  # may it be empty?
             files = {CORPUS: False} if repaired else files
             real = [e for path, none in files.items() for e in read_jsonl(path, len(labels), may_be_empty=none)]
             parts = dict(export.parts_of(real, read_jsonl(selected, len(labels))))
@@ -347,7 +337,7 @@ def export(
             tuned = decodings.tune_thresholds(predicted.validation, predicted.validation_gold, DEFAULT)
             by_name = {name: round(float(t), 6) for name, t in zip(labels.names, tuned, strict=True)}
             export.classifier(model, labels.names, by_name, DEFAULT, folder / "classifier", measured, repaired, corpus)
-            if is_audited and (listed := _combinations(labels, selected if repaired else None)):
+            if listed := _combinations(labels, selected if repaired else None):
                 write_json(folder / "classifier" / names.COMBINATIONS, listed.named(labels.names))
     print(f"{out}: {', '.join(sorted(path.name for path in out.iterdir() if path.is_dir()))}; each has a README.md")
     if push:
