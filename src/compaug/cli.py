@@ -5,7 +5,6 @@ Each command is a few lines over `compaug.project`; libraries that are slow to i
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Callable
@@ -19,7 +18,7 @@ import typer
 
 from compaug import __version__
 from compaug.core import extras
-from compaug.core.records import InputError, Labels, as_notes, atomic_dir, check_file, read_jsonl, write_json
+from compaug.core.records import InputError, Labels, atomic_dir, check_file, read_jsonl, write_json
 
 if TYPE_CHECKING:
     from compaug.project.combinations import Combinations
@@ -417,20 +416,6 @@ def _check_out(out: Path, kinds: tuple[str, ...], source: Path) -> None:
 
 
 def main(words: list[str] | None = None) -> None:
-    """What the user can mend is one line on standard error, never a traceback.
-
-    `words`: in the place of the process's arguments.
-    """
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    try:
-        with extras.named():
-            app(words)
-    except InputError as error:
-        print(f"{as_notes(getattr(error, '__notes__', ()))}error: {error}", file=sys.stderr)
-        sys.exit(2)
-    except OSError as error:
-        if error.errno is None:
-            raise
-        print(f"error: {error.filename or 'file system'}: {error.strerror}", file=sys.stderr)
-        sys.exit(2)
+    """The commands; `words`: in the place of the process's arguments."""
+    with extras.in_one_line():
+        app(words)

@@ -26,10 +26,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from compaug.core.records import Example, InputError, Labels, read_yaml, sub_seed, text_key
+from compaug.core.records import Composition, Example, InputError, Labels, read_yaml, sub_seed, text_key
 from compaug.core.schema import Block
 
-Composition = tuple[int, ...]
 Outcome = tuple[frozenset[int], frozenset[str]]  # explicit labels, groups used
 
 bank = SimpleNamespace(**read_yaml(Path(__file__).with_suffix(".yaml")))  # its words: lists of phrases, and P(y)
