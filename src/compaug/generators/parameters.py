@@ -45,7 +45,7 @@ class Synthesis(Block):
 
 
 class Untrained(Block):
-    """Controls and Concat have nothing to set."""
+    """What trains nothing has nothing to set."""
 
 
 class TrainedGenerator(Paced):

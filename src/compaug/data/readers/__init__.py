@@ -45,7 +45,7 @@ def read(reader: str, files: Mapping[str, Path], options: Mapping[str, Any]) -> 
 
 
 def oracle_for(reader: str, options: Mapping[str, Any]) -> SimpleNamespace | None:
-    """The grammar of a corpus made from one (`evaluation.grammar.KnownGrammar`), or None.
+    """The grammar of a corpus made from one (`evaluation.text_quality.grammar.KnownGrammar`), or None.
 
     Reports judge with it; no method may.
     """
