@@ -24,9 +24,9 @@ def folder(tmp_path):
     return tmp_path / "split"
 
 
-def run_audit(folder, *inputs):
+def run_audit(folder):
     out = folder.parent / "audit.json"
-    audit_split.main(["--benchmark", "toy", "--split", str(folder), "--out", str(out), "--inputs", *map(str, inputs)])
+    audit_split.main(["--benchmark", "toy", "--split", str(folder), "--out", str(out)])
     return read_json(out)
 
 
@@ -102,19 +102,6 @@ def test_near_duplicates_of_a_published_split_are_counted_and_verbatim_ones_fail
     change(folder / "train.jsonl", text=text)
     with pytest.raises(InputError, match=r"train\.jsonl:1: the text of 'x000' is in D_test"):
         run_audit(folder)
-
-
-@pytest.mark.parametrize("field", ["id", "text"])
-def test_a_further_input_of_any_schema_is_searched(folder, field):
-    leaked = rows_of(folder / "test.jsonl")[3]
-    sound, leaking = folder.parent / "sound.jsonl", folder.parent / "leaking.jsonl"
-    write_rows(sound, [{"labels": [0, 1]}, {"id": "s1", "text": "made up", "prompt": ""}])
-    assert run_audit(folder, sound)["inputs"][sound.as_posix()] == {
-        "rows": 2, "ids": 1, "texts": 1, "shared_ids": 0, "shared_texts": 0, "near_duplicates": 0,
-    }  # fmt: skip
-    write_rows(leaking, [{"labels": [0]}, {field: leaked[field]}])
-    with pytest.raises(InputError, match=r"leaking\.jsonl:2: .* is in D_test"):
-        run_audit(folder, sound, leaking)
 
 
 def test_a_test_composition_in_training_fails(folder):

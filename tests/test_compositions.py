@@ -13,6 +13,7 @@ from scipy.stats import spearmanr
 
 from compaug.core.records import Example, InputError, Labels, read_json, write_jsonl
 from compaug.data import readers
+from compaug.data.download import obtain
 from compaug.data.parameters import Backbone
 from compaug.experiments import params
 from compaug.generators.parameters import LabelGenerator
@@ -243,7 +244,8 @@ def test_a_phrase_that_begins_another_may_stop_or_go_on_until_it_is_used():
 def test_on_the_semeval_support_set_lists_parse_and_follow_its_frequencies(mirror, tmp_path):
     """Paper, Eq. 3, with a decoder trained on a sample of D_train."""
     benchmark = params.parse(ROOT / "params.yaml", "semeval").corpus
-    corpus = readers.read(benchmark.reader, benchmark.files, benchmark.options, mirror, tmp_path)
+    files = {name: obtain(name, file, mirror, tmp_path) for name, file in benchmark.files.items()}
+    corpus = readers.read(benchmark.reader, files, benchmark.options)
     by_split = {
         split: [example for example in corpus.examples if corpus.reference[example.id] == split]
         for split in ("train", "support")

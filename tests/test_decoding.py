@@ -26,7 +26,7 @@ from compaug.evaluation.decoding.decodings import (
 )
 from compaug.experiments.params import CompositionPrior
 
-OPTIONS = CompositionPrior(target="support", calibrate=True, back_off=True, weight=None, strength=None)
+OPTIONS = CompositionPrior(target="support", back_off=True, weight=None, strength=None)
 HALVES = {name: [e for i, e in enumerate(PARTS["support"]) if (i // 2) % 2 == at] for at, name in enumerate("ab")}
 
 
@@ -167,8 +167,7 @@ def test_without_support_rows_nothing_is_corrected(case, tmp_path):
     """The iid arm: P_t is P_train up to its smoothing."""
     iid = worlds.write_cell(tmp_path, "iid", worlds.beliefs([*PARTS["test"], *PARTS["seen_test"]]), support=())
     sets = [
-        DECODINGS["composition_prior"](case(folds=[], final=iid, weight=0.5, strength=s, calibrate=False)).sets["seen"]
-        for s in (0.0, 1.0)
+        DECODINGS["uncalibrated"](case(folds=[], final=iid, weight=0.5, strength=s)).sets["seen"] for s in (0.0, 1.0)
     ]
     assert (sets[0] == sets[1]).mean() > 0.99
 

@@ -125,17 +125,6 @@ def test_a_name_that_dvc_would_read_as_a_number_is_not_taken(desk):
             compaug("inspect", "data/own/2024.csv", "--name", name)
 
 
-def test_a_scale_that_the_corpus_lacks_is_refused_at_the_first_stage(desk):
-    table(desk / "data/own/calls.csv", calls_of(300))
-    compaug("inspect", "data/own/calls.csv", "--write")
-    text = (desk / "params.yaml").read_text()
-    run = yaml.safe_load(text)["run"]
-    text = text.replace(f"benchmark: {run['benchmark']}", "benchmark: calls", 1)
-    (desk / "params.yaml").write_text(text.replace(f"scale: {run['scale']}", "scale: Tiny", 1))
-    with pytest.raises(InputError, match="run.scale: calls has no scale 'Tiny'; choose from pretrained, tiny"):
-        raw.main(["--benchmark", "calls", "--out", "raw"])
-
-
 @pytest.mark.parametrize(
     ("delimiter", "header", "mark", "blank", "words"),
     [

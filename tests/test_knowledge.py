@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from test_results import TEST, cell, metrics, run, table
 
 from compaug.core.markdown import number
-from compaug.core.records import sub_seed
+from compaug.core.records import halves, sub_seed
 from compaug.evaluation import cell_scores, gains
 from compaug.evaluation.cell_scores import Comparison, Outcome
 from compaug.evaluation.decoding.composition_prior import Fold, ausuc, best_label_sets, harmonic_mean, prior_of
-from compaug.evaluation.decoding.knowledge import SIDES, Ranking, halves, right_at_best_constant
+from compaug.evaluation.decoding.knowledge import SIDES, Ranking, right_at_best_constant
 from compaug.evaluation.decoding.prior_controls import (
     adjustment_correction,
     adjustment_strength,
@@ -102,11 +102,12 @@ def test_no_constant_has_a_better_harmonic_mean_than_the_best_one(seen, unseen):
 
 def test_halves_follow_from_the_ids_alone_and_cut_the_rows_in_two():
     ids = [f"u{at}" for at in range(31)]
-    first = halves(ids)
-    assert first.sum() == 16 and halves(ids[:30]).sum() == 15
-    order = np.random.default_rng(0).permutation(31)
-    assert (halves([ids[at] for at in order]) == first[order]).all()
-    assert halves([]).tolist() == [] and 5 < first[:16].sum() < 11  # neither the first half nor every second row
+    first, second = halves(ids, 0, "half")
+    assert (len(first), len(second)) == (16, 15) and sorted(first + second) == list(range(31))
+    again = [f"u{at}" for at in np.random.default_rng(0).permutation(31)]
+    assert {again[at] for at in halves(again, 0, "half")[0]} == {ids[at] for at in first}
+    assert halves([], 0, "half") == ([], [])
+    assert 5 < sum(at < 16 for at in first) < 11  # neither the first half nor every second row
 
 
 def split_by_half(ids: list[str]) -> tuple[list[str], list[str]]:

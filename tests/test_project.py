@@ -60,7 +60,7 @@ def runs(monkeypatch) -> list[Path]:
     def run(folder: Path) -> int:
         folders.append(folder)
         (folder / auditing.PAGE).parent.mkdir(exist_ok=True)
-        (folder / auditing.PAGE).write_text(f"# calls\n\n**Texts teach.**\n{auditing.BELOW}\n\nmore\n")
+        (folder / auditing.PAGE).write_text("# calls\n\n**Texts teach.**\n\n## Result\n\nmore\n")
         return 0
 
     monkeypatch.setattr(auditing, "run", run)

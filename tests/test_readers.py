@@ -299,9 +299,8 @@ def test_a_reader_without_options_refuses_them():
 
 def test_files_without_any_text_are_refused(tmp_path):
     put(tmp_path / "train.txt", "")
-    files = {"train": File(url=None, sha256=None, mirror="train.txt")}
     with pytest.raises(InputError, match="files.train: .*train.txt is empty"):
-        readers.read("semeval", files, {}, tmp_path, tmp_path)
+        obtain("train", mirrored("train.txt"), tmp_path, tmp_path)
 
 
 # ---------------------------------------------------------------- AAPD
@@ -395,8 +394,8 @@ def test_the_inventory_can_be_given_in_the_order_of_ids(tmp_path):
 
 def test_the_file_can_come_from_the_mirror_instead(tmp_path):
     put(tmp_path / "mine/a.csv.gz", "text,tags\nx,a\n")
-    files = {"data": File(url=None, sha256=None, mirror="mine/a.csv")}
-    assert len(readers.read("tabular", files, NAMES_OPTIONS, tmp_path, tmp_path).examples) == 1
+    files = {"data": obtain("data", mirrored("mine/a.csv"), tmp_path, tmp_path)}
+    assert len(readers.read("tabular", files, NAMES_OPTIONS).examples) == 1
 
 
 @pytest.mark.parametrize(
@@ -580,11 +579,11 @@ def test_every_benchmark_of_params_yaml_has_a_reader_that_knows_its_files():
 
 def test_the_diagnostic_corpus_is_made_from_its_options_and_takes_no_files():
     options = params.parse(ROOT / "params.yaml", "diagnostic").corpus.options | {"size": 400}
-    toy_corpus = readers.read("diagnostic", {}, options, None, Path("unused"))
+    toy_corpus = readers.read("diagnostic", {}, options)
     assert len(toy_corpus.examples) == 400
-    assert toy_corpus.examples == readers.read("diagnostic", {}, options, None, Path("unused")).examples
+    assert toy_corpus.examples == readers.read("diagnostic", {}, options).examples
     with pytest.raises(InputError, match="options.seed is missing"):
-        readers.read("diagnostic", {}, {}, None, Path("unused"))
+        readers.read("diagnostic", {}, {})
     with pytest.raises(InputError, match="the diagnostic corpus is made, not read"):
         readers.READERS["diagnostic"]({"data": Path("unused")}, options)
 
@@ -600,7 +599,8 @@ def test_only_a_corpus_with_a_known_grammar_has_an_oracle():
 def from_mirror(name: str, mirror: Path, tmp_path: Path, **files: File) -> Corpus:
     """A benchmark of params.yaml, or the same reader on other files."""
     benchmark = params.parse(ROOT / "params.yaml", name).corpus
-    return readers.read(benchmark.reader, files or benchmark.files, benchmark.options, mirror, tmp_path)
+    paths = {key: obtain(key, file, mirror, tmp_path) for key, file in (files or benchmark.files).items()}
+    return readers.read(benchmark.reader, paths, benchmark.options)
 
 
 def mirrored(path: str) -> File:

@@ -122,34 +122,6 @@ def test_a_wrong_line_of_snips_is_named(tmp_path, line, says):
     assert "\n" not in str(error.value)
 
 
-def nlu(*rows: str) -> str:
-    return "\t".join(corpus.HEADER) + "\n" + "".join(f"{row}\n" for row in rows)
-
-
-def test_nlu_ed_is_read_by_folds_with_its_brackets(tmp_path):
-    rows = [f"{fold}\t7\talarm\tset\twake me at [time : {fold} am] [date : today]\tx" for fold in (1, 2, 3, 10)]
-    parts = corpus.read_nlu_ed(written(tmp_path, {"all": nlu(*rows)}))
-    (test,), (held,) = parts["test"], parts["validation"]
-    assert test.words == ("wake", "me", "at", "1", "am", "today") and test.intent == "alarm_set"
-    assert (
-        test.tags == ("O", "O", "O", "B-time", "I-time", "B-date") and held.words[3] == "2" and len(parts["train"]) == 2
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("fold\tx\n", "2 fields"),
-        (nlu("1\t7\ta\tb\tgo [time : now\tc"), "all.tsv:2: brackets"),
-        (nlu("1\t7\ta\tb\t \tc"), "all.tsv:2: 0 words"),
-        ("\t".join("abcdef") + "\n", "all.tsv:1: the columns"),
-    ],
-)
-def test_a_wrong_line_of_nlu_ed_is_named(tmp_path, text, says):
-    with pytest.raises(InputError, match=says):
-        corpus.read_nlu_ed(written(tmp_path, {"all": text}))
-
-
 def test_few_has_every_intent_and_a_smaller_share_is_part_of_a_larger_one():
     rows = utterances()
     small, large = (corpus.few(rows, share, seed=1) for share in (0.01, 0.5))
@@ -186,18 +158,15 @@ def test_files_are_read_back_and_a_wrong_one_is_named(tmp_path):
         corpus.read(path, NAMES)
 
 
-def test_the_real_corpora_have_the_published_counts(mirror):
-    settings = parameters.load(ROOT / parameters.FILE)
-    for name, rows, intents, slots in (("snips", (13084, 700, 700), 7, 39), ("nlu_ed", (8884, 1076, 1076), 64, 54)):
-        source = settings.corpora[name]
-        files = {part: mirror / f"{file.mirror}.xz" for part, file in source.files.items()}
-        parts = corpus.READERS[source.reader](files)
-        assert tuple(len(parts[part]) for part in corpus.PARTS) == rows
-        names = corpus.inventory(row for part in parts.values() for row in part)
-        assert (len(names["intents"]), len(names["slots"])) == (intents, slots)
-        language = writer.language_of(names)
-        for row in parts["test"]:
-            assert writer.read(language.write(writer.sentence_of(row, "span")), language, row.id) == row
+def test_the_real_corpus_has_the_published_counts(mirror):
+    source = parameters.load(ROOT / parameters.FILE).corpora["snips"]
+    parts = corpus.READERS[source.reader]({part: mirror / f"{file.mirror}.xz" for part, file in source.files.items()})
+    assert tuple(len(parts[part]) for part in corpus.PARTS) == (13084, 700, 700)
+    names = corpus.inventory(row for part in parts.values() for row in part)
+    assert (len(names["intents"]), len(names["slots"])) == (7, 39)
+    language = writer.language_of(names)
+    for row in parts["test"]:
+        assert writer.read(language.write(writer.sentence_of(row, "span")), language, row.id) == row
 
 
 # ---------------------------------------------------------------- joint classifier

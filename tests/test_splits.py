@@ -1,4 +1,4 @@
-"""Splits by composition: invariants of any split, the published one, reconstructions worked by hand, every error."""
+"""Splits by composition: invariants of any split, the published one, a user's own, every error."""
 
 from __future__ import annotations
 

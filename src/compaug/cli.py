@@ -5,7 +5,6 @@ Each command is a few lines over `compaug.project`; libraries that are slow to i
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Callable
@@ -19,7 +18,7 @@ import typer
 
 from compaug import __version__
 from compaug.core import extras
-from compaug.core.records import InputError, Labels, as_notes, atomic_dir, check_file, read_jsonl, write_json
+from compaug.core.records import InputError, Labels, atomic_dir, check_file, read_jsonl, write_json
 
 if TYPE_CHECKING:
     from compaug.project.combinations import Combinations
@@ -293,12 +292,6 @@ def export(
     what: Annotated[What, typer.Option(help="both, or one of them")] = What.everything,
     format: Annotated[Format, typer.Option(help="of the texts; the last two: to look at them")] = Format.parquet,
     repaired: Annotated[bool, typer.Option("--repaired", help="what repair/dvc.yaml made, not the audit")] = False,
-    model: Annotated[Path | None, typer.Option(help=f"folder of the classifier (default: {AUDITED[0]})")] = None,
-    split: Annotated[Path, typer.Option(help="folder of the split")] = SPLIT,
-    selected: Annotated[Path | None, typer.Option(help=f"kept synthetic texts (default: {AUDITED[1]})")] = None,
-    predictions: Annotated[
-        Path | None, typer.Option(help=f"the classifier's, for its thresholds (default: {AUDITED[2]})")
-    ] = None,
     push: Annotated[str, typer.Option(help="upload to the hub under this name, private")] = "",
     public: Annotated[bool, typer.Option("--public", help="... for everybody")] = False,
 ) -> None:
@@ -311,24 +304,20 @@ def export(
         raise InputError(f"--format {format}: is for --what texts, without --push; a person is to look at them first")
     if public and not push:
         raise InputError("--public: give --push NAME too")
-    is_audited = model is None  # of another classifier the audit says nothing
-    measured = export.measured(MEASURES) if is_audited else {}
-    usual = REPAIRED if repaired else AUDITED
-    model, selected, predictions = (
-        chosen or default for chosen, default in zip((model, selected, predictions), usual, strict=True)
-    )
+    measured = export.measured(MEASURES)
+    model, selected, predictions = REPAIRED if repaired else AUDITED
     if repaired and not selected.exists():
         raise InputError(f"{selected}: nothing has been repaired yet; run `dvc repro repair/dvc.yaml` after the audit")
-    labels, corpus = Labels.read(split / "labels.json"), export.corpus_of(PARAMS)
+    labels, corpus = Labels.read(SPLIT / "labels.json"), export.corpus_of(PARAMS)
     if what != What.texts:
         from compaug.project import names
 
-        names.names_of(model, split / "labels.json")
+        names.names_of(model, SPLIT / "labels.json")
         export.check(model)
     with atomic_dir(out) as folder:
         if what != What.classifier:
             (folder / "texts").mkdir()
-            files = {split / "train.jsonl": False, split / "support.jsonl": True}  # may it be empty?
+            files = {SPLIT / "train.jsonl": False, SPLIT / "support.jsonl": True}  # may it be empty?
             files = {CORPUS: False} if repaired else files
             real = [e for path, none in files.items() for e in read_jsonl(path, len(labels), may_be_empty=none)]
             parts = dict(export.parts_of(real, read_jsonl(selected, len(labels))))
@@ -346,7 +335,7 @@ def export(
             tuned = decodings.tune_thresholds(predicted.validation, predicted.validation_gold, THRESHOLD)
             by_name = {name: round(float(t), 6) for name, t in zip(labels.names, tuned, strict=True)}
             export.classifier(model, labels.names, by_name, folder / "classifier", measured, repaired, corpus)
-            if is_audited and (listed := _combinations(labels, selected if repaired else None)):
+            if listed := _combinations(labels, selected if repaired else None):
                 write_json(folder / "classifier" / names.COMBINATIONS, listed.named(labels.names))
     print(f"{out}: {', '.join(sorted(path.name for path in out.iterdir() if path.is_dir()))}; each has a README.md")
     if push:
@@ -426,20 +415,6 @@ def _check_out(out: Path, kinds: tuple[str, ...], source: Path) -> None:
 
 
 def main(words: list[str] | None = None) -> None:
-    """What the user can mend is one line on standard error, never a traceback.
-
-    `words`: in the place of the process's arguments.
-    """
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    try:
-        with extras.named():
-            app(words)
-    except InputError as error:
-        print(f"{as_notes(getattr(error, '__notes__', ()))}error: {error}", file=sys.stderr)
-        sys.exit(2)
-    except OSError as error:
-        if error.errno is None:
-            raise
-        print(f"error: {error.filename or 'file system'}: {error.strerror}", file=sys.stderr)
-        sys.exit(2)
+    """The commands; `words`: in the place of the process's arguments."""
+    with extras.in_one_line():
+        app(words)

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import InputError, Labels, sub_seed
+from compaug.core.records import Composition, InputError, Labels, sub_seed
 
-Composition = tuple[int, ...]  # sorted label ids
 LISTS_PER_BATCH = 256  # label lists sampled at once
 
 

@@ -24,7 +24,6 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from compaug.cartography.dynamics import PROBABILITIES, Dynamics, InPassing
-from compaug.classifiers.parameters import MIXOUT
 from compaug.core.records import (
     Example,
     InputError,
@@ -139,7 +138,7 @@ def _network(build: Build, backbone: nn.Module, facts: Mapping, settings, tokeni
     if hasattr(model, "read_labels"):
         model.read_labels(tokenizer, labels)
     if settings.mixout:
-        mixout.mix(model, MIXOUT.get(settings.mixout, settings.mixout), settings.mixout_mask or "entry")
+        mixout.mix(model, settings.mixout, settings.mixout_mask or "entry")
     return model
 
 

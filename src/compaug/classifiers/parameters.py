@@ -42,11 +42,6 @@ class Selection(Block):
         return self
 
 
-# What the article's "Bernoulli with p = 0.05" may mean: the share that stays, or, as the literature on mixout has it,
-# the one that is mixed.
-MIXOUT = {"slu_literal": 0.05, "slu_mixprob": 0.95}
-
-
 class Classifier(Paced):
     """What all classifiers have (paper, "MLTC Models", Appendix A)."""
 
@@ -62,7 +57,7 @@ class Classifier(Paced):
     support_repeat: Positive
     synthetic_repeat: Positive | None = None  # how often an epoch has each synthetic text; None: once
     dynamics: bool | Literal["during"]
-    mixout: Probability | Literal[*MIXOUT] | None = None  # mu: the share of a weight matrix that a step trains
+    mixout: Probability | None = None  # mu: the share of a weight matrix that a step trains
     mixout_mask: Literal["entry", "column"] | None = None  # what a draw is for; None: entry
 
     def epochs_over(self, rows: int) -> int:

@@ -1,12 +1,14 @@
-"""Packages that only some methods need: which extra of pyproject.toml has one that is missing."""
+"""Packages that only some methods need: which extra of pyproject.toml has one that is missing; errors in one line."""
 
 import contextlib
+import os
 import re
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from compaug.core.records import InputError
+from compaug.core.records import InputError, as_notes
 
 OTHER_NAMES = {"PIL": "pillow", "sklearn": "scikit-learn"}  # of packages whose module has another name
 CLONE = Path(__file__).parents[3] / "Makefile"  # there where the package is not installed but lies in its repository
@@ -25,6 +27,24 @@ def named() -> Iterator[None]:
             raise
         remedy = "`make install-all`" if CLONE.is_file() else f"`pip install '.[{extra}]'` in compaug's clone"
         raise InputError(f"{module.partition('.')[0]} is not installed; {remedy}") from error
+
+
+@contextlib.contextmanager
+def in_one_line() -> Iterator[None]:
+    """What the user can mend inside is one line on standard error, never a traceback; exit 2."""
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        with named():
+            yield
+    except InputError as error:
+        print(f"{as_notes(getattr(error, '__notes__', ()))}error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        print(f"error: {error.filename or 'file system'}: {error.strerror}", file=sys.stderr)
+        sys.exit(2)
 
 
 def require(module: str) -> None:

@@ -7,6 +7,11 @@ NOT_REPORTED = "–"
 STORED = 4  # decimals of a value in a result file
 
 
+def head_of(page: str) -> str:
+    """What is printed of the page of the root cell: the verdict and its table."""
+    return page.partition("\n## Result")[0]
+
+
 def number(value: float | None, sign: bool = False, digits: int = 2) -> str:
     """How every page shows a number: two decimals; a dash where there is no value.
 

@@ -30,6 +30,9 @@ FULL = re.compile(
 WRITTEN = ".written"  # in every folder that a stage writes: the names of its files, one a line
 
 
+Composition = tuple[int, ...]  # sorted label ids
+
+
 class InputError(ValueError):
     """Something the user can mend: the message is one line that names the file, line or key and the remedy."""
 
@@ -164,6 +167,12 @@ def sub_seed(seed: int, *names: str | int) -> int:
     """A 31-bit seed for a named purpose: depends on the names, never on the order of calls."""
     digest = hashlib.sha256("/".join(map(str, (seed, *names))).encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
+
+
+def halves(ids: Sequence[str], seed: int, word: str) -> tuple[list[int], list[int]]:
+    """Positions of every second id and of the others, in an order that follows from seed, word and the ids alone."""
+    order = sorted(range(len(ids)), key=lambda at: sub_seed(seed, word, ids[at]))
+    return order[::2], order[1::2]
 
 
 def digest(value: object) -> str:

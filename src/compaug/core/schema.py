@@ -1,4 +1,4 @@
-"""What the schemas of parameters are made of; each schema is a `parameters.py` beside the code that reads it."""
+"""What the schemas of parameters are made of; most schemas are in a `parameters.py` beside the code that reads them."""
 
 from __future__ import annotations
 

@@ -42,12 +42,8 @@ class Held:
         )
 
 
-def audit_split(folder: Path, inputs: Sequence[Path] = ()) -> dict:
-    """Counts of every check on a folder of the split stage and on further training inputs.
-
-    `inputs` are JSONL files of any schema: a field `id` or `text` is compared with D_test where a row has one, and
-    the counts say how many had. InputError names the first offending file and id.
-    """
+def audit_split(folder: Path) -> dict:
+    """Counts of every check on a folder of the split stage; InputError names the first offending file and id."""
     labels, facts = Labels.read(folder / "labels.json"), read_json(folder / "split.json")
     test = read_jsonl(folder / "test.jsonl", len(labels), may_be_empty=False)
     held, published = Held.of(test), facts["mode"] == "reference"
@@ -55,7 +51,7 @@ def audit_split(folder: Path, inputs: Sequence[Path] = ()) -> dict:
         "test": {"examples": len(test), "compositions": len({example.labels for example in test})},
         "inputs": {
             path.as_posix(): scan(path, held, near_is_fatal=not published)
-            for path in (folder / "train.jsonl", folder / "support.jsonl", *inputs)
+            for path in (folder / "train.jsonl", folder / "support.jsonl")
         },
         "split": check_protocol(folder, test, labels, facts),
         "test_inputs": check_inputs(folder / "test_inputs.jsonl", test),

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from compaug.core.schema import Block, Digest, Package, Positive, Rate, Words
 
-GRAMMARS = ("diagnostic",)  # readers of corpora made from a known grammar (benchmarks.oracle_for)
+GRAMMARS = ("diagnostic",)  # readers of corpora made from a known grammar (`readers.oracle_for`)
 
 
 class File(Block):

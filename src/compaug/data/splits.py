@@ -19,7 +19,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from compaug.core.records import Example, InputError, Labels, digest, sub_seed, text_key
+from compaug.core.records import Composition, Example, InputError, Labels, digest, sub_seed, text_key
 from compaug.core.schema import Block, Count, Positive, Seed, Share
 from compaug.data import hardest
 
@@ -48,8 +48,6 @@ PARTS = ("train", "support", "test")
 LABEL_FLOOR, LABEL_FLOOR_SHARE = 50, 0.005  # training instances that every label keeps (docs/spec/ld-vae.md, 2)
 DRAWS = 5_000  # draws of M compositions before the label floor is halved
 READ = 3  # by the rule `hardest` one row in so many chooses the compositions, and is not tested on
-
-Composition = tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,12 @@ A lock of experiments/ is there while its stages are planned, and only then: par
 at every command.
 """
 
-import gzip
 import json
-import zlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from compaug.core.records import InputError, atomic_path
+from compaug.evaluation import packed
 
 FILE = "built.jsonl.gz"  # of experiments/: {address: entry} on every line
 Entries = dict[str, dict]  # address -> what DVC's lock says of the stage
@@ -21,11 +20,11 @@ def read(folder: Path) -> Entries:
     path = folder / FILE
     if not path.exists():
         return {}
+    remedy = f"git checkout {path}"
     try:
-        with gzip.open(path, "rt", encoding="utf-8") as stream:
-            return {address: entry for line in stream for address, entry in json.loads(line).items()}
-    except (OSError, EOFError, zlib.error, ValueError, AttributeError) as error:
-        raise InputError(f"{path}: damaged ({error}); git checkout {path}") from None
+        return {address: entry for line in packed.read(path, remedy) for address, entry in json.loads(line).items()}
+    except (ValueError, AttributeError) as error:
+        raise InputError(f"{path}: damaged ({error}); {remedy}") from None
 
 
 def locks(folder: Path) -> Entries:
@@ -52,12 +51,8 @@ def _in_order(entry: dict) -> dict:
 
 def write(folder: Path, entries: Mapping[str, dict]) -> None:
     """The same entries give the same bytes."""
-    lines = (
-        json.dumps({address: entries[address]}, sort_keys=True, separators=(",", ":")) for address in sorted(entries)
-    )
-    text = "".join(f"{line}\n" for line in lines)
-    with atomic_path(folder / FILE) as temporary:
-        temporary.write_bytes(gzip.compress(text.encode(), mtime=0))
+    options = {"sort_keys": True, "separators": (",", ":")}
+    packed.write(folder / FILE, (f"{json.dumps({name: entries[name]}, **options)}\n" for name in sorted(entries)))
 
 
 def collect(folder: Path) -> None:

@@ -171,9 +171,7 @@ class Evaluator:
     ) -> tuple[Outcome, ...]:
         """One cell under every decoding; `rows`: those of its test rows that count, None for all."""
         gold, final = self.gold(cell.corpus), self.predictions(cell)
-        splits = ("iid",) if cell.split == "iid" else ("unseen", "seen")
-        test = {split: tuple(gold.parts.get(PART_OF_SPLIT[split], ())) for split in splits}
-        test = {split: ids for split, ids in test.items() if ids}
+        test = test_rows(gold, cell.split)
         partial = self._half(cell) if cell.generator == REAL_TEXTS else rows if _varies_support(cell) else None
         covered = test if partial is None else test | {"unseen": partial}
         final.check_covers(row_id for ids in covered.values() for row_id in ids)
@@ -250,6 +248,12 @@ class Evaluator:
             for split, priors in self.gold(cell.corpus).facts.get("bayes", {}).items()
             for prior, metrics in priors.items()
         ]
+
+
+def test_rows(gold: golds.Gold, split: str) -> dict[str, tuple[str, ...]]:
+    """Ids of the test rows that a cell of this split has, by test set: iid, or unseen and seen where there are any."""
+    names = ("iid",) if split == "iid" else ("unseen", "seen")
+    return {name: tuple(ids) for name in names if (ids := gold.parts.get(PART_OF_SPLIT[name]))}
 
 
 def outcome_of(cell: Cell, case: Case, decoding: str, empty_both: str) -> Outcome:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import Example, InputError, Labels, label_ids, read_json, write_json
+from compaug.core.records import Composition, Example, InputError, Labels, label_ids, read_json, write_json
 from compaug.evaluation.metrics import DECIMALS, label_matrix
-from compaug.evaluation.predictions import Composition, read_lines, refused, write_lines
+from compaug.evaluation.predictions import read_lines, refused, write_lines
 
 PARTS = ("train", "support", "test", "seen_test", "iid_train", "iid_test")
 REMEDY = "take it from Git again or run the gold stage"

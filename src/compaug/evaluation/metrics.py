@@ -1,4 +1,4 @@
-"""Metrics of label sets: Jacc, Acc, Corr, Comp, F1s, kinds of error (paper, Eqs. 1, 2, 15, 16).
+"""Metrics of label sets: Jacc, Acc, Corr, Comp, F1s (paper, Eqs. 1, 2, 15, 16).
 
 Everything works on boolean matrices [n, n_labels], row = instance, column = label id. Rates are in percent.
 """

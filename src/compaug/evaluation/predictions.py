@@ -25,11 +25,9 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import InputError, label_ids, loads
+from compaug.core.records import Composition, InputError, label_ids, loads
 from compaug.evaluation import packed
 from compaug.evaluation.metrics import label_matrix
-
-Composition = tuple[int, ...]
 
 COUNTS = ("learned", "train", "support")  # of label sets; `drawn` is one more that may be there
 NUMBERS = ("n_train", "n_synthetic")

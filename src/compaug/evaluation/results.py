@@ -4,7 +4,7 @@
 
 experiment  name in configs/experiments.yaml; a cell that two experiments share has its lines in both
 benchmark   a file of configs/benchmarks, and after a + what differs: semeval+seen_test=1400
-scale       tiny | pretrained | paper: the sizes of backbones and budgets
+scale       a block of configs/scales.yaml: the sizes of backbones and budgets
 generator   none, a generator, after a + what differs, or a ceiling: real_texts (the matched arm), oracle (texts of a
             known grammar, of which right=0.6 say what was asked for), bayes (the exact classifier of that grammar)
 selection   top_k, or what differs: mode=random, score=posterior, labels=teacher, top_k+texts=200

@@ -66,7 +66,6 @@ class CompositionPrior(Block):
     """Label-shift correction at the level of compositions."""
 
     target: Literal["support", "label_generator", "both"]
-    calibrate: bool
     back_off: bool
     weight: Annotated[float, Field(ge=0, lt=1)] | None
     strength: Amount | None

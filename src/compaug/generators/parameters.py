@@ -45,7 +45,7 @@ class Synthesis(Block):
 
 
 class Untrained(Block):
-    """Controls and Concat have nothing to set."""
+    """What trains nothing has nothing to set."""
 
 
 class TrainedGenerator(Paced):
@@ -142,7 +142,7 @@ class LindaPrefix(Linda):
     """Our bodies: a network of this width between frozen encoder and decoder, or a frozen decoder that reads itself."""
 
     mid_dim: Positive
-    reads: Literal["encoder", "decoder"] | None = None  # None: encoder
+    reads: Literal["decoder"] | None = None  # None: the encoder
 
 
 class LanguageModel(Block):

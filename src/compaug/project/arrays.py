@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from pydantic import ValidationError
 
-from compaug.core.records import Example, InputError, Labels, sub_seed
+from compaug.core.records import Example, InputError, Labels, halves
 from compaug.core.schema import first_problem
 from compaug.data.splits import Split, split_corpus, with_seen
 from compaug.evaluation import root_cell
@@ -58,8 +58,8 @@ class CompositionalSplit:
     @property
     def halves(self) -> tuple[np.ndarray, np.ndarray]:
         """Of `test`: each to be learned once and tested on the other, the matched arm of `gap`."""
-        order = sorted(self.test.tolist(), key=lambda row: sub_seed(0, "ceiling", self.ids[row]))
-        return np.array(order[::2], dtype=int), np.array(order[1::2], dtype=int)
+        first, second = halves([self.ids[row] for row in self.test], 0, "ceiling")
+        return self.test[first], self.test[second]
 
 
 def split(

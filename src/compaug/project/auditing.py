@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from compaug.core import extras, lock_files
+from compaug.core.markdown import head_of
 from compaug.core.records import InputError, atomic_path, read_yaml, write_text
 from compaug.data.readers import columns
 from compaug.experiments import params
 from compaug.project import proposed, skeleton
 
 PAGE = Path("reports/summary.md")
-BELOW = "\n## Result"  # what comes before it on the page: the verdict and its table
 FILES = ("path", "test_path")  # options that name a file of the user's
 SAY = partial(print, flush=True)  # into a log too, before the stages write there
 STAGE = re.compile(r"(Running stage|Stage) '([^']+)'")  # a line of DVC's for each
@@ -92,7 +92,7 @@ def run(folder: Path, show: Callable[[str], None] = SAY) -> int:
 def verdict(folder: Path) -> str:
     """The verdict, the rows behind it and where the page is."""
     page = folder / PAGE
-    return f"{page.read_text(encoding='utf-8').partition(BELOW)[0]}\nThe whole page: {page}"
+    return f"{head_of(page.read_text(encoding='utf-8'))}\nThe whole page: {page}"
 
 
 def _check(folder: Path, target: Path, file: Path, chosen: Mapping[str, Any], places: Mapping[str, str]) -> None:

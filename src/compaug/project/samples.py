@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compaug.core.records import Example, InputError, Labels, read_json
+from compaug.core.records import Example, InputError, Labels
 
 COMBINATIONS, EACH = 12, 3
 LONGEST = 400  # characters of a text that are shown
@@ -70,11 +70,6 @@ def _shown(text: str) -> str:
     line = " ".join(text.split())
     short = line if len(line) <= LONGEST else f"{line[:LONGEST]} …"
     return "".join(f"\\{c}" if c in "\\`*_<[|#" else c for c in short)
-
-
-def max_length_of(model_dir: Path) -> int:
-    """InputError where the folder is no classifier's."""
-    return int(read_json(model_dir / "classifier.json")["settings"]["max_length"])
 
 
 def lengths_of(model_dir: Path, texts: Sequence[str]) -> list[int]:

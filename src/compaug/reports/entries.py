@@ -1,4 +1,4 @@
-"""One number beside the paper's, and tables of them as Markdown, CSV and LaTeX; the page has the same as HTML."""
+"""One number beside the paper's, and tables of them as Markdown and CSV; the page has the same as HTML."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -190,23 +190,3 @@ def comma_separated(tables: Sequence[Table]) -> str:
 def _stored(value: float | None) -> float | None:
     """Counts stay whole; `+ 0.0` takes the sign from a negative zero."""
     return value if value is None or isinstance(value, int) else round(float(value), STORED) + 0.0
-
-
-def latex(tables: Sequence[Table]) -> str:
-    """For `booktabs`: ours with its interval in small type, below it the paper's numbers."""
-    parts = ["% needs \\usepackage{booktabs}\n"]
-    for table in tables:
-        lines = []
-        for name, *row in table.rows:
-            lines.append([name, *(f"{v.shown} {{\\scriptsize {v.interval}}}" if v.interval else v.shown for v in row)])
-            if any(value.printed for value in row):
-                lines.append(["\\quad paper", *(value.printed or NOT_REPORTED for value in row)])
-        body = pd.DataFrame([map(_latex, line) for line in lines], columns=[*map(_latex, table.header)])
-        parts += [f"% {table.title}\n", body.to_latex(index=False, column_format="l" + "r" * (len(table.header) - 1))]
-    return "".join(parts)
-
-
-def _latex(text: str) -> str:
-    for character, written in {"_": "\\_", "%": "\\%", "–": "--", "<": "$<$", "≥": "$\\geq$"}.items():
-        text = text.replace(character, written)
-    return text

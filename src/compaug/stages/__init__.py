@@ -18,7 +18,6 @@ from compaug.core.records import (
     Example,
     InputError,
     Labels,
-    as_notes,
     check_file,
     check_folder,
     read_json,
@@ -219,20 +218,10 @@ def run(main: Callable[[], None]) -> None:
     SIGTERM, which schedulers send, is treated like Ctrl-C: Python would end without removing half-written files.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
-        with extras.named():
+        with extras.in_one_line():
             _check_project()
             main()
-    except InputError as error:
-        print(f"{as_notes(getattr(error, '__notes__', ()))}error: {error}", file=sys.stderr)
-        sys.exit(2)
     except KeyboardInterrupt:
         print("interrupted: nothing was left half-written; run it again to resume", file=sys.stderr)
         sys.exit(130)
-    except OSError as error:
-        if error.errno is None:
-            raise
-        print(f"error: {error.filename or 'file system'}: {error.strerror}", file=sys.stderr)
-        sys.exit(2)

@@ -6,20 +6,17 @@ python -m compaug.stages.audit_split --benchmark diagnostic --split data/splits/
 What trains on D_train alone waits for the file `.passed`, which is the same whatever the counts are.
 """
 
-from pathlib import Path
-
 from compaug.core.records import write_json, write_text
 from compaug.data.audit import audit_split
 from compaug.stages import parser, run
 
 PASSED = "nothing of the test set is in a training input\n"
 OPTIONS = parser(__doc__, "benchmark split", out=".json")
-OPTIONS.add_argument("--inputs", type=Path, nargs="*", default=[], help="further JSONL files that a stage trains on")
 
 
 def main(argv: list[str] | None = None) -> None:
     args = OPTIONS.parse_args(argv)
-    write_json(args.out, {"benchmark": args.benchmark, **audit_split(args.split, args.inputs)})
+    write_json(args.out, {"benchmark": args.benchmark, **audit_split(args.split)})
     write_text(args.out.with_suffix(".passed"), PASSED)
 
 

@@ -8,7 +8,7 @@ Writes <out>/a and <out>/b: synthetic.jsonl (one half, with its labels), held.js
 
 from dataclasses import replace
 
-from compaug.core.records import Example, InputError, Labels, atomic_dir, read_jsonl, sub_seed, write_jsonl
+from compaug.core.records import Example, InputError, Labels, atomic_dir, halves, read_jsonl, write_jsonl
 from compaug.stages import parser, run
 
 OPTIONS = parser(__doc__, "split", out="folder")
@@ -22,10 +22,9 @@ def main(argv: list[str] | None = None) -> None:
     seen = read_jsonl(seen_path, n_labels, False) if seen_path.exists() else []
     if len(test) < 2:
         raise InputError(f"{args.split / 'test.jsonl'}: two halves need two rows; raise split.test_share")
-    order = sorted(test, key=lambda example: sub_seed(0, "ceiling", example.id))
-    halves = order[::2], order[1::2]
+    first, second = ([test[at] for at in half] for half in halves([row.id for row in test], 0, "ceiling"))
     with atomic_dir(args.out) as folder:
-        for name, written, held in (("a", *halves), ("b", *halves[::-1])):
+        for name, written, held in (("a", first, second), ("b", second, first)):
             (folder / name).mkdir()
             write_jsonl(folder / name / "synthetic.jsonl", (as_synthetic(example) for example in written))
             write_jsonl(folder / name / "held.jsonl", held)

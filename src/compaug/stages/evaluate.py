@@ -10,8 +10,8 @@ from pathlib import Path
 from compaug.core.records import InputError, read_json, write_json
 from compaug.evaluation import gold as golds
 from compaug.evaluation import plots, predictions, root_cell
-from compaug.evaluation.cell_scores import joined, outcome_of
-from compaug.evaluation.decoding.decodings import DECODINGS, PART_OF_SPLIT, Case
+from compaug.evaluation.cell_scores import joined, outcome_of, test_rows
+from compaug.evaluation.decoding.decodings import DECODINGS, Case
 from compaug.evaluation.gold import Gold
 from compaug.evaluation.predictions import Predictions
 from compaug.experiments import params
@@ -115,9 +115,7 @@ def _test_rows(gold: Gold, predicted: Predictions, split: str, half: bool) -> di
     """Ids by split of the test rows that an arm is evaluated on, each with a prediction; of the matched arm the half of
     the unseen rows that it predicts. InputError for a row without prediction and for one that the gold file does not
     have."""
-    splits = (split,) if split == "iid" else ("unseen", "seen")
-    test = {name: tuple(gold.parts.get(PART_OF_SPLIT[name], ())) for name in splits}
-    test = {name: ids for name, ids in test.items() if ids}
+    test = test_rows(gold, split)
     if half:
         row_ids = set(predicted.ids)
         test["unseen"] = tuple(row_id for row_id in test["unseen"] if row_id in row_ids)

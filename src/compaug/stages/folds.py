@@ -10,7 +10,7 @@ texts).
 
 from dataclasses import replace
 
-from compaug.core.records import InputError, Labels, atomic_dir, read_jsonl, sub_seed, text_key, write_jsonl
+from compaug.core.records import InputError, Labels, atomic_dir, halves, read_jsonl, text_key, write_jsonl
 from compaug.stages import cost_of, parser, run
 
 OPTIONS = parser(__doc__, "split seed synthetic", out="folder")
@@ -23,10 +23,9 @@ def main(argv: list[str] | None = None) -> None:
     synthetic = read_jsonl(args.synthetic, len(labels))
     if len(support) < 2:
         raise InputError(f"{args.split / 'support.jsonl'}: two folds need two rows; raise sizes.support_size")
-    order = sorted(support, key=lambda example: sub_seed(args.seed, "fold", example.id))
-    halves = order[::2], order[1::2]
+    first, second = ([support[at] for at in half] for half in halves([row.id for row in support], args.seed, "fold"))
     with cost_of(args.out), atomic_dir(args.out) as folder:
-        for name, kept, held in (("a", *halves), ("b", *halves[::-1])):
+        for name, kept, held in (("a", first, second), ("b", second, first)):
             (folder / name).mkdir()
             texts = {text_key(example.text) for example in held}
             write_jsonl(folder / name / "support.jsonl", kept)

@@ -16,11 +16,11 @@ from compaug.stages import cost_of, parser, run
 PARAMS = [*params.scaled("backbones.{role}"), *params.corpus("text_prompt", "label_separator")]
 
 ALWAYS = {"encoder", "decoder"}  # the filter opens the one, the label generator and the measures of texts the other
+SEED = 0  # of the tiny models
 OPTIONS = parser(__doc__, "benchmark scale split", out="folder")
 OPTIONS.add_argument("--role", required=True, choices=("encoder", "decoder", "seq2seq"), help="which of its backbones")
 OPTIONS.add_argument("--generator", help="make it only if this generator opens it, else a folder that says so")
 OPTIONS.add_argument("--classifier", help="... or this classifier")
-OPTIONS.add_argument("--seed", type=int, default=0, help="seed of the tiny models (default: 0)")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -44,8 +44,8 @@ def main(argv: list[str] | None = None) -> None:
     texts = [example.text for example in examples]
     prompts = [task.source(example.labels) if example.labels else "" for example in examples]
     with cost_of(args.out), checkpoints_kept(), atomic_dir(args.out) as folder:
-        work_dir = work_dir_for(args.out, blocks[args.role], args.seed, digest([*prompts, *texts]))
-        prepare(args.role, blocks[args.role], texts, folder, args.seed, work_dir, prompts)
+        work_dir = work_dir_for(args.out, blocks[args.role], SEED, digest([*prompts, *texts]))
+        prepare(args.role, blocks[args.role], texts, folder, SEED, work_dir, prompts)
 
 
 if __name__ == "__main__":

@@ -8,32 +8,23 @@ split, reference.json: {"train": ids, "support": ids, "test": ids}; for one that
 own_split.json: {"train": ids, "validation": ids, "test": ids}.
 """
 
-import argparse
-import os
 import sys
 from collections import defaultdict
-from pathlib import Path
 
-from compaug.core.records import InputError, as_notes, atomic_dir, read_yaml, write_json, write_jsonl
+from compaug.core.records import as_notes, atomic_dir, write_json, write_jsonl
 from compaug.data import readers
 from compaug.experiments import params
-from compaug.stages import parser, run
+from compaug.stages import obtained, parser, run
 
 PARAMS = params.corpus("reader", "files", "options", "label_phrases", "label_separator")
+OPTIONS = parser(__doc__, "benchmark downloads", out="folder")
 
 
 def main(argv: list[str] | None = None) -> None:
-    args = _parser().parse_args(argv)
+    args = OPTIONS.parse_args(argv)
     blocks = params.load(args.params, PARAMS, benchmark=args.benchmark)
-    _check_scale(args)
-    mirror = os.environ.get("COMPAUG_MIRROR")
-    corpus = readers.read(
-        blocks["reader"],
-        blocks["files"],
-        blocks["options"],
-        Path(mirror) if mirror else None,
-        args.downloads / args.benchmark,
-    )
+    files = obtained(blocks["files"], args.downloads / args.benchmark)
+    corpus = readers.read(blocks["reader"], files, blocks["options"])
     labels = corpus.labels_with(blocks["label_phrases"])
     labels.check_separator(blocks["label_separator"])
 
@@ -48,23 +39,6 @@ def main(argv: list[str] | None = None) -> None:
                     ids[part].append(example_id)
                 write_json(folder / f"{name}.json", ids)
     print(as_notes(corpus.notes), end="", file=sys.stderr)
-
-
-def _check_scale(args: argparse.Namespace) -> None:
-    """InputError for a scale that the corpus of this run does not have: said before hours of other stages."""
-    path = getattr(args.params, "path", args.params)
-    run = read_yaml(path)["run"]
-    names = params.scales(path, args.benchmark)
-    if run["benchmark"] == args.benchmark and run["scale"] not in names:
-        raise InputError(f"run.scale: {args.benchmark} has no scale {run['scale']!r}; choose from {', '.join(names)}")
-
-
-def _parser() -> argparse.ArgumentParser:
-    options = parser(__doc__, "benchmark", out="folder")
-    options.add_argument(
-        "--downloads", type=Path, default=Path("data/downloads"), help="where downloaded files are kept"
-    )
-    return options
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from compaug import classifiers, generators
+from compaug.core.markdown import head_of
 from compaug.core.records import InputError, read_json, write_text
 from compaug.evaluation import plots
 from compaug.experiments import params
@@ -11,7 +12,6 @@ from compaug.reports.paper import read_paper_values
 from compaug.stages import parser, run
 
 PARAMS = [*params.scaled("backbones"), *params.corpus("paper_column", "reader")]
-BELOW = "\n## Result"  # what is printed of the page ends here: the verdict and its table
 OPTIONS = parser(__doc__, "benchmark scale seed generator classifier quality", out=".md")
 OPTIONS.add_argument("--measures", type=Path, required=True, help="measures.json of the evaluate stage")
 OPTIONS.add_argument("--details", type=Path, required=True, help="details.json of the evaluate stage")
@@ -45,7 +45,7 @@ def main(argv: list[str] | None = None) -> None:
     if histogram := quality["selection"].get("histogram"):
         figures.filter_scores(histogram, args.figures / "filter")
     write_text(args.out, page)
-    print(f"{page.partition(BELOW)[0]}\nThe whole page: {args.out}")
+    print(f"{head_of(page)}\nThe whole page: {args.out}")
 
 
 def _measures(path: Path) -> dict:

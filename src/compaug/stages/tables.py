@@ -1,4 +1,4 @@
-"""Every table and figure from the long table: Markdown and CSV of each (LaTeX of Table 2), figures as PNG.
+"""Every table and figure from the long table: Markdown and CSV of each, figures as PNG.
 
 python -m compaug.stages.tables --reports reports --out reports/tables
 """
@@ -7,7 +7,6 @@ from compaug.core.records import atomic_dir, write_text
 from compaug.experiments import params
 from compaug.stages import parser, run
 
-LATEX = ("table_2",)
 OPTIONS = parser(__doc__, "reports", out="folder")
 
 
@@ -28,8 +27,6 @@ def main(argv: list[str] | None = None) -> None:
             parts += [] if tables else [contents.missing(name)]
             write_text(folder / f"{name}.md", "\n\n".join(part for part in parts if part) + "\n")
             write_text(folder / f"{name}.csv", entries.comma_separated(tables))
-            if name in LATEX:
-                write_text(folder / f"{name}.tex", entries.latex(tables))
     print(f"{args.out}: {len(contents.TABLES)} tables, {len(set(results.frame['experiment']))} experiments")
 
 

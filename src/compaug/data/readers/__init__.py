@@ -8,8 +8,7 @@ from typing import Any
 
 from compaug.core.records import InputError
 from compaug.data.corpus import Corpus, describe
-from compaug.data.download import obtain
-from compaug.data.parameters import GRAMMARS, File
+from compaug.data.parameters import GRAMMARS
 from compaug.data.readers import authors_split, goemotions, tabular
 
 __all__ = ["READERS", "Corpus", "describe", "oracle_for", "read"]
@@ -37,19 +36,16 @@ READERS: dict[str, Callable[[Mapping[str, Path], Mapping[str, Any]], Corpus]] = 
 }
 
 
-def read(
-    reader: str, files: Mapping[str, File], options: Mapping[str, Any], mirror: Path | None, cache_dir: Path
-) -> Corpus:
-    """Obtain a benchmark's files from `mirror` or the network (kept in `cache_dir`), check them and read the corpus."""
-    paths = {name: obtain(name, file, mirror, cache_dir) for name, file in files.items()}
-    corpus = READERS[reader](paths, options)
+def read(reader: str, files: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
+    """The corpus of a benchmark, from its checked files."""
+    corpus = READERS[reader](files, options)
     if not corpus.examples:
-        raise InputError(f"files: the {reader} reader found no text in {', '.join(map(str, paths.values()))}")
+        raise InputError(f"files: the {reader} reader found no text in {', '.join(map(str, files.values()))}")
     return corpus
 
 
 def oracle_for(reader: str, options: Mapping[str, Any]) -> SimpleNamespace | None:
-    """The grammar of a corpus made from one (`evaluation.grammar.KnownGrammar`), or None.
+    """The grammar of a corpus made from one (`evaluation.text_quality.grammar.KnownGrammar`), or None.
 
     Reports judge with it; no method may.
     """

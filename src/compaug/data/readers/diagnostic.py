@@ -26,10 +26,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from compaug.core.records import Example, InputError, Labels, read_yaml, sub_seed, text_key
+from compaug.core.records import Composition, Example, InputError, Labels, read_yaml, sub_seed, text_key
 from compaug.core.schema import Block
 
-Composition = tuple[int, ...]
 Outcome = tuple[frozenset[int], frozenset[str]]  # explicit labels, groups used
 
 bank = SimpleNamespace(**read_yaml(Path(__file__).with_suffix(".yaml")))  # its words: lists of phrases, and P(y)
@@ -212,22 +211,21 @@ def cues(text: str) -> Cues:
     return Cues(explicit, frozenset(recognised - explicit), tuple(unknown))
 
 
-def oracle(text: str, strict: bool = True) -> frozenset[Composition]:
+def oracle(text: str) -> frozenset[Composition]:
     """Every label set of 1 to MAX_LABELS labels that the text can express, whatever P(y).
 
-    Strict: a text with a word outside all phrases expresses nothing, for the grammar cannot produce it. Lenient
-    (`strict=False`): such words are passed over, as a reader would pass over a slip; a cut-off phrase then counts as
-    absent. Both take a repeated cue for one and ignore the order of phrases, case, punctuation and spacing.
+    A text with a word outside all phrases expresses nothing, for the grammar cannot produce it. A repeated cue counts
+    once; the order of phrases, case, punctuation and spacing do not count.
     """
     text_cues = cues(text)
-    if strict and text_cues.unknown:
+    if text_cues.unknown:
         return frozenset()
     return _readings().get(text_cues.outcome, frozenset())
 
 
-def fidelity(text: str, requested: Sequence[int], strict: bool = True) -> bool:
+def fidelity(text: str, requested: Sequence[int]) -> bool:
     """Whether a text can express all requested labels and no other."""
-    return tuple(sorted(requested)) in oracle(text, strict)
+    return tuple(sorted(requested)) in oracle(text)
 
 
 @cache

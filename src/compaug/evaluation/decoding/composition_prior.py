@@ -17,10 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compaug.core.records import InputError
+from compaug.core.records import Composition, InputError
 from compaug.evaluation.metrics import label_matrix, rows_among
 
-Composition = tuple[int, ...]
 Counted = Iterable[Composition] | Mapping[Composition, int]  # compositions of rows, or how often each occurs
 
 SMALLEST = 1e-6  # predictions have six digits: probabilities are kept this far from 0 and 1

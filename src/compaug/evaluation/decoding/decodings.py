@@ -62,7 +62,7 @@ class Case:
 
     @cached_property
     def calibrated(self) -> dict[str, np.ndarray]:
-        adjust = calibrate(self.final.validation, self.final.validation_gold) if self.options.calibrate else np.asarray
+        adjust = calibrate(self.final.validation, self.final.validation_gold)
         return {split: adjust(p) for split, p in self.raw.items()}
 
     @cached_property
@@ -98,7 +98,7 @@ class Case:
 
     @cached_property
     def calibrated_folds(self) -> list[Fold]:
-        return self.folds_with(self.options.calibrate)
+        return self.folds_with(True)
 
     def folds_with(self, calibrated: bool) -> list[Fold]:
         if self.matched:
@@ -198,7 +198,7 @@ def _stacking(case: Case) -> Decoded:
 
 def _crm(case: Case) -> Decoded:
     """Compositional Risk Minimization, under the mixed prior: normalised as if training had shown every composition."""
-    validation, truth, real = _validation(case.final, case.options.calibrate)
+    validation, truth, real = _validation(case.final, True)
     weight = prior_controls.crm_weight(case.calibrated_folds)
 
     def correction(prior: Prior) -> np.ndarray:

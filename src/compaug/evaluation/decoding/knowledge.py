@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compaug.core.records import sub_seed
+from compaug.core.records import halves
 from compaug.evaluation.decoding.composition_prior import Fold, ausuc, seen_unseen_curve
 from compaug.evaluation.decoding.prior_controls import Ranked, best_constant, held_out_scores
 
@@ -71,20 +71,14 @@ class Ranking:
         }
 
 
-def halves(ids: Sequence[str]) -> np.ndarray:
-    """Every second row in an order that follows from the ids alone.  # bool [n]"""
-    order = sorted(range(len(ids)), key=lambda row: sub_seed(0, "half", ids[row]))
-    first = np.zeros(len(ids), dtype=bool)
-    first[order[::2]] = True
-    return first
-
-
 def right_at_best_constant(ranking: Ranking) -> dict[str, np.ndarray]:
     """Which test rows are right at the best constant, by side in the order of its ids, bool [n].
 
     It is chosen on the one half of the rows and applied to the other, so that no row has a part in its own.
     """
-    upper = {side: halves(ranking.ids[side]) for side in SIDES}
+    upper = {side: np.zeros(len(ranking.ids[side]), dtype=bool) for side in SIDES}
+    for side, rows in upper.items():
+        rows[halves(ranking.ids[side], 0, "half")[0]] = True
     lower = {side: ~rows for side, rows in upper.items()}
     right = {side: np.zeros(len(ranking.ids[side]), dtype=bool) for side in SIDES}
     for rows, others in ((upper, lower), (lower, upper)):

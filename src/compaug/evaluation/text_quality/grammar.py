@@ -10,11 +10,10 @@ from typing import Protocol
 
 import numpy as np
 
-from compaug.core.records import Example, Labels
+from compaug.core.records import Composition, Example, Labels
 from compaug.evaluation.decoding.composition_prior import WEIGHTS, harmonic_mean
 from compaug.evaluation.metrics import label_matrix, percent, rates
 
-Composition = tuple[int, ...]
 CEILING_METRICS = ("jacc", "acc", "corr", "corr_set", "comp", "n")
 
 

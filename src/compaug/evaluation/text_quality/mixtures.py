@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from compaug.core.records import Example, InputError, sub_seed, text_key
-from compaug.evaluation.text_quality.grammar import Composition, KnownGrammar
+from compaug.core.records import Composition, Example, InputError, sub_seed, text_key
+from compaug.evaluation.text_quality.grammar import KnownGrammar
 
 SOURCE = "oracle"
 MAX_DRAWS = 10_000  # of one text before the grammar counts as exhausted

@@ -22,7 +22,7 @@ from sklearn.metrics import silhouette_score
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from compaug.core.records import InputError, sub_seed
+from compaug.core.records import Composition, InputError, sub_seed
 from compaug.generators.disentangled import gpt2_pt, ld_vae, ls_pt, prefix_tuning
 from compaug.generators.shared.facts import facts_of
 from compaug.models import prefix_decoder
@@ -31,7 +31,6 @@ from compaug.training.loop import device
 
 BATCH = 64
 PERPLEXITY = 30
-Composition = tuple[int, ...]
 
 
 def views(
@@ -47,7 +46,7 @@ def views(
     InputError for a generator without such a view.
     """
     if generator not in VIEWS:
-        raise InputError(f"ablations.representations: {generator!r} has none to show; choose from {', '.join(VIEWS)}")
+        raise InputError(f"--generator {generator}: has no representations to show; choose from {', '.join(VIEWS)}")
     with torch.no_grad():
         return VIEWS[generator](model_dir, compositions, task, backbones, seed)
 

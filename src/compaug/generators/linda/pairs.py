@@ -11,13 +11,12 @@ from itertools import combinations
 
 import numpy as np
 
-from compaug.core.records import sub_seed
+from compaug.core.records import Composition, sub_seed
 
 KINDS = ("union", "same", "chain", "superset")  # of pairs, in the order in which they are tried; see `FINDERS`
 RANDOM = "random"  # whatever the composition: plain augmentation
 LEAST_CHAINED = 3  # labels of a composition that three texts may make up
 
-Composition = tuple[int, ...]
 Group = tuple[Composition, ...]  # the compositions that the texts to be mixed have: two, or three for a chain
 
 

@@ -16,7 +16,7 @@ Mode = Literal["labels", "words", "span", "multi_spans", "factorised"]
 
 
 class SluCorpus(Block):
-    reader: Literal["snips", "nlu_ed"]
+    reader: Literal["snips"]
     files: dict[Words, File]
 
 

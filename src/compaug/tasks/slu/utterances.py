@@ -1,6 +1,5 @@
-"""Utterances with an intent and BIO tags: SNIPS and NLU-ED, few of them drawn, their files, one utterance a line."""
+"""Utterances with an intent and BIO tags: SNIPS, few of them drawn, their files, one utterance a line."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,8 +15,6 @@ PARTS = ("train", "validation", "test")
 INVENTORY = "inventory.json"
 Inventory = dict[str, list[str]]  # "intents" and "slots": sorted names of the whole corpus
 FACTS = "corpus.json"  # which corpus, and how few of it
-HEADER = ("fold", "answerid", "scenario", "intent", "annotated", "text")  # of NLU-ED
-BRACKET = re.compile(r"\[([^][:]+):([^][]*)\]")  # [slot : its words]
 
 
 @dataclass(frozen=True)
@@ -42,44 +39,6 @@ def _snips_rows(path: Path) -> Iterator[Utterance]:
         yield _utterance(path, number, path.name.split(".")[0], words.split(), tags.split(), intent.strip())
 
 
-def read_nlu_ed(files: Mapping[str, Path]) -> dict[str, list[Utterance]]:
-    """{part: utterances} of the union of ten test folds; an intent is `scenario_intent`.
-
-    The first fold is the test, the second is for validation, the others are to train on.
-    """
-    require_files(files, "all")
-    path = files["all"]
-    rows = _rows(path, len(HEADER))
-    if tuple(next(rows)[1]) != HEADER:
-        raise InputError(f"{path}:1: the columns are not {', '.join(HEADER)}; restore the file")
-    by_fold = []
-    for number, (fold, _, scenario, intent, annotated, _) in rows:
-        words, tags = _annotated(path, number, annotated)
-        by_fold.append((int(fold), _utterance(path, number, "nlu_ed", words, tags, f"{scenario}_{intent}")))
-    test, validation, *train = sorted({fold for fold, _ in by_fold})
-    folds_of = {"train": train, "validation": [validation], "test": [test]}
-    return {part: [row for fold, row in by_fold if fold in folds_of[part]] for part in PARTS}
-
-
-def _annotated(path: Path, number: int, text: str) -> tuple[list[str], list[str]]:
-    """`wake me at [time : nine am]` as words and tags."""
-    words: list[str] = []
-    tags: list[str] = []
-    end = 0
-    for bracket in [*BRACKET.finditer(text), None]:
-        plain = text[end : bracket.start() if bracket else len(text)]
-        if "[" in plain or "]" in plain:
-            raise InputError(f"{path}:{number}: brackets that are no [slot : words]; restore the file")
-        words += plain.split()
-        tags += ["O"] * len(plain.split())
-        if bracket:
-            slot, inside = bracket[1].strip().replace(" ", "_"), bracket[2].split()
-            words += inside
-            tags += [f"{'I' if at else 'B'}-{slot}" for at in range(len(inside))]
-            end = bracket.end()
-    return words, tags
-
-
 def _rows(path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
     """(number, fields) of the lines of a file with tabs, plain or packed."""
     for number, line in lines(path):
@@ -101,7 +60,7 @@ def _utterance(
     return Utterance(f"{source}-{number}", tuple(words), tuple(tags), intent)
 
 
-READERS = {"snips": read_snips, "nlu_ed": read_nlu_ed}
+READERS = {"snips": read_snips}
 
 
 # ---------------------------------------------------------------- few of them
