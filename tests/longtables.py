@@ -131,14 +131,14 @@ def knowledge_gains(seeds: int = 3, p_seeds: float = 0.01) -> list[dict]:
 
 
 def reports(folder: Path, rows: Sequence[dict], gained: Sequence[dict] = (), first: str = "") -> Path:
-    """A folder of results, or of those of the first grids, made by the commit `first`, with the paper's numbers."""
+    """A folder of results, or of numbers of the first grids, made by the commit `first`, with the paper's numbers."""
     folder.mkdir(exist_ok=True)
     (folder / "paper_values.yaml").write_bytes((ROOT / "reports/paper_values.yaml").read_bytes())
+    if first:
+        write(folder / longtable.FIRST, [*results.COLUMNS, "commit"], [row | {"commit": first} for row in rows])
+        return folder
     for name, columns, table_rows in (("results.csv.gz", results.COLUMNS, rows), ("gains.csv", gains.COLUMNS, gained)):
-        if first:
-            write(folder / longtable.FIRST[name], [*columns, "commit"], [row | {"commit": first} for row in table_rows])
-        else:
-            write(folder / name, columns, table_rows)
+        write(folder / name, columns, table_rows)
     return folder
 
 

@@ -105,9 +105,7 @@ def test_without_that_experiment_the_page_begins_with_its_sections(reports):
 
 
 def test_of_the_first_grids_there_is_no_verdict_and_its_tables_say_of_which_commit_they_are(tmp_path):
-    folder = longtables.reports(
-        tmp_path / "reports", longtables.paper_rows(), longtables.paper_gains(), first="0ld5ha1"
-    )
+    folder = longtables.reports(tmp_path / "reports", longtables.paper_rows(), first="0ld5ha1")
     longtables.reports(folder, [])
     assert list(verdicts.best_of_each(longtables.load(folder))) == []
     shown = build(folder)

@@ -225,7 +225,7 @@ def test_pretrained_models_stand_in_the_papers_tables_and_give_its_verdict(tmp_p
     """In the place of the first grid of small models on the same corpus, and of the paper's numbers alone."""
     pretrained = {"experiment": "pretrained", "benchmark": "semeval+pretrained", "scale": "pretrained"}
     older = [longtables.paper_rows(), longtables.paper_gains()]
-    folder = longtables.reports(tmp_path / "reports", *older, first="0ld5ha1")
+    folder = longtables.reports(tmp_path / "reports", older[0], first="0ld5ha1")
     on_tweets = [[row | pretrained for row in part if row["benchmark"] == "semeval"] for part in older]
     on_tweets[0] += [row | pretrained for row in lines("judged_classifier_acc", (7.0,) * 3, "ld_vae", decoding="any")]
     longtables.reports(folder, *on_tweets)

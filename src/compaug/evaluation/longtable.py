@@ -1,8 +1,8 @@
 """The long table (reports/results.csv.gz), gains.csv and confusions.csv read again, and queries to them.
 
-The first grids ran before experiments had this form. Their numbers stand in first_grids.csv.gz and
-first_grids_gains.csv, in the same columns and with the commit that made them. These rows count for as long as
-results.csv.gz has none of that experiment and corpus.
+The experiment `support` has not run since experiments have this form. Its numbers stand in first_grids.csv.gz, in the
+same columns and with the commit that made them. These rows count for as long as results.csv.gz has none of that
+experiment and corpus.
 """
 
 import io
@@ -23,25 +23,24 @@ pd.set_option("mode.string_storage", "python")
 LONG = "results.csv.gz"
 REMEDY = "`make tables` writes it again"
 FILES = {LONG: results.COLUMNS, "gains.csv": gains.COLUMNS, "confusions.csv": results.CONFUSION_COLUMNS}
-FIRST = {LONG: "first_grids.csv.gz", "gains.csv": "first_grids_gains.csv"}  # the same of the first grids
+FIRST = "first_grids.csv.gz"  # the long table of the first grids
 FROM_GIT = "take it from Git again (`git checkout`)"
 NUMBERS = {"seed": int, "seeds": int, "rows": int, "value": float} | dict.fromkeys(gains.TESTS, float)
 
 
 def read(reports: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Long table, gains and confusions, each with the column `commit`, "" for current rows.
+    """Long table, with the column `commit`, "" for current rows; gains and confusions.
 
     The first grids' rows of an experiment go when it has current ones of the same corpus, whatever differs behind its
     plus sign. Where an experiment has a corpus at several scales, these are benchmarks of their own, `diagnostic+bart`.
 
     InputError names the file and line that is wrong.
     """
-    frames = {name: _read(reports / name, columns).assign(commit="") for name, columns in FILES.items()}
-    current = _corpora(frames[LONG])
-    for name, first in FIRST.items():
-        old = _read(reports / first, [*FILES[name], "commit"], FROM_GIT)
-        frames[name] = pd.concat([frames[name], old[~_corpora(old).isin(current)]], ignore_index=True)
-    long_table, gain_table, confusion_table = _scales_apart([*frames.values()])
+    current, *others = (_read(reports / name, columns) for name, columns in FILES.items())
+    old = _read(reports / FIRST, [*results.COLUMNS, "commit"], FROM_GIT)
+    old = old[~_corpora(old).isin(_corpora(current))]
+    frame = pd.concat([current.assign(commit=""), old], ignore_index=True)
+    long_table, gain_table, confusion_table = _scales_apart([frame, *others])
     return _folded(long_table), gain_table, confusion_table
 
 

@@ -57,7 +57,7 @@ def best_of_each(results: Results) -> Iterator[list]:
     """A row for the generator of the highest Acc of every benchmark, in words that say of how many it is the best."""
     usual = {"metric": "acc", "decoding": "threshold", "selection": "top_k", "classifier": "bert"}
     covered: set[str] = set()
-    for experiment, benchmark, rows in results.of(*COMPARISONS, **usual, split="unseen", commit=""):
+    for experiment, benchmark, rows in results.of(*COMPARISONS, **usual, split="unseen"):
         gains = pick(results.gains, experiment=experiment, benchmark=benchmark, **usual)
         over = rows_by(gains, "generator", "over")
         means = summaries(rows, "generator")
