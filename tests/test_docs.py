@@ -217,7 +217,9 @@ def test_two_links_lead_from_readme_to_the_line_of_the_prior():
 
 
 NUMBER = r"([+-]?\d+(?:\.\d+)?)"
-INTERVAL = re.compile(rf"(?:{NUMBER}(?: %)?,?\s+)?\[{NUMBER},\s+{NUMBER}\]")  # with the mean before it, where there is one
+INTERVAL = re.compile(
+    rf"(?:{NUMBER}(?: %)?,?\s+)?\[{NUMBER},\s+{NUMBER}\]"
+)  # with the mean before it, where there is one
 NOT_AFTER_CORRECTION = "°"
 
 

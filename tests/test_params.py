@@ -237,6 +237,10 @@ MISTAKES = {
         {"classifiers.sgm": {"mixup": True}},
         "classifiers.sgm.mixup: unknown key; another block has it, this one does not: remove it",
     ),
+    "a key of an older release": (
+        {"composition_prior.calibrate": True},
+        "composition_prior.calibrate: left with 0.3.0, remove the line; the decoding `uncalibrated` is",
+    ),
     "a misspelt block": ({"selektion": {}}, "selektion: unknown key; did you mean 'selection'?"),
     "a misspelt key for a required one": (
         {"run.benchmark": ..., "run.benchmrak": "diagnostic"},

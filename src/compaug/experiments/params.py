@@ -35,6 +35,9 @@ SCALES, BENCHMARK = "configs/scales.yaml", "configs/benchmarks/{benchmark}.yaml"
 METHODS = {"generators": generators, "classifiers": classifiers}
 FILTER = "bert"  # the filter's classifier, always (paper, "Quality Control")
 SHARED = "shared"  # what all methods of a kind have, unless their own block says otherwise
+FORMER = {  # keys that files of older releases have
+    "composition_prior.calibrate": "left with 0.3.0, remove the line; the decoding `uncalibrated` is what `false` was",
+}
 BLOCKS = ("label_generator", "synthesis", "selection", "data_map")  # which have a file of settings, as every method has
 SIZES = {"support_size": "split", "requested": "label_generator", "k": "selection"}  # the block that reads each
 # The blocks of a scale that a corpus says something of, if only {}.
@@ -404,6 +407,8 @@ def _checked(schema: type[Block], values: Any, at: tuple = ()) -> Any:
     place = _place(values, problem["loc"])
     key, faulty = at + place, problem["input"]
     if problem["type"] == "extra_forbidden":
+        if former := FORMER.get(".".join(map(str, key))):
+            raise _Wrong(key, former)
         keys = _known_keys()
         elsewhere = "; another block has it, this one does not: remove it" if key[-1] in keys else ""
         raise _Wrong(key, "unknown key" + (elsewhere or _near(key[-1], keys) or "; remove it"))
