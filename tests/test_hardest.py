@@ -54,6 +54,14 @@ def test_the_worst_read_are_held_out_and_no_row_that_chose_them_is_tested_on(see
     assert sorted(parts.positions["support"] + parts.positions["test"] + parts.unused["test"]) == held
 
 
+def test_a_fold_without_rows_to_read_is_left_out():
+    """A small corpus may have none of a fold's combinations among the rows that choose."""
+    examples = corpus()
+    pairs = sorted({example.labels for example in examples if len(example.labels) == 2})
+    rows = [at for at, example in enumerate(examples) if example.labels == pairs[0]]
+    assert hardest.reading(examples, rows, pairs, seed=0).keys() == {pairs[0]}
+
+
 def test_without_the_rule_nothing_is_left_out():
     parts = splits.split_corpus(corpus(), LABELS, options())
     assert parts.unused == {}

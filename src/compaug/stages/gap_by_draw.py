@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from compaug.core.records import Labels, read_jsonl, sub_seed, write_json
+from compaug.data.hardest import linear_classifier
 from compaug.evaluation.metrics import label_matrix, percent
 from compaug.experiments import params
 from compaug.project import arrays
@@ -49,10 +50,13 @@ def main(argv: list[str] | None = None) -> None:
 
 def gap(texts: np.ndarray, split: arrays.CompositionalSplit, unseen: Sequence[int]) -> dict[str, float]:
     """The gap in points of H and its two parts, on these rows of unseen combinations and on all of seen ones."""
+    from sklearn.pipeline import make_pipeline
+
     tested = np.concatenate([unseen, split.seen_test])
 
     def probabilities(learned: np.ndarray) -> np.ndarray:
-        return classifier().fit(texts[learned], split.gold[learned]).predict_proba(texts[tested])
+        model = make_pipeline(*linear_classifier())
+        return model.fit(texts[learned], split.gold[learned]).predict_proba(texts[tested])
 
     matched = []
     for half in split.halves:
@@ -62,16 +66,6 @@ def gap(texts: np.ndarray, split: arrays.CompositionalSplit, unseen: Sequence[in
     ids = [split.ids[row] for row in tested]
     parts = arrays.gap(probabilities(split.learned), matched, split.gold[tested], split.gold[split.train], ids=ids)
     return {part: percent(values["mean"]) for part, values in parts.items()}
-
-
-def classifier():
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.multiclass import OneVsRestClassifier
-    from sklearn.pipeline import make_pipeline
-
-    words = TfidfVectorizer(sublinear_tf=True, min_df=2)
-    return make_pipeline(words, OneVsRestClassifier(LogisticRegression(C=10, max_iter=300, solver="liblinear")))
 
 
 if __name__ == "__main__":
