@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from graph import ROOT
@@ -99,6 +100,13 @@ def test_names_and_indicators_give_the_same_split_and_every_part_is_apart():
         (TOY_TEXTS, np.full((len(TOY), 3), 2), {}, "labels: not an indicator array"),
         (TOY_TEXTS, TOY, {"compositions": 0}, "^compositions: "),
         (TOY_TEXTS, TOY, {"names": ["a", "b"]}, "unknown label 'c'"),
+        (TOY_TEXTS, [["a"]] * len(TOY), {}, "^labels: no row has two labels or more"),
+        ([], [], {}, "^labels: no row has a label"),
+        (TOY_TEXTS, [{"a": 1, "b": 0}] * len(TOY), {}, "labels: row 0 is not a list of label names"),
+        (pd.DataFrame({"text": TOY_TEXTS}), TOY, {}, "^texts: a table; give the column that has the texts"),
+        (TOY_TEXTS, TOY, {"ids": ["x"] * len(TOY)}, "ids: 'x' stands in several rows"),
+        (TOY_TEXTS, TOY, {"test_share": (0.5, 0.1)}, "^test_share must be "),
+        (TOY_TEXTS, TOY, {"test_share": 0.1}, "^test_share: "),
     ],
 )
 def test_what_cannot_be_split_is_one_line(texts, labels, options, message):
@@ -167,7 +175,25 @@ EYE = np.eye(3, dtype=int)
 def test_arrays_that_do_not_fit_are_one_line():
     seen, gold = EYE, np.vstack([EYE, EYE[:1] + EYE[1:2]])
     assert compaug.ausuc(np.where(gold, 0.9, 0.1), gold, seen) == 1.0
+    half = np.where([[False], [False], [False], [True]], np.nan, gold)
+    partly, of_seen, no_number = gold.astype(float), gold.astype(float), gold.astype(float)
+    partly[3, 0] = of_seen[0] = no_number[0, 0] = np.nan
     faults = {
+        "gold: not an indicator array .*MultiLabelBinarizer": lambda: compaug.accuracy(
+            [["a"], ["a", "b"]], [["a"], ["b"]]
+        ),
+        "gold: no rows": lambda: compaug.accuracy(np.zeros((0, 3)), np.zeros((0, 3))),
+        "empty_both: 'onee'": lambda: compaug.jaccard(gold, gold, "onee"),
+        "seen: 2 columns, gold has 3": lambda: compaug.harmonic(gold, gold, np.eye(2)),
+        "seen: 4 columns, gold has 3": lambda: compaug.ausuc(gold, gold, np.eye(4)),
+        "probabilities: row 0 is NaN": lambda: compaug.ausuc(no_number, gold, seen),
+        "probabilities: row 3 is NaN": lambda: compaug.gap(half, [gold, half], gold, seen),
+        "matched: row 3 is NaN": lambda: compaug.gap(gold, [gold, partly], gold, seen),
+        "matched: a row with a seen label set is NaN": lambda: compaug.gap(gold, [of_seen, half], gold, seen),
+        "matched: shape \\(3, 3\\); gold has \\(4, 3\\)": lambda: compaug.gap(gold, [gold[:3], half], gold, seen),
+        "threshold: 5 is not between 0 and 1": lambda: compaug.gap(gold, [gold, half], gold, seen, threshold=5),
+        "ids: 1 for 4 rows": lambda: compaug.best_harmonic(gold, gold, seen, ids=["x"]),
+        "ids: 'x' stands in several rows": lambda: compaug.gap(gold, [gold, half], gold, seen, ids=["x"] * 4),
         "shapes differ: gold \\(4, 3\\), predicted \\(3, 3\\)": lambda: compaug.accuracy(gold, EYE),
         "gold: no row has unseen label sets": lambda: compaug.harmonic(EYE, EYE, seen),
         "matched: probabilities of 1 classifiers": lambda: compaug.gap(gold, [gold], gold, seen),

@@ -6,7 +6,8 @@ Measures are shares in [0, 1], as in scikit-learn; reports show them in percent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -96,14 +97,20 @@ def split(
     InputError where the rows cannot give what is asked.
     """
     label_sets, names = _label_sets(labels, names)
+    if getattr(texts, "ndim", 1) != 1:
+        raise InputError("texts: a table; give the column that has the texts")
+    texts = list(texts)
     ids = tuple(map(str, range(len(texts)) if ids is None else ids))
     if not len(texts) == len(label_sets) == len(ids):
         raise InputError(
             f"texts, labels, ids: {len(texts)}, {len(label_sets)} and {len(ids)} rows; give as many of each"
         )
+    _check_ids(ids)
     for at, text in enumerate(texts):
         if not isinstance(text, str):
             raise InputError(f"texts: row {at} is no string")
+    if all(len(label_set) < 2 for label_set in label_sets):
+        raise InputError("labels: no row has two labels or more, so that there is no combination to hold out")
     rows = [Example(*row) for row in zip(ids, texts, label_sets, strict=True)]
     inventory = Labels(names, names)
     try:
@@ -113,13 +120,13 @@ def split(
             support_size=support_size,
             seed=seed,
             min_count=min_count,
-            test_share=list(test_share),
+            test_share=list(test_share) if isinstance(test_share, Iterable) else test_share,
             seen_test=seen_test or None,
             rule=rule,
         )
         parts = split_corpus(rows, inventory, options)
     except ValidationError as error:
-        raise InputError(first_problem(error)) from None
+        raise InputError(first_problem(error).removeprefix("the file: ")) from None
     except InputError as error:  # its keys are those of params.yaml
         raise InputError(str(error).replace("split.", "").replace("sizes.", "")) from None
     if seen_test is None:
@@ -140,16 +147,19 @@ def _label_sets(labels, names: Sequence[str] | None) -> tuple[list[tuple[int, ..
         if len(names) != matrix.shape[1]:
             raise InputError(f"names: {len(names)} names for {matrix.shape[1]} columns of labels; give one a column")
         return [tuple(np.flatnonzero(row).tolist()) for row in matrix], names
+    labels = list(labels)
     for at, row in enumerate(labels):
         if isinstance(row, str):
             raise InputError("labels: a row is one string; give each row a list of label names")
-        if not isinstance(row, Iterable):
+        if not isinstance(row, Iterable) or isinstance(row, Mapping):
             raise InputError(f"labels: row {at} is not a list of label names")
         if strange := [name for name in row if not isinstance(name, str)]:
             raise InputError(
-                f"labels: row {at} holds {strange[0]!r}, which is no name; an indicator has two dimensions"
+                f"labels: row {at} holds {strange[0]!r}, which is no name; make an indicator of zeros and ones an array"
             )
     names = tuple(sorted({name for row in labels for name in row}) if names is None else names)
+    if not names:
+        raise InputError("labels: no row has a label")
     inventory = Labels(names, names)
     place = {name: label for label, name in enumerate(names)}
     return [tuple(sorted({place[n] if n in place else inventory.index(n) for n in row})) for row in labels], names
@@ -187,6 +197,8 @@ def harmonic(gold, predicted, seen) -> float:
 
 def _mean(measure: str, gold, predicted, empty_both: str = "one") -> float:
     gold, predicted = _alike(gold=gold, predicted=predicted)
+    if empty_both not in ("one", "reference"):
+        raise InputError(f"empty_both: {empty_both!r} is neither 'one' nor 'reference'")
     return float(instance_scores(gold, predicted, empty_both)[measure].mean())
 
 
@@ -236,11 +248,19 @@ def gap(
     """
     if len(matched) != 2:
         raise InputError(f"matched: probabilities of {len(matched)} classifiers; give those of two")
-    gold, ids = _sets("gold", gold), _ids(gold, ids)
+    if not 0 <= threshold <= 1:
+        raise InputError(f"threshold: {threshold:g} is not between 0 and 1")
+    gold = _sets("gold", gold)
+    ids = _ids(gold, ids)
     outcomes = {"baseline": _outcome(NONE, probabilities, gold, seen, gold, threshold, ids)}
+    seen_rows = _sides(gold, seen)["seen"]
     halves = []
-    for values in map(_probabilities, matched):
+    for values in (_probabilities(values, "matched") for values in matched):
+        if values.shape != gold.shape:
+            raise InputError(f"matched: shape {values.shape}; gold has {gold.shape}")
         learned = np.isnan(values).any(axis=1)
+        if learned[seen_rows].any():
+            raise InputError("matched: a row with a seen label set is NaN; only unseen ones were learned")
         halves.append(_outcome(REAL_TEXTS, values[~learned], gold[~learned], seen, gold, threshold, ids[~learned]))
     rows = outcomes["baseline"].ids["unseen"]
     if sorted(row for half in halves for row in half.ids["unseen"]) != sorted(rows):
@@ -264,16 +284,20 @@ def _outcome(generator: str, probabilities, gold, seen, tested, threshold: float
 def _ranking(probabilities, gold, seen, tested, ids: Sequence[str] | None = None) -> Ranking:
     """How a classifier ranks the label sets of training and of all test rows (`tested`), as `decodings` prepares it."""
     values, gold = _alike(probabilities=probabilities, gold=gold)
-    ids, of_seen, of_tested = _ids(gold, ids), _compositions("seen", seen), _compositions("gold", tested)
+    ids, sides = _ids(gold, ids), _sides(gold, seen)
+    of_seen, of_tested = _compositions("seen", seen), _compositions("gold", tested)
     prior = prior_of(of_seen, dict.fromkeys(of_tested, 1.0), gold.shape[1], seen=set(of_seen))
-    nothing, sides = np.zeros(len(prior.train)), _sides(gold, seen)
+    nothing = np.zeros(len(prior.train))
     ranked = {side: seen_unseen_scores(values[rows], prior, gold[rows], nothing) for side, rows in sides.items()}
     return Ranking({side: ids[rows].tolist() for side, rows in sides.items()}, ranked)
 
 
 def _sides(gold: np.ndarray, seen) -> dict[str, np.ndarray]:
     """Which rows are of either side, bool [n]. InputError where a side has none."""
-    is_seen = rows_among(gold, _sets("seen", seen))
+    known = _sets("seen", seen)
+    if known.shape[1] != gold.shape[1]:
+        raise InputError(f"seen: {known.shape[1]} columns, gold has {gold.shape[1]}; give one for each label")
+    is_seen = rows_among(gold, known)
     sides = dict(zip(SIDES, (is_seen, ~is_seen), strict=True))
     for side, rows in sides.items():
         if not rows.any():
@@ -286,19 +310,38 @@ def _sides(gold: np.ndarray, seen) -> dict[str, np.ndarray]:
 
 def _sets(name: str, values) -> np.ndarray:
     """An indicator array, dense or sparse, as bool [n, labels]."""
-    matrix = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
-    if matrix.ndim != 2 or not np.isin(matrix, (0, 1)).all():
-        raise InputError(f"{name}: not an indicator array [rows, labels] of zeros and ones")
+    matrix = _matrix(name, values)
+    if matrix is None or not np.isin(matrix, (0, 1)).all():
+        raise InputError(
+            f"{name}: not an indicator array [rows, labels] of zeros and ones; scikit-learn's MultiLabelBinarizer "
+            "makes one of label lists"
+        )
     return matrix.astype(bool)
 
 
-def _probabilities(values) -> np.ndarray:
-    matrix = np.asarray(values, dtype=float)
-    if matrix.ndim != 2:
-        raise InputError(f"probabilities: shape {matrix.shape}; give an array [rows, labels]")
+def _probabilities(values, name: str = "probabilities") -> np.ndarray:
+    """As float [n, labels]; of `matched`, NaN in whole rows."""
+    matrix = _matrix(name, values)
+    if matrix is None or matrix.dtype.kind not in "fiub":
+        raise InputError(f"{name}: not an array [rows, labels] of numbers")
+    matrix = matrix.astype(float)
+    missing = np.isnan(matrix)
+    if missing.any() and (name != "matched" or (missing.any(axis=1) != missing.all(axis=1)).any()):
+        raise InputError(f"{name}: row {int(missing.any(axis=1).argmax())} is NaN")
     if len(outside := matrix[(matrix < 0) | (matrix > 1)]):
-        raise InputError(f"probabilities: {outside[0]:g} is not between 0 and 1; give no scores")
+        raise InputError(f"{name}: {outside[0]:g} is not between 0 and 1; give no scores")
     return matrix
+
+
+def _matrix(name: str, values) -> np.ndarray | None:
+    """As an array of two dimensions, None where it is none. InputError without rows."""
+    try:
+        matrix = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
+    except ValueError:  # lists of several lengths
+        return None
+    if not len(matrix):
+        raise InputError(f"{name}: no rows")
+    return matrix if matrix.ndim == 2 else None
 
 
 def _alike(**arrays) -> list[np.ndarray]:
@@ -315,4 +358,13 @@ def _compositions(name: str, values) -> list[tuple[int, ...]]:
 
 
 def _ids(gold: np.ndarray, ids: Sequence[str] | None) -> np.ndarray:
-    return np.array([str(row) for row in (range(len(gold)) if ids is None else ids)], dtype=object)
+    names = [str(row) for row in (range(len(gold)) if ids is None else ids)]
+    if len(names) != len(gold):
+        raise InputError(f"ids: {len(names)} for {len(gold)} rows; give one a row")
+    _check_ids(names)
+    return np.array(names, dtype=object)
+
+
+def _check_ids(ids: Sequence[str]) -> None:
+    if again := next((name for name, n in Counter(ids).items() if n > 1), None):
+        raise InputError(f"ids: {again!r} stands in several rows; give each row an id")
