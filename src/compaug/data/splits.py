@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
@@ -64,13 +64,14 @@ class Parts:
 
     `repeats` holds the positions that left `train` or `test` because a part above them has the same text; `unused`
     those that an own split leaves in neither, its training rows of held-out compositions, its test rows of others, and
-    rows that chose the compositions.
+    rows that chose the compositions. `read` has all that chose them: no test set has one.
     """
 
     choice: Choice
     positions: dict[str, list[int]]
     repeats: dict[str, list[int]]
     unused: dict[str, list[int]] = field(default_factory=dict)
+    read: frozenset[int] = frozenset()
 
 
 def split_corpus(
@@ -92,7 +93,7 @@ def split_corpus(
             f"split.mode is {options.mode}, but the corpus brings a split of its own; set split.mode to generate"
         )
     unused: dict[str, list[int]] = {}
-    read: set[int] = set()
+    read: frozenset[int] = frozenset()
     if options.mode == "reference":
         published = reference_positions(examples, labels, reference)
         train, groups = published["train"], [published["support"], published["test"]]
@@ -137,14 +138,14 @@ def split_corpus(
         iid_train, iid_test = own_positions(examples, own_split)
     positions = {"train": train, "support": support, "test": test, "iid_train": iid_train, "iid_test": iid_test}
     if options.seen_test:
-        positions["train"], seen = hold_out_seen(examples, train, options.seen_test, options.seed)
+        positions["train"], seen = hold_out_seen(examples, train, options.seen_test, options.seed, read)
         if len(seen) < options.seen_test:
             raise InputError(
                 f"split.seen_test is {options.seen_test} but only {len(seen)} training rows can leave: "
                 "each composition keeps one, and a repeated text stays; lower it"
             )
         positions["seen_test"] = seen
-    return Parts(choice, positions, repeats, unused)
+    return Parts(choice, positions, repeats, unused, read)
 
 
 def own_positions(
@@ -161,15 +162,15 @@ def own_positions(
     return _parted(examples, range(len(examples)), lambda example: example.id not in test)
 
 
-def _read_rows(examples: Sequence[Example], positions: Sequence[int], options: Split) -> set[int]:
+def _read_rows(examples: Sequence[Example], positions: Sequence[int], options: Split) -> frozenset[int]:
     """Positions of the rows that choose the compositions by the rule `hardest`; none of them is tested on."""
     if options.rule is None:
-        return set()
-    return {p for p in positions if sub_seed(options.seed, "read", examples[p].id) % READ == 0}
+        return frozenset()
+    return frozenset(p for p in positions if sub_seed(options.seed, "read", examples[p].id) % READ == 0)
 
 
 def _readings(
-    examples: Sequence[Example], read: set[int], candidates: Counter[Composition], options: Split
+    examples: Sequence[Example], read: frozenset[int], candidates: Counter[Composition], options: Split
 ) -> Mapping[Composition, float] | None:
     if options.rule is None:
         return None
@@ -195,22 +196,25 @@ def with_seen(parts: Parts, examples: Sequence[Example], seed: int) -> Parts:
     It has at most a tenth of D_train, and no more rows than can leave.
     """
     train = parts.positions["train"]
-    left, held = hold_out_seen(examples, train, min(len(parts.positions["test"]), len(train) // 10), seed)
+    size = min(len(parts.positions["test"]), len(train) // 10)
+    left, held = hold_out_seen(examples, train, size, seed, parts.read)
     return replace(parts, positions=parts.positions | {"train": left, "seen_test": held}) if held else parts
 
 
 def hold_out_seen(
-    examples: Sequence[Example], train: Sequence[int], size: int, seed: int
+    examples: Sequence[Example], train: Sequence[int], size: int, seed: int, read: Collection[int] = ()
 ) -> tuple[list[int], list[int]]:
     """D_train without at most `size` rows, and these rows: the seen test set of the generalised protocol.
 
-    They are drawn at random. Each of their compositions stays in D_train, and none of their texts does.
+    They are drawn at random, from rows that are not `read`. Each of their compositions stays in D_train, and none of
+    their texts does.
     """
     left, keys = Counter(examples[p].labels for p in train), Counter(text_key(examples[p].text) for p in train)
     held: set[int] = set()
     for position in np.random.default_rng(sub_seed(seed, "seen test")).permutation(np.array(train, dtype=int)).tolist():
         example = examples[position]
-        if len(held) < size and left[example.labels] > 1 and keys[text_key(example.text)] == 1:
+        can_leave = left[example.labels] > 1 and keys[text_key(example.text)] == 1 and position not in read
+        if len(held) < size and can_leave:
             held.add(position)
             left[example.labels] -= 1
     return [p for p in train if p not in held], sorted(held)

@@ -54,6 +54,13 @@ def seed(word: str) -> int:
     return int(word)
 
 
+def count(word: str) -> int:
+    """The type of a number of things: a whole number from 1."""
+    if not word.isdecimal() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"{word!r} is not a whole number from 1")
+    return int(word)
+
+
 def share(word: str) -> float:
     """The type of --share: above 0, at most 1."""
     with contextlib.suppress(ValueError):

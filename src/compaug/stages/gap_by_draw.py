@@ -17,12 +17,12 @@ from compaug.data.hardest import linear_classifier
 from compaug.evaluation.metrics import label_matrix, percent
 from compaug.experiments import params
 from compaug.project import arrays
-from compaug.stages import parser, run
+from compaug.stages import count, parser, run
 
 RULES = {"random": None, "hardest": "hardest"}
 PARAMS = [*params.corpus("split"), *params.size("support_size")]
 OPTIONS = parser(__doc__, "benchmark raw", out=".json")
-OPTIONS.add_argument("--draws", type=int, required=True, help="how many splits by each rule, of the seeds 0 and up")
+OPTIONS.add_argument("--draws", type=count, required=True, help="how many splits by each rule, of the seeds 0 and up")
 
 
 def main(argv: list[str] | None = None) -> None:
