@@ -18,7 +18,7 @@ from graph import ROOT, SRC, parser_of
 from tools import readme
 
 from compaug import cli
-from compaug.reports.entries import CORRECTED, LEVEL
+from compaug.reports.entries import CORRECTED
 
 MODULE = r"-m ((?:compaug\.stages|tools|tests)\.\w+)"  # of a command
 
@@ -221,6 +221,7 @@ INTERVAL = re.compile(
     rf"(?:{NUMBER}(?: %)?,?\s+)?\[{NUMBER},\s+{NUMBER}\]"
 )  # with the mean before it, where there is one
 NOT_AFTER_CORRECTION = "°"
+EVERY_ARM = f"{NOT_AFTER_CORRECTION}: not shown once corrected (Holm) for all comparisons of this table."
 
 
 Measure = tuple[float, float, float]  # mean, low and high
@@ -229,8 +230,8 @@ Measure = tuple[float, float, float]  # mean, low and high
 @cache
 def measured() -> dict[Measure, set[bool]]:
     """Means and intervals of all tables, and of all gains over seeds, of one seed over test rows (acceptance.md, E4);
-    for the other sign too: a loss is said as a cost. With what corrected tests of these numbers say: several where
-    they stand in several tables, none where they are not tested."""
+    for the other sign too: a loss is said as a cost. With what corrected tests of these numbers say, by an asterisk or
+    by a missing °: several where they stand in several tables, none where they are not tested."""
     tests_of: dict[Measure, set[bool]] = {}
 
     def add(mean: float, low: float, high: float, *is_shown: bool) -> None:
@@ -241,18 +242,18 @@ def measured() -> dict[Measure, set[bool]]:
         for table in page.read_text(encoding="utf-8").split("\n## "):
             for match in INTERVAL.finditer(table):
                 if match[1]:
-                    is_tested = (
-                        match[1][0] in "+-" and CORRECTED in table and not table.startswith(" over", match.end())
-                    )
-                    add(*map(float, match.groups()), *[table.startswith("*", match.end())] * is_tested)
+                    is_shown = []
+                    if match[1][0] in "+-" and not table.startswith(" over", match.end()):
+                        is_shown += [table.startswith("*", match.end())] * (CORRECTED in table)
+                        is_shown += [not table.startswith(NOT_AFTER_CORRECTION, match.end())] * (EVERY_ARM in table)
+                    add(*map(float, match.groups()), *is_shown)
     with (ROOT / "reports/gains.csv").open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
-            mean, tested = float(row["mean"]), row["p_seeds"] if row["ci95"] else row["p_rows"]
-            is_shown = [float(tested) < LEVEL] if tested else []
+            mean = float(row["mean"])
             if row["ci95"]:
-                add(mean, mean - float(row["ci95"]), mean + float(row["ci95"]), *is_shown)
+                add(mean, mean - float(row["ci95"]), mean + float(row["ci95"]))
             elif row["low_rows"]:
-                add(mean, float(row["low_rows"]), float(row["high_rows"]), *is_shown)
+                add(mean, float(row["low_rows"]), float(row["high_rows"]))
     return tests_of
 
 

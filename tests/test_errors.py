@@ -33,6 +33,17 @@ def test_every_row_is_of_exactly_one_kind_and_the_kinds_agree_with_the_metrics(r
     assert shares["kind_superset"] == pytest.approx(metrics["strict_superset"], abs=1e-3)
 
 
+@given(matrices, matrices)
+def test_rows_and_accuracies_of_two_test_sets_are_those_of_all_their_rows(first, second):
+    def measured(rows):
+        gold, predicted = (matrix(column) for column in zip(*rows, strict=True))
+        analysis = errors.analyse(gold, predicted, errors.among(gold, {(0, 1)}))
+        return {"n": len(rows)} | {name: value for name, value in analysis.items() if not name.startswith("kind_")}
+
+    both = errors.of_both(measured(first), measured(second))
+    assert both == pytest.approx(measured(first + second), abs=0.011)
+
+
 def test_the_kinds_by_hand():
     gold = matrix([(0, 1)] * 6)
     predicted = matrix([(0, 1), (0,), (), (0, 1, 2), (0, 2), (2,)])

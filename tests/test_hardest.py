@@ -50,8 +50,8 @@ def test_the_worst_read_are_held_out_and_no_row_that_chose_them_is_tested_on(see
     read = [at for at, example in enumerate(examples) if sub_seed(seed, "read", example.id) % splits.READ == 0]
     assert not set(read) & set(parts.positions["test"])
     with_seen = splits.with_seen(parts, examples, seed)
-    asked = splits.split_corpus(examples, LABELS, options(rule="hardest", seed=seed, seen_test=40))
-    for both in (with_seen, asked):
+    with_forty = splits.split_corpus(examples, LABELS, options(rule="hardest", seed=seed, seen_test=40))
+    for both in (with_seen, with_forty):
         assert both.positions["seen_test"] and not set(read) & set(both.positions["seen_test"])
     assert set(parts.positions["support"]) <= set(read)
     held = [at for at, example in enumerate(examples) if example.labels in parts.choice.compositions]

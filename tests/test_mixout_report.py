@@ -53,7 +53,7 @@ def test_one_seed_has_its_interval_over_test_rows(tmp_path):
     cells = {"bert": 10.0, "bert+dropout=0.0": 11.0, "bert+mixout=0.3": 12.0}
     at = {"experiment": "mixout_pretrained", "benchmark": "semeval"}
     rows = [row | at for name, value in cells.items() for row in every((value,), classifier=name)]
-    tested = longtables.gain(2.0, "none", p_seeds="", over="bert", classifier="bert+mixout=0.3") | at
+    tested = longtables.gain(2.0, "none", over="bert", classifier="bert+mixout=0.3") | at
     tested |= {"seeds": 1, "std": "", "ci95": ""}
     (table,) = mixout_tables.tables(longtables.load(longtables.reports(tmp_path / "reports", rows, [tested])))
     over_dropout, over_neither = {row[0]: row[-2:] for row in table.rows}["`mixout=0.3`"]

@@ -7,7 +7,6 @@ import json
 import re
 
 import longtables
-import pandas as pd
 import pytest
 import worlds
 from browser import needs_browser, text_of
@@ -61,19 +60,10 @@ def test_of_a_variant_the_first_seed_has_sample_texts():
 # ---------------------------------------------------------------- the first screen
 
 
-def test_a_verdict_names_the_tests_that_a_gain_passes_and_harm_as_harm():
-    row = pd.Series({"mean": 5.0, "p_rows": 0.01, "p_seeds": 0.2})
-    assert verdicts.passed(row) == "rows"
-    assert verdicts.passed(pd.Series({**row} | {"p_seeds": 0.01})) == "rows, seeds"
-    assert verdicts.passed(pd.Series({**row} | {"p_rows": 0.5})) == "neither"
-    assert verdicts.passed(pd.Series({**row} | {"mean": -5.0})) == "worse: rows"
-    assert verdicts.passed(pd.Series({**row} | {"p_seeds": float("nan")})) == "rows (one seed)"
-
-
 def test_the_verdict_is_of_the_best_generator_and_says_of_how_many(reports):
     lines_of = {row[0]: [str(value) for value in row[1:]] for row in verdicts.tables(longtables.load(reports))[0].rows}
     # a control is no generator
-    expected = ["texts of `ld_vae`", "3.00", "8.00", "+5.00 [+4.00, +6.00]", "rows", "+1.00 [0.00, +2.00]", "neither"]
+    expected = ["texts of `ld_vae`", "3.00", "8.00", "+5.00 [+4.00, +6.00]", "+1.00 [0.00, +2.00]"]
     assert lines_of == {"diagnostic": expected, "semeval": expected}
     rows = [*longtables.paper_rows(), *lines("acc", (5.0, 5.0, 5.0), "concat")]
     gained = [*longtables.paper_gains(), gain(2.0, "concat")]
@@ -114,7 +104,7 @@ def test_of_the_first_grids_there_is_no_verdict_and_its_tables_say_of_which_comm
 
 def test_of_generators_with_fewer_seeds_than_others_none_is_the_best(tmp_path):
     rows = [*longtables.paper_rows(), *lines("acc", (50.0,), "concat")]
-    gained = [*longtables.paper_gains(), gain(47.0, "concat", p_seeds="") | {"seeds": 1, "std": "", "ci95": ""}]
+    gained = [*longtables.paper_gains(), gain(47.0, "concat") | {"seeds": 1, "std": "", "ci95": ""}]
     folder = longtables.reports(tmp_path / "reports", rows, gained)
     assert [best[1] for best in verdicts.best_of_each(longtables.load(folder))] == ["texts of `ld_vae`"] * 2
 

@@ -321,14 +321,11 @@ def joined(cell: Cell, outcomes: Sequence[Outcome], test: Sequence[str]) -> Outc
     """The matched arm from its two classifiers.
 
     Each was tested on the half of the unseen rows that the other one has learned. Every unseen row is right or wrong; a
-    seen row, which both predict, may be half right. H is of these rows, every other metric the mean of both; what one
-    of them has no number for is left out.
+    seen row, which both predict, may be half right. H is of these rows.
     """
     first, second = (outcome.metrics for outcome in outcomes)
-    metrics = {
-        split: {name: (value + second[split][name]) / 2 for name, value in values.items() if name in second[split]}
-        for split, values in first.items()
-    }
+    metrics = {split: _mean(values, second[split]) for split, values in first.items()}
+    metrics["unseen"] |= errors.of_both(first["unseen"], second["unseen"])
     right = _of_both([(outcome.ids["unseen"], outcome.right) for outcome in outcomes], test)
     ids = {"unseen": test}
     if "seen" in first:
@@ -336,6 +333,11 @@ def joined(cell: Cell, outcomes: Sequence[Outcome], test: Sequence[str]) -> Outc
         metrics["unseen"]["harmonic"] = _harmonic(right)
     rankings = tuple(ranking for outcome in outcomes for ranking in outcome.rankings)
     return Outcome(cell, outcomes[0].decoding, metrics, right, ids, rankings=rankings)
+
+
+def _mean(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
+    """Of each metric; what one of them has no number for is left out."""
+    return {name: (value + second[name]) / 2 for name, value in first.items() if name in second}
 
 
 def _of_both(parts: Sequence[tuple[Sequence[str], Mapping[str, np.ndarray]]], test: Sequence[str]) -> dict:

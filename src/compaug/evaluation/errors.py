@@ -1,12 +1,15 @@
 """How a classifier fails: kinds of answers, accuracy by number of labels and by support, confused compositions."""
 
+import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from compaug.core.records import Labels
 from compaug.evaluation.metrics import label_matrix, percent, rows_among
+
+GROUP = re.compile(r"n|n_size_\d+|n_(not_)?in_support")  # metrics that count test rows
 
 
 def analyse(gold: np.ndarray, predicted: np.ndarray, supported: np.ndarray | None = None) -> dict[str, float]:
@@ -27,6 +30,18 @@ def analyse(gold: np.ndarray, predicted: np.ndarray, supported: np.ndarray | Non
         metrics[f"n_{name}"] = int(rows.sum())
         if rows.any():
             metrics[f"acc_{name}"] = percent(right[rows].mean())
+    return metrics
+
+
+def of_both(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
+    """Numbers of rows and accuracies of groups (`analyse`) of two test sets together, by those of each."""
+    n = {name: first.get(name, 0) + second.get(name, 0) for name in first | second if GROUP.fullmatch(name)}
+    metrics: dict[str, float] = dict(n)
+    for name, rows in n.items():
+        group = f"acc_{name.removeprefix('n_')}"
+        if group in first or group in second:
+            right = sum(half.get(group, 0) * half.get(name, 0) for half in (first, second))
+            metrics[group] = percent(right / rows / 100)
     return metrics
 
 

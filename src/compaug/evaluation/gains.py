@@ -21,9 +21,9 @@ The numbers:
     low_rows, high_rows
                     95 % bootstrap interval over test rows, each row averaged over the seeds; empty for ausuc and
                     acc_at_seen
-    p_seeds, p_rows paired t test over seeds, sign-flip test over rows, Holm-corrected over all lines of one experiment
-                    and benchmark with the same decoding, metric and `over`; empty where there is no test (one seed;
-                    p_rows of what is no mean over rows)
+    p_seeds, p_rows paired t test over seeds, sign-flip test over rows, uncorrected: a table corrects all that it
+                    shows (`reports.entries.corrected`). Empty where there is no test (one seed; p_rows of what is no
+                    mean over rows)
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +36,7 @@ from compaug.core.records import sub_seed
 from compaug.evaluation.cell_scores import Comparison, Outcome
 from compaug.evaluation.decoding.composition_prior import harmonic_mean
 from compaug.evaluation.results import CELL_COLUMNS, Row
-from compaug.evaluation.statistics import holm, resampled_means, sign_flip_test, summarise, t_test
+from compaug.evaluation.statistics import resampled_means, sign_flip_test, summarise, t_test
 from compaug.experiments.cells import NONE, REAL_TEXTS, REPEATED, Cell
 
 TESTS = ("mean", "std", "ci95", "low_rows", "high_rows", "p_seeds", "p_rows")
@@ -67,8 +67,6 @@ def table(comparison: Comparison) -> Iterator[Row]:
         if outcome.cell.split == "cg":
             key = replace(outcome.cell, seed=0), outcome.decoding
             by_cell.setdefault(key, {})[outcome.cell.seed] = outcome
-    lines: dict[tuple, dict] = {}
-    families: dict[tuple, list[tuple]] = {}
     for (cell, decoding), outcomes in by_cell.items():
         columns = [value for name, value in cell.columns().items() if name != "seed"]
         for over, other in _others(cell, decoding):
@@ -78,15 +76,9 @@ def table(comparison: Comparison) -> Iterator[Row]:
                 pairs = [(outcomes[seed], theirs[seed]) for seed in seeds]
                 if not all(_has(outcome, metric) for pair in pairs for outcome in pair):
                     continue
-                key = (comparison.experiment.name, *columns, decoding, "unseen", metric, over, len(seeds))
-                lines[key] = gain(pairs)
-                families.setdefault((cell.models, decoding, metric, over), []).append(key)
-    for keys in families.values():
-        for test in ("p_seeds", "p_rows"):
-            for key, p in holm({key: lines[key][test] for key in keys}).items():
-                lines[key][test] = p
-    for key, line in lines.items():
-        yield (*key, *(line[name] for name in TESTS))
+                line = gain(pairs)
+                numbers = (line[name] for name in TESTS)
+                yield comparison.experiment.name, *columns, decoding, "unseen", metric, over, len(seeds), *numbers
 
 
 def _others(cell: Cell, decoding: str) -> Iterator[tuple[str, tuple[Cell, str]]]:

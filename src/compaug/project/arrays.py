@@ -294,10 +294,10 @@ def _ranking(probabilities, gold, seen, tested, ids: Sequence[str] | None = None
 
 def _sides(gold: np.ndarray, seen) -> dict[str, np.ndarray]:
     """Which rows are of either side, bool [n]. InputError where a side has none."""
-    known = _sets("seen", seen)
-    if known.shape[1] != gold.shape[1]:
-        raise InputError(f"seen: {known.shape[1]} columns, gold has {gold.shape[1]}; give one for each label")
-    is_seen = rows_among(gold, known)
+    of_training = _sets("seen", seen)
+    if of_training.shape[1] != gold.shape[1]:
+        raise InputError(f"seen: {of_training.shape[1]} columns, gold has {gold.shape[1]}; give one for each label")
+    is_seen = rows_among(gold, of_training)
     sides = dict(zip(SIDES, (is_seen, ~is_seen), strict=True))
     for side, rows in sides.items():
         if not rows.any():

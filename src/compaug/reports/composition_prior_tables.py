@@ -7,7 +7,7 @@ import pandas as pd
 
 from compaug.evaluation.longtable import difference, pick, rows_by, summaries
 from compaug.reports import figures
-from compaug.reports.entries import LEVEL, Entry, Figure, Table, entry, gain, grouped
+from compaug.reports.entries import Entry, Figure, Table, entry, gained
 from compaug.reports.queries import Results
 
 EXPERIMENT = "prior"
@@ -33,7 +33,6 @@ PAIR = ("threshold", "composition_prior")
 SPLITS = ("seen", "unseen")
 # the composition prior is never shown without them (docs/spec/acceptance.md, E3)
 BASELINES = ("stacking", "crm", "logit_adjustment")
-WORDS = {"composition_prior": "the composition prior", "crm": "CRM", "logit_adjustment": "logit adjustment"}
 GAINS = {
     "threshold": "H with another decoding, over thresholds",
     "none": "H over no augmentation, same decoding",
@@ -111,23 +110,8 @@ def _gains(results: Results, title: str, experiment: str, benchmark: str) -> Ite
     for over, words in GAINS.items():
         rows = pick(gains, over=over)
         of = rows_by(rows, "generator", "decoding")
-        lines = [[*key, *gain(of[key])[:2]] for key in sorted(of, key=lambda key: [*map(results.rank, key)])]
-        decodings = [name for name in (*PAIR[1:], *BASELINES) if name in set(rows["decoding"])]
-        claims = [claim(pick(rows, decoding=name), results.ordered(rows["generator"])) for name in decodings]
-        note = f"By the test over seeds, {'; '.join(claims)}." if over == PAIR[0] and claims else ""
-        header = ["generator", "decoding", "gain in H", "p, seeds"]
-        yield Table(f"{title}: {words}", note, header, lines)
-
-
-def claim(gains: pd.DataFrame, names: list[str]) -> str:
-    """For which of these generators a decoding moves H, by the corrected test over seeds."""
-    of, verdicts = rows_by(gains, "generator"), []
-    for name in names:
-        if (row := of.get((name,))) is not None:
-            way = "raises H" if row["mean"] > 0 else "lowers H"
-            verdicts.append((name, way if row["p_seeds"] < LEVEL else "cannot be shown to move H"))
-    decoding = gains["decoding"].iloc[0]
-    return f"{WORDS.get(decoding, decoding)} {grouped(verdicts)}"
+        lines = [[*key, gained(of[key])] for key in sorted(of, key=lambda key: [*map(results.rank, key)])]
+        yield Table(f"{title}: {words}", "", ["generator", "decoding", "gain in H"], lines)
 
 
 def _chosen(results: Results, title: str, rows: pd.DataFrame) -> Table:

@@ -1,6 +1,6 @@
 """One number beside the paper's, and tables of them as Markdown and CSV; the page has the same as HTML."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from compaug.core.markdown import NOT_REPORTED, STORED, markdown_table, number
 from compaug.evaluation.statistics import Summary, holm, t_test
 
 LEVEL = 0.05  # of a test
-CORRECTED = "An asterisk: the t test over seeds says yes at 0.05, corrected (Holm) over all differences of this table."
+CORRECTED = "An asterisk: the t test says yes at 0.05, corrected (Holm) over all differences of this table."
 CSV = ("table", "row", "column", "value", "ci95", "paper", "shown")
 
 
@@ -116,21 +116,15 @@ def corrected(table: Table) -> Table:
     return replace(table, note=f"{table.note} {CORRECTED}".strip(), rows=rows)
 
 
-def gain(row: pd.Series | None) -> list[Entry]:
-    """A row of gains.csv: `gained`, and the p values of both tests, over seeds and over rows."""
-    if row is None:
-        return [Entry(words=NOT_REPORTED)] * 3
-    tests = (None if pd.isna(row[name]) else row[name] for name in ("p_seeds", "p_rows"))
-    return [gained(row), *(Entry(p, words=p_value(p)) for p in tests)]
+def gained(row: pd.Series | None) -> Entry:
+    """A row of gains.csv, with its interval over seeds; a dash where there is none.
 
-
-def gained(row: pd.Series) -> Entry:
-    """The gain alone, with its interval over seeds.
-
-    One seed has none: its interval is that over test rows where there is one (docs/spec/acceptance.md, E4).
+    One seed has no interval: it has that over test rows where there is one (docs/spec/acceptance.md, E4).
     """
+    if row is None:
+        return Entry(words=NOT_REPORTED)
     if not pd.isna(row["ci95"]):
-        return Entry(row["mean"], row["ci95"], sign=True)
+        return Entry(row["mean"], row["ci95"], sign=True, p=t_test(row["mean"], row["std"], row["seeds"]))
     over_rows = None if pd.isna(row["low_rows"]) else (row["low_rows"], row["high_rows"])
     return Entry(row["mean"], sign=True, over_rows=over_rows)
 
@@ -142,18 +136,6 @@ def quantity(value: float | None, sign: bool = False) -> str:
 
 def bounds(low: float, high: float, sign: bool = False) -> str:
     return f"[{number(low, sign)}, {number(high, sign)}]"
-
-
-def p_value(value: float | None) -> str:
-    return "< 0.001" if value is not None and value < 0.001 else number(value, digits=3)
-
-
-def grouped(verdicts: Iterable[tuple[str, str]]) -> str:
-    """ "<verdict> for `a`, `b`; ..." of (name, verdict)."""
-    groups: dict[str, list[str]] = {}
-    for name, verdict in verdicts:
-        groups.setdefault(verdict, []).append(f"`{name}`")
-    return "; ".join(f"{verdict} for {', '.join(names)}" for verdict, names in groups.items())
 
 
 # ---------------------------------------------------------------- formats

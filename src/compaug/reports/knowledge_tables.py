@@ -8,7 +8,7 @@ import pandas as pd
 
 from compaug.core.markdown import NOT_REPORTED, number
 from compaug.evaluation.longtable import difference, pick, rows_by, summaries
-from compaug.evaluation.statistics import holm, ratio_interval, t_test
+from compaug.evaluation.statistics import Summary, holm, ratio_interval
 from compaug.experiments.cells import NONE, REAL_TEXTS
 from compaug.reports import CORPORA, NAMES, figures
 from compaug.reports.entries import LEVEL, Entry, Figure, Table, entry, gained
@@ -19,6 +19,8 @@ EXPERIMENT = "knowledge"
 EXPERIMENTS = (EXPERIMENT, "real", "small", "encoders")
 REPEATING = "oversample"
 LARGER = "base"  # the scale whose encoder has the size of the paper's
+# Parts of the gap as (arm, over), both at their best constants; the total is over the threshold of no texts.
+TOTAL, OPERATING_POINT, KNOWLEDGE = (REAL_TEXTS, "threshold"), (NONE, "threshold"), (REAL_TEXTS, NONE)
 SCORES = {
     "Acc unseen, 0.5": ("threshold", "unseen", "acc"),
     "Acc seen, 0.5": ("threshold", "seen", "acc"),
@@ -42,9 +44,7 @@ GAINS = {
     "H, stacking": ("stacking", "harmonic"),
 }
 GAINS_NOTE = (
-    "Points, paired by seed. An asterisk: the t test over seeds says yes at 0.05, corrected (Holm) over all arms of "
-    "a corpus in its column; two: over the whole table. Over the matched arm: what is left for texts to teach. Share "
-    "of the knowledge: what the "
+    "Points, paired by seed. Over the matched arm: what is left for texts to teach. Share of the knowledge: what the "
     "arm gives to H at its best constant, over what the matched arm gives, with Fieller's interval; none where it is "
     "not shown that there is knowledge to gain."
 )
@@ -60,25 +60,32 @@ IN_BRIEF_NOTE = (
     "ones. "
     "Decoding: what a list of the combinations that occur and one constant close of them. Knowledge: the rest, which "
     "only texts could close. Best texts: of the generator that gives most of the knowledge, before others one that is "
-    "shown to give more than repeating the support texts does. °: not shown once corrected (Holm)."
+    "shown to give more than repeating the support texts does. °: not shown once corrected (Holm) for all that "
+    "`Every arm` compares."
 )
 PARTS = ("corpus", "arm", "gap in H", "operating point", "knowledge", "what the arm gives", "over repeating")
 PARTS_NOTE = (
     "Points of H, the harmonic mean of Acc on seen and on unseen combinations. Gap: the matched arm at its best "
     "constant, over the classifier without texts at 0.5. Operating point: what a list of the combinations that occur "
     "and one constant close of it. Knowledge: the rest, which only texts could close. What the arm gives: of the "
-    "knowledge, at its best constant, over no texts. °: not shown once corrected (Holm)."
+    "knowledge, at its best constant, over no texts. °: not shown once corrected (Holm) for all comparisons of this "
+    "table."
 )
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """The rows and gains of one corpus; `generators`: the arms whose texts are written, in the usual order."""
+    """The rows and gains of one corpus.
+
+    generators: the arms whose texts are written, in the usual order; shown: which comparisons of H at the best constant
+    are not zero, corrected for those of all corpora, as (arm, over).
+    """
 
     benchmark: str
     rows: pd.DataFrame
     gains: pd.DataFrame
     generators: tuple[str, ...]
+    shown: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def name(self) -> str:
@@ -93,7 +100,34 @@ class Corpus:
         return f"{self.name} ({words})" if words else self.name
 
 
-def corpora(results: Results) -> Iterator[Corpus]:
+def corpora(results: Results) -> list[Corpus]:
+    """Those of the tables, their comparisons corrected together (docs/spec/acceptance.md, E4)."""
+    every = list(_uncorrected(results))
+    corrected = holm({(n, *pair): p for n, corpus in enumerate(every) for pair, p in _tests(corpus).items()})
+    shown = {key for key, p in corrected.items() if p is not None and p < LEVEL}
+    return [
+        replace(corpus, shown=frozenset(pair for pair in _tests(corpus) if (n, *pair) in shown))
+        for n, corpus in enumerate(every)
+    ]
+
+
+def _tests(corpus: Corpus) -> dict[tuple[str, str], float | None]:
+    """p values of what "Every arm" compares, as (arm, over), each once."""
+    rows = _at_best_constants(corpus)
+    if KNOWLEDGE not in rows:
+        return {}
+    arms = [(arm, over) for arm in (REPEATING, *corpus.generators) for over in (NONE, REPEATING)]
+    tested = {pair: gained(rows[pair]) for pair in (OPERATING_POINT, KNOWLEDGE, *arms) if pair in rows}
+    tested[TOTAL] = entry(_total(corpus), sign=True)
+    return {pair: points.p for pair, points in tested.items()}
+
+
+def _at_best_constants(corpus: Corpus) -> Mapping[tuple, pd.Series]:
+    """Gains in H by (arm, over)."""
+    return rows_by(pick(corpus.gains, metric="harmonic", decoding="best_constant"), "generator", "over")
+
+
+def _uncorrected(results: Results) -> Iterator[Corpus]:
     for experiment, benchmark, rows in results.of(*EXPERIMENTS, classifier="bert", selection="top_k"):
         gains = pick(results.gains, experiment=experiment, benchmark=benchmark, classifier="bert", selection="top_k")
         if NONE not in set(pick(rows, decoding="best_constant")["generator"]):
@@ -125,23 +159,12 @@ def _gains(every: Sequence[Corpus]) -> Table:
     """A line for each corpus and arm."""
     overs = {NONE: "over none", REPEATING: "over repeating", REAL_TEXTS: "over the matched arm"}
     columns = [(over, *which) for over in overs for which in GAINS.values()]
-    rows = {
-        (corpus.name, *key): row
-        for corpus in every
-        for key, row in rows_by(corpus.gains, "generator", "over", "decoding", "metric").items()
-        if key[1:] in columns
-    }
-    shown = _shown_over_all(rows)
+    of = {corpus.name: rows_by(corpus.gains, "generator", "over", "decoding", "metric") for corpus in every}
     lines = [
-        [
-            corpus.name,
-            arm,
-            *(_starred(rows.get((corpus.name, arm, *which)), (corpus.name, arm, *which) in shown) for which in columns),
-            _share(corpus, arm),
-        ]
+        [corpus.name, arm, *(gained(of[corpus.name].get((arm, *which))) for which in columns), _share(corpus, arm)]
         for corpus in every
         for arm in (REPEATING, *corpus.generators, REAL_TEXTS)
-        if (corpus.name, arm, NONE, *GAINS["AUSUC"]) in rows
+        if (arm, NONE, *GAINS["AUSUC"]) in of[corpus.name]
     ]
     header = [
         "corpus",
@@ -152,17 +175,11 @@ def _gains(every: Sequence[Corpus]) -> Table:
     return Table("Gains", GAINS_NOTE, header, lines)
 
 
-def _shown_over_all(rows: Mapping[tuple, pd.Series]) -> set[tuple]:
-    """Keys of the gains that Holm's correction over all of them leaves."""
-    corrected = holm({key: t_test(row["mean"], row["std"], row["seeds"]) for key, row in rows.items()})
-    return {key for key, p in corrected.items() if p is not None and p < LEVEL}
-
-
 def _share(corpus: Corpus, arm: str) -> Entry:
     """Of the knowledge, in percent, by the H of every seed at its best constant."""
     best = pick(corpus.rows, decoding="best_constant", split="unseen", metric="harmonic")
     by_seed = best.pivot_table(index="seed", columns="generator", values="value")
-    if arm == REAL_TEXTS or not {arm, NONE, REAL_TEXTS} <= set(by_seed):
+    if arm == REAL_TEXTS or KNOWLEDGE not in corpus.shown or arm not in by_seed:
         return Entry(words=NOT_REPORTED)
     pairs = by_seed[[arm, NONE, REAL_TEXTS]].dropna()
     interval = ratio_interval(pairs[arm] - pairs[NONE], pairs[REAL_TEXTS] - pairs[NONE])
@@ -170,14 +187,6 @@ def _share(corpus: Corpus, arm: str) -> Entry:
         return Entry(words=NOT_REPORTED)
     share, low, high = (number(100 * value, digits=0) for value in interval)
     return Entry(100 * interval[0], words=f"{share} % [{low}, {high}]")
-
-
-def _starred(row: pd.Series | None, over_all: bool) -> Entry:
-    if row is None:
-        return Entry(words=NOT_REPORTED)
-    value = gained(row)
-    stars = "*" * (1 + over_all) if row["p_seeds"] < LEVEL else ""
-    return Entry(value.ours, value.ci95, words=f"{value.shown} {value.interval}{stars}".strip(), sign=True)
 
 
 def _parts(every: Sequence[Corpus]) -> Table:
@@ -262,40 +271,37 @@ def _entry(part: Part | None) -> Entry:
 
 def gap_of(corpus: Corpus, arm: str) -> Gap | None:
     """The gap of the corpus with what the arm's texts give; None where the matched arm is missing."""
-    rows = rows_by(pick(corpus.gains, metric="harmonic", decoding="best_constant"), "generator", "over")
-    if (REAL_TEXTS, NONE) not in rows or (arm, NONE) not in rows:
+    rows = _at_best_constants(corpus)
+    if KNOWLEDGE not in rows or (arm, NONE) not in rows:
         return None
 
-    def part(generator: str, over: str) -> Part | None:
-        return _part(rows[generator, over]) if (generator, over) in rows else None
+    def part(*pair: str) -> Part | None:
+        return _part(gained(rows[pair]), pair in corpus.shown) if pair in rows else None
 
+    total = _total(corpus)
     return Gap(
-        total=_total(corpus),
-        operating_point=part(NONE, "threshold"),
-        knowledge=part(REAL_TEXTS, NONE),
+        total=_part(entry(total), TOTAL in corpus.shown),
+        operating_point=part(*OPERATING_POINT),
+        knowledge=part(*KNOWLEDGE),
         texts=part(arm, NONE),
         repeating=part(REPEATING, NONE),
         texts_over_repeating=part(arm, REPEATING),
     )
 
 
-def _part(row: pd.Series) -> Part:
-    value, shown = gained(row), bool(row["p_seeds"] < LEVEL)
-    if value.over_rows:
-        return Part(value.ours, *value.over_rows, shown, over_rows=True)
-    return _over_seeds(value.ours, value.ci95, shown)
+def _part(points: Entry, shown: bool) -> Part:
+    if points.over_rows:
+        return Part(points.ours, *points.over_rows, shown, over_rows=True)
+    if points.ci95 is None:
+        return Part(points.ours, None, None, shown)
+    return Part(points.ours, points.ours - points.ci95, points.ours + points.ci95, shown)
 
 
-def _over_seeds(mean: float, ci95: float | None, shown: bool) -> Part:
-    return Part(mean, None, None, shown) if ci95 is None else Part(mean, mean - ci95, mean + ci95, shown)
-
-
-def _total(corpus: Corpus) -> Part:
+def _total(corpus: Corpus) -> Summary:
     """H of the matched arm at its best constant, over H without texts at 0.5, paired by seed."""
     rows = pick(corpus.rows, metric="harmonic")
     best = pick(rows, generator=REAL_TEXTS, decoding="best_constant")
-    summary = difference(best, pick(rows, generator=NONE, decoding="threshold"))
-    return _over_seeds(summary.mean, summary.ci95, summary.excludes_zero)
+    return difference(best, pick(rows, generator=NONE, decoding="threshold"))
 
 
 def _decodings(corpus: Corpus) -> Table:

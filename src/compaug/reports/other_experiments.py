@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from compaug.evaluation.longtable import pick, rows_by
 from compaug.experiments.cells import NONE
 from compaug.reports import METRICS
-from compaug.reports.entries import Table, gain
+from compaug.reports.entries import Table, gained
 from compaug.reports.queries import SPLITS, UNSEEN, Results
 
 EXPERIMENT = "small"
@@ -50,7 +50,7 @@ def tables(results: Results) -> Iterator[Table]:
         for line in results.by_split(rows, VARIED, METRICS, SPLITS):
             key, entries = tuple(line[: len(VARIED)]), line[len(VARIED) :]
             words = [word for name, word in zip(VARIED, key, strict=True) if name in columns]
-            lines.append([*words, *entries, *(gain(of.get(key)) if of else [])])
-        more = [f"Acc over {over}", "p, seeds", "p, rows"] if of else []
+            lines.append([*words, *entries, *([gained(of.get(key))] if of else [])])
+        more = [f"Acc over {over}"] if of else []
         header = ["test", *columns[1:], *UNSEEN, *more]
         yield Table(f"{experiment}: {benchmark}", results.setting(rows), header, lines)

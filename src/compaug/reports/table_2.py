@@ -7,7 +7,7 @@ import pandas as pd
 
 from compaug.evaluation.longtable import pick, rows_by
 from compaug.reports import METRICS
-from compaug.reports.entries import LEVEL, Entry, Table, gain, grouped
+from compaug.reports.entries import Entry, Table, gained
 from compaug.reports.queries import UNSEEN, Results
 
 EXPERIMENT = "paper"
@@ -93,25 +93,8 @@ def _generators(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
 def _gains(results: Results, benchmark: str, gains: pd.DataFrame) -> Table:
     of, names = rows_by(gains, "generator", "over"), results.ordered(gains["generator"])
     shown = [control for control in CONTROLS if control in set(gains["over"])]
-    lines = [[name, *(part for control in shown for part in gain(of.get((name, control))))] for name in names]
-    columns = ("Acc over {}", "{}: p, seeds", "{}: p, rows")
-    note = " ".join(claim(pick(gains, over=control), control, names) for control in shown)
-    header = ["generator", *(column.format(control) for control in shown for column in columns)]
-    return Table(f"{benchmark}: gains", note, header, lines)
-
-
-def claim(gains: pd.DataFrame, control: str, names: list[str]) -> str:
-    """What the tests allow to say: which generators beat the control, which lose, which do neither."""
-    if gains["p_seeds"].isna().any():
-        return f"One seed has no interval, so no generator can be said to beat `{control}`."
-    verdicts = []
-    for _, row in gains.iterrows():
-        passed = [test for test in ("seeds", "rows") if row[f"p_{test}"] < LEVEL]
-        by = "both tests" if len(passed) == 2 else f"the test over {passed[0]} alone" if passed else ""
-        way = "higher" if row["mean"] > 0 else "lower"
-        verdicts.append((row["generator"], f"{way} by {by}" if by else "not shown to differ"))
-    verdicts.sort(key=lambda pair: (pair[1], names.index(pair[0])))
-    return f"Against `{control}`, Acc is {grouped(verdicts)}."
+    lines = [[name, *(gained(of.get((name, control))) for control in shown)] for name in names]
+    return Table(f"{benchmark}: gains", "", ["generator", *(f"Acc over {control}" for control in shown)], lines)
 
 
 def _quality(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:

@@ -12,7 +12,7 @@ import pandas as pd
 from compaug.evaluation.longtable import difference, pick, rows_by
 from compaug.evaluation.statistics import holm, t_test
 from compaug.reports import METRICS
-from compaug.reports.entries import LEVEL, Entry, Table, entry, gain
+from compaug.reports.entries import LEVEL, Entry, Table, entry, gained
 from compaug.reports.queries import UNSEEN, Results
 
 EXPERIMENT = "classifiers"
@@ -52,10 +52,8 @@ def _arms(results: Results, benchmark: str, rows: pd.DataFrame) -> Table:
     cells = results.entries(rows, ["classifier", "generator"], UNSEEN, printed)
     lines = []
     for key, entries in cells.items():
-        again, p_again, _ = gain(over["oversample"].get(key))
-        lines.append([*key, *entries, *gain(over["none"].get(key)), again, p_again])
-    header = ["classifier", "generator", *UNSEEN, "Acc over none", "p, seeds", "p, rows"]
-    header += ["Acc over oversample", "p, seeds, over it"]
+        lines.append([*key, *entries, *(gained(gains.get(key)) for gains in over.values())])
+    header = ["classifier", "generator", *UNSEEN, *(f"Acc over {control}" for control in over)]
     return Table(benchmark, results.setting(rows), header, lines)
 
 

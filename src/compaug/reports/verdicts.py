@@ -4,15 +4,14 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from compaug.core.markdown import NOT_REPORTED
 from compaug.evaluation.longtable import pick, rows_by, summaries
-from compaug.reports.entries import LEVEL, Entry, Table, gained
+from compaug.reports.entries import Entry, Table, gained
 from compaug.reports.queries import FIRST, Results
 
 EXPERIMENT = "paper"
 # Experiments that compare generators: of each benchmark the first that has it.
 COMPARISONS = ("paper", "fidelity", "pretrained", "pretrained_full", "pretrained_open", "small")
-HEAD = ("corpus", "what is added", "Acc without", "with", "gain", "shown by", "over repeating", "that shown by")
+HEAD = ("corpus", "what is added", "Acc without", "with", "gain", "over repeating")
 REPEATING = "oversample"  # the control that repeats the support texts
 MATCHED = "real_texts"
 OFTEN = {"generator": "ls_pt", "classifier": "bert+synthetic_repeat=4"}
@@ -49,8 +48,7 @@ def _line(words: str, acc: float, row: pd.Series, repeating: pd.Series | None) -
 
     Args: what is added, its Acc, its row of gains.csv and that over repeating, None where that was not compared.
     """
-    over = [Entry(words=NOT_REPORTED), NOT_REPORTED] if repeating is None else [gained(repeating), passed(repeating)]
-    return [row["benchmark"], words, Entry(acc - row["mean"]), Entry(acc), gained(row), passed(row), *over]
+    return [row["benchmark"], words, Entry(acc - row["mean"]), Entry(acc), gained(row), gained(repeating)]
 
 
 def best_of_each(results: Results) -> Iterator[list]:
@@ -81,10 +79,3 @@ def of_cells(results: Results, cells: tuple) -> Iterator[list]:
         for _, row in pick(results.gains, **where, over=over).iterrows():
             acc = pick(results.frame, **where, split="unseen", benchmark=row["benchmark"])["value"].mean()
             yield _line(words, acc, row, against.get((row["benchmark"],)))
-
-
-def passed(row: pd.Series) -> str:
-    """The tests that show a gain or a loss, in the fewest words."""
-    names = [name for name in ("rows", "seeds") if row[f"p_{name}"] < LEVEL]
-    words = ("" if row["mean"] > 0 else "worse: ") + ", ".join(names) if names else "neither"
-    return f"{words} (one seed)" if pd.isna(row["p_seeds"]) else words

@@ -72,15 +72,16 @@ class Case:
 
     @cached_property
     def target(self) -> Mapping:
-        """P_t, not normalised. Without support rows (the iid split) it is that of the training data."""
+        """P_t, not normalised. On the iid split, and where no source names a combination, that of the training data."""
+        if "iid" in self.test:
+            return self.final.train
         source = self.options.target
-        if source != "support" and self.final.support and self.final.drawn is None:
+        if source != "support" and self.final.drawn is None:
             raise InputError(
                 f"{self.final.path}: composition_prior.target is {source}, but the requests were not given; "
                 "train with --compositions"
             )
-        support = target_of(self.final.support, self.final.drawn or {}, source) if self.final.support else None
-        return support or self.final.train
+        return target_of(self.final.support, self.final.drawn or {}, source) or self.final.train
 
     def listed(self, target: Mapping | None = None) -> Prior:
         """The candidates of the seen-unseen curve: compositions of D_train and of the unseen test rows.
