@@ -147,6 +147,15 @@ def map_generator(name: str, out: str) -> Step:
     return _step("map_generator", out, f"{_method('generator', name)} {argv}")
 
 
+def subset(out: str, *more: str) -> Step:
+    return _step("subset", out, f"--split {SPLIT} --map toys/map --seed {SEED}", more)
+
+
+def one_label(model: str, out: str) -> Step:
+    argv = f"--benchmark toy --scale tiny --generator none --split {SPLIT} --predictions {model}.jsonl.gz"
+    return _step("one_label", out, argv)
+
+
 def map_parser(out: str) -> Step:
     return _step("map_parser", out, f"{PARSED} --seed {SEED}")
 
@@ -255,6 +264,17 @@ def _judge(toys: Toys) -> Variants:
     return {"default": [model, judge(model.out, "out/run.json")]}
 
 
+def _subset(toys: Toys) -> Variants:
+    keep = partial(subset, "out/subset")
+    return {"default": [keep()]} | _edited(keep, "subset", _choices(toys.settings.subset))
+
+
+def _one_label(toys: Toys) -> Variants:
+    still = set_of(f"classifiers.{READER}", _still("classifiers", READER, toys))
+    model = train_classifier(READER, "models/reader", *still)
+    return {"default": [model, one_label(model.out, "out/run.json")]}
+
+
 def _representations(toys: Toys) -> Variants:
     models = {name: _untrained_generator(name, toys) for name in SHOWN}
     return {name: [model, representations(name, model.out, "out/run.json")] for name, model in models.items()}
@@ -287,6 +307,7 @@ STAGES: dict[str, Callable[..., Variants]] = {  # of the method, where it has me
     "synthesize": _synthesize,
     "map_classifier": lambda toys: {"default": [map_classifier("out/maps")]},
     "map_generator": lambda name, toys: {"default": [map_generator(name, "out/maps")]},
+    "subset": _subset,
     "select": _select,
     "folds": lambda toys: {"default": [folds("out/folds")]},
     "mixture": lambda toys: {"default": [mixture("out/run.jsonl", 1)], "right=0.5": [mixture("out/run.jsonl", 0.5)]},
@@ -295,6 +316,7 @@ STAGES: dict[str, Callable[..., Variants]] = {  # of the method, where it has me
     "representations": _representations,
     "interpolation": _interpolation,
     "distances": lambda toys: {"default": [distances("out/run.json")]},
+    "one_label": _one_label,
     "map_parser": lambda toys: {"default": [map_parser("out/maps")]},
     "train_parser": _train_parser,
     "slu_texts": _slu_texts,

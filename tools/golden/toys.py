@@ -70,7 +70,7 @@ def parameters(repository: Mapping, folder: Path) -> dict:
 
 
 def write(folder: Path) -> None:
-    """split/ with all its files, requests, selected synthetic rows, backbones/, parsing/ and slu/ below `folder`."""
+    """split/ with all its files, map/, requests, selected synthetic rows, backbones/, parsing/ and slu/ in `folder`."""
     split = folder / "split"
     split.mkdir(parents=True)
     (split / "labels.json").write_text(json.dumps({"names": LABELS, "phrases": LABELS}))
@@ -87,6 +87,8 @@ def write(folder: Path) -> None:
     (folder / "requests.json").write_text(
         json.dumps({"requested": len(requested), "rejected": {"empty": 1}, "rejection_rate": 0.1})
     )
+    write_json(split / "low_resource.json", {"train": 6, "seed": 13})
+    _write_map(folder / "map" / "mean_label.csv", [row["id"] for row in rows() if row["part"] == "train"])
     backbones(folder / "backbones")
     parsing(folder / "parsing")
     utterances(folder / "slu")
@@ -108,11 +110,13 @@ def parsing(folder: Path) -> None:
     for name, part in {"corpus/train": pairs, "corpus/gen": pairs[::3]}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         _write_rows(folder / f"{name}.jsonl", part)
-    (folder / "map").mkdir()
-    lines = (f"{pair['id']},{at / 16},{at % 5 / 10},0.5\n" for at, pair in enumerate(pairs))
-    (folder / "map" / "chia.csv").write_text(
-        "".join(["id,confidence,variability,correctness\n", *lines]), encoding="utf-8"
-    )
+    _write_map(folder / "map" / "chia.csv", [pair["id"] for pair in pairs])
+
+
+def _write_map(path: Path, ids: list[str]) -> None:
+    path.parent.mkdir()
+    lines = (f"{row_id},{at / 16},{at % 5 / 10},0.5\n" for at, row_id in enumerate(ids))
+    path.write_text("".join(["id,confidence,variability,correctness\n", *lines]), encoding="utf-8")
 
 
 def utterances(folder: Path) -> None:
