@@ -1,0 +1,25 @@
+"""What looks like one thing and is another in users' files: read for what it is, or refused, or said in a note."""
+
+from __future__ import annotations
+
+import pytest
+from test_user_files import MEANT, NAMES, marked, read, refused, saved, shown
+
+
+@pytest.mark.parametrize("cut", [{}, {"positive_above": 0.5}])
+@pytest.mark.parametrize("names", [NAMES, [f"What is wrong? [{name}]" for name in NAMES]])
+def test_listed_names_of_columns_are_matched_by_name_whatever_their_order(tmp_path, names, cut):
+    path, backwards = saved(tmp_path, marked("1", "0", names)), [name.capitalize() for name in reversed(NAMES)]
+    corpus = read(path, labels=backwards, **cut)
+    assert corpus.labels.names == tuple(backwards)
+    assert [(text, sorted(map(str.lower, labels))) for text, labels in shown(corpus)] == MEANT
+
+
+def test_listed_names_of_which_a_few_are_no_names_of_columns_are_refused(tmp_path):
+    path = saved(tmp_path, marked("1", "0"))
+    refused(path, "has 'damp', which is no column's name, beside 'heating', which is", labels=["damp", *NAMES[:0:-1]])
+    refused(path, "--labels has 4 names for 5 columns", labels=NAMES[1:])
+    numbered = [f"{at}={name}" for at, name in enumerate(NAMES)]
+    refused(path, "--labels has '0=noise', as for class numbers, where the columns are the labels", labels=numbered)
+    others = read(path, labels=list("abcde"))
+    assert shown(others)[:2] == [(MEANT[0][0], ["a"]), (MEANT[1][0], ["a", "b"])]
