@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_user_files import MEANT, NAMES, marked, read, refused, saved, shown
+from test_user_files import MEANT, NAMES, ROWS, marked, notes, read, refused, saved, shown, table
 
 
 @pytest.mark.parametrize("cut", [{}, {"positive_above": 0.5}])
@@ -23,3 +23,22 @@ def test_listed_names_of_which_a_few_are_no_names_of_columns_are_refused(tmp_pat
     refused(path, "--labels has '0=noise', as for class numbers, where the columns are the labels", labels=numbered)
     others = read(path, labels=list("abcde"))
     assert shown(others)[:2] == [(MEANT[0][0], ["a"]), (MEANT[1][0], ["a", "b"])]
+
+
+FACTS = {
+    "how many voted": ("n_people", lambda at: 5),
+    "how many voted, here more": ("count", lambda at: 3 + at % 3),
+    "the class": ("class", lambda at: at % 3),
+    "who voted": ("worker_id", lambda at: at % 4),
+    "the fold": ("fold", lambda at: at % 5),
+}
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_numbers_of_the_row_are_no_votes_beside_those_of_labels(tmp_path, fact):
+    name, number = FACTS[fact]
+    votes = [[number(at), *(3 * (n in labels) for n in NAMES), text] for at, (text, labels) in enumerate(ROWS)]
+    path = saved(tmp_path, table([[name, *NAMES, "text"], *votes]))
+    assert shown(read(path, positive_above=2)) == MEANT
+    odd = notes(path, positive_above=2)
+    assert f"beside the labels, left out: {name}" in odd or f"{name} of numbers is left out beside 5 columns" in odd

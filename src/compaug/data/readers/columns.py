@@ -204,14 +204,15 @@ def choose_labels(
     constant = [column for column in truth if _is_constant(column)]
     group = [column for column in truth if column not in constant and column is not named]
     numbers = [] if named and not _is_number_like(named) else _numeric_run(left)
-    if "positive_above" in options and len(numbers) > 1:
-        group, constant = numbers, []
+    votes = _votes(numbers)
+    if "positive_above" in options and len(votes) > 1:
+        group, constant = votes, []
     if len(group) > 1 and (named is None or _is_number_like(named)):
-        if sum(column not in truth for column in numbers) >= len(group):
-            group = numbers
+        if sum(column not in truth for column in votes) >= len(group):
+            group = votes
         _take_columns(group, constant, left, options, choice)
-        if group is not numbers and (beside := [column for column in numbers if column not in truth]):
-            choice.doubts.append(_beside(beside, group))
+        choice.doubts += _beside([c for c in votes if c not in group and c not in truth], group, fatal=True)
+        choice.doubts += _beside([c for c in numbers if c not in (*group, *votes, named)], group)
         if named is not None:
             what = f"the column {named.name} of numbers is left out beside {len(group)} columns of labels"
             choice.doubts.append(Doubt(what, f"--label-column {named.name} reads it instead"))
@@ -224,9 +225,10 @@ def choose_labels(
             what = f"the column {named.name} of names beside {len(marks)} columns of yes and no"
             remedy = f"--label-column {named.name} reads the one, --label-columns {listed(marks)} the others"
             choice.doubts.append(Doubt(what, remedy, fatal=headings.plain(named.name) not in SURE))
-    elif len(numbers) > 1:
-        options["label_columns"] = [column.name for column in numbers]
+    elif len(votes) > 1:
+        options["label_columns"] = [column.name for column in votes]
         choice.label_why = "columns of small numbers side by side"
+        choice.doubts += _beside([column for column in numbers if column not in votes], votes)
     elif numbered := _numbered(left):
         names = options["label_columns"] = [column.name for column in numbered]
         choice.label_why = "columns of one name with numbers"
@@ -349,13 +351,12 @@ def _signs(column: Column) -> frozenset[str]:
     )
 
 
-def _beside(numbers: Sequence[Column], group: Sequence[Column]) -> Doubt:
-    """Of columns of numbers among those of yes and no: votes, if they begin at 0, else a rating."""
-    names, every = [column.name for column in group], [column.name for column in (*group, *numbers)]
-    votes = any(number_of(word) == 0 for column in numbers for word in column.words_of())
-    what = f"columns of numbers beside those of yes and no, left out: {', '.join(c.name for c in numbers)}"
+def _beside(others: Sequence[Column], group: Sequence[Column], fatal: bool = False) -> list[Doubt]:
+    """Of columns of numbers that are not taken: `fatal` where they may be votes, no facts of the row."""
+    names, every = [column.name for column in group], [column.name for column in (*group, *others)]
+    what = f"columns of numbers beside the labels, left out: {', '.join(column.name for column in others)}"
     remedy = f"--label-columns {listed(names)}, or {listed(every)} with --positive-above"
-    return Doubt(what, remedy, fatal=votes)
+    return [Doubt(what, remedy, fatal=fatal)] if others else []
 
 
 def _choose(what: str, chosen: Sequence[str], names: Sequence[str]) -> Doubt:
@@ -413,6 +414,20 @@ def _numeric_run(left: Sequence[Column]) -> list[Column]:
             best = run
         run = []
     return best
+
+
+def _votes(numbers: Sequence[Column]) -> list[Column]:
+    """Those of a run that are no facts of the row: who voted or how many did, a class, a number that never changes."""
+    facts = flags([column.name for column in numbers], BOOKKEEPING)
+    kept = [c for c in numbers if len(c.cells) > 1 and c.name not in facts and not rows_of_a_text.is_person(c.name)]
+    wholes = {c.name: min(_numbers_of(c)) for c in kept if all(n % 1 == 0 for n in _numbers_of(c))}
+    kept = [c for c in kept if c.name not in wholes or not _named([c], LABELS)]
+    counted = any(wholes.get(c.name) == 0 for c in kept)  # else they may begin at 1
+    return [c for c in kept if not (counted and wholes.get(c.name, 0))]
+
+
+def _numbers_of(column: Column) -> list[float]:
+    return [number for word in column.words_of() if word and (number := number_of(word)) is not None]
 
 
 def _is_small(column: Column) -> bool:
