@@ -42,3 +42,15 @@ def test_numbers_of_the_row_are_no_votes_beside_those_of_labels(tmp_path, fact):
     assert shown(read(path, positive_above=2)) == MEANT
     odd = notes(path, positive_above=2)
     assert f"beside the labels, left out: {name}" in odd or f"{name} of numbers is left out beside 5 columns" in odd
+
+
+def test_rows_of_several_people_are_joined_to_what_more_than_a_share_of_them_chose(tmp_path):
+    votes = [(text, person, names if person else ["lift"]) for text, names in ROWS for person in range(3)]
+    columns = [(text, person, *(int(n in names) for n in NAMES)) for text, person, names in votes]
+    path = saved(tmp_path, table([("text", "rater_id", *NAMES), *columns]))
+    refused(path, "--join-rows --positive-above 0.5 what more than half did", positive_above=0.5)
+    listed = saved(tmp_path, table([("text", "labels"), *((text, ";".join(n)) for text, _, n in votes)]), "lists.csv")
+    for file in (path, listed):
+        assert shown(read(file, join_rows=True, positive_above=0.5)) == MEANT
+        assert all("lift" in names for _, names in shown(read(file, join_rows=True)))
+        assert "66 texts, each with what more than 0.5 of its rows" in notes(file, join_rows=True, positive_above=0.5)

@@ -27,7 +27,8 @@ def doubts(file: UserFile, columns: Mapping[str, Column], options: Mapping[str, 
         verdicts = [column.name for column in others if _is_verdict(column)]
     differing = _differing(file, text, labels, (*people, *verdicts)) if people or verdicts else set()
     if names := [name for name in people if name in differing]:
-        remedy = "--join-rows takes what anybody chose, --no-join-rows keeps a row for each of them"
+        remedy = "--join-rows takes what anybody chose, --join-rows --positive-above 0.5 what more than half did, "
+        remedy += "--no-join-rows keeps a row for each of them"
         yield Doubt(f"rows of one text with other labels and another {' and '.join(names)}", remedy, fatal=True)
     if names := [name for name in verdicts if name in differing]:
         what = f"rows of one text that differ in {' and '.join(names)}, which may say whether their label fits"

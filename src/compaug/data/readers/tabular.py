@@ -247,11 +247,14 @@ class _Table:
                 kept.append(row)
         account = self.account
         account.doubts += [Doubt(why, "", n, self.lines_of_skipped[why]) for why, n in self.skipped.items()]
-        join = self.options.join_rows
-        if join or (join is None and _is_row_a_label(kept)):
-            joined = _joined(kept, by_id=bool(self.options.id_column))
+        join, a_label_each = self.options.join_rows, _is_row_a_label(kept)
+        if join or (join is None and a_label_each):
+            cut = self.options.positive_above
+            share = cut if cut is not None and 0 <= cut < 1 and not a_label_each else None
+            joined = _joined(kept, by_id=bool(self.options.id_column), share=share)
             if len(joined) < len(kept):
-                what = f"{len(kept):,} rows with a label each are joined to {len(joined):,} texts"
+                of = "all that" if share is None else f"what more than {share:g} of"
+                what = f"{len(kept):,} rows are joined to {len(joined):,} texts, each with {of} its rows say"
                 account.doubts.append(Doubt(what, "join_rows: false (--no-join-rows) keeps them apart"))
             kept = joined
         if self.options.id_column:
@@ -300,13 +303,15 @@ def _is_row_a_label(rows: Sequence[_Read]) -> bool:
     return len(labelled) - len(pairs) <= 0.1 * len(pairs) and len(pairs) - texts >= 0.1 * texts > 0
 
 
-def _joined(rows: Sequence[_Read], by_id: bool) -> list[_Read]:
-    first: dict[str, _Read] = {}
+def _joined(rows: Sequence[_Read], by_id: bool, share: float | None) -> list[_Read]:
+    """A row for each text, with the labels of any of its rows, or of more than a share of them."""
+    groups: dict[str, list[_Read]] = {}
     for row in rows:
-        kept = first.setdefault(row.id if by_id else row.text, row)
-        if kept is not row:
-            kept.names = list(dict.fromkeys([*kept.names, *row.names]))
-    return list(first.values())
+        groups.setdefault(row.id if by_id else row.text, []).append(row)
+    for group in groups.values():
+        votes = Counter(name for row in group for name in row.names)
+        group[0].names = [name for name, n in votes.items() if n > (share or 0) * len(group)]
+    return [group[0] for group in groups.values()]
 
 
 def _without_duplicates(rows: Sequence[_Read], reports: Sequence[Faults]) -> list[_Read]:
