@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_user_files import MEANT, NAMES, ROWS, marked, notes, read, refused, saved, shown, table
+from test_user_files import MEANT, NAMES, ROWS, marked, notes, objects, read, refused, saved, shown, table
 
 
 @pytest.mark.parametrize("cut", [{}, {"positive_above": 0.5}])
@@ -54,3 +54,11 @@ def test_rows_of_several_people_are_joined_to_what_more_than_a_share_of_them_cho
         assert shown(read(file, join_rows=True, positive_above=0.5)) == MEANT
         assert all("lift" in names for _, names in shown(read(file, join_rows=True)))
         assert "66 texts, each with what more than 0.5 of its rows" in notes(file, join_rows=True, positive_above=0.5)
+
+
+@pytest.mark.parametrize("always", [[], NAMES[:2], NAMES])
+def test_keys_that_only_rows_with_the_label_have_are_columns_of_yes_and_blank(tmp_path, always):
+    path = saved(
+        tmp_path, objects(lambda names: {n: int(n in names) for n in NAMES if n in (*names, *always)}), "a.jsonl"
+    )
+    assert shown(read(path)) == MEANT

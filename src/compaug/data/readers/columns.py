@@ -138,6 +138,9 @@ def profiled(path: Path, options: Mapping[str, Any]) -> tuple[user_files.UserFil
             if (column := columns.get(name)) is None:
                 column = columns[name] = Column(name)
             column.add(value, row.line)
+    read = faults.rows - len(faults)
+    for column in columns.values():
+        column.lack(read)
     if not columns:
         raise InputError(faults.report() if len(faults) else f"{path}: no rows; give the file at least one text")
     return file, columns, faults
@@ -471,6 +474,8 @@ def _are_class_numbers(column: Column) -> bool:
     times: Counter[str] = Counter()
     several = False
     for cell in column.cells.values():
+        if cell.value is None:
+            continue
         words = re.findall(r"\d+", str(cell.value))
         if not re.fullmatch(r"[\[({]?[\d\s,;|]*[\])}]?", str(cell.value).strip()):
             return False

@@ -44,6 +44,12 @@ class Column:
         else:
             self.more = True
 
+    def lack(self, rows: int) -> None:
+        """Of so many rows those without a key for it, as JSON may have, are blank, as an empty cell of CSV is."""
+        if absent := rows - self.rows:
+            cell = self.cells.setdefault(None, Cell(None, 0, 1))
+            cell.rows, self.rows = cell.rows + absent, rows
+
     @property
     def mean_words(self) -> float:
         return self.words / max(self.counted, 1)
