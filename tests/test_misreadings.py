@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from test_user_files import MEANT, NAMES, ROWS, marked, notes, objects, read, refused, saved, shown, table
 
@@ -62,3 +64,13 @@ def test_keys_that_only_rows_with_the_label_have_are_columns_of_yes_and_blank(tm
         tmp_path, objects(lambda names: {n: int(n in names) for n in NAMES if n in (*names, *always)}), "a.jsonl"
     )
     assert shown(read(path)) == MEANT
+
+
+@pytest.mark.parametrize(("key", "other"), [("labels", "label"), ("topics", "tpoics")])
+def test_labels_under_a_key_that_is_spelled_in_two_ways_wait_for_an_answer(tmp_path, key, other):
+    rows = [{"text": text, (other if at % 5 else key): names} for at, (text, names) in enumerate(ROWS)]
+    path = saved(tmp_path, "".join(json.dumps(row) + "\n" for row in rows), "a.jsonl")
+    both = sorted((key, other), key=lambda name: name != key)
+    refused(path, f"the column {other} has values just where {key} has none, .*--label-columns '{key},{other}' reads")
+    assert shown(read(path, label_columns=both)) == MEANT
+    assert len(read(path, label_column=key).examples) == len(ROWS)

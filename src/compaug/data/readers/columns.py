@@ -17,8 +17,8 @@ from compaug.data.readers.annotation_tools import BOOKKEEPING
 from compaug.data.readers.doubts import MISSING, SHOWN, Doubt, listed, refusal
 from compaug.data.readers.headings import LABELS, TEXTS
 from compaug.data.readers.label_objects import SCORES
-from compaug.data.readers.label_sets import Answers, Cell, names_in_lists
-from compaug.data.readers.profiles import Column
+from compaug.data.readers.label_sets import Answers, names_in_lists
+from compaug.data.readers.profiles import Column, is_filled
 from compaug.data.readers.truth import TRUTH, flags, number_of, values_of, word_of
 from compaug.data.readers.words import WORDS
 from compaug.data.rows import SPLITS, Faults
@@ -68,6 +68,7 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
                 columns[name] for name in names if name not in taken and not _is_beside_labels(columns[name], columns)
             ]
             choose_labels(path, file, left, options, choice, names)
+            choice.doubts += _instead(file, options.get("label_column"), left)
         if "label_column" in options and "label_delimiter" not in options and options["label_column"] in columns:
             choice.doubts += _delimiter(columns[options["label_column"]], options)
         choice.doubts += rows_of_a_text.doubts(file, {name: columns[name] for name in names}, options)
@@ -99,14 +100,10 @@ def _is_beside_labels(column: Column, names: Container[str]) -> bool:
     sure = re.fullmatch(rf"(.+)[\W_](?:{'|'.join(SCORES)})", column.name, re.IGNORECASE)
     if sure and sure[1] in names:
         return True
-    if not any(map(_is_filled, column.cells.values())):
+    if not column.filled:
         return True
     name = column.name.casefold()
     return (name in BOOKKEEPING or name.startswith("unnamed: ")) and not _is_truth(column)
-
-
-def _is_filled(cell: Cell) -> bool:
-    return bool(cell.value.strip()) if isinstance(cell.value, str) else cell.value not in (None, [], {})
 
 
 def add_notes(error: Exception, notes: Iterable[str]) -> None:
@@ -260,6 +257,24 @@ def _rivals(named: Column | None, left: Sequence[Column]) -> list[Column]:
     exact = headings.plain(named.name) in LABELS
     others = [c for c in left if c is not named and _named([c], LABELS) and (headings.plain(c.name) in LABELS) == exact]
     return [column for column in others if are_labels(column)] if others and are_labels(named) else []
+
+
+def _instead(file: user_files.UserFile, name: str | None, left: Sequence[Column]) -> list[Doubt]:
+    """A doubt for a column of labels that is filled where the chosen one is not: a key that is spelled in two ways."""
+    if not (chosen := next((column for column in left if column.name == name), None)):
+        return []
+    blank = chosen.rows - chosen.filled
+    others = [c for c in left if c is not chosen and blank < 2 * c.filled <= 2 * blank]
+    names = {c.name for c in others if are_labels(c) or _named([c], LABELS)}
+    for row in file.rows() if names else ():
+        if row.values and is_filled(row.values.get(chosen.name)):
+            names -= {other for other in names if is_filled(row.values.get(other))}
+    if not names:
+        return []
+    other = next(c for c in left if c.name in names)
+    what = f"the column {other.name} has values just where {chosen.name} has none, in {other.filled:,} rows"
+    remedy = f"--label-columns {listed([chosen.name, other.name])} reads both, --label-column {chosen.name} the one"
+    return [Doubt(what, remedy, fatal=True)]
 
 
 def _siblings(named: Column, left: Sequence[Column]) -> list[Column]:
