@@ -74,3 +74,13 @@ def test_labels_under_a_key_that_is_spelled_in_two_ways_wait_for_an_answer(tmp_p
     refused(path, f"the column {other} has values just where {key} has none, .*--label-columns '{key},{other}' reads")
     assert shown(read(path, label_columns=both)) == MEANT
     assert len(read(path, label_column=key).examples) == len(ROWS)
+
+
+@pytest.mark.parametrize("word", ["content", "topic", "title"])
+def test_a_first_row_whose_cell_is_also_a_label_is_no_header_though_columns_are_called_so(tmp_path, word):
+    rows = [(text, ";".join(word if n == "noise" else n for n in names)) for text, names in ROWS]
+    path = saved(tmp_path, table(rows))
+    assert len(read(path).examples) == len(ROWS)
+    assert f"line 1 is read as a row, because '{word}' stands in its column again" in notes(path)
+    named = saved(tmp_path, table([("text", word), *rows, ("text", word)]), "named.csv")
+    assert len(read(named).examples) == len(ROWS)
