@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from test_user_files import MEANT, NAMES, ROWS, marked, notes, objects, read, refused, saved, shown, table
+from test_user_files import MEANT, NAMES, ROWS, listed, marked, notes, objects, read, refused, saved, shown, table
 
 
 @pytest.mark.parametrize("cut", [{}, {"positive_above": 0.5}])
@@ -51,8 +51,8 @@ def test_rows_of_several_people_are_joined_to_what_more_than_a_share_of_them_cho
     columns = [(text, person, *(int(n in names) for n in NAMES)) for text, person, names in votes]
     path = saved(tmp_path, table([("text", "rater_id", *NAMES), *columns]))
     refused(path, "--join-rows --positive-above 0.5 what more than half did", positive_above=0.5)
-    listed = saved(tmp_path, table([("text", "labels"), *((text, ";".join(n)) for text, _, n in votes)]), "lists.csv")
-    for file in (path, listed):
+    lists = saved(tmp_path, table([("text", "labels"), *((text, ";".join(n)) for text, _, n in votes)]), "lists.csv")
+    for file in (path, lists):
         assert shown(read(file, join_rows=True, positive_above=0.5)) == MEANT
         assert all("lift" in names for _, names in shown(read(file, join_rows=True)))
         assert "66 texts, each with what more than 0.5 of its rows" in notes(file, join_rows=True, positive_above=0.5)
@@ -84,3 +84,17 @@ def test_a_first_row_whose_cell_is_also_a_label_is_no_header_though_columns_are_
     assert f"line 1 is read as a row, because '{word}' stands in its column again" in notes(path)
     named = saved(tmp_path, table([("text", word), *rows, ("text", word)]), "named.csv")
     assert len(read(named).examples) == len(ROWS)
+
+
+def taxonomy(under: str) -> str:
+    """Label Studio's export, lift standing under something else than the others."""
+    paths = lambda names: [["house", under if n == "rent" else n] if n != "lift" else ["stairs", n] for n in names]
+    results = [[{"value": {"taxonomy": paths(n)}, "from_name": "t", "type": "taxonomy"}] for _, n in ROWS]
+    rows = [{"data": {"text": t}, "annotations": [{"result": r}]} for (t, _), r in zip(ROWS, results, strict=True)]
+    return json.dumps(rows)
+
+
+def test_leaves_of_a_taxonomy_that_share_a_name_have_their_branch_in_it(tmp_path):
+    assert shown(read(saved(tmp_path, taxonomy("rent"), "a.json"))) == MEANT
+    corpus = read(saved(tmp_path, taxonomy("lift"), "a.json"))
+    assert {"house > lift", "stairs > lift", "house > mould"} < set(corpus.labels.names)

@@ -44,6 +44,7 @@ class UserFile:
     repeated: tuple[str, ...] = ()  # names of several columns
     header: bool = True
     tool: str | None = None
+    whole: bool = True  # names of a tool's taxonomy, with what they stand under
     doubts: list[Doubt] = field(default_factory=list)
     objects: list[Any] | None = None  # of a .json file that is one value
     encoding: str | None = None  # of JSON; None where the file says it
@@ -111,7 +112,7 @@ class UserFile:
                 continue
             if self.tool:
                 try:
-                    value = annotation_tools.flattened(self.tool, value)
+                    value = annotation_tools.flattened(self.tool, value, self.whole)
                 except (KeyError, TypeError, AttributeError, IndexError):
                     what = f"another shape than rows of {self.tool} have"
                     yield Row(number, None, bad=BadRow(what, f"{what}; mend or remove the row"))
@@ -269,6 +270,8 @@ def _opened_json(path: Path, kind: str, encoding: str | None) -> UserFile:
             file.objects, _ = _whole(path, encoding)
     sample = [row.values for row in islice(file.rows(), 200) if row.values]
     file.tool = annotation_tools.tool_of(sample)
+    if file.tool == "Label Studio":
+        file.whole = annotation_tools.share_ends(row.values for row in file.rows() if row.values)
     if any("NaN" in line or "Infinity" in line for _, line in islice(streams.lines(path, encoding), 200)):
         file.doubts.append(Doubt("NaN in JSON, as Python writes it, is read as null"))
     return file
