@@ -98,3 +98,11 @@ def test_leaves_of_a_taxonomy_that_share_a_name_have_their_branch_in_it(tmp_path
     assert shown(read(saved(tmp_path, taxonomy("rent"), "a.json"))) == MEANT
     corpus = read(saved(tmp_path, taxonomy("lift"), "a.json"))
     assert {"house > lift", "stairs > lift", "house > mould"} < set(corpus.labels.names)
+
+
+def test_parts_of_names_that_never_stand_apart_are_a_note_and_are_seen_in_quotes(tmp_path):
+    path = saved(tmp_path, listed(lambda names: ", ".join("lift, stairs" if n == "lift" else n for n in names)))
+    assert "12 x label cells with 'lift, stairs', whose parts never stand alone: list every label" in notes(path)
+    odd = notes(path, labels=["lift, stairs", *NAMES[:4]])
+    assert "never stand alone" not in odd and '"lift, stairs" 12' in odd and '-> noise, "lift, stairs"' not in odd
+    assert "never stand alone" not in notes(saved(tmp_path, listed(", ".join)))

@@ -519,5 +519,6 @@ def _delimiter(column: Column, options: dict[str, Any]) -> list[Doubt]:
         mark, other = delimiters.delimiter(cells)
         if other is None:  # else the reader refuses
             options["label_delimiter"] = mark
-            return delimiters.unsplit(cells, mark) + delimiters.unexplained(cells, mark)
+            glued = [] if options.get("labels") else delimiters.inseparable(cells, mark)
+            return delimiters.unsplit(cells, mark) + delimiters.unexplained(cells, mark) + glued
     return []

@@ -20,7 +20,7 @@ from compaug.core.records import Example, InputError, Labels
 from compaug.core.schema import Block
 from compaug.data.corpus import Corpus, clean
 from compaug.data.readers import doubts, label_columns, label_forms, user_files
-from compaug.data.readers.account import EXAMPLES, Account
+from compaug.data.readers.account import EXAMPLES, Account, quoted
 from compaug.data.readers.annotation_tools import NOBODY
 from compaug.data.readers.doubts import Doubt
 from compaug.data.readers.label_sets import Answers, Cell, LabelSets, key_of
@@ -261,7 +261,8 @@ class _Table:
             kept = _without_duplicates(kept, reports)
         unread = any(doubt.fatal for doubt in sets.doubts)  # then the cells are shown as they stand
         account.examples = [
-            (row.line, row.text, [str(self.cells[row.key].value)] if unread else row.names) for row in kept[:EXAMPLES]
+            (row.line, row.text, [str(self.cells[row.key].value)] if unread else [*map(quoted, row.names)])
+            for row in kept[:EXAMPLES]
         ]
         first: dict[str, int] = {}
         for row in kept:
