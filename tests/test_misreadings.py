@@ -106,3 +106,10 @@ def test_parts_of_names_that_never_stand_apart_are_a_note_and_are_seen_in_quotes
     odd = notes(path, labels=["lift, stairs", *NAMES[:4]])
     assert "never stand alone" not in odd and '"lift, stairs" 12' in odd and '-> noise, "lift, stairs"' not in odd
     assert "never stand alone" not in notes(saved(tmp_path, listed(", ".join)))
+
+
+def test_percentages_are_shares_that_need_a_cut(tmp_path):
+    path = saved(tmp_path, marked("80%", "12,5 %"))
+    for chosen in ({}, {"label_columns": NAMES}):
+        refused(path, "from 0.125 to 0.8: votes or probabilities, without a cut .*--positive-above 0.5", **chosen)
+        assert shown(read(path, positive_above=0.5, **chosen)) == MEANT
