@@ -7,6 +7,8 @@ import json
 import pytest
 from test_user_files import MEANT, NAMES, ROWS, listed, marked, notes, objects, read, refused, saved, shown, table
 
+from compaug.data.readers import columns
+
 
 @pytest.mark.parametrize("cut", [{}, {"positive_above": 0.5}])
 @pytest.mark.parametrize("names", [NAMES, [f"What is wrong? [{name}]" for name in NAMES]])
@@ -48,8 +50,8 @@ def test_numbers_of_the_row_are_no_votes_beside_those_of_labels(tmp_path, fact):
 
 def test_rows_of_several_people_are_joined_to_what_more_than_a_share_of_them_chose(tmp_path):
     votes = [(text, person, names if person else ["lift"]) for text, names in ROWS for person in range(3)]
-    columns = [(text, person, *(int(n in names) for n in NAMES)) for text, person, names in votes]
-    path = saved(tmp_path, table([("text", "rater_id", *NAMES), *columns]))
+    marks = [(text, person, *(int(n in names) for n in NAMES)) for text, person, names in votes]
+    path = saved(tmp_path, table([("text", "rater_id", *NAMES), *marks]))
     refused(path, "--join-rows --positive-above 0.5 what more than half did", positive_above=0.5)
     lists = saved(tmp_path, table([("text", "labels"), *((text, ";".join(n)) for text, _, n in votes)]), "lists.csv")
     for file in (path, lists):
@@ -113,3 +115,18 @@ def test_percentages_are_shares_that_need_a_cut(tmp_path):
     for chosen in ({}, {"label_columns": NAMES}):
         refused(path, "from 0.125 to 0.8: votes or probabilities, without a cut .*--positive-above 0.5", **chosen)
         assert shown(read(path, positive_above=0.5, **chosen)) == MEANT
+
+
+def test_a_title_above_much_longer_texts_is_none_of_them(tmp_path):
+    rows = [[f"flat {at}, loud", f"{text} " * 3, ";".join(names)] for at, (text, names) in enumerate(ROWS)]
+    assert read(saved(tmp_path, table([["title", "summary", "terms"], *rows]))).examples[0].text == rows[0][1].strip()
+
+
+@pytest.mark.parametrize(("name", "every"), [("comment", 5), ("annotator_comment", 1)])
+def test_remarks_on_a_few_texts_or_of_an_annotator_are_no_texts(tmp_path, name, every):
+    rows = [
+        [t, ";".join(names), "" if at % every else f"I am not sure here {at}"] for at, (t, names) in enumerate(ROWS)
+    ]
+    path = saved(tmp_path, table([["ticket", "labels", name], *rows]))
+    assert shown(read(path)) == MEANT
+    assert f"{name} holds values such as 'I am not sure here 0'" in columns.guess(path, {}).text_why

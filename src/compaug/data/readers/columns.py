@@ -25,6 +25,7 @@ from compaug.data.rows import SPLITS, Faults
 
 OFTEN = 5  # times that a label stands in a column, on average
 MOST_VOTES = 20
+MUCH_LONGER = 5  # times the letters of a title: a text
 LONGER = 2  # times the letters of the column that is taken by its name: worth a word
 FEW_TEXTS = 0.1  # of the distinct values of another column: a question, beside its answers
 SURE = ("labels", "label")  # names that leave no doubt
@@ -154,13 +155,24 @@ def text_column(path: Path, columns: Sequence[Column]) -> tuple[str, str]:
         names = ", ".join(column.name for column in columns) or "none"
         raise InputError(f"{path}: which column has the texts? There are {names}; give --text-column")
     taken, why = longest, "the column with the most letters"
-    if (named := _named(prose, TEXTS)) and (named is longest or named.is_text or not longest.is_text):
+    named = _named([column for column in prose if column is longest or not _is_aside(column, longest)], TEXTS)
+    if named and (named is longest or named.is_text or not longest.is_text):
         taken, why = named, "by its name"
     if (likely := _named(columns, TEXTS)) and likely is not taken:
         why += f"; {likely.name} holds values such as {str(next(iter(likely.cells.values())).value)[:30]!r}"
     if longest.is_text and longest.characters >= LONGER * taken.characters:
         why += f"; {longest.name} has {longest.characters // taken.characters} times its letters, see --text-column"
     return taken.name, why
+
+
+def _is_aside(column: Column, longest: Column) -> bool:
+    """Whether it is a title above the longest texts, or what somebody remarks on a few of them or of their labels."""
+    if not longest.is_text:
+        return False
+    name = headings.plain(column.name)
+    by_annotator = name.partition("_")[0] in WORDS["annotators"] and "_" in name
+    title = name.rpartition("_")[2] == "title" and longest.characters >= MUCH_LONGER * column.characters
+    return by_annotator or title or 2 * column.filled < longest.filled
 
 
 def _prose(columns: Sequence[Column]) -> list[Column]:
