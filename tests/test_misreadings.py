@@ -130,3 +130,16 @@ def test_remarks_on_a_few_texts_or_of_an_annotator_are_no_texts(tmp_path, name, 
     path = saved(tmp_path, table([["ticket", "labels", name], *rows]))
     assert shown(read(path)) == MEANT
     assert f"{name} holds values such as 'I am not sure here 0'" in columns.guess(path, {}).text_why
+
+
+@pytest.mark.parametrize(("name", "value"), [("product_code", "A-{:04d}"), ("code", "0.{:03d}"), ("zip_class", "Z{}")])
+def test_codes_that_hardly_repeat_and_fractions_are_no_labels_whatever_their_name(tmp_path, name, value):
+    rows = [[text, value.format(at + 1), ";".join(names)] for at, (text, names) in enumerate(ROWS)]
+    assert shown(read(saved(tmp_path, table([["text", name, "Themen"], *rows])))) == MEANT
+
+
+def test_a_column_of_one_name_each_whose_name_ends_as_labels_do_is_doubted_beside_one_of_several(tmp_path):
+    rows = [[text, ("DE", "AT")[at % 2], ";".join(names)] for at, (text, names) in enumerate(ROWS)]
+    path = saved(tmp_path, table([["text", "country_code", "Themen"], *rows]))
+    refused(path, "the columns country_code and Themen could hold the labels: give --label-column")
+    assert shown(read(path, label_column="Themen")) == MEANT

@@ -24,6 +24,7 @@ from compaug.data.readers.words import WORDS
 from compaug.data.rows import SPLITS, Faults
 
 OFTEN = 5  # times that a label stands in a column, on average
+RARELY, FEW_ROWS = 2, 20  # times, on average, that codes stand in a column; rows that say little of them
 MOST_VOTES = 20
 MUCH_LONGER = 5  # times the letters of a title: a text
 LONGER = 2  # times the letters of the column that is taken by its name: worth a word
@@ -39,6 +40,7 @@ class Choice:
     text_why: str = ""
     label_why: str = ""
     doubts: list[Doubt] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)  # columns that are neither
 
 
 def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
@@ -72,6 +74,8 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
             choice.doubts += _instead(file, options.get("label_column"), left)
         if "label_column" in options and "label_delimiter" not in options and options["label_column"] in columns:
             choice.doubts += _delimiter(columns[options["label_column"]], options)
+        taken = {options["text_column"], options.get("label_column"), *options.get("label_columns", ())}
+        choice.others = [name for name in names if name not in taken]
         choice.doubts += rows_of_a_text.doubts(file, {name: columns[name] for name in names}, options)
         truth = [name for name in options.get("label_columns", ()) if name in columns and _is_truth(columns[name])]
         if not file.header and truth and "labels" not in options:
@@ -207,7 +211,7 @@ def choose_labels(
     if file.tool and (question := _questions(path, file, left)):
         options["label_column"], choice.label_why = question, f"the question of {file.tool}"
         return
-    named = _named(left, LABELS)
+    named = _named([column for column in left if not _names_nothing(column)], LABELS)
     if rivals := _rivals(named, left):
         names = [column.name for column in (named, *rivals)]
         remedy = f"give --label-column, or --label-columns {listed(names)} for all that they hold"
@@ -263,12 +267,17 @@ def choose_labels(
 
 
 def _rivals(named: Column | None, left: Sequence[Column]) -> list[Column]:
-    """Other columns whose names fit as well as that of `named`, and that hold labels: gold beside predicted ones."""
+    """Other columns of labels: their names fit as well as that of `named`, or they alone have several in a row."""
     if named is None or headings.plain(named.name) in SURE:
         return []
     exact = headings.plain(named.name) in LABELS
     others = [c for c in left if c is not named and _named([c], LABELS) and (headings.plain(c.name) in LABELS) == exact]
-    return [column for column in others if are_labels(column)] if others and are_labels(named) else []
+    if others and are_labels(named) and (rivals := [column for column in others if are_labels(column)]):
+        return rivals
+    if exact or rows_of_a_text.has_several(named):
+        return []
+    others = [c for c in left if c is not named and not rows_of_a_text.is_person(c.name) and are_labels(c)]
+    return [column for column in others if rows_of_a_text.has_several(column)]
 
 
 def _instead(file: user_files.UserFile, name: str | None, left: Sequence[Column]) -> list[Doubt]:
@@ -486,14 +495,33 @@ def are_labels(column: Column) -> bool:
     """Whether it holds a few names that come again and again, as no key, number or text does."""
     if column.more:
         return False
+    times = _times(column)
+    often = times.total() / max(1, len(times))
+    several = sum(is_filled(cell.value) for cell in column.cells.values()) > 1 and len(times) > 1
+    return several and often >= OFTEN and not all(name.isdecimal() for name in times)
+
+
+def _times(column: Column) -> Counter[str]:
+    """The rows of each name that it holds."""
     filled = {key: cell for key, cell in column.cells.items() if cell.value not in (None, "")}
     sets = label_forms.of_column(column.name, filled, Answers())
     times: Counter[str] = Counter()
     for key, names in sets.names.items():
         for name in names if isinstance(names, list) else ():
             times[name] += filled[key].rows
-    often = times.total() / max(1, len(times))
-    return len(filled) > 1 and len(times) > 1 and often >= OFTEN and not all(name.isdecimal() for name in times)
+    return times
+
+
+def _names_nothing(column: Column) -> bool:
+    """Whether it is no column of labels though its name is one of them: fractions, or codes that hardly repeat."""
+    numbers = [number_of(word) for word in column.words_of() if word]
+    if numbers and None not in numbers and any(number % 1 for number in numbers):
+        return True
+    exact = headings.plain(column.name) in LABELS
+    if exact or column.filled < FEW_ROWS or not _named([column], LABELS):
+        return False
+    times = _times(column)
+    return times.total() < RARELY * len(times)
 
 
 def _are_class_numbers(column: Column) -> bool:

@@ -23,7 +23,7 @@ def doubts(file: UserFile, columns: Mapping[str, Column], options: Mapping[str, 
     others = [column for name, column in columns.items() if name not in (text, *labels, options.get("split_column"))]
     people = [column.name for column in others if is_person(column.name)]
     verdicts = []
-    if len(labels) == 1 and not file.tool and not _has_several(columns[labels[0]]):
+    if len(labels) == 1 and not file.tool and not has_several(columns[labels[0]]):
         verdicts = [column.name for column in others if _is_verdict(column)]
     differing = _differing(file, text, labels, (*people, *verdicts)) if people or verdicts else set()
     if names := [name for name in people if name in differing]:
@@ -45,7 +45,8 @@ def is_person(name: str) -> bool:
     return headings.plain(name).removesuffix("_id").removesuffix("_name") in PEOPLE
 
 
-def _has_several(labels: Column) -> bool:
+def has_several(labels: Column) -> bool:
+    """Whether a cell of the column holds several labels."""
     sets = label_forms.of_column(labels.name, labels.cells, Answers())
     return any(isinstance(names, list) and len(names) > 1 for names in sets.names.values())
 
