@@ -7,6 +7,7 @@ import json
 import pytest
 from test_user_files import MEANT, NAMES, ROWS, listed, marked, notes, objects, read, refused, saved, shown, table
 
+from compaug.core.records import InputError
 from compaug.data.readers import columns
 
 
@@ -143,3 +144,18 @@ def test_a_column_of_one_name_each_whose_name_ends_as_labels_do_is_doubted_besid
     path = saved(tmp_path, table([["text", "country_code", "Themen"], *rows]))
     refused(path, "the columns country_code and Themen could hold the labels: give --label-column")
     assert shown(read(path, label_column="Themen")) == MEANT
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"delimiter": "tab"}, "options: delimiter is a single character, such as ; or a tab"),
+        ({"quoting": "single"}, "options.quoting: Input should be 'double', 'backslash' or 'none'"),
+        ({"missing": "None"}, r"options.missing: Input should be a valid list, such as \['None'\]"),
+        ({"label_colum": "labels"}, "options.label_colum: .*the keys of the tabular reader are path, text_column"),
+    ],
+)
+def test_an_option_of_a_script_that_is_none_is_one_line(tmp_path, chosen, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read(saved(tmp_path, listed(";".join)), **chosen)
+    assert "\n" not in str(caught.value)

@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from compaug.core.records import InputError
-from compaug.data.readers import annotation_tools, delimiters, headings, label_forms, rows_of_a_text, user_files
+from compaug.data.readers import (
+    annotation_tools,
+    delimiters,
+    headings,
+    label_forms,
+    rows_of_a_text,
+    tabular,
+    user_files,
+)
 from compaug.data.readers.annotation_tools import BOOKKEEPING
 from compaug.data.readers.doubts import MISSING, SHOWN, Doubt, listed, refusal
 from compaug.data.readers.headings import LABELS, TEXTS
@@ -51,6 +59,8 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
     options = {"path": str(path)} | {
         key: value for key, value in chosen.items() if value not in (None, "") and value != []
     }
+    labels = options.get("label_column") or options.get("label_columns")
+    tabular.options_of(options if labels else options | {"label_column": "labels"})  # before a file is read with them
     file, columns, faults = profiled(path, options)
     if file.dialect is not None and any(doubt.remedy.startswith("--delimiter") for doubt in file.doubts):
         options |= {"delimiter": file.dialect.delimiter, "quoting": file.dialect.quoting}

@@ -69,7 +69,7 @@ class Options(Block):
         if self.label_delimiter == "":
             raise ValueError("label_delimiter is empty")
         if self.delimiter is not None and len(self.delimiter) != 1:
-            raise ValueError("delimiter is a single character")
+            raise ValueError("delimiter is a single character, such as ; or a tab")
         if self.hub is not None and not re.fullmatch("[0-9a-f]{40}", self.revision or ""):
             raise ValueError("hub needs `revision`, the 40 digits of a commit, so that the corpus cannot change")
         if self.hub is None and (self.revision or self.config):
@@ -111,7 +111,7 @@ def read(files: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     the doubts about labels that an option must answer. Its notes say what was read. Texts that repeat with other labels
     are kept: they are facts of the corpus, and are counted in its description.
     """
-    chosen = _options(options)
+    chosen = options_of(options)
     table = _Table(chosen)
     reports = [table.add(source, part, file, rows) for source, part, file, rows in _sources(files, chosen)]
     try:
@@ -429,13 +429,15 @@ def _id(value: object) -> str:
     return str(value).strip()
 
 
-def _options(options: Mapping[str, Any]) -> Options:
+def options_of(options: Mapping[str, Any]) -> Options:
+    """InputError, one line, for what is no option or no value of it."""
     try:
         return Options.model_validate(dict(options))
     except ValidationError as error:
         problem = error.errors()[0]
         key = ".".join(map(str, ("options", *problem["loc"])))
         message = problem["msg"].removeprefix("Value error, ")
+        message += f", such as [{problem['input']!r}]" if problem["type"] == "list_type" else ""
         keys = ", ".join(Options.model_fields)
         raise InputError(f"{key}: {message}; the keys of the tabular reader are {keys}") from None
 
