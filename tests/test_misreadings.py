@@ -159,3 +159,20 @@ def test_an_option_of_a_script_that_is_none_is_one_line(tmp_path, chosen, messag
     with pytest.raises(InputError, match=message) as caught:
         read(saved(tmp_path, listed(";".join)), **chosen)
     assert "\n" not in str(caught.value)
+
+
+def test_several_lines_above_the_names_of_columns_are_named_as_one_is(tmp_path):
+    for above in ("Survey 2024\n", "Survey 2024\nExported: today\n\n"):
+        path = saved(tmp_path, above + listed(";".join))
+        refused(path, "another number of columns than the header .*or remove lines above the names of columns")
+
+
+def test_an_export_that_has_only_predictions_is_said_to_be_annotated_by_nobody(tmp_path):
+    rows = [{"id": 1, "data": {"text": text}, "annotations": [], "predictions": [{"result": []}]} for text, _ in ROWS]
+    refused(saved(tmp_path, json.dumps(rows), "a.json"), "an export of Label Studio in which nobody has annotated a te")
+
+
+def test_a_third_word_among_yes_and_no_names_the_option_that_counts_it_as_no(tmp_path):
+    path = saved(tmp_path, marked("yes", "no").replace("yes,no,no", "yes,no,maybe"))
+    refused(path, "the value 'maybe' of label 'mould' is neither 0 nor 1; --missing maybe counts it as 0")
+    assert shown(read(path, missing=["maybe"])) == MEANT

@@ -29,7 +29,7 @@ from compaug.data.readers.label_sets import Answers, names_in_lists
 from compaug.data.readers.profiles import Column, is_filled
 from compaug.data.readers.truth import TRUTH, flags, number_of, values_of, word_of
 from compaug.data.readers.words import WORDS
-from compaug.data.rows import SPLITS, Faults
+from compaug.data.rows import MANY, SPLITS, Faults
 
 OFTEN = 5  # times that a label stands in a column, on average
 RARELY, FEW_ROWS = 2, 20  # times, on average, that codes stand in a column; rows that say little of them
@@ -62,6 +62,8 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
     labels = options.get("label_column") or options.get("label_columns")
     tabular.options_of(options if labels else options | {"label_column": "labels"})  # before a file is read with them
     file, columns, faults = profiled(path, options)
+    if len(faults) > MANY * faults.rows and options.get("on_bad_rows") != "drop":  # columns of few rows say little
+        raise InputError(faults.report())
     if file.dialect is not None and any(doubt.remedy.startswith("--delimiter") for doubt in file.doubts):
         options |= {"delimiter": file.dialect.delimiter, "quoting": file.dialect.quoting}
     if not file.header:
@@ -269,6 +271,8 @@ def choose_labels(
         options["label_column"], choice.label_why = numbered[0].name, "lists of numbers that come again and again"
     elif not alike and (spans := [column for column in left if _are_spans(column)]):
         options["label_column"], choice.label_why = spans[0].name, "names with their places"  # its reader refuses it
+    elif file.tool:
+        raise InputError(f"{path}: an export of {file.tool} in which nobody has annotated a text; annotate them first")
     else:
         raise InputError(
             f"{path}: which column has the labels? There are {', '.join(every)}; give --label-column, or "

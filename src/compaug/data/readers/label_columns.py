@@ -156,7 +156,7 @@ def _marked(
         elif not answers.means_none(str(value if value is not None else "").strip()):
             what = f"the value {value!r} of label {column!r} is neither 0 nor 1"
             if word and word not in (*MISSING, "-1", "-1.0"):
-                return BadRow("a label value that is neither 0 nor 1", what)
+                return BadRow("a label value that is neither 0 nor 1", f"{what}; --missing {word} counts it as 0")
             shown = repr(value) if word else "a blank cell"
             answer = str(value).strip() if word else "blank"
             kind = f"{column!r} with {shown}, neither 0 nor 1"
