@@ -176,3 +176,10 @@ def test_a_third_word_among_yes_and_no_names_the_option_that_counts_it_as_no(tmp
     path = saved(tmp_path, marked("yes", "no").replace("yes,no,no", "yes,no,maybe"))
     refused(path, "the value 'maybe' of label 'mould' is neither 0 nor 1; --missing maybe counts it as 0")
     assert shown(read(path, missing=["maybe"])) == MEANT
+
+
+def test_the_second_line_of_names_of_surveymonkey_is_named_with_its_remedy(tmp_path):
+    above = [["ID", "What happened?", "Which topics?", *[""] * 4], ["", "Open-Ended Response", *NAMES]]
+    rows = [[at, text, *(n if n in names else "" for n in NAMES)] for at, (text, names) in enumerate(ROWS)]
+    refused(saved(tmp_path, table([*above, *rows])), r":2: SurveyMonkey's second line .*; write them into line 1, over")
+    assert shown(read(saved(tmp_path, table([["ID", "What happened?", *NAMES], *rows])))) == MEANT

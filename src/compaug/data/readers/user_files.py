@@ -29,6 +29,7 @@ KINDS = (
     "save_to_disk wrote; end the name of a table with .csv"
 )
 MARKUP = (".xml", ".sgm", ".sgml", ".html", ".htm")
+SURVEY = {"Response", "Open-Ended Response"}  # below the questions in an export of SurveyMonkey
 JUDGED = 10  # lines by which a file is told that has another kind's name
 SAMPLE = 5_000  # rows by which a header and a tool are told
 
@@ -225,7 +226,11 @@ def _opened_cells(path: Path, kind: str, chosen: Mapping[str, Any]) -> UserFile:
     if _have_row_names(first, sample[1:]):
         first = ["", *first]
     file.columns = first = list(_told_apart(file, first))
-    if nameless := [at for at, name in enumerate(first) if not name]:
+    nameless = [at for at, name in enumerate(first) if not name]
+    if len(sample) > 1 and SURVEY & set(sample[1]) and any(sample[1][at] for at in nameless if at < len(sample[1])):
+        what = "SurveyMonkey's second line of names, of the options of a question"
+        raise InputError(f"{path}:2: {what}; write them into line 1, over the question, and remove line 2")
+    if nameless:
         held = sum(any(row[at].strip() for at in nameless if at < len(row)) for row in sample[1:])
         values = f", with values in {held:,} of the first rows" if held else ""
         file.doubts.append(Doubt(f"{len(nameless)} columns have no name and are left out{values}"))
