@@ -183,3 +183,13 @@ def test_the_second_line_of_names_of_surveymonkey_is_named_with_its_remedy(tmp_p
     rows = [[at, text, *(n if n in names else "" for n in NAMES)] for at, (text, names) in enumerate(ROWS)]
     refused(saved(tmp_path, table([*above, *rows])), r":2: SurveyMonkey's second line .*; write them into line 1, over")
     assert shown(read(saved(tmp_path, table([["ID", "What happened?", *NAMES], *rows])))) == MEANT
+
+
+def test_an_option_that_no_label_cell_asks_for_is_a_note(tmp_path):
+    path = saved(tmp_path, objects(lambda names: {"labels": names}), "a.jsonl")
+    chosen = {"missing": ["zzz"], "label_field": "nope", "label_delimiter": ";", "positive_above": 0.5}
+    for key, what in zip(
+        chosen, ("missing 'zzz'", "label-field 'nope'", "label-delimiter ';'", "positive-above 0.5"), strict=True
+    ):
+        assert shown(read(path, **{key: chosen[key]})) == MEANT
+        assert f"note: --{what} " in notes(path, **{key: chosen[key]})

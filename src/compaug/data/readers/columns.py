@@ -62,15 +62,15 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
     labels = options.get("label_column") or options.get("label_columns")
     tabular.options_of(options if labels else options | {"label_column": "labels"})  # before a file is read with them
     file, columns, faults = profiled(path, options)
-    if len(faults) > MANY * faults.rows and options.get("on_bad_rows") != "drop":  # columns of few rows say little
-        raise InputError(faults.report())
     if file.dialect is not None and any(doubt.remedy.startswith("--delimiter") for doubt in file.doubts):
         options |= {"delimiter": file.dialect.delimiter, "quoting": file.dialect.quoting}
     if not file.header:
         options["header"] = False
     choice = Choice(options, doubts=list(file.doubts))
+    names = [name for name in columns if not name.startswith("\0")]
     try:
-        names = [name for name in columns if not name.startswith("\0")]
+        if len(faults) > MANY * faults.rows and options.get("on_bad_rows") != "drop":  # columns of few rows say little
+            raise InputError(faults.report())
         if "text_column" not in options:
             options["text_column"], choice.text_why = text_column(path, [columns[name] for name in names])
         elif options["text_column"] not in columns:
@@ -97,7 +97,7 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
     except InputError as error:
         add_notes(error, [f"{path}: {file.described()}", *map(str, file.doubts)])
         add_notes(error, [f"  column {columns[name].described()}" for name in names])
-        add_notes(error, [faults.report()] if len(faults) else [])
+        add_notes(error, {faults.report()} - {str(error)} if len(faults) else [])
         raise
     return choice
 

@@ -26,6 +26,7 @@ from compaug.data.readers.doubts import Doubt
 from compaug.data.readers.label_sets import Answers, Cell, LabelSets, key_of
 from compaug.data.rows import SPLITS, BadRow, Faults, Row, hub_rows
 
+WHOLE = ("a list of names", "a column for each label", "mappings", "objects")  # forms whose names are not cut
 UNLABELLED = "no label"
 UNANNOTATED = "rows that nobody has annotated are left out"
 BLANK = "rows without any value are left out"
@@ -227,8 +228,27 @@ class _Table:
         else:
             sets = label_columns.of_columns(chosen.label_columns or (), self.cells, chosen.answers)
         self.account.labels += f", {sets.form}"
-        self.account.doubts += sets.doubts
+        self.account.doubts += [*sets.doubts, *self._idle(sets)]
         return sets
+
+    def _idle(self, sets: LabelSets) -> Iterator[Doubt]:
+        """A note for what a person has answered and no cell has asked."""
+        chosen, form = self.options, sets.form
+        for word in chosen.missing or ():
+            if word != "blank" and not any(word.casefold() in str(c.value).casefold() for c in self.cells.values()):
+                yield Doubt(f"--missing {word!r} stands in no label cell")
+        if chosen.label_field and "objects" not in form:
+            yield Doubt(f"--label-field {chosen.label_field!r} says nothing, where labels are no objects")
+        strings = any(isinstance(c.value, str) and not label_forms.is_written(c.value) for c in self.cells.values())
+        if chosen.label_delimiter and form.startswith(WHOLE) and not strings:
+            yield Doubt(
+                f"--label-delimiter {chosen.label_delimiter!r} says nothing, where no names stand in one string"
+            )
+        cut = (
+            any(word in form for word in ("above", "annotator", "where", "vectors")) or chosen.join_rows or sets.doubts
+        )
+        if chosen.positive_above is not None and not cut:
+            yield Doubt(f"--positive-above {chosen.positive_above:g} says nothing, where labels are no numbers")
 
     def labelled(self, sets: LabelSets, reports: Sequence[Faults]) -> list[_Read]:
         """The rows with their names; bad ones are added to the reports."""
