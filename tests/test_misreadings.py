@@ -193,3 +193,10 @@ def test_an_option_that_no_label_cell_asks_for_is_a_note(tmp_path):
     ):
         assert shown(read(path, **{key: chosen[key]})) == MEANT
         assert f"note: --{what} " in notes(path, **{key: chosen[key]})
+
+
+def test_codes_that_begin_with_0_are_names_as_they_stand(tmp_path):
+    codes = dict(zip(NAMES, ("0389", "389", "25000", "4019", "07"), strict=True))
+    path = saved(tmp_path, listed(lambda names: ";".join(codes[name] for name in names)))
+    assert shown(read(path)) == [(text, sorted(codes[name] for name in names)) for text, names in ROWS]
+    refused(path, "unknown label '0389'", labels=["389", "25000", "4019", "7"])
