@@ -200,3 +200,11 @@ def test_codes_that_begin_with_0_are_names_as_they_stand(tmp_path):
     path = saved(tmp_path, listed(lambda names: ";".join(codes[name] for name in names)))
     assert shown(read(path)) == [(text, sorted(codes[name] for name in names)) for text, names in ROWS]
     refused(path, "unknown label '0389'", labels=["389", "25000", "4019", "7"])
+
+
+def test_parts_of_a_data_set_that_are_read_as_one_are_a_note(tmp_path):
+    datasets = pytest.importorskip("datasets")
+    rows = [{"text": text, "labels": names} for text, names in ROWS]
+    parts = {name: datasets.Dataset.from_list(half) for name, half in (("train", rows[:33]), ("test", rows[33:]))}
+    datasets.DatasetDict(parts).save_to_disk(tmp_path / "saved")
+    assert "the parts train, test are read as one: keep_split: true takes" in notes(tmp_path / "saved")

@@ -166,12 +166,14 @@ class _Table:
             self.account.source = source
         self.account.doubts += file.doubts if file is not None else []
         seen: set[str] = set()
+        parts: dict[str | None, None] = {}
         for row in rows:
             faults.rows += 1
             try:
                 if row.bad:
                     raise row.bad
                 values = row.values
+                parts[row.split] = None
                 with_labels = with_labels or any(column in values for column in columns)
                 if not faults.rows % 5_000 or len(seen) < 50:
                     seen.update(values)
@@ -190,6 +192,9 @@ class _Table:
                 self._keep(row, part, faults.rows)
             except ValueError as error:
                 faults.add(row.line, error)
+        if len(parts) > 1 and not chosen.splits:
+            what = f"the parts {', '.join(map(str, parts))} are read as one"
+            self.account.doubts.append(Doubt(what, "keep_split: true takes them for your own split"))
         if not with_labels and faults.rows > len(faults):
             there = ", ".join(name for name in seen if not name.startswith("\0")) or "none"
             where = f"{source}:1" if file is not None and file.dialect is not None else source
