@@ -5,7 +5,6 @@ six such columns is none of them.
 """
 
 import re
-from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,24 +15,22 @@ from compaug.data.readers import (
     annotation_tools,
     delimiters,
     headings,
+    kinds,
     label_forms,
     rows_of_a_text,
     tabular,
     user_files,
 )
 from compaug.data.readers.annotation_tools import BOOKKEEPING
-from compaug.data.readers.doubts import MISSING, SHOWN, Doubt, listed, refusal
+from compaug.data.readers.doubts import SHOWN, Doubt, listed, refusal
 from compaug.data.readers.headings import LABELS, TEXTS
 from compaug.data.readers.label_objects import SCORES
 from compaug.data.readers.label_sets import Answers, names_in_lists
 from compaug.data.readers.profiles import Column, is_filled
-from compaug.data.readers.truth import TRUTH, flags, number_of, values_of, word_of
+from compaug.data.readers.truth import flags
 from compaug.data.readers.words import WORDS
 from compaug.data.rows import MANY, SPLITS, Faults
 
-OFTEN = 5  # times that a label stands in a column, on average
-RARELY, FEW_ROWS = 2, 20  # times, on average, that codes stand in a column; rows that say little of them
-MOST_VOTES = 20
 MUCH_LONGER = 5  # times the letters of a title: a text
 LONGER = 2  # times the letters of the column that is taken by its name: worth a word
 FEW_TEXTS = 0.1  # of the distinct values of another column: a question, beside its answers
@@ -89,7 +86,7 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
         taken = {options["text_column"], options.get("label_column"), *options.get("label_columns", ())}
         choice.others = [name for name in names if name not in taken]
         choice.doubts += rows_of_a_text.doubts(file, {name: columns[name] for name in names}, options)
-        truth = [name for name in options.get("label_columns", ()) if name in columns and _is_truth(columns[name])]
+        truth = [name for name in options.get("label_columns", ()) if name in columns and kinds.is_truth(columns[name])]
         if not file.header and truth and "labels" not in options:
             choice.doubts.append(Doubt("labels without names, since line 1 is a row", "give --labels a,b,... in order"))
         if line := refusal(choice.doubts):
@@ -120,7 +117,7 @@ def _is_beside_labels(column: Column, names: Container[str]) -> bool:
     if not column.filled:
         return True
     name = column.name.casefold()
-    return (name in BOOKKEEPING or name.startswith("unnamed: ")) and not _is_truth(column)
+    return (name in BOOKKEEPING or name.startswith("unnamed: ")) and not kinds.is_truth(column)
 
 
 def add_notes(error: Exception, notes: Iterable[str]) -> None:
@@ -171,10 +168,10 @@ def text_column(path: Path, columns: Sequence[Column]) -> tuple[str, str]:
         names = ", ".join(column.name for column in columns) or "none"
         raise InputError(f"{path}: which column has the texts? There are {names}; give --text-column")
     taken, why = longest, "the column with the most letters"
-    named = _named([column for column in prose if column is longest or not _is_aside(column, longest)], TEXTS)
+    named = kinds.of_name([column for column in prose if column is longest or not _is_aside(column, longest)], TEXTS)
     if named and (named is longest or named.is_text or not longest.is_text):
         taken, why = named, "by its name"
-    if (likely := _named(columns, TEXTS)) and likely is not taken:
+    if (likely := kinds.of_name(columns, TEXTS)) and likely is not taken:
         why += f"; {likely.name} holds values such as {str(next(iter(likely.cells.values())).value)[:30]!r}"
     if longest.is_text and longest.characters >= LONGER * taken.characters:
         why += f"; {longest.name} has {longest.characters // taken.characters} times its letters, see --text-column"
@@ -198,16 +195,6 @@ def _prose(columns: Sequence[Column]) -> list[Column]:
     return [column for column in kept if len(column.cells) > max(1, FEW_TEXTS * most)] if most else []
 
 
-def _named(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
-    """The column of the first of these names; else one whose name ends in one, as comment_text does.
-
-    By an end alone none of numbers, such as zip_code, and none of one value, such as all_labels.
-    """
-    plain = {headings.plain(column.name): column for column in reversed(columns)}
-    ends = {name.rpartition("_")[2]: column for name, column in plain.items() if not column.is_plain}
-    return next((of[name] for of in (plain, ends) for name in names if name in of), None)
-
-
 # ---------------------------------------------------------------- the labels
 
 
@@ -223,19 +210,19 @@ def choose_labels(
     if file.tool and (question := _questions(path, file, left)):
         options["label_column"], choice.label_why = question, f"the question of {file.tool}"
         return
-    named = _named([column for column in left if not _names_nothing(column)], LABELS)
+    named = kinds.of_name([column for column in left if not kinds.names_nothing(column)], LABELS)
     if rivals := _rivals(named, left):
         names = [column.name for column in (named, *rivals)]
         remedy = f"give --label-column, or --label-columns {listed(names)} for all that they hold"
         choice.doubts.append(Doubt(f"the columns {' and '.join(names)} could hold the labels", remedy, fatal=True))
-    truth = [column for column in left if _is_truth(column)]
-    constant = [column for column in truth if _is_constant(column)]
+    truth = [column for column in left if kinds.is_truth(column)]
+    constant = [column for column in truth if kinds.is_constant(column)]
     group = [column for column in truth if column not in constant and column is not named]
-    numbers = [] if named and not _is_number_like(named) else _numeric_run(left)
-    votes = _votes(numbers)
+    numbers = [] if named and not kinds.is_number_like(named) else kinds.numeric_run(left)
+    votes = kinds.votes(numbers)
     if "positive_above" in options and len(votes) > 1:
         group, constant = votes, []
-    if len(group) > 1 and (named is None or _is_number_like(named)):
+    if len(group) > 1 and (named is None or kinds.is_number_like(named)):
         if sum(column not in truth for column in votes) >= len(group):
             group = votes
         _take_columns(group, constant, left, options, choice)
@@ -257,7 +244,7 @@ def choose_labels(
         options["label_columns"] = [column.name for column in votes]
         choice.label_why = "columns of small numbers side by side"
         choice.doubts += _beside([column for column in numbers if column not in votes], votes)
-    elif numbered := _numbered(left):
+    elif numbered := kinds.numbered(left):
         names = options["label_columns"] = [column.name for column in numbered]
         choice.label_why = "columns of one name with numbers"
         if headings.plain(names[0]).rstrip("_0123456789").rpartition("_")[2] in WORDS["annotators"]:
@@ -265,11 +252,11 @@ def choose_labels(
             choice.doubts.append(Doubt(f"columns of several annotators: {', '.join(names)}", remedy, fatal=True))
     elif group:
         _take_columns(group, constant, left, options, choice)
-    elif len(alike := [c for c in left if not rows_of_a_text.is_person(c.name) and are_labels(c)]) == 1:
+    elif len(alike := [c for c in left if not rows_of_a_text.is_person(c.name) and kinds.are_labels(c)]) == 1:
         options["label_column"], choice.label_why = alike[0].name, "a few values that come again and again"
-    elif not alike and len(numbered := [column for column in left if _are_class_numbers(column)]) == 1:
+    elif not alike and len(numbered := [column for column in left if kinds.are_class_numbers(column)]) == 1:
         options["label_column"], choice.label_why = numbered[0].name, "lists of numbers that come again and again"
-    elif not alike and (spans := [column for column in left if _are_spans(column)]):
+    elif not alike and (spans := [column for column in left if kinds.are_spans(column)]):
         options["label_column"], choice.label_why = spans[0].name, "names with their places"  # its reader refuses it
     elif file.tool:
         raise InputError(f"{path}: an export of {file.tool} in which nobody has annotated a text; annotate them first")
@@ -285,12 +272,14 @@ def _rivals(named: Column | None, left: Sequence[Column]) -> list[Column]:
     if named is None or headings.plain(named.name) in SURE:
         return []
     exact = headings.plain(named.name) in LABELS
-    others = [c for c in left if c is not named and _named([c], LABELS) and (headings.plain(c.name) in LABELS) == exact]
-    if others and are_labels(named) and (rivals := [column for column in others if are_labels(column)]):
+    others = [
+        c for c in left if c is not named and kinds.of_name([c], LABELS) and (headings.plain(c.name) in LABELS) == exact
+    ]
+    if others and kinds.are_labels(named) and (rivals := [column for column in others if kinds.are_labels(column)]):
         return rivals
     if exact or rows_of_a_text.has_several(named):
         return []
-    others = [c for c in left if c is not named and not rows_of_a_text.is_person(c.name) and are_labels(c)]
+    others = [c for c in left if c is not named and not rows_of_a_text.is_person(c.name) and kinds.are_labels(c)]
     return [column for column in others if rows_of_a_text.has_several(column)]
 
 
@@ -300,7 +289,7 @@ def _instead(file: user_files.UserFile, name: str | None, left: Sequence[Column]
         return []
     blank = chosen.rows - chosen.filled
     others = [c for c in left if c is not chosen and blank < 2 * c.filled <= 2 * blank]
-    names = {c.name for c in others if are_labels(c) or _named([c], LABELS)}
+    names = {c.name for c in others if kinds.are_labels(c) or kinds.of_name([c], LABELS)}
     for row in file.rows() if names else ():
         if row.values and is_filled(row.values.get(chosen.name)):
             names -= {other for other in names if is_filled(row.values.get(other))}
@@ -322,7 +311,7 @@ def _take_siblings(alike: Sequence[Column], options: dict[str, Any], choice: Cho
     """All of them where each shares names with the first, which else waits for an answer."""
     names = [column.name for column in alike]
     first, *others = map(_names_of, alike)
-    if all(first & held for held in others) and not any(map(_is_number_like, alike)):
+    if all(first & held for held in others) and not any(map(kinds.is_number_like, alike)):
         options["label_columns"], choice.label_why = names, "columns of one name with numbers"
         return
     options["label_column"], choice.label_why = names[0], "by its name"
@@ -369,7 +358,7 @@ def _take_columns(
     elif outside:
         what = f"columns of yes and no whose names say something of the row: {', '.join(outside)}"
         choice.doubts.append(_choose(what, [name for name in names if name not in outside], names))
-    elif otherwise := _written_otherwise(group):
+    elif otherwise := kinds.written_otherwise(group):
         what = f"columns of yes and no that are written otherwise than the others: {', '.join(otherwise)}"
         choice.doubts.append(_choose(what, [name for name in names if name not in otherwise], names))
 
@@ -385,25 +374,6 @@ def _left_out(constant: Sequence[Column], names: Sequence[str]) -> Doubt:
     return Doubt(what, "name them in --label-columns beside the others to have them")
 
 
-def _written_otherwise(group: Sequence[Column]) -> list[str]:
-    """Columns of other words than the commonest: True and False of the row, beside labels of 0 and 1."""
-    if not all(map(_is_truth, group)):
-        return []
-    signs = {column.name: _signs(column) for column in group}
-    commonest, times = Counter(signs.values()).most_common(1)[0]
-    return [name for name, words in signs.items() if not words & commonest] if times > 1 else []
-
-
-def _signs(column: Column) -> frozenset[str]:
-    """How it writes yes and no: 1 and 1.0 are the same, and so are names of columns."""
-    values = [cell.value for cell in column.cells.values() if word_of(cell.value)]
-    words = {str(value).casefold() if isinstance(value, bool) else word_of(value) for value in values}
-    numbers = {word: number_of(word) for word in words}
-    return frozenset(
-        f"{number:g}" if number is not None else word if word in TRUTH else "a name" for word, number in numbers.items()
-    )
-
-
 def _beside(others: Sequence[Column], group: Sequence[Column], fatal: bool = False) -> list[Doubt]:
     """Of columns of numbers that are not taken: `fatal` where they may be votes, no facts of the row."""
     names, every = [column.name for column in group], [column.name for column in (*group, *others)]
@@ -415,146 +385,6 @@ def _beside(others: Sequence[Column], group: Sequence[Column], fatal: bool = Fal
 def _choose(what: str, chosen: Sequence[str], names: Sequence[str]) -> Doubt:
     remedy = f"give --label-columns {listed(chosen)}, or all: {listed(names)}"
     return Doubt(what, remedy, fatal=True)
-
-
-def _is_truth(column: Column) -> bool:
-    """Yes and no, or nearly: with a few cells that are neither, or -1 for rows that nobody labelled."""
-    if column.more or len(column.cells) > 40:
-        return False
-    words = column.words_of()
-    filled = {word for word in words if word}
-    if not filled:
-        return False
-    if values_of(column.name, words) is not None:
-        return True
-    kept = {word for word in filled if values_of("", {word}) is not None}
-    if not kept or number_of(next(iter(kept))) is None and len(kept) < 2:
-        return False
-    others = filled - kept - MISSING - {"-1", "-1.0"}
-    most = 0.05 if any(number_of(word) is not None for word in others) else 0.5  # other numbers may be votes
-    return sum(words[word] for word in others) <= most * sum(words[word] for word in kept)
-
-
-def _is_constant(column: Column) -> bool:
-    words = column.words_of()
-    meaning = values_of(column.name, words)
-    return meaning is not None and len({meaning.get(word) for word in words}) == 1
-
-
-def _is_number_like(column: Column) -> bool:
-    """Whether its values are numbers or lists of them, which name no label."""
-    cells = {key: cell for key, cell in list(column.cells.items())[:500] if cell.value not in (None, "")}
-    kinds = {_number_kind(cell.value) for cell in cells.values()}
-    return bool(cells) and kinds == {True}
-
-
-def _number_kind(value: Any) -> bool:
-    if isinstance(value, str):
-        return bool(re.fullmatch(r"[\[(]?[\d\s.,]+[\])]?", value.strip()))
-    items = value if isinstance(value, list) else [value]
-    return all(isinstance(item, int | float) for item in items)
-
-
-def _numeric_run(left: Sequence[Column]) -> list[Column]:
-    """The most columns side by side that hold votes, or probabilities: two or more, not all of yes and no."""
-    best: list[Column] = []
-    run: list[Column] = []
-    for column in (*left, None):
-        if column is not None and _is_small(column):
-            run.append(column)
-            continue
-        if len(run) > max(1, len(best)) and not all(_is_truth(c) for c in run):
-            best = run
-        run = []
-    return best
-
-
-def _votes(numbers: Sequence[Column]) -> list[Column]:
-    """Those of a run that are no facts of the row: who voted or how many did, a class, a number that never changes."""
-    facts = flags([column.name for column in numbers], BOOKKEEPING)
-    kept = [c for c in numbers if len(c.cells) > 1 and c.name not in facts and not rows_of_a_text.is_person(c.name)]
-    wholes = {c.name: min(_numbers_of(c)) for c in kept if all(n % 1 == 0 for n in _numbers_of(c))}
-    kept = [c for c in kept if c.name not in wholes or not _named([c], LABELS)]
-    counted = any(wholes.get(c.name) == 0 for c in kept)  # else they may begin at 1
-    return [c for c in kept if not (counted and wholes.get(c.name, 0))]
-
-
-def _numbers_of(column: Column) -> list[float]:
-    return [number for word in column.words_of() if word and (number := number_of(word)) is not None]
-
-
-def _is_small(column: Column) -> bool:
-    numbers = [number_of(word) for word in column.words_of() if word]
-    if not numbers or None in numbers or min(numbers) < 0:
-        return False
-    whole = all(number % 1 == 0 for number in numbers)
-    return max(numbers) <= (MOST_VOTES if whole else 1)
-
-
-def _numbered(left: Sequence[Column]) -> list[Column]:
-    """label1, label2, ...: columns of one name with numbers that hold names."""
-    stems: dict[str, list[Column]] = {}
-    for column in left:
-        if match := re.fullmatch(r"(.*?)[\W_]*\d+", column.name.strip().casefold()):
-            stems.setdefault(match[1], []).append(column)
-    for stem, columns in stems.items():
-        if len(columns) > 1 and not any(column.more for column in columns):
-            first, second = ({word for word in column.words_of() if word} for column in columns[:2])
-            if stem.rpartition("_")[2].rpartition(" ")[2] in LABELS or first & second:
-                return columns
-    return []
-
-
-def are_labels(column: Column) -> bool:
-    """Whether it holds a few names that come again and again, as no key, number or text does."""
-    if column.more:
-        return False
-    times = _times(column)
-    often = times.total() / max(1, len(times))
-    several = sum(is_filled(cell.value) for cell in column.cells.values()) > 1 and len(times) > 1
-    return several and often >= OFTEN and not all(name.isdecimal() for name in times)
-
-
-def _times(column: Column) -> Counter[str]:
-    """The rows of each name that it holds."""
-    filled = {key: cell for key, cell in column.cells.items() if cell.value not in (None, "")}
-    sets = label_forms.of_column(column.name, filled, Answers())
-    times: Counter[str] = Counter()
-    for key, names in sets.names.items():
-        for name in names if isinstance(names, list) else ():
-            times[name] += filled[key].rows
-    return times
-
-
-def _names_nothing(column: Column) -> bool:
-    """Whether it is no column of labels though its name is one of them: fractions, or codes that hardly repeat."""
-    numbers = [number_of(word) for word in column.words_of() if word]
-    if numbers and None not in numbers and any(number % 1 for number in numbers):
-        return True
-    exact = headings.plain(column.name) in LABELS
-    if exact or column.filled < FEW_ROWS or not _named([column], LABELS):
-        return False
-    times = _times(column)
-    return times.total() < RARELY * len(times)
-
-
-def _are_class_numbers(column: Column) -> bool:
-    """Whether it holds numbers, several of them in some cells, that come again and again."""
-    times: Counter[str] = Counter()
-    several = False
-    for cell in column.cells.values():
-        if cell.value is None:
-            continue
-        words = re.findall(r"\d+", str(cell.value))
-        if not re.fullmatch(r"[\[({]?[\d\s,;|]*[\])}]?", str(cell.value).strip()):
-            return False
-        several = several or len(words) > 1
-        times.update(dict.fromkeys(words, cell.rows))
-    return several and not column.more and times.total() >= OFTEN * max(1, len(times))
-
-
-def _are_spans(column: Column) -> bool:
-    return label_forms.are_spans(cell.value for cell in column.cells.values())
 
 
 def _delimiter(column: Column, options: dict[str, Any]) -> list[Doubt]:
