@@ -262,9 +262,7 @@ def test_one_list_is_read_under_the_name_of_json_lines(tmp_path):
 def test_a_rating_beside_the_columns_of_labels_is_none_of_them(tmp_path):
     stars = [[row[0], at % 5 + 1, *row[1:]] for at, row in enumerate(csv.reader(marked("1", "0").splitlines()[1:]))]
     path = saved(tmp_path, table([["text", "stars", *NAMES], *stars]))
-    assert shown(read(path)) == MEANT and "columns of numbers beside those of yes and no, left out: stars" in notes(
-        path
-    )
+    assert shown(read(path)) == MEANT and "columns of numbers beside the labels, left out: stars" in notes(path)
     votes = [[row[0], at % 4, *row[2:]] for at, row in enumerate(stars)]
     refused(
         saved(tmp_path, table([["text", "damp", *NAMES], *votes])), "left out: damp: --label-columns 'noise,heating,"

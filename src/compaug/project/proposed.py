@@ -106,7 +106,8 @@ def inspected(file: Path, chosen: Mapping[str, Any], target: Path, places: Mappi
     try:
         return _proposed(file, options, corpus, target, account, places or {})
     except InputError as error:
-        refusal = InputError(f"{file}: {error}")
+        advised = choice.others and "--label-column" in str(error)
+        refusal = InputError(f"{file}: {error}" + (f"; other columns: {', '.join(choice.others)}" if advised else ""))
         columns.add_notes(refusal, account)
         raise refusal from None
 

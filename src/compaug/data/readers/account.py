@@ -12,7 +12,7 @@ LONGEST = 80  # characters of a text that are shown
 
 @dataclass
 class Account:
-    """`examples`: (line, text, names) of the first rows; `times`: label names with their rows."""
+    """`examples`: (line, text, what is shown of the labels) of the first rows; `times`: label names with their rows."""
 
     source: str
     file: str  # kind, encoding, delimiter, quoting, header
@@ -30,7 +30,12 @@ class Account:
             shown = shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
             yield f"  line {line}: {shown!r} -> {', '.join(names) or 'no label'}"
         if self.times:
-            listed = ", ".join(f"{name} {n:,}" for name, n in self.times.most_common(COMMONEST))
+            listed = ", ".join(f"{quoted(name)} {n:,}" for name, n in self.times.most_common(COMMONEST))
             yield f"commonest of {len(self.times)} labels: {listed}"
         for doubt in self.doubts:
             yield f"note: {doubt}"
+
+
+def quoted(name: str) -> str:
+    """In quotes where it holds a comma, as options take it."""
+    return f'"{name}"' if "," in name else name

@@ -3,7 +3,7 @@
 doccano, spaCy and Label Studio's JSON-MIN and CSV need nothing of this: their cells are forms of labels like others.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from compaug.data.readers.label_forms import UNANNOTATED
@@ -17,9 +17,19 @@ def tool_of(rows: Sequence[Mapping[str, Any]]) -> str | None:
     return next((name for name, (fits, _) in TOOLS.items() if rows and all(map(fits, rows))), None)
 
 
-def flattened(tool: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the tool's export as one with a text and a column for each question."""
-    return TOOLS[tool][1](row)
+def flattened(tool: str, row: Mapping[str, Any], whole: bool = True) -> dict[str, Any]:
+    """A row of the tool's export as one with a text and a column for each question.
+
+    `whole`: of a taxonomy whole paths are names, else their ends.
+    """
+    return TOOLS[tool][1](row) if whole else _label_studio(row, whole)
+
+
+def share_ends(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether whole paths of a taxonomy differ of which the ends are the same."""
+    lists = (names for row in rows for question in row.get(QUESTIONS, ()) for names in row[question])
+    paths = {name for names in lists for name in names if isinstance(name, str)}
+    return len({path.rpartition(BELOW)[2] for path in paths}) < len(paths)
 
 
 def questions(tool: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -30,6 +40,7 @@ def questions(tool: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 QUESTIONS = "\0questions"  # key of the names of a row's label columns
+BELOW = " > "  # between the names of a path
 NOBODY = "\0nobody"  # key of whether nobody has annotated a row
 TASK_LISTS = ("annotations", "completions")
 
@@ -38,7 +49,7 @@ def _is_label_studio(row: Mapping[str, Any]) -> bool:
     return isinstance(row.get("data"), Mapping) and any(isinstance(row.get(key), list) for key in TASK_LISTS)
 
 
-def _label_studio(row: Mapping[str, Any]) -> dict[str, Any]:
+def _label_studio(row: Mapping[str, Any], whole: bool = True) -> dict[str, Any]:
     """`data` as it is, and for each control a list of names from every annotator."""
     annotations = next((row[key] for key in TASK_LISTS if isinstance(row.get(key), list)), [])
     kept = [a for a in annotations if isinstance(a, Mapping) and not a.get("was_cancelled") and not a.get("skipped")]
@@ -49,7 +60,8 @@ def _label_studio(row: Mapping[str, Any]) -> dict[str, Any]:
             kind = result.get("type") if isinstance(result, Mapping) else None
             if not isinstance(value, Mapping):
                 continue
-            chosen = value.get("choices") or [path[-1] for path in value.get("taxonomy") or () if path]
+            paths = [path if whole else path[-1:] for path in value.get("taxonomy") or () if path]
+            chosen = value.get("choices") or [BELOW.join(path) for path in paths]
             if chosen or kind in ("choices", "taxonomy"):
                 name = str(result.get("from_name", "labels"))
                 answers.setdefault(name, [[] for _ in kept])[at] += chosen

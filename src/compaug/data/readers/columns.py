@@ -5,26 +5,33 @@ six such columns is none of them.
 """
 
 import re
-from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from compaug.core.records import InputError
-from compaug.data.readers import annotation_tools, delimiters, headings, label_forms, rows_of_a_text, user_files
+from compaug.data.readers import (
+    annotation_tools,
+    delimiters,
+    headings,
+    kinds,
+    label_forms,
+    rows_of_a_text,
+    tabular,
+    user_files,
+)
 from compaug.data.readers.annotation_tools import BOOKKEEPING
-from compaug.data.readers.doubts import MISSING, SHOWN, Doubt, listed, refusal
+from compaug.data.readers.doubts import SHOWN, Doubt, listed, refusal
 from compaug.data.readers.headings import LABELS, TEXTS
 from compaug.data.readers.label_objects import SCORES
-from compaug.data.readers.label_sets import Answers, Cell, names_in_lists
-from compaug.data.readers.profiles import Column
-from compaug.data.readers.truth import TRUTH, flags, number_of, values_of, word_of
+from compaug.data.readers.label_sets import Answers, names_in_lists
+from compaug.data.readers.profiles import Column, is_filled
+from compaug.data.readers.truth import flags
 from compaug.data.readers.words import WORDS
-from compaug.data.rows import SPLITS, Faults
+from compaug.data.rows import MANY, SPLITS, Faults
 
-OFTEN = 5  # times that a label stands in a column, on average
-MOST_VOTES = 20
+MUCH_LONGER = 5  # times the letters of a title: a text
 LONGER = 2  # times the letters of the column that is taken by its name: worth a word
 FEW_TEXTS = 0.1  # of the distinct values of another column: a question, beside its answers
 SURE = ("labels", "label")  # names that leave no doubt
@@ -38,6 +45,7 @@ class Choice:
     text_why: str = ""
     label_why: str = ""
     doubts: list[Doubt] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)  # columns that are neither
 
 
 def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
@@ -48,14 +56,18 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
     options = {"path": str(path)} | {
         key: value for key, value in chosen.items() if value not in (None, "") and value != []
     }
+    labels = options.get("label_column") or options.get("label_columns")
+    tabular.options_of(options if labels else options | {"label_column": "labels"})  # before a file is read with them
     file, columns, faults = profiled(path, options)
     if file.dialect is not None and any(doubt.remedy.startswith("--delimiter") for doubt in file.doubts):
         options |= {"delimiter": file.dialect.delimiter, "quoting": file.dialect.quoting}
     if not file.header:
         options["header"] = False
     choice = Choice(options, doubts=list(file.doubts))
+    names = [name for name in columns if not name.startswith("\0")]
     try:
-        names = [name for name in columns if not name.startswith("\0")]
+        if len(faults) > MANY * faults.rows and options.get("on_bad_rows") != "drop":  # columns of few rows say little
+            raise InputError(faults.report())
         if "text_column" not in options:
             options["text_column"], choice.text_why = text_column(path, [columns[name] for name in names])
         elif options["text_column"] not in columns:
@@ -68,10 +80,13 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
                 columns[name] for name in names if name not in taken and not _is_beside_labels(columns[name], columns)
             ]
             choose_labels(path, file, left, options, choice, names)
+            choice.doubts += _instead(file, options.get("label_column"), left)
         if "label_column" in options and "label_delimiter" not in options and options["label_column"] in columns:
             choice.doubts += _delimiter(columns[options["label_column"]], options)
+        taken = {options["text_column"], options.get("label_column"), *options.get("label_columns", ())}
+        choice.others = [name for name in names if name not in taken]
         choice.doubts += rows_of_a_text.doubts(file, {name: columns[name] for name in names}, options)
-        truth = [name for name in options.get("label_columns", ()) if name in columns and _is_truth(columns[name])]
+        truth = [name for name in options.get("label_columns", ()) if name in columns and kinds.is_truth(columns[name])]
         if not file.header and truth and "labels" not in options:
             choice.doubts.append(Doubt("labels without names, since line 1 is a row", "give --labels a,b,... in order"))
         if line := refusal(choice.doubts):
@@ -79,7 +94,7 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
     except InputError as error:
         add_notes(error, [f"{path}: {file.described()}", *map(str, file.doubts)])
         add_notes(error, [f"  column {columns[name].described()}" for name in names])
-        add_notes(error, [faults.report()] if len(faults) else [])
+        add_notes(error, {faults.report()} - {str(error)} if len(faults) else [])
         raise
     return choice
 
@@ -99,14 +114,10 @@ def _is_beside_labels(column: Column, names: Container[str]) -> bool:
     sure = re.fullmatch(rf"(.+)[\W_](?:{'|'.join(SCORES)})", column.name, re.IGNORECASE)
     if sure and sure[1] in names:
         return True
-    if not any(map(_is_filled, column.cells.values())):
+    if not column.filled:
         return True
     name = column.name.casefold()
-    return (name in BOOKKEEPING or name.startswith("unnamed: ")) and not _is_truth(column)
-
-
-def _is_filled(cell: Cell) -> bool:
-    return bool(cell.value.strip()) if isinstance(cell.value, str) else cell.value not in (None, [], {})
+    return (name in BOOKKEEPING or name.startswith("unnamed: ")) and not kinds.is_truth(column)
 
 
 def add_notes(error: Exception, notes: Iterable[str]) -> None:
@@ -138,6 +149,9 @@ def profiled(path: Path, options: Mapping[str, Any]) -> tuple[user_files.UserFil
             if (column := columns.get(name)) is None:
                 column = columns[name] = Column(name)
             column.add(value, row.line)
+    read = faults.rows - len(faults)
+    for column in columns.values():
+        column.lack(read)
     if not columns:
         raise InputError(faults.report() if len(faults) else f"{path}: no rows; give the file at least one text")
     return file, columns, faults
@@ -154,13 +168,24 @@ def text_column(path: Path, columns: Sequence[Column]) -> tuple[str, str]:
         names = ", ".join(column.name for column in columns) or "none"
         raise InputError(f"{path}: which column has the texts? There are {names}; give --text-column")
     taken, why = longest, "the column with the most letters"
-    if (named := _named(prose, TEXTS)) and (named is longest or named.is_text or not longest.is_text):
+    named = kinds.of_name([column for column in prose if column is longest or not _is_aside(column, longest)], TEXTS)
+    if named and (named is longest or named.is_text or not longest.is_text):
         taken, why = named, "by its name"
-    if (likely := _named(columns, TEXTS)) and likely is not taken:
+    if (likely := kinds.of_name(columns, TEXTS)) and likely is not taken:
         why += f"; {likely.name} holds values such as {str(next(iter(likely.cells.values())).value)[:30]!r}"
     if longest.is_text and longest.characters >= LONGER * taken.characters:
         why += f"; {longest.name} has {longest.characters // taken.characters} times its letters, see --text-column"
     return taken.name, why
+
+
+def _is_aside(column: Column, longest: Column) -> bool:
+    """Whether it is a title above the longest texts, or what somebody remarks on a few of them or of their labels."""
+    if not longest.is_text:
+        return False
+    name = headings.plain(column.name)
+    by_annotator = name.partition("_")[0] in WORDS["annotators"] and "_" in name
+    title = name.rpartition("_")[2] == "title" and longest.characters >= MUCH_LONGER * column.characters
+    return by_annotator or title or 2 * column.filled < longest.filled
 
 
 def _prose(columns: Sequence[Column]) -> list[Column]:
@@ -168,16 +193,6 @@ def _prose(columns: Sequence[Column]) -> list[Column]:
     kept = [column for column in columns if not column.is_for_programs]
     most = max((len(column.cells) for column in kept if column.is_text), default=0)
     return [column for column in kept if len(column.cells) > max(1, FEW_TEXTS * most)] if most else []
-
-
-def _named(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
-    """The column of the first of these names; else one whose name ends in one, as comment_text does.
-
-    By an end alone none of numbers, such as zip_code, and none of one value, such as all_labels.
-    """
-    plain = {headings.plain(column.name): column for column in reversed(columns)}
-    ends = {name.rpartition("_")[2]: column for name, column in plain.items() if not column.is_plain}
-    return next((of[name] for of in (plain, ends) for name in names if name in of), None)
 
 
 # ---------------------------------------------------------------- the labels
@@ -195,23 +210,24 @@ def choose_labels(
     if file.tool and (question := _questions(path, file, left)):
         options["label_column"], choice.label_why = question, f"the question of {file.tool}"
         return
-    named = _named(left, LABELS)
+    named = kinds.of_name([column for column in left if not kinds.names_nothing(column)], LABELS)
     if rivals := _rivals(named, left):
         names = [column.name for column in (named, *rivals)]
         remedy = f"give --label-column, or --label-columns {listed(names)} for all that they hold"
         choice.doubts.append(Doubt(f"the columns {' and '.join(names)} could hold the labels", remedy, fatal=True))
-    truth = [column for column in left if _is_truth(column)]
-    constant = [column for column in truth if _is_constant(column)]
+    truth = [column for column in left if kinds.is_truth(column)]
+    constant = [column for column in truth if kinds.is_constant(column)]
     group = [column for column in truth if column not in constant and column is not named]
-    numbers = [] if named and not _is_number_like(named) else _numeric_run(left)
-    if "positive_above" in options and len(numbers) > 1:
-        group, constant = numbers, []
-    if len(group) > 1 and (named is None or _is_number_like(named)):
-        if sum(column not in truth for column in numbers) >= len(group):
-            group = numbers
+    numbers = [] if named and not kinds.is_number_like(named) else kinds.numeric_run(left)
+    votes = kinds.votes(numbers)
+    if "positive_above" in options and len(votes) > 1:
+        group, constant = votes, []
+    if len(group) > 1 and (named is None or kinds.is_number_like(named)):
+        if sum(column not in truth for column in votes) >= len(group):
+            group = votes
         _take_columns(group, constant, left, options, choice)
-        if group is not numbers and (beside := [column for column in numbers if column not in truth]):
-            choice.doubts.append(_beside(beside, group))
+        choice.doubts += _beside([c for c in votes if c not in group and c not in truth], group, fatal=True)
+        choice.doubts += _beside([c for c in numbers if c not in (*group, *votes, named)], group)
         if named is not None:
             what = f"the column {named.name} of numbers is left out beside {len(group)} columns of labels"
             choice.doubts.append(Doubt(what, f"--label-column {named.name} reads it instead"))
@@ -224,10 +240,11 @@ def choose_labels(
             what = f"the column {named.name} of names beside {len(marks)} columns of yes and no"
             remedy = f"--label-column {named.name} reads the one, --label-columns {listed(marks)} the others"
             choice.doubts.append(Doubt(what, remedy, fatal=headings.plain(named.name) not in SURE))
-    elif len(numbers) > 1:
-        options["label_columns"] = [column.name for column in numbers]
+    elif len(votes) > 1:
+        options["label_columns"] = [column.name for column in votes]
         choice.label_why = "columns of small numbers side by side"
-    elif numbered := _numbered(left):
+        choice.doubts += _beside([column for column in numbers if column not in votes], votes)
+    elif numbered := kinds.numbered(left):
         names = options["label_columns"] = [column.name for column in numbered]
         choice.label_why = "columns of one name with numbers"
         if headings.plain(names[0]).rstrip("_0123456789").rpartition("_")[2] in WORDS["annotators"]:
@@ -235,12 +252,14 @@ def choose_labels(
             choice.doubts.append(Doubt(f"columns of several annotators: {', '.join(names)}", remedy, fatal=True))
     elif group:
         _take_columns(group, constant, left, options, choice)
-    elif len(alike := [c for c in left if not rows_of_a_text.is_person(c.name) and are_labels(c)]) == 1:
+    elif len(alike := [c for c in left if not rows_of_a_text.is_person(c.name) and kinds.are_labels(c)]) == 1:
         options["label_column"], choice.label_why = alike[0].name, "a few values that come again and again"
-    elif not alike and len(numbered := [column for column in left if _are_class_numbers(column)]) == 1:
+    elif not alike and len(numbered := [column for column in left if kinds.are_class_numbers(column)]) == 1:
         options["label_column"], choice.label_why = numbered[0].name, "lists of numbers that come again and again"
-    elif not alike and (spans := [column for column in left if _are_spans(column)]):
+    elif not alike and (spans := [column for column in left if kinds.are_spans(column)]):
         options["label_column"], choice.label_why = spans[0].name, "names with their places"  # its reader refuses it
+    elif file.tool:
+        raise InputError(f"{path}: an export of {file.tool} in which nobody has annotated a text; annotate them first")
     else:
         raise InputError(
             f"{path}: which column has the labels? There are {', '.join(every)}; give --label-column, or "
@@ -249,12 +268,37 @@ def choose_labels(
 
 
 def _rivals(named: Column | None, left: Sequence[Column]) -> list[Column]:
-    """Other columns whose names fit as well as that of `named`, and that hold labels: gold beside predicted ones."""
+    """Other columns of labels: their names fit as well as that of `named`, or they alone have several in a row."""
     if named is None or headings.plain(named.name) in SURE:
         return []
     exact = headings.plain(named.name) in LABELS
-    others = [c for c in left if c is not named and _named([c], LABELS) and (headings.plain(c.name) in LABELS) == exact]
-    return [column for column in others if are_labels(column)] if others and are_labels(named) else []
+    others = [
+        c for c in left if c is not named and kinds.of_name([c], LABELS) and (headings.plain(c.name) in LABELS) == exact
+    ]
+    if others and kinds.are_labels(named) and (rivals := [column for column in others if kinds.are_labels(column)]):
+        return rivals
+    if exact or rows_of_a_text.has_several(named):
+        return []
+    others = [c for c in left if c is not named and not rows_of_a_text.is_person(c.name) and kinds.are_labels(c)]
+    return [column for column in others if rows_of_a_text.has_several(column)]
+
+
+def _instead(file: user_files.UserFile, name: str | None, left: Sequence[Column]) -> list[Doubt]:
+    """A doubt for a column of labels that is filled where the chosen one is not: a key that is spelled in two ways."""
+    if not (chosen := next((column for column in left if column.name == name), None)):
+        return []
+    blank = chosen.rows - chosen.filled
+    others = [c for c in left if c is not chosen and blank < 2 * c.filled <= 2 * blank]
+    names = {c.name for c in others if kinds.are_labels(c) or kinds.of_name([c], LABELS)}
+    for row in file.rows() if names else ():
+        if row.values and is_filled(row.values.get(chosen.name)):
+            names -= {other for other in names if is_filled(row.values.get(other))}
+    if not names:
+        return []
+    other = next(c for c in left if c.name in names)
+    what = f"the column {other.name} has values just where {chosen.name} has none, in {other.filled:,} rows"
+    remedy = f"--label-columns {listed([chosen.name, other.name])} reads both, --label-column {chosen.name} the one"
+    return [Doubt(what, remedy, fatal=True)]
 
 
 def _siblings(named: Column, left: Sequence[Column]) -> list[Column]:
@@ -267,7 +311,7 @@ def _take_siblings(alike: Sequence[Column], options: dict[str, Any], choice: Cho
     """All of them where each shares names with the first, which else waits for an answer."""
     names = [column.name for column in alike]
     first, *others = map(_names_of, alike)
-    if all(first & held for held in others) and not any(map(_is_number_like, alike)):
+    if all(first & held for held in others) and not any(map(kinds.is_number_like, alike)):
         options["label_columns"], choice.label_why = names, "columns of one name with numbers"
         return
     options["label_column"], choice.label_why = names[0], "by its name"
@@ -314,7 +358,7 @@ def _take_columns(
     elif outside:
         what = f"columns of yes and no whose names say something of the row: {', '.join(outside)}"
         choice.doubts.append(_choose(what, [name for name in names if name not in outside], names))
-    elif otherwise := _written_otherwise(group):
+    elif otherwise := kinds.written_otherwise(group):
         what = f"columns of yes and no that are written otherwise than the others: {', '.join(otherwise)}"
         choice.doubts.append(_choose(what, [name for name in names if name not in otherwise], names))
 
@@ -330,142 +374,17 @@ def _left_out(constant: Sequence[Column], names: Sequence[str]) -> Doubt:
     return Doubt(what, "name them in --label-columns beside the others to have them")
 
 
-def _written_otherwise(group: Sequence[Column]) -> list[str]:
-    """Columns of other words than the commonest: True and False of the row, beside labels of 0 and 1."""
-    if not all(map(_is_truth, group)):
-        return []
-    signs = {column.name: _signs(column) for column in group}
-    commonest, times = Counter(signs.values()).most_common(1)[0]
-    return [name for name, words in signs.items() if not words & commonest] if times > 1 else []
-
-
-def _signs(column: Column) -> frozenset[str]:
-    """How it writes yes and no: 1 and 1.0 are the same, and so are names of columns."""
-    values = [cell.value for cell in column.cells.values() if word_of(cell.value)]
-    words = {str(value).casefold() if isinstance(value, bool) else word_of(value) for value in values}
-    numbers = {word: number_of(word) for word in words}
-    return frozenset(
-        f"{number:g}" if number is not None else word if word in TRUTH else "a name" for word, number in numbers.items()
-    )
-
-
-def _beside(numbers: Sequence[Column], group: Sequence[Column]) -> Doubt:
-    """Of columns of numbers among those of yes and no: votes, if they begin at 0, else a rating."""
-    names, every = [column.name for column in group], [column.name for column in (*group, *numbers)]
-    votes = any(number_of(word) == 0 for column in numbers for word in column.words_of())
-    what = f"columns of numbers beside those of yes and no, left out: {', '.join(c.name for c in numbers)}"
+def _beside(others: Sequence[Column], group: Sequence[Column], fatal: bool = False) -> list[Doubt]:
+    """Of columns of numbers that are not taken: `fatal` where they may be votes, no facts of the row."""
+    names, every = [column.name for column in group], [column.name for column in (*group, *others)]
+    what = f"columns of numbers beside the labels, left out: {', '.join(column.name for column in others)}"
     remedy = f"--label-columns {listed(names)}, or {listed(every)} with --positive-above"
-    return Doubt(what, remedy, fatal=votes)
+    return [Doubt(what, remedy, fatal=fatal)] if others else []
 
 
 def _choose(what: str, chosen: Sequence[str], names: Sequence[str]) -> Doubt:
     remedy = f"give --label-columns {listed(chosen)}, or all: {listed(names)}"
     return Doubt(what, remedy, fatal=True)
-
-
-def _is_truth(column: Column) -> bool:
-    """Yes and no, or nearly: with a few cells that are neither, or -1 for rows that nobody labelled."""
-    if column.more or len(column.cells) > 40:
-        return False
-    words = column.words_of()
-    filled = {word for word in words if word}
-    if not filled:
-        return False
-    if values_of(column.name, words) is not None:
-        return True
-    kept = {word for word in filled if values_of("", {word}) is not None}
-    if not kept or number_of(next(iter(kept))) is None and len(kept) < 2:
-        return False
-    others = filled - kept - MISSING - {"-1", "-1.0"}
-    most = 0.05 if any(number_of(word) is not None for word in others) else 0.5  # other numbers may be votes
-    return sum(words[word] for word in others) <= most * sum(words[word] for word in kept)
-
-
-def _is_constant(column: Column) -> bool:
-    words = column.words_of()
-    meaning = values_of(column.name, words)
-    return meaning is not None and len({meaning.get(word) for word in words}) == 1
-
-
-def _is_number_like(column: Column) -> bool:
-    """Whether its values are numbers or lists of them, which name no label."""
-    cells = {key: cell for key, cell in list(column.cells.items())[:500] if cell.value not in (None, "")}
-    kinds = {_number_kind(cell.value) for cell in cells.values()}
-    return bool(cells) and kinds == {True}
-
-
-def _number_kind(value: Any) -> bool:
-    if isinstance(value, str):
-        return bool(re.fullmatch(r"[\[(]?[\d\s.,]+[\])]?", value.strip()))
-    items = value if isinstance(value, list) else [value]
-    return all(isinstance(item, int | float) for item in items)
-
-
-def _numeric_run(left: Sequence[Column]) -> list[Column]:
-    """The most columns side by side that hold votes, or probabilities: two or more, not all of yes and no."""
-    best: list[Column] = []
-    run: list[Column] = []
-    for column in (*left, None):
-        if column is not None and _is_small(column):
-            run.append(column)
-            continue
-        if len(run) > max(1, len(best)) and not all(_is_truth(c) for c in run):
-            best = run
-        run = []
-    return best
-
-
-def _is_small(column: Column) -> bool:
-    numbers = [number_of(word) for word in column.words_of() if word]
-    if not numbers or None in numbers or min(numbers) < 0:
-        return False
-    whole = all(number % 1 == 0 for number in numbers)
-    return max(numbers) <= (MOST_VOTES if whole else 1)
-
-
-def _numbered(left: Sequence[Column]) -> list[Column]:
-    """label1, label2, ...: columns of one name with numbers that hold names."""
-    stems: dict[str, list[Column]] = {}
-    for column in left:
-        if match := re.fullmatch(r"(.*?)[\W_]*\d+", column.name.strip().casefold()):
-            stems.setdefault(match[1], []).append(column)
-    for stem, columns in stems.items():
-        if len(columns) > 1 and not any(column.more for column in columns):
-            first, second = ({word for word in column.words_of() if word} for column in columns[:2])
-            if stem.rpartition("_")[2].rpartition(" ")[2] in LABELS or first & second:
-                return columns
-    return []
-
-
-def are_labels(column: Column) -> bool:
-    """Whether it holds a few names that come again and again, as no key, number or text does."""
-    if column.more:
-        return False
-    filled = {key: cell for key, cell in column.cells.items() if cell.value not in (None, "")}
-    sets = label_forms.of_column(column.name, filled, Answers())
-    times: Counter[str] = Counter()
-    for key, names in sets.names.items():
-        for name in names if isinstance(names, list) else ():
-            times[name] += filled[key].rows
-    often = times.total() / max(1, len(times))
-    return len(filled) > 1 and len(times) > 1 and often >= OFTEN and not all(name.isdecimal() for name in times)
-
-
-def _are_class_numbers(column: Column) -> bool:
-    """Whether it holds numbers, several of them in some cells, that come again and again."""
-    times: Counter[str] = Counter()
-    several = False
-    for cell in column.cells.values():
-        words = re.findall(r"\d+", str(cell.value))
-        if not re.fullmatch(r"[\[({]?[\d\s,;|]*[\])}]?", str(cell.value).strip()):
-            return False
-        several = several or len(words) > 1
-        times.update(dict.fromkeys(words, cell.rows))
-    return several and not column.more and times.total() >= OFTEN * max(1, len(times))
-
-
-def _are_spans(column: Column) -> bool:
-    return label_forms.are_spans(cell.value for cell in column.cells.values())
 
 
 def _delimiter(column: Column, options: dict[str, Any]) -> list[Doubt]:
@@ -484,5 +403,6 @@ def _delimiter(column: Column, options: dict[str, Any]) -> list[Doubt]:
         mark, other = delimiters.delimiter(cells)
         if other is None:  # else the reader refuses
             options["label_delimiter"] = mark
-            return delimiters.unsplit(cells, mark) + delimiters.unexplained(cells, mark)
+            glued = [] if options.get("labels") else delimiters.inseparable(cells, mark)
+            return delimiters.unsplit(cells, mark) + delimiters.unexplained(cells, mark) + glued
     return []

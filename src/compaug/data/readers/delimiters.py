@@ -1,7 +1,9 @@
 """What stands between the names of a label cell, judged by all cells of a file."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 
 from compaug.data.readers.doubts import MISSING, Doubt
 from compaug.data.readers.label_sets import SUSPECT, Answers, Cell
@@ -10,6 +12,7 @@ from compaug.data.readers.words import WORDS
 MARKS = WORDS["marks"]
 USUAL = (";", "|", ",")  # taken where a few cells cannot decide
 FEW = 20  # rows
+OFTEN = 5  # rows in which two parts stand side by side by no accident
 TAGS = re.compile(r"\s*<[^<>]+>(?:[\s,;]*<[^<>]+>)*\s*")
 HASHES = re.compile(r"\s*#[^#\s,;]+(?:[\s,;]*#[^#\s,;]+)*\s*")
 
@@ -44,6 +47,7 @@ def split_of(
             )
         )
     doubts += unsplit(cells, mark) + unexplained(cells, mark)
+    doubts += inseparable(cells, mark) if answers.labels is None else []
     return _at(mark, answers, cells), f"between {mark!r}"
 
 
@@ -103,6 +107,24 @@ def unexplained(cells: Mapping[str, Cell], mark: str, few: int = FEW) -> list[Do
     what = f"label cells with {mark!r} whose parts never stand elsewhere, as in {example!r}"
     remedy = f"--label-delimiter {mark!r} if it stands between names, --label-delimiter {whole!r} if it is part of one"
     return [Doubt(what, remedy, n, line, fatal=True)]
+
+
+def inseparable(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:
+    """A note for two parts of which neither ever stands without the other beside it: perhaps one name with the mark."""
+    rows: Counter[str] = Counter()
+    pairs: Counter[tuple[str, str]] = Counter()
+    split = _at(mark, Answers(), cells)
+    for value, cell in cells.items():
+        parts = [part for piece in split(value) if (part := piece.strip())]
+        rows.update(dict.fromkeys(parts, cell.rows))
+        pairs.update(dict.fromkeys(pairwise(parts), cell.rows))
+    glued = {pair: n for pair, n in pairs.items() if n == rows[pair[0]] == rows[pair[1]] and n >= OFTEN}
+    if not glued:
+        return []
+    (left, right), n = max(glued.items(), key=lambda item: item[1])
+    spread = f"{mark} " if any(f"{left}{mark} {right}" in value for value in cells) else mark
+    what = f"label cells with {left + spread + right!r}, whose parts never stand alone"
+    return [Doubt(what, "list every label in --labels if it is one name", n)]
 
 
 def _rows_with(cells: Mapping[str, Cell], mark: str) -> tuple[int, int]:

@@ -17,7 +17,9 @@ def plain(name: str) -> str:
 
 def has_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[bool, str | None]:
     """(whether the first row names the columns, what speaks for the choice where it is in doubt)."""
-    if not rows or any(plain(name) in NAMES for name in first):
+    rows = [row for row in rows if list(map(str.strip, row)) != list(first)]  # the names again, from files put together
+    usual = {at for at, name in enumerate(first) if plain(name) in NAMES}
+    if not rows or any(first[at] not in {row[at].strip() for row in rows if at < len(row)} for at in usual):
         return True, None
     reasons = []
     for at, value in enumerate(first):

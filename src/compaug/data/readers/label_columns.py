@@ -5,29 +5,29 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from compaug.data.readers import delimiters, label_forms
-from compaug.data.readers.doubts import MISSING, Doubt
+from compaug.data.readers.doubts import MISSING, Doubt, alike
+from compaug.data.readers.headings import plain
 from compaug.data.readers.label_numbers import uncut
-from compaug.data.readers.label_sets import Answers, Cell, LabelSets, key_of, undecided
+from compaug.data.readers.label_sets import NUMBERED, Answers, Cell, LabelSets, key_of, undecided
 from compaug.data.readers.truth import TRUTH, number_of, values_of, word_of
 from compaug.data.rows import BadRow
 
 
 def of_columns(columns: Sequence[str], cells: Mapping[tuple, Cell], answers: Answers) -> LabelSets:
     """Labels of several columns: one for each label, or each with a name."""
-    names = dict(zip(columns, answers.labels or columns, strict=False))
+    names, misnamed = _renamed(columns, answers.labels)
     words: list[dict[str, tuple[int, int]]] = [{} for _ in columns]  # word -> rows, first line
     for cell in cells.values():
         for at, value in enumerate(cell.value):
             rows, line = words[at].get(word := word_of(value), (0, cell.line))
             words[at][word] = rows + cell.rows, min(line, cell.line)
     blank = "blank" in answers.missing
-    miscounted = len(answers.labels or columns) != len(columns)
-    if answers.cut is not None and not miscounted:
+    if answers.cut is not None and not misnamed:
         return _cut_columns(columns, names, cells, answers)
     meanings = [values_of(column, words[at], blank) for at, column in enumerate(columns)]
     pair, nos = _pair(columns, words), {word.casefold() for word in answers.missing}
     settled = pair is not None and len({*pair} - nos) == 1  # by a person
-    if _are_numbers(words) and not settled and not miscounted:
+    if _are_numbers(words) and not settled and not misnamed:
         return _numbers_in_columns(columns, words, cells)
     filled = [any(present) for present in words]
     if pair and None in meanings:
@@ -39,14 +39,42 @@ def of_columns(columns: Sequence[str], cells: Mapping[tuple, Cell], answers: Ans
     named = len(columns) > 1 and all(meaning is None for meaning, full in zip(meanings, filled, strict=True) if full)
     if named and any(filled) and not _mostly_truth(words):
         return _names_in_columns(columns, cells, answers)
-    if miscounted:
-        what = f"--labels has {len(answers.labels or ())} names for {len(columns)} columns"
-        return undecided("a column for each label", cells, what, "give one for each, in their order, or none", 0)
+    if misnamed:
+        return undecided("a column for each label", cells, misnamed, "give one for each, in their order, or none", 0)
     tables = [meaning or _truth_of(present, blank) for meaning, present in zip(meanings, words, strict=True)]
     sets = {key: _marked(columns, names, cell.value, tables, answers) for key, cell in cells.items()}
     signs = sorted({word or "blank" for table in tables for word in table})
     form = f"a column for each label, with {', '.join(signs[:6])}" + (" and others" if len(signs) > 6 else "")
-    return LabelSets(form, dict(sets), [], tuple(names[column] for column in columns))
+    return LabelSets(form, dict(sets), [], _in_order(names, answers))
+
+
+def _renamed(columns: Sequence[str], labels: Sequence[str] | None) -> tuple[dict[str, str], str]:
+    """(column -> its label, what is wrong): by name where --labels has names of columns, else in their order."""
+    names = dict(zip(columns, labels or columns, strict=False))
+    if labels is None:
+        return names, ""
+    by_name = {column: label for column in columns if (label := _label_of(column, labels)) is not None}
+    if len(set(labels)) != len(columns):
+        return names, f"--labels has {len(set(labels))} names for {len(columns)} columns"
+    if strange := [label for label in labels if by_name and label not in by_name.values()]:
+        first = next(iter(by_name.values()))
+        return names, f"--labels has {strange[0]!r}, which is no column's name, beside {first!r}, which is"
+    if not by_name and (number := next(filter(NUMBERED.fullmatch, labels), None)):
+        return names, f"--labels has {number!r}, as for class numbers, where the columns are the labels"
+    return by_name or names, ""
+
+
+def _label_of(column: str, labels: Sequence[str]) -> str | None:
+    """The label of a column's name, in whatever case, or of the option at its end, as in "Which topics? [delay]"."""
+    name = plain(column)
+    same = [column] if column in labels else [label for label in labels if alike(label) == alike(column)]
+    ends = [label for label in labels if (word := plain(label)) and (name == word or name.endswith(f"_{word}"))]
+    return next(iter(same or sorted(ends, key=len, reverse=True)), None)
+
+
+def _in_order(names: Mapping[str, str], answers: Answers) -> tuple[str, ...]:
+    """Labels as a person has listed them, else as their columns stand."""
+    return answers.labels or tuple(names.values())
 
 
 def _are_numbers(words: Sequence[Mapping[str, tuple[int, int]]]) -> bool:
@@ -128,7 +156,7 @@ def _marked(
         elif not answers.means_none(str(value if value is not None else "").strip()):
             what = f"the value {value!r} of label {column!r} is neither 0 nor 1"
             if word and word not in (*MISSING, "-1", "-1.0"):
-                return BadRow("a label value that is neither 0 nor 1", what)
+                return BadRow("a label value that is neither 0 nor 1", f"{what}; --missing {word} counts it as 0")
             shown = repr(value) if word else "a blank cell"
             answer = str(value).strip() if word else "blank"
             kind = f"{column!r} with {shown}, neither 0 nor 1"
@@ -167,7 +195,7 @@ def _cut_columns(
                 )
                 continue
         sets[key] = [names[column] for column, number in zip(columns, numbers, strict=True) if number > cut]
-    return LabelSets(f"a column of numbers for each label, positive above {cut:g}", sets, [], tuple(names.values()))
+    return LabelSets(f"a column of numbers for each label, positive above {cut:g}", sets, [], _in_order(names, answers))
 
 
 def _names_in_columns(columns: Sequence[str], cells: Mapping[tuple, Cell], answers: Answers) -> LabelSets:

@@ -175,6 +175,9 @@ def _names(column: str, values: Values, answers: Answers) -> LabelSets:
     form = " and ".join([*lists, *([f"names in one string, {words}"] if texts or not lists else [])])
     every = {name for row_names in names.values() for name in row_names}
     digits = every and all(re.fullmatch(r"-?\d+(\.0+)?", name) for name in every)
+    codes = not _are_bits(every) and any(re.match(r"0\d", name) for name in every)  # 0389 and 389 are two
+    if codes and all(label.isdecimal() for label in answers.labels or ()):
+        digits = False
     if digits and (answers.labels is None or not every <= set(answers.labels)):
         kept = {key: [part for part in row if part.strip()] for key, row in parts.items()}
         return numbers(column, {key: (_digits(row, every), values[key][1]) for key, row in kept.items()}, answers)
@@ -183,9 +186,14 @@ def _names(column: str, values: Values, answers: Answers) -> LabelSets:
 
 def _digits(row: Sequence[str], every: set[str]) -> list[int]:
     """The numbers of a row; the digits of one like 010010, where all are as long."""
-    if len({len(word) for word in every}) == 1 and all(re.fullmatch("[01]{3,}", word) for word in every):
+    if _are_bits(every):
         return [int(digit) for word in row for digit in word.strip()]
     return [int(float(word)) for word in row if re.fullmatch(r"\s*-?\d+(\.0+)?\s*", word)]
+
+
+def _are_bits(every: set[str]) -> bool:
+    """Whether each is a row of zeros and ones, all as long."""
+    return len({len(word) for word in every}) == 1 and all(re.fullmatch("[01]{3,}", word) for word in every)
 
 
 _READERS = {

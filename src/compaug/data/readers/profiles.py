@@ -24,6 +24,7 @@ class Column:
     name: str
     cells: dict[Hashable, Cell] = field(default_factory=dict)
     rows: int = 0
+    filled: int = 0  # rows with a value
     characters: int = 0
     words: int = 0
     counted: int = 0  # rows whose words were counted
@@ -31,6 +32,7 @@ class Column:
 
     def add(self, value: Any, line: int) -> None:
         self.rows += 1
+        self.filled += is_filled(value)
         if isinstance(value, str):
             self.characters += len(value)
             if self.counted < WORDS_OF and value:
@@ -43,6 +45,12 @@ class Column:
             self.cells[key] = Cell(value, 1, line)
         else:
             self.more = True
+
+    def lack(self, rows: int) -> None:
+        """Of so many rows those without a key for it, as JSON may have, are blank, as an empty cell of CSV is."""
+        if absent := rows - self.rows:
+            cell = self.cells.setdefault(None, Cell(None, 0, 1))
+            cell.rows, self.rows = cell.rows + absent, rows
 
     @property
     def mean_words(self) -> float:
@@ -82,3 +90,7 @@ class Column:
         example = next((str(cell.value) for cell in self.cells.values() if cell.value not in (None, "")), "")
         example = example if len(example) <= 40 else f"{example[:40]}…"
         return f"{self.name} ({len(self.cells):,}{'+' if self.more else ''} values, such as {example!r})"
+
+
+def is_filled(value: Any) -> bool:
+    return bool(value.strip()) if isinstance(value, str) else value not in (None, [], {})

@@ -23,11 +23,12 @@ def doubts(file: UserFile, columns: Mapping[str, Column], options: Mapping[str, 
     others = [column for name, column in columns.items() if name not in (text, *labels, options.get("split_column"))]
     people = [column.name for column in others if is_person(column.name)]
     verdicts = []
-    if len(labels) == 1 and not file.tool and not _has_several(columns[labels[0]]):
+    if len(labels) == 1 and not file.tool and not has_several(columns[labels[0]]):
         verdicts = [column.name for column in others if _is_verdict(column)]
     differing = _differing(file, text, labels, (*people, *verdicts)) if people or verdicts else set()
     if names := [name for name in people if name in differing]:
-        remedy = "--join-rows takes what anybody chose, --no-join-rows keeps a row for each of them"
+        remedy = "--join-rows takes what anybody chose, --join-rows --positive-above 0.5 what more than half did, "
+        remedy += "--no-join-rows keeps a row for each of them"
         yield Doubt(f"rows of one text with other labels and another {' and '.join(names)}", remedy, fatal=True)
     if names := [name for name in verdicts if name in differing]:
         what = f"rows of one text that differ in {' and '.join(names)}, which may say whether their label fits"
@@ -44,7 +45,8 @@ def is_person(name: str) -> bool:
     return headings.plain(name).removesuffix("_id").removesuffix("_name") in PEOPLE
 
 
-def _has_several(labels: Column) -> bool:
+def has_several(labels: Column) -> bool:
+    """Whether a cell of the column holds several labels."""
     sets = label_forms.of_column(labels.name, labels.cells, Answers())
     return any(isinstance(names, list) and len(names) > 1 for names in sets.names.values())
 

@@ -20,12 +20,13 @@ from compaug.core.records import Example, InputError, Labels
 from compaug.core.schema import Block
 from compaug.data.corpus import Corpus, clean
 from compaug.data.readers import doubts, label_columns, label_forms, user_files
-from compaug.data.readers.account import EXAMPLES, Account
+from compaug.data.readers.account import EXAMPLES, Account, quoted
 from compaug.data.readers.annotation_tools import NOBODY
 from compaug.data.readers.doubts import Doubt
 from compaug.data.readers.label_sets import Answers, Cell, LabelSets, key_of
 from compaug.data.rows import SPLITS, BadRow, Faults, Row, hub_rows
 
+WHOLE = ("a list of names", "a column for each label", "mappings", "objects")  # forms whose names are not cut
 UNLABELLED = "no label"
 UNANNOTATED = "rows that nobody has annotated are left out"
 BLANK = "rows without any value are left out"
@@ -69,7 +70,7 @@ class Options(Block):
         if self.label_delimiter == "":
             raise ValueError("label_delimiter is empty")
         if self.delimiter is not None and len(self.delimiter) != 1:
-            raise ValueError("delimiter is a single character")
+            raise ValueError("delimiter is a single character, such as ; or a tab")
         if self.hub is not None and not re.fullmatch("[0-9a-f]{40}", self.revision or ""):
             raise ValueError("hub needs `revision`, the 40 digits of a commit, so that the corpus cannot change")
         if self.hub is None and (self.revision or self.config):
@@ -111,7 +112,7 @@ def read(files: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     the doubts about labels that an option must answer. Its notes say what was read. Texts that repeat with other labels
     are kept: they are facts of the corpus, and are counted in its description.
     """
-    chosen = _options(options)
+    chosen = options_of(options)
     table = _Table(chosen)
     reports = [table.add(source, part, file, rows) for source, part, file, rows in _sources(files, chosen)]
     try:
@@ -165,12 +166,14 @@ class _Table:
             self.account.source = source
         self.account.doubts += file.doubts if file is not None else []
         seen: set[str] = set()
+        parts: dict[str | None, None] = {}
         for row in rows:
             faults.rows += 1
             try:
                 if row.bad:
                     raise row.bad
                 values = row.values
+                parts[row.split] = None
                 with_labels = with_labels or any(column in values for column in columns)
                 if not faults.rows % 5_000 or len(seen) < 50:
                     seen.update(values)
@@ -189,6 +192,9 @@ class _Table:
                 self._keep(row, part, faults.rows)
             except ValueError as error:
                 faults.add(row.line, error)
+        if len(parts) > 1 and not chosen.splits:
+            what = f"the parts {', '.join(map(str, parts))} are read as one"
+            self.account.doubts.append(Doubt(what, "keep_split: true takes them for your own split"))
         if not with_labels and faults.rows > len(faults):
             there = ", ".join(name for name in seen if not name.startswith("\0")) or "none"
             where = f"{source}:1" if file is not None and file.dialect is not None else source
@@ -227,8 +233,27 @@ class _Table:
         else:
             sets = label_columns.of_columns(chosen.label_columns or (), self.cells, chosen.answers)
         self.account.labels += f", {sets.form}"
-        self.account.doubts += sets.doubts
+        self.account.doubts += [*sets.doubts, *self._idle(sets)]
         return sets
+
+    def _idle(self, sets: LabelSets) -> Iterator[Doubt]:
+        """A note for what a person has answered and no cell has asked."""
+        chosen, form = self.options, sets.form
+        for word in chosen.missing or ():
+            if word != "blank" and not any(word.casefold() in str(c.value).casefold() for c in self.cells.values()):
+                yield Doubt(f"--missing {word!r} stands in no label cell")
+        if chosen.label_field and "objects" not in form:
+            yield Doubt(f"--label-field {chosen.label_field!r} says nothing, where labels are no objects")
+        strings = any(isinstance(c.value, str) and not label_forms.is_written(c.value) for c in self.cells.values())
+        if chosen.label_delimiter and form.startswith(WHOLE) and not strings:
+            yield Doubt(
+                f"--label-delimiter {chosen.label_delimiter!r} says nothing, where no names stand in one string"
+            )
+        cut = (
+            any(word in form for word in ("above", "annotator", "where", "vectors")) or chosen.join_rows or sets.doubts
+        )
+        if chosen.positive_above is not None and not cut:
+            yield Doubt(f"--positive-above {chosen.positive_above:g} says nothing, where labels are no numbers")
 
     def labelled(self, sets: LabelSets, reports: Sequence[Faults]) -> list[_Read]:
         """The rows with their names; bad ones are added to the reports."""
@@ -247,18 +272,22 @@ class _Table:
                 kept.append(row)
         account = self.account
         account.doubts += [Doubt(why, "", n, self.lines_of_skipped[why]) for why, n in self.skipped.items()]
-        join = self.options.join_rows
-        if join or (join is None and _is_row_a_label(kept)):
-            joined = _joined(kept, by_id=bool(self.options.id_column))
+        join, a_label_each = self.options.join_rows, _is_row_a_label(kept)
+        if join or (join is None and a_label_each):
+            cut = self.options.positive_above
+            share = cut if cut is not None and 0 <= cut < 1 and not a_label_each else None
+            joined = _joined(kept, by_id=bool(self.options.id_column), share=share)
             if len(joined) < len(kept):
-                what = f"{len(kept):,} rows with a label each are joined to {len(joined):,} texts"
+                of = "all that" if share is None else f"what more than {share:g} of"
+                what = f"{len(kept):,} rows are joined to {len(joined):,} texts, each with {of} its rows say"
                 account.doubts.append(Doubt(what, "join_rows: false (--no-join-rows) keeps them apart"))
             kept = joined
         if self.options.id_column:
             kept = _without_duplicates(kept, reports)
         unread = any(doubt.fatal for doubt in sets.doubts)  # then the cells are shown as they stand
         account.examples = [
-            (row.line, row.text, [str(self.cells[row.key].value)] if unread else row.names) for row in kept[:EXAMPLES]
+            (row.line, row.text, [str(self.cells[row.key].value)] if unread else [*map(quoted, row.names)])
+            for row in kept[:EXAMPLES]
         ]
         first: dict[str, int] = {}
         for row in kept:
@@ -300,13 +329,15 @@ def _is_row_a_label(rows: Sequence[_Read]) -> bool:
     return len(labelled) - len(pairs) <= 0.1 * len(pairs) and len(pairs) - texts >= 0.1 * texts > 0
 
 
-def _joined(rows: Sequence[_Read], by_id: bool) -> list[_Read]:
-    first: dict[str, _Read] = {}
+def _joined(rows: Sequence[_Read], by_id: bool, share: float | None) -> list[_Read]:
+    """A row for each text, with the labels of any of its rows, or of more than a share of them."""
+    groups: dict[str, list[_Read]] = {}
     for row in rows:
-        kept = first.setdefault(row.id if by_id else row.text, row)
-        if kept is not row:
-            kept.names = list(dict.fromkeys([*kept.names, *row.names]))
-    return list(first.values())
+        groups.setdefault(row.id if by_id else row.text, []).append(row)
+    for group in groups.values():
+        votes = Counter(name for row in group for name in row.names)
+        group[0].names = [name for name, n in votes.items() if n > (share or 0) * len(group)]
+    return [group[0] for group in groups.values()]
 
 
 def _without_duplicates(rows: Sequence[_Read], reports: Sequence[Faults]) -> list[_Read]:
@@ -423,13 +454,15 @@ def _id(value: object) -> str:
     return str(value).strip()
 
 
-def _options(options: Mapping[str, Any]) -> Options:
+def options_of(options: Mapping[str, Any]) -> Options:
+    """InputError, one line, for what is no option or no value of it."""
     try:
         return Options.model_validate(dict(options))
     except ValidationError as error:
         problem = error.errors()[0]
         key = ".".join(map(str, ("options", *problem["loc"])))
         message = problem["msg"].removeprefix("Value error, ")
+        message += f", such as [{problem['input']!r}]" if problem["type"] == "list_type" else ""
         keys = ", ".join(Options.model_fields)
         raise InputError(f"{key}: {message}; the keys of the tabular reader are {keys}") from None
 

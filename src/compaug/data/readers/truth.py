@@ -24,10 +24,13 @@ def word_of(value: object) -> str:
 
 
 def number_of(value: object) -> float | None:
-    """The number that a cell holds, a comma for a point allowed; None without."""
+    """The number that a cell holds, a comma for a point allowed, a percentage as its share; None without."""
     if isinstance(value, int | float):
         return None if math.isnan(value) else float(value)
     word = str(value or "").strip()
+    if word.endswith("%"):
+        share = number_of(word[:-1])
+        return None if share is None else share / 100
     return float(word.replace(",", ".")) if re.fullmatch(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?", word) else None
 
 

@@ -29,6 +29,7 @@ KINDS = (
     "save_to_disk wrote; end the name of a table with .csv"
 )
 MARKUP = (".xml", ".sgm", ".sgml", ".html", ".htm")
+SURVEY = {"Response", "Open-Ended Response"}  # below the questions in an export of SurveyMonkey
 JUDGED = 10  # lines by which a file is told that has another kind's name
 SAMPLE = 5_000  # rows by which a header and a tool are told
 
@@ -44,6 +45,7 @@ class UserFile:
     repeated: tuple[str, ...] = ()  # names of several columns
     header: bool = True
     tool: str | None = None
+    whole: bool = True  # names of a tool's taxonomy, with what they stand under
     doubts: list[Doubt] = field(default_factory=list)
     objects: list[Any] | None = None  # of a .json file that is one value
     encoding: str | None = None  # of JSON; None where the file says it
@@ -111,7 +113,7 @@ class UserFile:
                 continue
             if self.tool:
                 try:
-                    value = annotation_tools.flattened(self.tool, value)
+                    value = annotation_tools.flattened(self.tool, value, self.whole)
                 except (KeyError, TypeError, AttributeError, IndexError):
                     what = f"another shape than rows of {self.tool} have"
                     yield Row(number, None, bad=BadRow(what, f"{what}; mend or remove the row"))
@@ -224,7 +226,11 @@ def _opened_cells(path: Path, kind: str, chosen: Mapping[str, Any]) -> UserFile:
     if _have_row_names(first, sample[1:]):
         first = ["", *first]
     file.columns = first = list(_told_apart(file, first))
-    if nameless := [at for at, name in enumerate(first) if not name]:
+    nameless = [at for at, name in enumerate(first) if not name]
+    if len(sample) > 1 and SURVEY & set(sample[1]) and any(sample[1][at] for at in nameless if at < len(sample[1])):
+        what = "SurveyMonkey's second line of names, of the options of a question"
+        raise InputError(f"{path}:2: {what}; write them into line 1, over the question, and remove line 2")
+    if nameless:
         held = sum(any(row[at].strip() for at in nameless if at < len(row)) for row in sample[1:])
         values = f", with values in {held:,} of the first rows" if held else ""
         file.doubts.append(Doubt(f"{len(nameless)} columns have no name and are left out{values}"))
@@ -269,6 +275,8 @@ def _opened_json(path: Path, kind: str, encoding: str | None) -> UserFile:
             file.objects, _ = _whole(path, encoding)
     sample = [row.values for row in islice(file.rows(), 200) if row.values]
     file.tool = annotation_tools.tool_of(sample)
+    if file.tool == "Label Studio":
+        file.whole = annotation_tools.share_ends(row.values for row in file.rows() if row.values)
     if any("NaN" in line or "Infinity" in line for _, line in islice(streams.lines(path, encoding), 200)):
         file.doubts.append(Doubt("NaN in JSON, as Python writes it, is read as null"))
     return file
