@@ -86,20 +86,25 @@ def extrapolated_bias(probabilities: np.ndarray, gold: np.ndarray, prior: Prior)
     not, B*(y) = log mean over x of exp s(x, y) / sum over seen y' of exp(s(x, y') + log P_train(y') - B(y')).
     """
     from scipy.optimize import minimize
-    from scipy.special import logsumexp, softmax
+    from scipy.special import logsumexp
 
     scores = log_joint(probabilities.astype(np.float64), prior.candidates)  # [m, K]
     seen, log_train = np.flatnonzero(prior.seen), np.log(prior.train)
     if not len(scores) or not len(seen):
         return log_train
     is_gold = (prior.candidates[seen][None] == gold[:, None].astype(bool)).all(2)  # [m, seen]
-    fitted = is_gold.any(1)
     moved = scores[:, seen] + log_train[seen]
+    fitted = is_gold.any(1)
+    rows, gold_of_row = moved[fitted], is_gold[fitted].argmax(1)
+    rows -= rows.max(1, keepdims=True)
+    times = np.bincount(gold_of_row, minlength=len(seen))
+    of_gold = rows[np.arange(len(rows)), gold_of_row].sum()
 
     def loss(bias: np.ndarray) -> tuple[float, np.ndarray]:
-        z = moved[fitted] - bias
-        value = (logsumexp(z, axis=1) - z[is_gold[fitted]]).sum() + 0.5 * PULL * (bias**2).sum()
-        return value, (is_gold[fitted] - softmax(z, axis=1)).sum(0) + PULL * bias
+        p = np.exp(rows - (bias - bias.min()))  # no overflow: rows are at most 0
+        total = p.sum(1, keepdims=True)
+        value = np.log(total).sum() - bias.min() * len(rows) - of_gold + times @ bias + 0.5 * PULL * (bias**2).sum()
+        return value, times - (p / total).sum(0) + PULL * bias
 
     bias = minimize(loss, np.zeros(len(seen)), jac=True, method="L-BFGS-B").x
     normaliser = logsumexp(moved - bias, axis=1)  # [m]
