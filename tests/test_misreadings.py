@@ -208,3 +208,13 @@ def test_parts_of_a_data_set_that_are_read_as_one_are_a_note(tmp_path):
     parts = {name: datasets.Dataset.from_list(half) for name, half in (("train", rows[:33]), ("test", rows[33:]))}
     datasets.DatasetDict(parts).save_to_disk(tmp_path / "saved")
     assert "the parts train, test are read as one: keep_split: true takes" in notes(tmp_path / "saved")
+
+
+def test_a_column_of_yes_and_no_is_no_list_of_names_because_it_is_called_category(tmp_path):
+    lines = [f"text number {n} is here,{'yes' if n % 2 else 'no'},{'yes' if n % 3 else 'no'}" for n in range(12)]
+    path = saved(tmp_path, "\n".join(["text,late,category", *lines]))
+    with pytest.raises(
+        InputError, match="category of yes and no beside 1 column of yes and no.*--label-columns 'late,category'"
+    ):
+        columns.guess(path, {})
+    assert columns.guess(path, {"label_columns": ["late", "category"]}).options["label_columns"] == ["late", "category"]

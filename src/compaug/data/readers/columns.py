@@ -235,10 +235,14 @@ def choose_labels(
         _take_siblings([named, *alike], options, choice)
     elif named is not None:
         options["label_column"], choice.label_why = named.name, "by its name"
-        marks = [column.name for column in group if column.name not in flags([c.name for c in group], BOOKKEEPING)]
-        if len(marks) > 1:
-            what = f"the column {named.name} of names beside {len(marks)} columns of yes and no"
-            remedy = f"--label-column {named.name} reads the one, --label-columns {listed(marks)} the others"
+        as_well = kinds.is_truth(named)  # yes and no are no names of labels
+        others = [column.name for column in (truth if as_well else group) if column is not named]
+        marks = [name for name in others if name not in flags(others, BOOKKEEPING)]
+        if len(marks) + as_well > 1:
+            every, rest = ([*marks, named.name], "all") if as_well else (marks, "the others")
+            beside = f"{len(marks)} {'column' if len(marks) == 1 else 'columns'} of yes and no"
+            what = f"the column {named.name} of {'yes and no' if as_well else 'names'} beside {beside}"
+            remedy = f"--label-column {named.name} reads the one, --label-columns {listed(every)} {rest}"
             choice.doubts.append(Doubt(what, remedy, fatal=headings.plain(named.name) not in SURE))
     elif len(votes) > 1:
         options["label_columns"] = [column.name for column in votes]
