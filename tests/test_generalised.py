@@ -204,7 +204,7 @@ def test_the_matched_arm_averages_both_halves_with_weights_from_the_rows_that_it
     chosen = [choose([held_out_rows(world, 13, half)]) for half in "ab"]  # each on its own
     assert matched["weight"] == pytest.approx(np.mean([weights.weight for weights in chosen]))
     assert matched["strength"] == pytest.approx(np.mean([weights.strength for weights in chosen]))
-    assert (matched["n"], of(world, "threshold", "real_texts", "seen")["n"]) == (15, 40)
+    assert (matched["n"], of(world, "threshold", "real_texts", "seen")["n"]) == (30, 40)
     none = of(world, "composition_prior")
     assert (matched["weight"], matched["strength"]) != (none["weight"], none["strength"])
     assert not {row["generator"] for row in table(world / "results.csv.gz")} - {"none", "ld_vae", "real_texts"}

@@ -14,7 +14,7 @@ import pytest
 from graph import parser_of
 
 from compaug.core.records import InputError, atomic_dir, atomic_path, check_folder, write_json, write_rows, write_text
-from compaug.stages import run, seed
+from compaug.stages import count, run, seed
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(path.stem for path in (ROOT / "src/compaug/stages").glob("[!_]*.py"))
@@ -44,9 +44,9 @@ def command(script: str, out: str, **options: str) -> list[str]:
     words = ["--out", out]
     for action in PARSERS[script]._actions:
         if action.required and action.dest != "out":
-            value = (action.choices or ["13" if action.type in (int, seed) else f"inputs/{action.dest}"])[0]
-            count = action.nargs if isinstance(action.nargs, int) else 1
-            words += [action.option_strings[0], *[options.get(action.dest, value)] * count]
+            value = (action.choices or ["13" if action.type in (int, count, seed) else f"inputs/{action.dest}"])[0]
+            times = action.nargs if isinstance(action.nargs, int) else 1
+            words += [action.option_strings[0], *[options.get(action.dest, value)] * times]
     return words
 
 

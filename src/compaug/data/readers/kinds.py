@@ -71,9 +71,10 @@ def numeric_run(left: Sequence[Column]) -> list[Column]:
 
 
 def votes(numbers: Sequence[Column]) -> list[Column]:
-    """Those of a run that are no facts of the row: who voted or how many did, a class, a number that never changes."""
+    """Those of a run that are no facts of the row: who voted or how many did, a class, one whole number in all rows."""
     facts = flags([column.name for column in numbers], BOOKKEEPING)
-    kept = [c for c in numbers if len(c.cells) > 1 and c.name not in facts and not rows_of_a_text.is_person(c.name)]
+    kept = [c for c in numbers if c.name not in facts and not rows_of_a_text.is_person(c.name)]
+    kept = [c for c in kept if len(c.cells) > 1 or any(n % 1 for n in _numbers_of(c))]
     wholes = {c.name: min(_numbers_of(c)) for c in kept if all(n % 1 == 0 for n in _numbers_of(c))}
     kept = [c for c in kept if c.name not in wholes or not of_name([c], LABELS)]
     counted = any(wholes.get(c.name) == 0 for c in kept)  # else they may begin at 1
@@ -113,7 +114,7 @@ def are_labels(column: Column) -> bool:
     times = _times(column)
     often = times.total() / max(1, len(times))
     several = sum(is_filled(cell.value) for cell in column.cells.values()) > 1 and len(times) > 1
-    return several and often >= OFTEN and not all(name.isdecimal() for name in times)
+    return several and often >= OFTEN and any(number_of(name) is None for name in times)
 
 
 def _times(column: Column) -> Counter[str]:
