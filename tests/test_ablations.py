@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from graph import ROOT
 
-from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl, write_jsonl
+from compaug.core.files import InputError, read_json
+from compaug.core.records import Example, Labels, read_jsonl, write_jsonl
 from compaug.reports.paper import read_paper_values
 from compaug.stages import judge, parser, supports
 

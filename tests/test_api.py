@@ -14,7 +14,7 @@ import scipy.sparse
 from graph import ROOT
 
 import compaug
-from compaug.core.records import InputError, read_json, read_yaml
+from compaug.core.files import InputError, read_json, read_yaml
 from compaug.data import readers
 from compaug.evaluation import gold as golds
 from compaug.evaluation import predictions

@@ -18,7 +18,8 @@ from test_bert import LABELS, SETTINGS, examples, write_encoder
 import compaug
 from compaug import classifiers
 from compaug.classifiers.parameters import Bert
-from compaug.core.records import Example, InputError, write_jsonl
+from compaug.core.files import InputError
+from compaug.core.records import Example, write_jsonl
 from compaug.project import auditing
 
 PAGE = (ROOT / "docs/api.md").read_text(encoding="utf-8")

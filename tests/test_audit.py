@@ -6,7 +6,8 @@ import itertools
 
 import pytest
 
-from compaug.core.records import Example, InputError, Labels, iter_rows, read_json, write_json, write_rows
+from compaug.core.files import InputError, iter_rows, read_json, write_json, write_rows
+from compaug.core.records import Example, Labels
 from compaug.data.splits import Split, split_corpus
 from compaug.stages import audit_split, split
 

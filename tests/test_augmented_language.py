@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.generators.joint.augmented_language import (
     ESCAPE,
     MARKS,

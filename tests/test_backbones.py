@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from parameters import written
 from transformers import tokenization_utils_base
 
-from compaug.core.records import Example, InputError, Labels, read_json, write_json, write_jsonl
+from compaug.core.files import InputError, read_json, write_json
+from compaug.core.records import Example, Labels, write_jsonl
 from compaug.data.multi_label import Task
 from compaug.data.parameters import Backbone, Backbones
 from compaug.experiments.params import parse

@@ -25,7 +25,8 @@ from transformers import (
 from compaug import classifiers
 from compaug.classifiers import bert, body
 from compaug.classifiers.parameters import BLOCKS, Bert
-from compaug.core.records import Example, InputError, Labels, file_digest
+from compaug.core.files import InputError, file_digest
+from compaug.core.records import Example, Labels
 from compaug.models.loading import load_encoder, save
 
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "fear"))

@@ -14,7 +14,8 @@ from pydantic import ValidationError
 
 from compaug.cartography import maps as cartography
 from compaug.cartography.maps import DataMap, choose, in_order, needs, ranked, subset
-from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl, write_jsonl
+from compaug.core.files import InputError, read_json
+from compaug.core.records import Example, Labels, read_jsonl, write_jsonl
 from compaug.core.schema import Paced
 from compaug.stages import subset as subset_stage
 from compaug.stages import train_filter

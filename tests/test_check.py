@@ -7,7 +7,7 @@ import json
 import pytest
 from parameters import ROOT, written
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.stages import check
 
 

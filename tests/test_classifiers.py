@@ -18,7 +18,8 @@ from compaug import classifiers
 from compaug.cartography import dynamics
 from compaug.classifiers import bert_p, body, dbloss, magnet, sgm, t5_clp
 from compaug.classifiers.parameters import Bert, BertP, Dbloss, Magnet, Sgm, T5Clp
-from compaug.core.records import Example, InputError, Labels, file_digest
+from compaug.core.files import InputError, file_digest
+from compaug.core.records import Example, Labels
 from compaug.models.loading import load_encoder, load_seq2seq
 from compaug.training import loop
 

@@ -11,7 +11,8 @@ from types import SimpleNamespace
 import pytest
 from toys import TASK, examples, synthesis, texts
 
-from compaug.core.records import Example, InputError, read_json
+from compaug.core.files import InputError, read_json
+from compaug.core.records import Example
 from compaug.data.multi_label import Task
 from compaug.generators.coda import coda
 from compaug.generators.coda.constraints import lengths, syntactic

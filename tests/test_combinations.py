@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compaug.core.records import InputError, Labels, write_json
+from compaug.core.files import InputError, write_json
+from compaug.core.records import Labels
 from compaug.evaluation.gold import Gold
 from compaug.evaluation.predictions import Predictions
 from compaug.project.combinations import Combinations, of_audit, of_repair, read

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.evaluation.decoding.composition_prior import (
     Calibration,
     Fold,

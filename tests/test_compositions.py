@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from parameters import written
 from scipy.stats import spearmanr
 
-from compaug.core.records import Example, InputError, Labels, read_json, write_jsonl
+from compaug.core.files import InputError, read_json
+from compaug.core.records import Example, Labels, write_jsonl
 from compaug.data import readers
 from compaug.data.download import obtain
 from compaug.data.parameters import Backbone

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score
 from toys import TASK
 
-from compaug.core.records import Example, InputError
+from compaug.core.files import InputError
+from compaug.core.records import Example
 from compaug.generators.coda.constraints import Constraints, Shown, compliance, concepts, lengths, syntactic, wording
 from compaug.generators.coda.constraints.concepts import Concept
 from compaug.generators.shared import keywords

@@ -12,7 +12,7 @@ import pytest
 from graph import ROOT
 from tools import costs, provenance
 
-from compaug.core.records import InputError, read_json, write_json
+from compaug.core.files import InputError, read_json, write_json
 from compaug.engine import built
 from compaug.experiments import cells as experiments
 from compaug.experiments import steps

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from worlds import PARTS
 
-from compaug.core.records import Example, InputError
+from compaug.core.files import InputError
+from compaug.core.records import Example
 from compaug.evaluation import gold as golds
 from compaug.evaluation import predictions
 from compaug.evaluation.decoding import composition_prior

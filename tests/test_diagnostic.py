@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compaug.core.records import InputError, text_key
+from compaug.core.files import InputError
+from compaug.core.records import text_key
 from compaug.data.readers import diagnostic as grammar
 from compaug.data.readers.diagnostic import bank
 

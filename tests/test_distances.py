@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 from scipy.linalg import sqrtm
 
-from compaug.core.records import Example, InputError, Labels, read_json, write_rows
+from compaug.core.files import InputError, read_json, write_rows
+from compaug.core.records import Example, Labels
 from compaug.evaluation.text_quality import distances
 from compaug.stages import measure_distances as stage
 

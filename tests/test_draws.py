@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from compaug.core.records import Example, InputError, Labels, read_json, read_yaml, write_json, write_jsonl
+from compaug.core.files import InputError, read_json, read_yaml, write_json
+from compaug.core.records import Example, Labels, write_jsonl
 from compaug.reports import draws_tables
 from compaug.stages import gap_by_draw
 from compaug.tasks.draws import draws_cells, parameters

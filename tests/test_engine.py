@@ -20,7 +20,7 @@ import yaml
 from tools import grid, verify
 
 from compaug import engine
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.engine import clones, clusters, progress
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tools import plan as plan_stage
 
-from compaug.core.records import InputError, read_yaml, write_json
+from compaug.core.files import InputError, read_yaml, write_json
 from compaug.engine import built, planning
 from compaug.experiments import cells as experiments
 from compaug.experiments import steps

@@ -20,7 +20,8 @@ from test_bert import LABELS, SETTINGS, examples, write_encoder
 
 from compaug import classifiers, cli
 from compaug.classifiers.parameters import Bert, Dbloss
-from compaug.core.records import Example, InputError, Labels, read_json, read_label_sets, write_json, write_jsonl
+from compaug.core.files import InputError, read_json, write_json
+from compaug.core.records import Example, Labels, read_label_sets, write_jsonl
 from compaug.data.parameters import Backbone
 from compaug.evaluation import gold, predictions
 from compaug.models.backbones import prepare

@@ -16,9 +16,8 @@ from tools import grid, verify
 from toys import backbones
 
 from compaug.core import lock_files
-from compaug.core.records import (
+from compaug.core.files import (
     InputError,
-    Labels,
     atomic_dir,
     atomic_path,
     iter_rows,
@@ -27,6 +26,7 @@ from compaug.core.records import (
     write_json,
     write_text,
 )
+from compaug.core.records import Labels
 from compaug.data.readers import authors_split, diagnostic, tabular
 from compaug.evaluation import plots
 from compaug.experiments import params
@@ -73,7 +73,7 @@ def test_an_output_that_a_killed_process_had_set_aside_comes_back(tmp_path):
 
 def test_a_process_killed_while_it_writes_leaves_nothing_that_stays(tmp_path):
     code = (
-        "import os, signal\nfrom compaug.core.records import atomic_path\n"
+        "import os, signal\nfrom compaug.core.files import atomic_path\n"
         "with atomic_path('out/a.txt') as p: os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run(
@@ -98,7 +98,7 @@ def test_a_file_too_large_for_the_disk_is_one_line_whatever_writes_it(tmp_path, 
 import signal, torch
 from pathlib import Path
 from safetensors.torch import save_file
-from compaug.core.records import atomic_dir
+from compaug.core.files import atomic_dir
 from compaug.stages import run
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 def main():

@@ -11,7 +11,8 @@ from transformers import BertConfig, BertModel, ModernBertConfig, ModernBertMode
 from compaug import classifiers
 from compaug.classifiers import body
 from compaug.classifiers.parameters import Magnet, Sgm
-from compaug.core.records import InputError, Labels, file_digest
+from compaug.core.files import InputError, file_digest
+from compaug.core.records import Labels
 from compaug.models.frozen import FrozenBelow
 from compaug.models.loading import load_tensors, pad
 

@@ -11,7 +11,8 @@ import worlds
 from test_results import metrics, run, table
 from worlds import PARTS, UNSEEN, rows
 
-from compaug.core.records import Example, InputError, read_jsonl, write_jsonl
+from compaug.core.files import InputError
+from compaug.core.records import Example, read_jsonl, write_jsonl
 from compaug.evaluation import predictions
 from compaug.evaluation.decoding.composition_prior import Fold, choose, prior_of, target_of
 from compaug.evaluation.decoding.decodings import cross_calibrated

@@ -12,7 +12,8 @@ from toys import LABELS, TASK, examples, ld_vae_params, ls_pt_params, synthesis,
 from compaug import generators
 from compaug.cartography import dynamics
 from compaug.cartography import maps as cartography
-from compaug.core.records import InputError, file_digest, read_json, write_jsonl
+from compaug.core.files import InputError, file_digest, read_json
+from compaug.core.records import write_jsonl
 from compaug.generators.disentangled import ls_pt, prefix_tuning
 from compaug.generators.shared import teacher_forcing
 from compaug.generators.shared.teacher_forcing import VALUES

@@ -13,17 +13,8 @@ from toys import LABELS, TASK, examples, ls_pt_params, synthesis, texts
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from compaug import generators, selection
-from compaug.core.records import (
-    Draft,
-    InputError,
-    Labels,
-    file_digest,
-    read_json,
-    read_jsonl,
-    write_json,
-    write_jsonl,
-    write_rows,
-)
+from compaug.core.files import InputError, file_digest, read_json, write_json, write_rows
+from compaug.core.records import Draft, Labels, read_jsonl, write_jsonl
 from compaug.data.multi_label import Task
 from compaug.generators.disentangled import ls_pt, prefix_tuning
 from compaug.generators.shared.drafts import training_examples

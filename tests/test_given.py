@@ -15,7 +15,7 @@ from graph import ROOT
 from pydantic import ValidationError
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from compaug.core.records import InputError, digest, read_yaml
+from compaug.core.files import InputError, digest, read_yaml
 from compaug.core.schema import Package
 from compaug.data.parameters import Backbone
 from compaug.experiments import params

@@ -17,7 +17,7 @@ from parameters import written
 from tools.golden import __main__ as golden
 from tools.golden import fingerprints, runs, workplace
 
-from compaug.core.records import InputError, file_digest
+from compaug.core.files import InputError, file_digest
 
 COMMITTED = ROOT / "tests/golden"
 QUICK = "train_generator-concat"
@@ -67,7 +67,7 @@ def test_docstrings_and_pure_refactorings_compute_the_same(tmp_path):
         tmp_path,
         "core/records.py",
         (r"A 31-bit seed for a named purpose", "The seed of a purpose"),
-        (r"\bhandle\b", "opened"),
+        (r"\border\b", "positions"),
     )
     edited(
         tmp_path,

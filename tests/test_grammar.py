@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from compaug.core.records import Example, InputError, Labels, read_json, write_json, write_jsonl
+from compaug.core.files import InputError, read_json, write_json
+from compaug.core.records import Example, Labels, write_jsonl
 from compaug.data.readers import diagnostic
 from compaug.evaluation import gold as golds
 from compaug.evaluation.text_quality import grammar

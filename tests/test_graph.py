@@ -18,7 +18,8 @@ from graph import ROOT, SRC, Stage, code_of, declared_params, parser_of, stages
 from importlinter.cli import lint_imports
 from tools.golden import fingerprints, runs
 
-from compaug.core.records import Labels, write_json, write_rows
+from compaug.core.files import write_json, write_rows
+from compaug.core.records import Labels
 from compaug.engine import built, planning
 from compaug.experiments import steps
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from compaug import cli
-from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl, read_yaml
+from compaug.core.files import InputError, read_json, read_yaml
+from compaug.core.records import Example, Labels, read_jsonl
 from compaug.data.corpus import Corpus
 from compaug.data.multi_label import Task
 from compaug.data.readers import columns, diagnostic, tabular

@@ -19,7 +19,8 @@ from transformers import (
 )
 
 from compaug import generators
-from compaug.core.records import Example, InputError, read_json
+from compaug.core.files import InputError, read_json
+from compaug.core.records import Example
 from compaug.evaluation.text_quality import interpolation_behaviour
 from compaug.generators.linda import bodies
 from compaug.models.loading import IGNORED

@@ -11,7 +11,7 @@ import pytest
 import torch
 from toys import TASK, examples, synthesis, texts
 
-from compaug.core.records import InputError, read_json
+from compaug.core.files import InputError, read_json
 from compaug.generators.baselines import llm
 from compaug.generators.parameters import Llm
 from compaug.models import language_models

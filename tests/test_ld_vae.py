@@ -15,7 +15,8 @@ from torch.distributions import Normal, kl_divergence
 from toys import TASK, examples, ld_vae_params, synthesis, texts
 from transformers import GPT2Config
 
-from compaug.core.records import Example, InputError, file_digest
+from compaug.core.files import InputError, file_digest
+from compaug.core.records import Example
 from compaug.generators.disentangled import collapse, latent_inputs, ld_vae, prefix_tuning
 from compaug.generators.disentangled import posterior as posterior_module
 from compaug.generators.disentangled.posterior import Posterior, slots

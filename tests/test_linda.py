@@ -13,16 +13,8 @@ from toys import LABELS, TASK, backbones, bart, examples, linda_params, llama, s
 
 from compaug import classifiers, generators
 from compaug.classifiers import body
-from compaug.core.records import (
-    Example,
-    InputError,
-    Labels,
-    file_digest,
-    read_json,
-    read_jsonl,
-    write_jsonl,
-    write_rows,
-)
+from compaug.core.files import InputError, file_digest, read_json, write_rows
+from compaug.core.records import Example, Labels, read_jsonl, write_jsonl
 from compaug.data.multi_label import Task
 from compaug.generators.linda import bodies, interpolation, linda, linda_prefix, soft_labels
 from compaug.generators.linda.interpolation import Interpolation, collate, mask_words, text_rows

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from toys import TASK, examples, synthesis, texts
 
-from compaug.core.records import InputError, read_json
+from compaug.core.files import InputError, read_json
 from compaug.generators.baselines import llm
 from compaug.generators.parameters import Llm
 from compaug.models.language_models.endpoint import _pause

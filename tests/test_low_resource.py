@@ -10,18 +10,8 @@ import pytest
 import worlds
 from graph import ROOT
 
-from compaug.core.records import (
-    Example,
-    InputError,
-    Labels,
-    read_json,
-    read_jsonl,
-    read_label_sets,
-    read_yaml,
-    text_key,
-    write_json,
-    write_jsonl,
-)
+from compaug.core.files import InputError, read_json, read_yaml, write_json
+from compaug.core.records import Example, Labels, read_jsonl, read_label_sets, text_key, write_jsonl
 from compaug.evaluation import predictions
 from compaug.generators.baselines import oversample
 from compaug.reports import contents

@@ -10,7 +10,8 @@ from graph import ROOT
 from tools.golden import runs, workplace
 
 from compaug.cartography import map_files, maps
-from compaug.core.records import Example, Labels, file_digest, read_json, read_jsonl
+from compaug.core.files import file_digest, read_json
+from compaug.core.records import Example, Labels, read_jsonl
 
 STEPS = {"map_classifier": runs.map_classifier, "ls_pt": runs.map_generator, "ld_vae": runs.map_generator}
 

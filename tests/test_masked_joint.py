@@ -12,7 +12,8 @@ from safetensors.torch import save_file
 from toys import LABELS, SETTINGS, TASK, backbones, examples, pretrain, synthesis
 
 from compaug import selection
-from compaug.core.records import Example, InputError, Labels, file_digest, read_json
+from compaug.core.files import InputError, file_digest, read_json
+from compaug.core.records import Example, Labels
 from compaug.data.multi_label import Task
 from compaug.generators.joint import lora, masked_joint, masked_joint_lora, masking
 from compaug.generators.joint.augmented_language import BAR, BEGIN, END, REASONS

@@ -7,7 +7,7 @@ import json
 import pytest
 from test_user_files import MEANT, NAMES, ROWS, listed, marked, notes, objects, read, refused, saved, shown, table
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.data.readers import columns
 
 

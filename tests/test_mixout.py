@@ -14,7 +14,8 @@ from torch import nn
 from compaug import classifiers
 from compaug.classifiers import body
 from compaug.classifiers.parameters import Bert
-from compaug.core.records import Labels, file_digest
+from compaug.core.files import file_digest
+from compaug.core.records import Labels
 from compaug.models.loading import load_encoder, load_tensors
 from compaug.models.mixout import Mixout, mix, unmix
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from parameters import written
 
-from compaug.core.records import InputError, read_json, read_jsonl, text_key, write_jsonl, write_rows
+from compaug.core.files import InputError, read_json, write_rows
+from compaug.core.records import read_jsonl, text_key, write_jsonl
 from compaug.data.readers import oracle_for
 from compaug.data.readers.diagnostic import LABELS
 from compaug.evaluation.text_quality.mixtures import mixture

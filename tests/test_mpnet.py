@@ -12,7 +12,7 @@ from transformers import MPNetConfig, MPNetModel, MPNetTokenizer
 
 from compaug import classifiers
 from compaug.classifiers.bert_p import BertPrefix
-from compaug.core.records import InputError, file_digest
+from compaug.core.files import InputError, file_digest
 from compaug.data.parameters import Backbone
 from compaug.models.backbones import prepare
 from compaug.models.loading import load_encoder, load_tensors, mean_states, save

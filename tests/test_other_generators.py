@@ -24,7 +24,8 @@ from toys import (
 from transformers import GPT2Config
 
 from compaug import generators, selection
-from compaug.core.records import Example, InputError, Labels, file_digest, read_json
+from compaug.core.files import InputError, file_digest, read_json
+from compaug.core.records import Example, Labels
 from compaug.data.multi_label import Task
 from compaug.generators.baselines import concat, flan_t5
 from compaug.generators.disentangled import gpt2_pt, ld_vae, vae_dprior

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from graph import parser_of
 
-from compaug.core.records import InputError, atomic_dir, atomic_path, check_folder, write_json, write_rows, write_text
+from compaug.core.files import InputError, atomic_dir, atomic_path, check_folder, write_json, write_rows, write_text
 from compaug.stages import count, run, seed
 
 ROOT = Path(__file__).parents[1]

@@ -17,7 +17,7 @@ from graph import ROOT
 from tools import verify
 from worlds import PARTS
 
-from compaug.core.records import InputError, write_json
+from compaug.core.files import InputError, write_json
 from compaug.engine import built, planning
 from compaug.evaluation import measures, packs, predictions
 from compaug.evaluation.packs import Packs, pack_of

@@ -15,7 +15,7 @@ from longtables import gain, lines
 from PIL import Image
 
 from compaug.core import pages
-from compaug.core.records import InputError, write_json
+from compaug.core.files import InputError, write_json
 from compaug.evaluation.longtable import digest_of, pick
 from compaug.reports import contents, knowledge_tables, page, verdicts
 from compaug.stages import tables as tables_stage

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from parameters import written
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.core.schema import Block
 from compaug.experiments import params
 from compaug.generators.parameters import FlanT5, PrefixGenerator

@@ -21,7 +21,7 @@ from graph import ROOT
 from compaug.cartography import dynamics
 from compaug.cartography import maps as cartography
 from compaug.cartography.maps import DataMap, write_map
-from compaug.core.records import InputError, file_digest, read_json, write_rows
+from compaug.core.files import InputError, file_digest, read_json, write_rows
 from compaug.experiments.params import Edited
 from compaug.generators.shared.teacher_forcing import VALUES
 from compaug.stages import map_parser, parsing_corpus, train_parser

@@ -16,7 +16,7 @@ import pytest
 from graph import ROOT
 from parameters import written
 
-from compaug.core.records import read_json
+from compaug.core.files import read_json
 from compaug.data.readers import diagnostic
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("dvc") is None, reason="dvc is not installed here")]

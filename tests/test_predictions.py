@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from compaug.core.records import Example, InputError, Labels, read_json, write_jsonl, write_rows
+from compaug.core.files import InputError, read_json, write_rows
+from compaug.core.records import Example, Labels, write_jsonl
 from compaug.evaluation import gold, predictions
 from compaug.stages import train_classifier
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from toys import LABELS, TASK, examples, synthesis
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.generators.disentangled import prefix_tuning
 from compaug.models import one_query, prefix_decoder, sampling
 from compaug.models.loading import load_decoder

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from compaug import __version__, cli, stages
 from compaug.core import extras
-from compaug.core.records import InputError, read_json, read_yaml
+from compaug.core.files import InputError, read_json, read_yaml
 from compaug.data.readers import diagnostic
 from compaug.experiments import params
 from compaug.project import auditing, skeleton

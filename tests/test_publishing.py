@@ -14,7 +14,7 @@ import huggingface_hub
 import pytest
 from test_export import NAMES, compaug, run  # noqa: F401
 
-from compaug.core.records import InputError, read_json, write_json
+from compaug.core.files import InputError, read_json, write_json
 from compaug.data.readers import columns, tabular
 from compaug.project import publishing
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from browser import needs_browser, text_of
 
-from compaug.core.records import Example, InputError, Labels, read_json, write_json, write_jsonl
+from compaug.core.files import InputError, read_json, write_json
+from compaug.core.records import Example, Labels, write_jsonl
 from compaug.evaluation.metrics import label_matrix
 from compaug.evaluation.text_quality import ratings
 from compaug.stages import rating_sheet

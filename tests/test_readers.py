@@ -18,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from parameters import written
 
-from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl
+from compaug.core.files import InputError, read_json
+from compaug.core.records import Example, Labels, read_jsonl
 from compaug.data import readers, streams
 from compaug.data.corpus import Corpus
 from compaug.data.download import obtain

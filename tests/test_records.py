@@ -9,25 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compaug.core.records import (
-    EMPTY_KEY,
+from compaug.core.files import (
     WRITTEN,
-    Example,
     InputError,
-    Labels,
     atomic_dir,
     atomic_path,
     digest,
     file_digest,
     iter_rows,
     read_json,
-    read_jsonl,
-    sub_seed,
-    text_key,
     write_json,
-    write_jsonl,
     write_rows,
 )
+from compaug.core.records import EMPTY_KEY, Example, Labels, read_jsonl, sub_seed, text_key, write_jsonl
 
 GOOD = {"id": "a", "text": "so happy today", "labels": [0, 2]}
 LABELS = Labels(("joy", "love", "fear"), ("joy", "love", "great fear"))

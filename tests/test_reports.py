@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from compaug.core.files import InputError, read_json, write_json
 from compaug.core.markdown import markdown_table
-from compaug.core.records import Example, InputError, Labels, read_json, write_json
+from compaug.core.records import Example, Labels
 from compaug.data.parameters import Backbone, Backbones
 from compaug.evaluation import gold, predictions, root_cell
 from compaug.evaluation.metrics import label_matrix

@@ -15,7 +15,7 @@ from graph import ROOT, SRC
 from packaging.requirements import Requirement
 
 from compaug.core import extras
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 GROUPS = {"base": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}

@@ -18,7 +18,8 @@ from graph import ROOT
 from pyarrow import parquet
 from worlds import PARTS, UNSEEN, rows, sure
 
-from compaug.core.records import Example, InputError
+from compaug.core.files import InputError
+from compaug.core.records import Example
 from compaug.evaluation import gains, results
 from compaug.experiments.cells import Cell
 from compaug.stages import write_results as stage

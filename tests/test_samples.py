@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from compaug.core.records import Example, InputError, Labels, write_json, write_jsonl
+from compaug.core.files import InputError, write_json
+from compaug.core.records import Example, Labels, write_jsonl
 from compaug.project import samples
 from compaug.stages import write_samples as stage
 

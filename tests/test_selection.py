@@ -13,7 +13,8 @@ from parameters import written
 
 from compaug import classifiers
 from compaug.cartography import maps
-from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl, write_json, write_jsonl
+from compaug.core.files import InputError, read_json, write_json
+from compaug.core.records import Example, Labels, read_jsonl, write_jsonl
 from compaug.evaluation.metrics import label_matrix
 from compaug.selection import log_probability, quotas, report, select
 from compaug.stages import select as select_stage

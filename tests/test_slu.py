@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toys import LABELS, PHRASES, pretrain
 
-from compaug.core.records import Example, InputError, write_json
+from compaug.core.files import InputError, write_json
+from compaug.core.records import Example
 from compaug.generators.joint import lora
 from compaug.generators.joint.augmented_language import Unreadable, spans_of
 from compaug.models.loading import IGNORED, LanguageModelLoss, load_decoder, load_encoder

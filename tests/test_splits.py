@@ -12,16 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from parameters import written
 
-from compaug.core.records import (
-    Example,
-    InputError,
-    Labels,
-    read_jsonl,
-    read_label_sets,
-    text_key,
-    write_json,
-    write_jsonl,
-)
+from compaug.core.files import InputError, write_json
+from compaug.core.records import Example, Labels, read_jsonl, read_label_sets, text_key, write_jsonl
 from compaug.data.splits import (
     Split,
     describe,

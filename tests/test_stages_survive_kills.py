@@ -15,7 +15,8 @@ import toys
 from parameters import written
 from test_bert import LABELS, examples, write_encoder
 
-from compaug.core.records import InputError, Labels, file_digest, write_jsonl
+from compaug.core.files import InputError, file_digest
+from compaug.core.records import Labels, write_jsonl
 from compaug.training import loop
 
 pytestmark = pytest.mark.slow

@@ -13,8 +13,8 @@ from graph import ROOT
 from longtables import gain, lines
 from tools import seeds
 
+from compaug.core.files import InputError, write_json
 from compaug.core.markdown import NOT_REPORTED
-from compaug.core.records import InputError, write_json
 from compaug.evaluation import longtable, packed
 from compaug.evaluation import results as long
 from compaug.evaluation.statistics import summarise

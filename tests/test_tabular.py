@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from parameters import written
 
-from compaug.core.records import InputError, read_json, read_jsonl
+from compaug.core.files import InputError, read_json
+from compaug.core.records import read_jsonl
 from compaug.data import corpus
 from compaug.data.readers import literals, tabular
 from compaug.stages import audit_split, raw, split

@@ -15,7 +15,8 @@ from toys import LABELS, TASK, examples, flan_t5_params, linda_params, ls_pt_par
 
 from compaug import classifiers, generators
 from compaug.classifiers import body
-from compaug.core.records import Draft, Example, InputError, Labels, read_json, read_jsonl, write_jsonl, write_rows
+from compaug.core.files import InputError, read_json, write_rows
+from compaug.core.records import Draft, Example, Labels, read_jsonl, write_jsonl
 from compaug.data.multi_label import Task
 from compaug.data.task import TASKS
 from compaug.reports import METRICS

@@ -13,7 +13,7 @@ from accelerate.tracking import GeneralTracker
 from accelerate.utils import LoggerType
 from test_training import OPTIONS, fitted, rows_of, weights
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.training import trackers
 
 RUNS: list[dict] = []

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from compaug.cartography.dynamics import Dynamics
-from compaug.core.records import Example, InputError, file_digest, read_json, sub_seed
+from compaug.core.files import InputError, file_digest, read_json
+from compaug.core.records import Example, sub_seed
 from compaug.evaluation.text_quality import quality
 from compaug.training import batching, checkpoint, loop
 from compaug.training.batching import batches_by_length, containing, holdout

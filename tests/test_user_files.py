@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.data.corpus import Corpus
 from compaug.data.readers import columns, dialect, literals, tabular
 from compaug.project import predict

@@ -12,7 +12,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from compaug.core.records import write_text
+from compaug.core.files import write_text
 from compaug.stages import parser, run
 
 

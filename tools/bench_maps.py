@@ -12,7 +12,7 @@ import numpy as np
 
 from compaug import classifiers
 from compaug.cartography import dynamics
-from compaug.core.records import write_json
+from compaug.core.files import write_json
 from compaug.training.loop import EpochEnd
 from tools.bench_runs import BATCH, SEED, first, in_turns, measured, rates_table
 

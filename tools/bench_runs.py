@@ -34,7 +34,8 @@ from compaug import classifiers
 from compaug.classifiers import bert, body
 from compaug.classifiers.parameters import BLOCKS
 from compaug.core import numerics
-from compaug.core.records import Example, InputError, write_json
+from compaug.core.files import InputError, write_json
+from compaug.core.records import Example
 from compaug.data.multi_label import Task
 from compaug.data.readers import diagnostic
 from compaug.experiments import params

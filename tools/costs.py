@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from compaug.core.files import InputError, read_json
 from compaug.core.markdown import NOT_REPORTED, markdown_table
-from compaug.core.records import InputError, read_json
 from compaug.stages import COSTS, parser, run
 
 MEASURED = {"seconds": ",.1f", "cpu_seconds": ",.1f", "peak_mib": ",d"}

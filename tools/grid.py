@@ -24,7 +24,7 @@ from pathlib import Path
 
 from compaug import engine
 from compaug.core import lock_files
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.engine import clones, clusters, locks, planning
 from compaug.engine.progress import COMPUTED, FAILED, UNCHANGED, Progress
 from compaug.experiments import cells, params, steps

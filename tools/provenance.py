@@ -18,8 +18,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from compaug.core.files import InputError, read_json, write_json, write_text
 from compaug.core.markdown import markdown_table
-from compaug.core.records import InputError, read_json, write_json, write_text
 from compaug.engine import built, planning
 from compaug.experiments import cells, steps
 from compaug.stages import COSTS, cost_file, parser, run

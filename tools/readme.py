@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from compaug.core.records import InputError, write_text
+from compaug.core.files import InputError, write_text
 from compaug.stages import parser, run
 
 PARAMS: list[str] = []

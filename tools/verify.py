@@ -30,8 +30,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from compaug import engine
+from compaug.core.files import InputError
 from compaug.core.numerics import native
-from compaug.core.records import InputError
 from compaug.engine import built, clones, clusters, planning
 from compaug.evaluation import packs
 from compaug.stages import COSTS, run

@@ -12,7 +12,7 @@ numerics.fix()  # before anything loads numpy or torch
 __version__ = "0.3.0.dev0"
 
 MEASURES = ("jaccard", "accuracy", "correctness", "completeness", "harmonic", "ausuc", "best_harmonic", "gap")
-API = {"load": "project.classifier", "Audit": "project.file_audit", "InputError": "core.records"}  # by module
+API = {"load": "project.classifier", "Audit": "project.file_audit", "InputError": "core.files"}  # by module
 API |= dict.fromkeys(("split", *MEASURES), "project.arrays")
 
 

@@ -18,7 +18,8 @@ import typer
 
 from compaug import __version__
 from compaug.core import extras
-from compaug.core.records import InputError, Labels, atomic_dir, check_file, read_jsonl, write_json
+from compaug.core.files import InputError, atomic_dir, check_file, write_json
+from compaug.core.records import Labels, read_jsonl
 
 if TYPE_CHECKING:
     from compaug.project.combinations import Combinations

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import Composition, InputError, Labels, sub_seed
+from compaug.core.files import InputError
+from compaug.core.records import Composition, Labels, sub_seed
 
 LISTS_PER_BATCH = 256  # label lists sampled at once
 

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from compaug.core.records import Draft, Example, InputError, Labels, sub_seed, text_key
+from compaug.core.files import InputError
+from compaug.core.records import Draft, Example, Labels, sub_seed, text_key
 
 CERTAIN = 1e-6  # a probability is never closer to 0 or 1: one saturated label must not decide alone
 DROPPED = ("blank", "duplicate", "copied")  # what may become of any draft

@@ -19,8 +19,8 @@ from tests.faults import fault_worlds, lab
 from tools.golden import workplace
 from tqdm import tqdm
 
+from compaug.core.files import write_text
 from compaug.core.markdown import markdown_table
-from compaug.core.records import write_text
 from compaug.stages import run
 
 SHOWN = 20  # of what went wrong

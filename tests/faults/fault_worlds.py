@@ -14,7 +14,7 @@ from pathlib import Path
 from tools.golden import runs
 from tools.golden.runs import Step
 
-from compaug.core.records import InputError, read_json, read_yaml, write_csv, write_json, write_rows, write_text
+from compaug.core.files import InputError, read_json, read_yaml, write_csv, write_json, write_rows, write_text
 from compaug.evaluation import measures, packs
 from compaug.experiments import cells
 from compaug.tasks.slu.utterances import PARTS

@@ -27,7 +27,7 @@ from pathlib import Path
 from tools.golden.runs import Step
 from tqdm import tqdm
 
-from compaug.core.records import write_text
+from compaug.core.files import write_text
 
 PATIENCE = 120.0  # seconds after which a step counts as hanging
 TEXT = (".json", ".yaml", ".csv", ".tsv", ".txt")

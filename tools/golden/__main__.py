@@ -14,7 +14,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.stages import run
 from tools.golden import fingerprints, runs, workplace
 

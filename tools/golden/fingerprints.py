@@ -22,7 +22,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from compaug.core.records import WRITTEN, InputError, read_json, read_yaml, write_text
+from compaug.core.files import WRITTEN, InputError, read_json, read_yaml, write_text
 
 DIGITS = 5
 AGAIN = "delete it, and `make golden` writes it again"

@@ -32,7 +32,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from compaug.core.records import write_json
+from compaug.core.files import write_json
 from compaug.models.loading import quiet
 
 HERE = Path(__file__).parent

@@ -15,7 +15,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from compaug.core.extras import extra_of
-from compaug.core.records import InputError, read_yaml
+from compaug.core.files import InputError, read_yaml
 from compaug.experiments.params import parse
 from compaug.models import packages
 from tools.golden import fingerprints, runs

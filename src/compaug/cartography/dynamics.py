@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
-from compaug.core.records import InputError, atomic_path, read_json, write_json
+from compaug.core.files import InputError, atomic_path, read_json, write_json
 from compaug.training.loop import EpochEnd
 
 NAME = "dynamics"

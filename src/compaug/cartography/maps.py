@@ -18,7 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import Example, InputError, sub_seed, write_csv
+from compaug.core.files import InputError, write_csv
+from compaug.core.records import Example, sub_seed
 
 CERTAIN = 1e-12  # probabilities are clipped to [CERTAIN, 1] before a logarithm
 THRESHOLD = 0.5

@@ -17,7 +17,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from compaug.classifiers import body
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.models.loading import quiet
 
 ROLES = ("encoder",)

@@ -24,17 +24,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from compaug.cartography.dynamics import PROBABILITIES, Dynamics, InPassing
-from compaug.core.records import (
-    Example,
-    InputError,
-    Labels,
-    digest,
-    file_digest,
-    read_json,
-    sub_seed,
-    text_key,
-    write_json,
-)
+from compaug.core.files import InputError, digest, file_digest, read_json, write_json
+from compaug.core.records import Example, Labels, sub_seed, text_key
 from compaug.models import loading, mixout
 from compaug.models.frozen import FrozenBelow
 from compaug.training import batching, checkpoint, curricula, loop

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from compaug.classifiers import body
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.models.loading import IGNORED, BaseModelOutput, load_seq2seq, pad
 
 ROLES = ("seq2seq",)

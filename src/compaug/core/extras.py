@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from compaug.core.records import InputError, as_notes
+from compaug.core.files import InputError, as_notes
 
 OTHER_NAMES = {"PIL": "pillow", "sklearn": "scikit-learn"}  # of packages whose module has another name
 CLONE = Path(__file__).parents[3] / "Makefile"  # there where the package is not installed but lies in its repository

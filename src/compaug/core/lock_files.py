@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from compaug.core.records import InputError, read_yaml, write_text
+from compaug.core.files import InputError, read_yaml, write_text
 
 
 def mend(folder: Path) -> None:

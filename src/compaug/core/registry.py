@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 
 
 @cache  # experiments ask for each of their cells

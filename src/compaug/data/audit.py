@@ -12,17 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from compaug.core.records import (
-    Example,
-    InputError,
-    Labels,
-    digest,
-    iter_jsonl,
-    iter_rows,
-    read_json,
-    read_jsonl,
-    text_key,
-)
+from compaug.core.files import InputError, digest, iter_rows, read_json
+from compaug.core.records import Example, Labels, iter_jsonl, read_jsonl, text_key
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from compaug.core.records import Example, InputError, Labels, iter_rows, text_key
+from compaug.core.files import InputError, iter_rows
+from compaug.core.records import Example, Labels, text_key
 
 LONGEST = csv.field_size_limit()  # characters of a text
 

@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 from urllib.parse import urldefrag, urlsplit
 
-from compaug.core.records import InputError, atomic_path, digest, write_text
+from compaug.core.files import InputError, atomic_path, digest, write_text
 from compaug.data.parameters import File
 from compaug.data.streams import PACKED_NAMES, unpacked
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
-from compaug.core.records import Example, InputError, Labels
+from compaug.core.files import InputError
+from compaug.core.records import Example, Labels
 
 METRICS = {"jacc": "Jacc", "acc": "Acc", "corr": "Corr", "comp": "Comp"}  # the paper's four, in its order
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.data.corpus import require_columns
 
 TYPED = (".parquet", ".arrow")

@@ -19,7 +19,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from compaug.core.records import Composition, Example, InputError, Labels, digest, sub_seed, text_key
+from compaug.core.files import InputError, digest
+from compaug.core.records import Composition, Example, Labels, sub_seed, text_key
 from compaug.core.schema import Block, Count, Positive, Seed, Share
 from compaug.data import hardest
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 
 PACKED = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open, b"BZh": bz2.open}
 PACKED_NAMES = (".gz", ".xz", ".bz2")

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.engine import guard, keep
 from compaug.engine.clones import Place
 

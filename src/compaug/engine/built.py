@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from compaug.core.records import InputError, atomic_path
+from compaug.core.files import InputError, atomic_path
 from compaug.evaluation import packed
 
 FILE = "built.jsonl.gz"  # of experiments/: {address: entry} on every line

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 
 PLAN = ("experiments/*/cells.yaml", "experiments/*/dvc.lock")  # what is planned, which is not committed
 TREE_LOCK = Path(".grid/tree.lock")  # whoever builds in the head's tree shares it

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from compaug.core.records import InputError, read_yaml
+from compaug.core.files import InputError, read_yaml
 from compaug.core.schema import Block, first_problem
 
 FILE = Path("configs/cluster.yaml")

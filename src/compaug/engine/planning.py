@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
-from compaug.core.records import InputError, read_yaml, write_text
+from compaug.core.files import InputError, read_yaml, write_text
 from compaug.engine import built
 from compaug.experiments import cells, steps
 from compaug.tasks.draws import draws_cells as draws

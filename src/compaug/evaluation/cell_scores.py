@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.evaluation import errors, measures
 from compaug.evaluation import gold as golds
 from compaug.evaluation.decoding import knowledge

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import Composition, Example, InputError, Labels, label_ids, read_json, write_json
+from compaug.core.files import InputError, read_json, write_json
+from compaug.core.records import Composition, Example, Labels, label_ids
 from compaug.evaluation.metrics import DECIMALS, label_matrix
 from compaug.evaluation.predictions import read_lines, refused, write_lines
 

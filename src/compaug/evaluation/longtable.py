@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from compaug.core.records import digest
+from compaug.core.files import digest
 from compaug.evaluation import gains, packed, results
 from compaug.evaluation.predictions import refused
 from compaug.evaluation.statistics import Summary, summarise

@@ -6,7 +6,7 @@ A stage leaves a file of its own, data/<kind>/<name>.json, an output that DVC ke
 from collections.abc import Mapping
 from pathlib import Path
 
-from compaug.core.records import read_json
+from compaug.core.files import read_json
 from compaug.evaluation.predictions import read_lines, refused, write_lines
 
 KINDS = (

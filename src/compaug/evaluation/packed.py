@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from compaug.core.records import InputError, atomic_path
+from compaug.core.files import InputError, atomic_path
 
 
 def write(path: Path | str, lines: Iterable[str]) -> None:

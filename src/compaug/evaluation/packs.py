@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from compaug.core.records import InputError, atomic_path, loads
+from compaug.core.files import InputError, atomic_path, loads
 from compaug.evaluation import predictions
 from compaug.evaluation.metrics import label_matrix
 from compaug.evaluation.predictions import COUNTS, NUMBERS, Predictions, refused

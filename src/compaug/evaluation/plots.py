@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compaug.core.records import write_csv
+from compaug.core.files import write_csv
 from compaug.evaluation.gold import Gold
 from compaug.evaluation.metrics import DECIMALS
 from compaug.evaluation.predictions import refused

@@ -25,7 +25,8 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import Composition, InputError, label_ids, loads
+from compaug.core.files import InputError, loads
+from compaug.core.records import Composition, label_ids
 from compaug.evaluation import packed
 from compaug.evaluation.metrics import label_matrix
 

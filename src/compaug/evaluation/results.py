@@ -51,7 +51,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from compaug.core.records import write_csv
+from compaug.core.files import write_csv
 from compaug.evaluation import packed
 from compaug.evaluation.cell_scores import Comparison
 from compaug.evaluation.metrics import DECIMALS

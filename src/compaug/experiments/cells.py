@@ -16,7 +16,7 @@ from types import ModuleType
 
 from compaug import classifiers, generators
 from compaug.core import registry
-from compaug.core.records import InputError, read_yaml
+from compaug.core.files import InputError, read_yaml
 from compaug.data.parameters import GRAMMARS
 from compaug.experiments import params
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from compaug.core.records import read_yaml
+from compaug.core.files import read_yaml
 from compaug.core.schema import Block
 from compaug.experiments import params
 

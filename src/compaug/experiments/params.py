@@ -25,7 +25,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from compaug.classifiers import parameters as classifiers
 from compaug.classifiers import roles_of
-from compaug.core.records import InputError, read_yaml
+from compaug.core.files import InputError, read_yaml
 from compaug.core.schema import Amount, Block, Count, Positive, Probability, Seed, Share, Words, first_problem
 from compaug.data.parameters import GRAMMARS, Backbone, Backbones, Corpus
 from compaug.data.splits import Split

@@ -24,7 +24,8 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from compaug.core.records import InputError, sub_seed, write_json
+from compaug.core.files import InputError, write_json
+from compaug.core.records import sub_seed
 from compaug.models import downloads
 from compaug.models.denoising import MASKED, corrupt, infilled
 from compaug.models.loading import IGNORED, LanguageModelLoss, Seq2SeqLoss, pad, save

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from compaug.core.records import InputError, atomic_dir, digest
+from compaug.core.files import InputError, atomic_dir, digest
 from compaug.models import packages
 from compaug.models.loading import LOADERS, WEIGHTS, WEIGHTS_INDEX, check_files, quiet, save
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import torch
 from torch import Tensor, nn
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.models.loading import pad
 from compaug.training.batching import batches_by_length
 from compaug.training.loop import reduced

@@ -24,7 +24,7 @@ from transformers import (
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.utils import logging
 
-from compaug.core.records import InputError, read_json
+from compaug.core.files import InputError, read_json
 from compaug.models import one_query
 from compaug.training.batching import batches_by_length
 from compaug.training.loop import device, reduced

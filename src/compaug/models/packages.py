@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import TypeAdapter, ValidationError
 
-from compaug.core.records import PARTIAL, InputError, atomic_path, file_digest, read_yaml
+from compaug.core.files import PARTIAL, InputError, atomic_path, file_digest, read_yaml
 from compaug.core.schema import Package, Words, first_problem
 
 DOWNLOADS = Path("data/downloads")

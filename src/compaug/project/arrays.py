@@ -14,7 +14,8 @@ from typing import Literal
 import numpy as np
 from pydantic import ValidationError
 
-from compaug.core.records import Example, InputError, Labels, halves
+from compaug.core.files import InputError
+from compaug.core.records import Example, Labels, halves
 from compaug.core.schema import first_problem
 from compaug.data.splits import Split, split_corpus, with_seen
 from compaug.evaluation import root_cell

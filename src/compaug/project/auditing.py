@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from compaug.core import extras, lock_files
+from compaug.core.files import InputError, atomic_path, read_yaml, write_text
 from compaug.core.markdown import head_of
-from compaug.core.records import InputError, atomic_path, read_yaml, write_text
 from compaug.data.readers import columns
 from compaug.experiments import params
 from compaug.project import proposed, skeleton

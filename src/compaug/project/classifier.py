@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.project.names import facts_of, is_exported
 
 BATCH = 256  # texts

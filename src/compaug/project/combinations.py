@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 from typing_extensions import TypedDict
 
-from compaug.core.records import InputError, Labels, read_json
+from compaug.core.files import InputError, read_json
+from compaug.core.records import Labels
 from compaug.evaluation.decoding.composition_prior import Composition, Prior, seen_unseen_scores
 from compaug.evaluation.decoding.prior_controls import best_candidates, best_constant, stacking_correction
 from compaug.evaluation.gold import Gold

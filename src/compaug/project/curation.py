@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+from compaug.core.files import write_json, write_text
 from compaug.core.pages import render
-from compaug.core.records import Example, Labels, write_json, write_text
+from compaug.core.records import Example, Labels
 
 QUESTION = "labels"  # what the tools call it, and so what their exports do
 

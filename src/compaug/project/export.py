@@ -24,18 +24,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from compaug.core.files import InputError, file_digest, read_json, read_yaml, write_csv, write_json, write_text
 from compaug.core.pages import render
-from compaug.core.records import (
-    Example,
-    InputError,
-    Labels,
-    file_digest,
-    read_json,
-    read_yaml,
-    write_csv,
-    write_json,
-    write_text,
-)
+from compaug.core.records import Example, Labels
 from compaug.project import cards
 from compaug.project.classifier import THRESHOLD
 from compaug.project.names import facts_of

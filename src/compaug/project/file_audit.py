@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from compaug.core.records import InputError, Labels, read_json, read_jsonl
+from compaug.core.files import InputError, read_json
+from compaug.core.records import Labels, read_jsonl
 
 SUMMARY, METRICS = "reports/summary.md", "reports/metrics.json"
 TEXTS, LABELS = "data/selected/run/augmented.jsonl", "data/splits/run/labels.json"

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from compaug.core.records import InputError, text_key
+from compaug.core.files import InputError
+from compaug.core.records import text_key
 from compaug.data.corpus import Corpus
 from compaug.data.splits import Split, split_corpus
 

@@ -7,7 +7,8 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from compaug.core.records import InputError, Labels, read_json
+from compaug.core.files import InputError, read_json
+from compaug.core.records import Labels
 
 FACTS = "classifier.json"  # as classifiers/body.py calls it, which is slow to import
 THRESHOLDS, COMBINATIONS = "thresholds.json", "combinations.json"  # of an exported classifier

@@ -10,7 +10,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from compaug.core.records import InputError, read_json, write_csv, write_rows
+from compaug.core.files import InputError, read_json, write_csv, write_rows
 from compaug.data.corpus import clean
 from compaug.data.readers import columns, user_files
 from compaug.data.rows import BadRow, Faults, Row

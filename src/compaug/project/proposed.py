@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from compaug.core.files import InputError, read_json, write_text
 from compaug.core.pages import render
-from compaug.core.records import InputError, read_json, write_text
 from compaug.data import streams
 from compaug.data.readers import columns, tabular, user_files
 from compaug.data.rows import TYPED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 
 KINDS = {"texts": "dataset", "classifier": "model"}  # folder of an export -> kind of repository
 DERIVED = "texts and weights derive from the corpus: its licence, and the people in it, count for them too"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from compaug.core.records import Example, InputError, Labels
+from compaug.core.files import InputError
+from compaug.core.records import Example, Labels
 
 
 def combinations(

@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compaug.core.records import Example, InputError, Labels
+from compaug.core.files import InputError
+from compaug.core.records import Example, Labels
 
 COMBINATIONS, EACH = 12, 3
 LONGEST = 400  # characters of a text that are shown

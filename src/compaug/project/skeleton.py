@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from compaug import __version__
-from compaug.core.records import InputError, digest, write_text
+from compaug.core.files import InputError, digest, write_text
 
 TEMPLATE = Path(__file__).parent / "template"
 RELEASE, VERSIONS = Path("configs/release.yaml"), Path("configs/versions.yaml")

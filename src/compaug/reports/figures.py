@@ -14,8 +14,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from PIL import Image
 
+from compaug.core.files import atomic_path
 from compaug.core.markdown import number
-from compaug.core.records import atomic_path
 from compaug.evaluation.statistics import Summary
 
 COLOURS = 64

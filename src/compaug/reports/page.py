@@ -7,9 +7,9 @@ from pathlib import Path
 
 from PIL import Image
 
+from compaug.core.files import InputError
 from compaug.core.markdown import NOT_REPORTED, number
 from compaug.core.pages import render
-from compaug.core.records import InputError
 from compaug.evaluation.longtable import digest_of
 from compaug.reports import cartography_tables, contents, knowledge_tables
 from compaug.reports.queries import Results

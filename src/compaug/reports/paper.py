@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from compaug.core.records import InputError, read_yaml
+from compaug.core.files import InputError, read_yaml
 
 IID = "iid"  # stands for a generator in file names and tables: no augmentation, iid split
 ARMS = {"No Aug.": "without_aug", "LD-VAE": "with_aug"}  # row of Table 2: column of Table 3

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from compaug.core.records import InputError, read_json
+from compaug.core.files import InputError, read_json
 from compaug.evaluation import longtable, measures
 from compaug.evaluation.decoding.decodings import DECODINGS
 from compaug.evaluation.longtable import pick, summaries

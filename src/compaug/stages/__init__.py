@@ -13,17 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from compaug.core import extras
+from compaug.core.files import InputError, check_file, check_folder, read_json, write_json
 from compaug.core.numerics import native
-from compaug.core.records import (
-    Example,
-    InputError,
-    Labels,
-    check_file,
-    check_folder,
-    read_json,
-    read_jsonl,
-    write_json,
-)
+from compaug.core.records import Example, Labels, read_jsonl
 
 COSTS = Path(".costs")  # seconds, versions and devices: never in a DVC output, because they differ at every run
 PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scikit-learn")

@@ -6,7 +6,7 @@ python -m compaug.stages.audit_split --benchmark diagnostic --split data/splits/
 What trains on D_train alone waits for the file `.passed`, which is the same whatever the counts are.
 """
 
-from compaug.core.records import write_json, write_text
+from compaug.core.files import write_json, write_text
 from compaug.data.audit import audit_split
 from compaug.stages import parser, run
 

@@ -8,7 +8,8 @@ Writes <out>/a and <out>/b: synthetic.jsonl (one half, with its labels), held.js
 
 from dataclasses import replace
 
-from compaug.core.records import Example, InputError, Labels, atomic_dir, halves, read_jsonl, write_jsonl
+from compaug.core.files import InputError, atomic_dir
+from compaug.core.records import Example, Labels, halves, read_jsonl, write_jsonl
 from compaug.stages import parser, run
 
 OPTIONS = parser(__doc__, "split", out="folder")

@@ -5,7 +5,7 @@ python -m compaug.stages.check --benchmark diagnostic --scale tiny --out data/se
 DVC itself names no choices where a corpus or a scale does not exist, and the other stages list what they read of both.
 """
 
-from compaug.core.records import write_json
+from compaug.core.files import write_json
 from compaug.experiments import params
 from compaug.stages import parser, run
 

@@ -8,7 +8,8 @@ row: what `synthesize` takes as --compositions.
 
 from dataclasses import replace
 
-from compaug.core.records import Labels, atomic_dir, read_jsonl, write_json, write_jsonl, write_rows
+from compaug.core.files import atomic_dir, write_json, write_rows
+from compaug.core.records import Labels, read_jsonl, write_jsonl
 from compaug.stages import parser, run
 from compaug.tasks.few_texts import draw
 

@@ -7,7 +7,7 @@ where they are there.
 from collections.abc import Mapping
 from pathlib import Path
 
-from compaug.core.records import InputError, read_json, write_json
+from compaug.core.files import InputError, read_json, write_json
 from compaug.evaluation import gold as golds
 from compaug.evaluation import plots, predictions, root_cell
 from compaug.evaluation.cell_scores import joined, outcome_of, test_rows

@@ -10,7 +10,8 @@ texts).
 
 from dataclasses import replace
 
-from compaug.core.records import InputError, Labels, atomic_dir, halves, read_jsonl, text_key, write_jsonl
+from compaug.core.files import InputError, atomic_dir
+from compaug.core.records import Labels, halves, read_jsonl, text_key, write_jsonl
 from compaug.stages import cost_of, parser, run
 
 OPTIONS = parser(__doc__, "split seed synthetic", out="folder")

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compaug.core.records import Labels, read_jsonl, sub_seed, write_json
+from compaug.core.files import write_json
+from compaug.core.records import Labels, read_jsonl, sub_seed
 from compaug.data.hardest import linear_classifier
 from compaug.evaluation.metrics import label_matrix, percent
 from compaug.experiments import params

@@ -7,7 +7,8 @@ Plain augmentation: as many synthetic texts as training texts (LINDA, §3.4).
 
 import shutil
 
-from compaug.core.records import Labels, atomic_dir, read_jsonl, write_rows
+from compaug.core.files import atomic_dir, write_rows
+from compaug.core.records import Labels, read_jsonl
 from compaug.stages import parser, run
 
 OPTIONS = parser(__doc__, "split", out="folder")

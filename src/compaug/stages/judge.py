@@ -5,7 +5,8 @@ of the iid split.
 """
 
 from compaug import classifiers
-from compaug.core.records import Labels, read_jsonl, write_json
+from compaug.core.files import write_json
+from compaug.core.records import Labels, read_jsonl
 from compaug.data.readers import oracle_for
 from compaug.evaluation.metrics import label_matrix
 from compaug.evaluation.text_quality import ratings

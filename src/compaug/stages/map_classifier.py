@@ -9,7 +9,8 @@ from pathlib import Path
 
 from compaug import classifiers
 from compaug.cartography.maps import MEASURES, window
-from compaug.core.records import Labels, atomic_dir, read_jsonl, sub_seed, write_json
+from compaug.core.files import atomic_dir, write_json
+from compaug.core.records import Labels, read_jsonl, sub_seed
 from compaug.data.parameters import GRAMMARS
 from compaug.experiments import params
 from compaug.stages import cost_of, parser, run

@@ -7,7 +7,8 @@ measure, the values behind them, and a report that holds texts of a known gramma
 import shutil
 
 from compaug.cartography.maps import GENERATED, window
-from compaug.core.records import InputError, atomic_dir, sub_seed, write_json
+from compaug.core.files import InputError, atomic_dir, write_json
+from compaug.core.records import sub_seed
 from compaug.data.parameters import GRAMMARS
 from compaug.data.task import TASKS
 from compaug.experiments import params

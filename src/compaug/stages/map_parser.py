@@ -8,7 +8,8 @@ import shutil
 from pathlib import Path
 
 from compaug.cartography.maps import window
-from compaug.core.records import atomic_dir, sub_seed, write_json
+from compaug.core.files import atomic_dir, write_json
+from compaug.core.records import sub_seed
 from compaug.stages import cost_of, parser, run
 from compaug.tasks.parsing import corpora, parameters
 

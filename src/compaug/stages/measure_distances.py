@@ -14,7 +14,8 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
 
-from compaug.core.records import Example, InputError, Labels, check_file, read_jsonl, write_json
+from compaug.core.files import InputError, check_file, write_json
+from compaug.core.records import Example, Labels, read_jsonl
 from compaug.evaluation.metrics import rounded
 from compaug.evaluation.text_quality import distances
 from compaug.stages import check_out, cost_of, d_cg, parser, run

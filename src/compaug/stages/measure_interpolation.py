@@ -1,6 +1,7 @@
 """Whether a generator that writes between two texts goes from one to the other with alpha, on held-out texts."""
 
-from compaug.core.records import Labels, write_json
+from compaug.core.files import write_json
+from compaug.core.records import Labels
 from compaug.data.task import TASKS
 from compaug.evaluation.metrics import rounded
 from compaug.experiments import params

@@ -7,7 +7,8 @@ texts of other corpora may not be published. Reads the training and support rows
 from collections.abc import Mapping
 from pathlib import Path
 
-from compaug.core.records import read_json, read_jsonl, write_json
+from compaug.core.files import read_json, write_json
+from compaug.core.records import read_jsonl
 from compaug.data.readers import oracle_for
 from compaug.data.task import TASKS
 from compaug.evaluation.metrics import rounded

@@ -3,7 +3,7 @@
 Probe, silhouette and t-SNE points.
 """
 
-from compaug.core.records import write_json
+from compaug.core.files import write_json
 from compaug.data.task import TASKS
 from compaug.stages import cost_of, d_cg, parser, run
 

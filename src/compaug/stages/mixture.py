@@ -9,16 +9,8 @@ from collections import Counter
 import numpy as np
 
 from compaug import selection
-from compaug.core.records import (
-    InputError,
-    Labels,
-    iter_jsonl,
-    read_label_sets,
-    sub_seed,
-    text_key,
-    write_json,
-    write_jsonl,
-)
+from compaug.core.files import InputError, write_json
+from compaug.core.records import Labels, iter_jsonl, read_label_sets, sub_seed, text_key, write_jsonl
 from compaug.data.readers import oracle_for
 from compaug.evaluation.text_quality.mixtures import mixture
 from compaug.experiments import params

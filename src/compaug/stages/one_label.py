@@ -6,7 +6,8 @@ python -m compaug.stages.one_label --benchmark goemotions --scale pretrained --g
 
 from pathlib import Path
 
-from compaug.core.records import Labels, read_json, read_jsonl, write_json
+from compaug.core.files import read_json, write_json
+from compaug.core.records import Labels, read_jsonl
 from compaug.evaluation import predictions
 from compaug.stages import parser, run
 from compaug.tasks.few_texts import accuracy

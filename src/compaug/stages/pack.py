@@ -8,7 +8,7 @@ A cell whose files are here replaces what the packs have of it; all others stay 
 from collections.abc import Iterable
 from pathlib import Path
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.evaluation import measures, packs
 from compaug.stages import parser, run
 

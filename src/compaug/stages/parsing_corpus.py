@@ -3,7 +3,7 @@
 python -m compaug.stages.parsing_corpus --corpus cogs --out data/parsing/cogs
 """
 
-from compaug.core.records import atomic_dir, write_json
+from compaug.core.files import atomic_dir, write_json
 from compaug.stages import obtained, parser, run
 from compaug.tasks.parsing import corpora, parameters
 

@@ -8,7 +8,8 @@ GPT-2 and T5 know what a label's words mean before any tuning. `texts` leaves th
 """
 
 from compaug import classifiers, generators
-from compaug.core.records import Labels, atomic_dir, digest, read_jsonl, write_json
+from compaug.core.files import atomic_dir, digest, write_json
+from compaug.core.records import Labels, read_jsonl
 from compaug.data.task import TASKS
 from compaug.experiments import params
 from compaug.stages import cost_of, parser, run

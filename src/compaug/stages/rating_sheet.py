@@ -10,8 +10,9 @@ not see. `python -m compaug.stages.read_ratings` reads filled sheets back.
 import csv
 from collections.abc import Sequence
 
+from compaug.core.files import InputError, atomic_dir, digest, write_json, write_text
 from compaug.core.pages import render
-from compaug.core.records import InputError, Labels, atomic_dir, digest, read_jsonl, write_json, write_text
+from compaug.core.records import Labels, read_jsonl
 from compaug.evaluation.text_quality import ratings
 from compaug.stages import parser, run
 

@@ -11,7 +11,8 @@ own_split.json: {"train": ids, "validation": ids, "test": ids}.
 import sys
 from collections import defaultdict
 
-from compaug.core.records import as_notes, atomic_dir, write_json, write_jsonl
+from compaug.core.files import as_notes, atomic_dir, write_json
+from compaug.core.records import write_jsonl
 from compaug.data import readers
 from compaug.experiments import params
 from compaug.stages import obtained, parser, run

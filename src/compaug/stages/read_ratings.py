@@ -6,8 +6,8 @@ python -m compaug.stages.read_ratings --key data/rating/diagnostic/key.json --sh
 
 from pathlib import Path
 
+from compaug.core.files import InputError, write_json
 from compaug.core.markdown import markdown_table, number
-from compaug.core.records import InputError, write_json
 from compaug.evaluation.text_quality import ratings
 from compaug.stages import parser, run
 

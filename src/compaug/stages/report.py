@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from compaug import classifiers, generators
+from compaug.core.files import InputError, read_json, write_text
 from compaug.core.markdown import head_of
-from compaug.core.records import InputError, read_json, write_text
 from compaug.evaluation import plots
 from compaug.experiments import params
 from compaug.reports import backbone_names, summary

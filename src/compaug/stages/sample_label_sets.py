@@ -6,7 +6,7 @@ python -m compaug.stages.sample_label_sets --benchmark diagnostic --split data/s
 The fine-tuned decoder is not kept: it is seconds of work and nothing but its samples is used.
 """
 
-from compaug.core.records import digest, file_digest, write_json, write_rows
+from compaug.core.files import digest, file_digest, write_json, write_rows
 from compaug.experiments import params
 from compaug.label_generator import Listing, sample_label_sets
 from compaug.stages import cost_of, d_cg, parser, run

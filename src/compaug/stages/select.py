@@ -17,7 +17,8 @@ from pathlib import Path
 
 from compaug import selection
 from compaug.cartography import maps
-from compaug.core.records import Example, InputError, Labels, read_json, read_jsonl, sub_seed, write_json, write_jsonl
+from compaug.core.files import InputError, read_json, write_json
+from compaug.core.records import Example, Labels, read_jsonl, sub_seed, write_jsonl
 from compaug.evaluation.decoding.composition_prior import posteriors, prior_of
 from compaug.evaluation.metrics import instance_scores, label_matrix
 from compaug.experiments import params

@@ -6,7 +6,7 @@ A file for each, and one more for a classifier that learns from no synthetic tex
 it reads. Sizes are in none of them (`params.SIZES`).
 """
 
-from compaug.core.records import atomic_dir, write_json
+from compaug.core.files import atomic_dir, write_json
 from compaug.experiments import params
 from compaug.stages import parser, run
 

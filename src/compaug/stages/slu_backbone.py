@@ -5,7 +5,7 @@ python -m compaug.stages.slu_backbone --scale pretrained --role encoder --out mo
 Few utterances are too few to train one on, so a scale whose backbones are trained here is refused.
 """
 
-from compaug.core.records import InputError, atomic_dir
+from compaug.core.files import InputError, atomic_dir
 from compaug.experiments import params
 from compaug.stages import cost_of, parser, run
 

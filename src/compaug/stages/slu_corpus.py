@@ -5,7 +5,7 @@ python -m compaug.stages.slu_corpus --corpus snips --share 0.01 --seed 42 --out 
 Training utterances whose words stand in the validation or test set are left out before the few are drawn.
 """
 
-from compaug.core.records import atomic_dir, write_json
+from compaug.core.files import atomic_dir, write_json
 from compaug.stages import obtained, parser, run, share
 from compaug.tasks.slu import parameters, utterances
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from compaug.core.records import Draft, InputError, text_key, write_json, write_rows
+from compaug.core.files import InputError, write_json, write_rows
+from compaug.core.records import Draft, text_key
 from compaug.evaluation.metrics import rounded
 from compaug.selection import judge
 from compaug.stages import cost_of, parser, run

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from compaug.core.records import Example, Labels, atomic_dir, read_json, read_jsonl, write_json, write_jsonl
+from compaug.core.files import atomic_dir, read_json, write_json
+from compaug.core.records import Example, Labels, read_jsonl, write_jsonl
 from compaug.data.splits import Parts, describe, split_corpus, with_seen
 from compaug.experiments import params
 from compaug.stages import parser, run

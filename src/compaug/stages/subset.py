@@ -7,7 +7,8 @@ a classifier takes in the place of the split.
 from pathlib import Path
 
 from compaug.cartography import maps
-from compaug.core.records import atomic_dir, sub_seed, write_json, write_jsonl
+from compaug.core.files import atomic_dir, write_json
+from compaug.core.records import sub_seed, write_jsonl
 from compaug.experiments import params
 from compaug.stages import cost_of, d_cg, parser, run
 

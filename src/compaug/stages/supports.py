@@ -11,7 +11,8 @@ common test texts; and for the tables labels.json and test.jsonl of `--like`.
 import shutil
 from pathlib import Path
 
-from compaug.core.records import InputError, Labels, atomic_dir, file_digest, read_jsonl, write_jsonl
+from compaug.core.files import InputError, atomic_dir, file_digest
+from compaug.core.records import Labels, read_jsonl, write_jsonl
 from compaug.stages import parser, run
 
 OPTIONS = parser(__doc__, "split", out="folder")

@@ -10,17 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from compaug import selection
-from compaug.core.records import (
-    Draft,
-    Example,
-    InputError,
-    file_digest,
-    read_json,
-    read_label_sets,
-    text_key,
-    write_json,
-    write_jsonl,
-)
+from compaug.core.files import InputError, file_digest, read_json, write_json
+from compaug.core.records import Draft, Example, read_label_sets, text_key, write_jsonl
 from compaug.data.task import TASKS
 from compaug.experiments import params
 from compaug.stages import cost_of, d_cg, parser, run

@@ -3,7 +3,7 @@
 python -m compaug.stages.tables --reports reports --out reports/tables
 """
 
-from compaug.core.records import atomic_dir, write_text
+from compaug.core.files import atomic_dir, write_text
 from compaug.experiments import params
 from compaug.stages import parser, run
 

@@ -15,17 +15,8 @@ from pathlib import Path
 
 from compaug import classifiers
 from compaug.cartography.maps import in_order
-from compaug.core.records import (
-    Example,
-    InputError,
-    Labels,
-    atomic_dir,
-    read_jsonl,
-    read_label_sets,
-    sub_seed,
-    text_key,
-    write_json,
-)
+from compaug.core.files import InputError, atomic_dir, write_json
+from compaug.core.records import Example, Labels, read_jsonl, read_label_sets, sub_seed, text_key
 from compaug.evaluation import predictions
 from compaug.experiments import params
 from compaug.stages import cost_of, parser, run

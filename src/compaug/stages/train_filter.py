@@ -5,7 +5,8 @@ python -m compaug.stages.train_filter --benchmark diagnostic --classifier bert -
 """
 
 from compaug import classifiers
-from compaug.core.records import InputError, atomic_dir, sub_seed, write_json
+from compaug.core.files import InputError, atomic_dir, write_json
+from compaug.core.records import sub_seed
 from compaug.experiments import params
 from compaug.stages import cost_of, d_cg, parser, run
 

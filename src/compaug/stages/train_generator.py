@@ -7,7 +7,8 @@ python -m compaug.stages.train_generator --benchmark diagnostic --generator ld_v
 from pathlib import Path
 
 from compaug.cartography.maps import in_order
-from compaug.core.records import InputError, sub_seed
+from compaug.core.files import InputError
+from compaug.core.records import sub_seed
 from compaug.data.task import TASKS
 from compaug.experiments import params
 from compaug.stages import cost_of, d_cg, parser, run

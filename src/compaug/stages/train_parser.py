@@ -6,7 +6,8 @@ alone.
 
 from pathlib import Path
 
-from compaug.core.records import sub_seed, write_json
+from compaug.core.files import write_json
+from compaug.core.records import sub_seed
 from compaug.stages import cost_of, parser, run
 from compaug.tasks.parsing import corpora, parameters
 

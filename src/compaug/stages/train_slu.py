@@ -6,7 +6,7 @@ configs/slu.yaml are chosen with `--on validation`, and reported on the test set
 
 from pathlib import Path
 
-from compaug.core.records import InputError, read_json, write_json
+from compaug.core.files import InputError, read_json, write_json
 from compaug.evaluation.metrics import rounded
 from compaug.stages import cost_of, parser, run
 from compaug.tasks.slu import parameters, slot_f1, utterances

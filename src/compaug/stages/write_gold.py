@@ -6,7 +6,8 @@ python -m compaug.stages.write_gold --benchmark diagnostic --split data/splits/d
 Writes the facts beside it, as .json (`compaug.evaluation.gold`).
 """
 
-from compaug.core.records import InputError, Labels, read_jsonl
+from compaug.core.files import InputError
+from compaug.core.records import Labels, read_jsonl
 from compaug.data.readers import oracle_for
 from compaug.evaluation import gold
 from compaug.evaluation.text_quality import grammar

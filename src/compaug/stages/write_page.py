@@ -3,7 +3,7 @@
 python -m compaug.stages.write_page --reports reports --out reports/index.html
 """
 
-from compaug.core.records import InputError, read_json, write_text
+from compaug.core.files import InputError, read_json, write_text
 from compaug.evaluation import measures
 from compaug.experiments import params
 from compaug.stages import parser, run

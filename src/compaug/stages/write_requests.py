@@ -3,7 +3,8 @@
 python -m compaug.stages.write_requests --raw data/raw/run --out data/repair/requests.jsonl
 """
 
-from compaug.core.records import Labels, read_jsonl, write_rows
+from compaug.core.files import write_rows
+from compaug.core.records import Labels, read_jsonl
 from compaug.experiments import params
 from compaug.project import requests
 from compaug.stages import parser, run

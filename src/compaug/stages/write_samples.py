@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from compaug.core.records import Labels, read_jsonl, write_text
+from compaug.core.files import write_text
+from compaug.core.records import Labels, read_jsonl
 from compaug.project import samples
 from compaug.project.names import facts_of
 from compaug.stages import parser, run

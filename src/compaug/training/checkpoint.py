@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from compaug.core.records import atomic_path, digest
+from compaug.core.files import atomic_path, digest
 
 DIGEST = hashlib.sha256().digest_size  # of a checkpoint, before it in its file
 VERSIONS = Path("configs/versions.yaml")  # what methods compute, as numbers

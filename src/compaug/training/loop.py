@@ -22,7 +22,8 @@ from accelerate.utils import send_to_device
 from tqdm import tqdm
 
 from compaug.core import numerics
-from compaug.core.records import InputError, sub_seed
+from compaug.core.files import InputError
+from compaug.core.records import sub_seed
 from compaug.training import curricula, trackers
 from compaug.training.batching import batches_by_length, batches_of, holdout, shares
 from compaug.training.checkpoint import Checkpoint, finished, restore, work_dir_for

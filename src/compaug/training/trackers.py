@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from accelerate import Accelerator
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 
 VARIABLE, FOLDER, PROJECT = "COMPAUG_TRACKERS", Path(".trackers"), "compaug"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.data.corpus import Corpus, describe
 from compaug.data.parameters import GRAMMARS
 from compaug.data.readers import authors_split, goemotions, tabular

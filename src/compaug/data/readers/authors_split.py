@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from compaug.core.records import Example, InputError, Labels, loads, read_yaml
+from compaug.core.files import InputError, loads, read_yaml
+from compaug.core.records import Example, Labels
 from compaug.data.corpus import Corpus, clean, no_options
 from compaug.data.streams import lines
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.data.readers import (
     annotation_tools,
     delimiters,

@@ -26,7 +26,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from compaug.core.records import Composition, Example, InputError, Labels, read_yaml, sub_seed, text_key
+from compaug.core.files import InputError, read_yaml
+from compaug.core.records import Composition, Example, Labels, sub_seed, text_key
 from compaug.core.schema import Block
 
 Outcome = tuple[frozenset[int], frozenset[str]]  # explicit labels, groups used

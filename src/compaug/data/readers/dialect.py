@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.data import streams
 from compaug.data.rows import BadRow
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from compaug.core.records import Example, InputError, Labels, label_ids, text_key
+from compaug.core.files import InputError
+from compaug.core.records import Example, Labels, label_ids, text_key
 from compaug.data.corpus import Corpus, clean, no_options, require_files
 from compaug.data.streams import lines
 

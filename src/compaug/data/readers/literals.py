@@ -6,7 +6,7 @@ import re
 import warnings
 from typing import Any
 
-from compaug.core.records import loads
+from compaug.core.files import loads
 
 WORDS = {"true": True, "false": False, "none": None, "null": None, "nan": None}
 WORDS |= {"np.true_": True, "np.false_": False, "np.nan": None}

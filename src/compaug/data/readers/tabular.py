@@ -16,7 +16,8 @@ from typing import Any, Literal
 
 from pydantic import ValidationError, model_validator
 
-from compaug.core.records import Example, InputError, Labels
+from compaug.core.files import InputError
+from compaug.core.records import Example, Labels
 from compaug.core.schema import Block
 from compaug.data.corpus import Corpus, clean
 from compaug.data.readers import doubts, label_columns, label_forms, user_files

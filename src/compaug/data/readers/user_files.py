@@ -14,7 +14,7 @@ from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
 from typing import Any
 
-from compaug.core.records import InputError, loads
+from compaug.core.files import InputError, loads
 from compaug.data import streams
 from compaug.data.corpus import require_columns
 from compaug.data.readers import annotation_tools, dialect, headings

@@ -2,6 +2,6 @@
 
 from pathlib import Path
 
-from compaug.core.records import read_yaml
+from compaug.core.files import read_yaml
 
 WORDS = {name: tuple(words) for name, words in read_yaml(Path(__file__).with_suffix(".yaml")).items()}

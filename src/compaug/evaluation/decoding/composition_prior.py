@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compaug.core.records import Composition, InputError
+from compaug.core.files import InputError
+from compaug.core.records import Composition
 from compaug.evaluation.metrics import label_matrix, rows_among
 
 Counted = Iterable[Composition] | Mapping[Composition, int]  # compositions of rows, or how often each occurs

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.evaluation.decoding import composition_prior, prior_controls
 from compaug.evaluation.decoding.composition_prior import (
     Composition,

@@ -102,7 +102,7 @@ def extrapolated_bias(probabilities: np.ndarray, gold: np.ndarray, prior: Prior)
 
     def loss(bias: np.ndarray) -> tuple[float, np.ndarray]:
         p = np.exp(rows - (bias - bias.min()))  # no overflow: rows are at most 0
-        total = p.sum(1, keepdims=True)
+        total = np.maximum(p.sum(1, keepdims=True), np.finfo(p.dtype).tiny)  # of biases hundreds apart
         value = np.log(total).sum() - bias.min() * len(rows) - of_gold + times @ bias + 0.5 * PULL * (bias**2).sum()
         return value, times - (p / total).sum(0) + PULL * bias
 

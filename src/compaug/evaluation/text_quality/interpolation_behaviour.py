@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from scipy.stats import spearmanr
 
-from compaug.core.records import Example, InputError, sub_seed, text_key
+from compaug.core.files import InputError
+from compaug.core.records import Example, sub_seed, text_key
 from compaug.evaluation.text_quality.quality import perplexity
 from compaug.generators.linda import interpolation, linda, linda_prefix
 from compaug.generators.linda.interpolation import Interpolation

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from compaug.core.records import Composition, Example, InputError, sub_seed, text_key
+from compaug.core.files import InputError
+from compaug.core.records import Composition, Example, sub_seed, text_key
 from compaug.evaluation.text_quality.grammar import KnownGrammar
 
 SOURCE = "oracle"

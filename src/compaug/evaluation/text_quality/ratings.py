@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import Example, InputError, Labels, digest, label_ids, read_json, sub_seed
+from compaug.core.files import InputError, digest, read_json
+from compaug.core.records import Example, Labels, label_ids, sub_seed
 from compaug.evaluation.metrics import instance_scores, label_matrix, percent
 from compaug.evaluation.predictions import refused
 

@@ -22,7 +22,8 @@ from sklearn.metrics import silhouette_score
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from compaug.core.records import Composition, InputError, sub_seed
+from compaug.core.files import InputError
+from compaug.core.records import Composition, sub_seed
 from compaug.generators.disentangled import gpt2_pt, ld_vae, ls_pt, prefix_tuning
 from compaug.generators.shared.facts import facts_of
 from compaug.models import prefix_decoder

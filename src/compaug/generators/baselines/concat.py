@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import Draft, Example, InputError, sub_seed
+from compaug.core.files import InputError
+from compaug.core.records import Draft, Example, sub_seed
 from compaug.generators import Backbones, Requests
 from compaug.generators.shared import real_rows
 from compaug.generators.shared.real_rows import by_composition, examples_of

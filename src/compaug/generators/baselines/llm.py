@@ -14,7 +14,8 @@ from statistics import median
 
 import numpy as np
 
-from compaug.core.records import Draft, Example, atomic_dir, sub_seed, write_json, write_jsonl
+from compaug.core.files import atomic_dir, write_json
+from compaug.core.records import Draft, Example, sub_seed, write_jsonl
 from compaug.generators import Backbones, Requests
 from compaug.generators.shared.facts import CONFIG, bill, facts_of
 from compaug.generators.shared.real_rows import EXAMPLES, by_composition, examples_of, jaccard

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import Draft, Example, InputError, atomic_dir, sub_seed, write_json, write_jsonl
+from compaug.core.files import InputError, atomic_dir, write_json
+from compaug.core.records import Draft, Example, sub_seed, write_jsonl
 from compaug.generators import Backbones, Requests
 from compaug.generators.coda.constraints import lengths, wording
 from compaug.generators.coda.constraints.compliance import compliance, totals

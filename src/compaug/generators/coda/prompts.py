@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import Example, InputError, sub_seed, text_key
+from compaug.core.files import InputError
+from compaug.core.records import Example, sub_seed, text_key
 from compaug.generators import Requests
 from compaug.generators.coda.constraints import Constraints, Shown, lengths, wording
 from compaug.generators.coda.constraints.concepts import Concept, to_avoid

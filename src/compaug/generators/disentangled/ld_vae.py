@@ -18,7 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from compaug.core.records import Draft, Example, sub_seed, write_json
+from compaug.core.files import write_json
+from compaug.core.records import Draft, Example, sub_seed
 from compaug.generators import Backbones, Requests
 from compaug.generators.disentangled import collapse, prefix_tuning
 from compaug.generators.disentangled.latent_inputs import ENCODER_BATCH, add_encoder_inputs, collate, content_clusters

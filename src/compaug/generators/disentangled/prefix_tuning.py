@@ -16,7 +16,8 @@ from accelerate import PartialState
 from accelerate.utils import send_to_device
 from torch import Tensor, nn
 
-from compaug.core.records import Draft, Example, InputError, Labels, sub_seed
+from compaug.core.files import InputError
+from compaug.core.records import Draft, Example, Labels, sub_seed
 from compaug.generators import Backbones, Requests
 from compaug.generators.disentangled.guidance import Guided, others
 from compaug.generators.shared import teacher_forcing

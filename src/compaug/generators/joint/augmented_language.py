@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 
 OPEN, CLOSE, NEXT = "((", "))", ";"  # the marker
 BEGIN, END, BAR = "[", "]", "|"  # a span

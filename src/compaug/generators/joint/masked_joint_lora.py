@@ -10,7 +10,8 @@ from pathlib import Path
 
 import torch
 
-from compaug.core.records import Draft, Example, InputError, sub_seed, write_jsonl
+from compaug.core.files import InputError
+from compaug.core.records import Draft, Example, sub_seed, write_jsonl
 from compaug.generators import Backbones, Requests
 from compaug.generators.joint import lora, masked_joint
 from compaug.generators.shared.model_folder import filled, learn, save_tensors, trained

@@ -11,7 +11,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from compaug.core.records import Example, InputError, sub_seed, write_jsonl
+from compaug.core.files import InputError
+from compaug.core.records import Example, sub_seed, write_jsonl
 from compaug.generators import Backbones
 from compaug.generators.linda.length_converter import LengthConverter, mix
 from compaug.generators.shared.model_folder import filled, learn, save_tensors, trained

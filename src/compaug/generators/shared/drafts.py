@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from compaug.core.records import Draft, Example, InputError
+from compaug.core.files import InputError
+from compaug.core.records import Draft, Example
 from compaug.generators import Requests
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
-from compaug.core.records import read_json
+from compaug.core.files import read_json
 
 FACTS = "generator.json"  # beside a pretrained model, whose config.json has that name already
 CONFIG = "config.json"

@@ -9,7 +9,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from compaug.cartography.dynamics import Dynamics
-from compaug.core.records import Example, InputError, atomic_dir, digest, file_digest, write_json
+from compaug.core.files import InputError, atomic_dir, digest, file_digest, write_json
+from compaug.core.records import Example
 from compaug.generators import Backbones
 from compaug.generators.shared.facts import FACTS
 from compaug.training.checkpoint import checkpoints_kept, work_dir_for

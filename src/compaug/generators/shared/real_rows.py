@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import Draft, Example, atomic_dir, read_jsonl, sub_seed, write_jsonl
+from compaug.core.files import atomic_dir
+from compaug.core.records import Draft, Example, read_jsonl, sub_seed, write_jsonl
 from compaug.generators import Backbones, Requests
 
 EXAMPLES = "examples.jsonl"

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.models.language_models import endpoint
 from compaug.models.language_models.answers import is_kept, kept
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from compaug.core.records import digest, read_json, write_json
+from compaug.core.files import digest, read_json, write_json
 
 
 class Usage(TypedDict):

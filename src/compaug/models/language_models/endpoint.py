@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.models.language_models.answers import is_kept, keep
 
 OPENAI = "https://api.openai.com/v1"  # where a key alone leads

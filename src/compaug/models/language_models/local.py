@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from compaug.core.records import InputError, file_digest, sub_seed
+from compaug.core.files import InputError, file_digest
+from compaug.core.records import sub_seed
 from compaug.models import prefix_decoder, sampling
 from compaug.models.language_models.answers import is_kept, keep
 from compaug.models.loading import DynamicCache, frozen, load_decoder

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compaug.core.records import Example, InputError, sub_seed, text_key
+from compaug.core.files import InputError
+from compaug.core.records import Example, sub_seed, text_key
 
 
 def draw(examples: Sequence[Example], texts: int, tested: int, seed: int) -> tuple[list[Example], list[Example]]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from compaug import generators
 from compaug.core import registry
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.tasks.few_texts import parameters
 from compaug.tasks.few_texts.parameters import FILE
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from compaug.core.records import InputError, write_rows
+from compaug.core.files import InputError, write_rows
 from compaug.data.corpus import require_files, rows_as
 from compaug.data.streams import lines
 

@@ -12,7 +12,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from compaug.cartography import maps
 from compaug.cartography.dynamics import Dynamics
-from compaug.core.records import InputError, digest, sub_seed
+from compaug.core.files import InputError, digest
+from compaug.core.records import sub_seed
 from compaug.generators.shared import teacher_forcing
 from compaug.tasks.parsing.corpora import Pair
 from compaug.tasks.parsing.model import Parser

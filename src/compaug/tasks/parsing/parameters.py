@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.core.schema import Block, Count, Paced, Positive, Probability, Rate, Seed, Share
 from compaug.data.parameters import File
 from compaug.experiments.params import of_file

@@ -11,7 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from compaug.core.records import InputError, digest, file_digest, sub_seed
+from compaug.core.files import InputError, digest, file_digest
+from compaug.core.records import sub_seed
 from compaug.core.schema import whole_epochs
 from compaug.models.loading import IGNORED, load_encoder, pad, say_cut
 from compaug.tasks.slu.parameters import Joint

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.core.schema import Block, Length, Positive, Probability, Rate, Seed, Share, Words
 from compaug.data.parameters import File
 from compaug.experiments.params import of_file

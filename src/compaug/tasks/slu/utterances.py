@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from compaug.core.records import InputError, read_json, sub_seed, write_json, write_rows
+from compaug.core.files import InputError, read_json, write_json, write_rows
+from compaug.core.records import sub_seed
 from compaug.data.corpus import require_files, rows_as
 from compaug.data.streams import lines
 from compaug.generators.joint.augmented_language import spans_of

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from compaug.core.records import digest, file_digest, sub_seed
+from compaug.core.files import digest, file_digest
+from compaug.core.records import sub_seed
 from compaug.generators.joint import lora
 from compaug.generators.joint.augmented_language import Language, Sentence, Unreadable, bio_tags, in_words, spans_of
 from compaug.generators.joint.masked_joint import LABELS, source

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from compaug.core.records import InputError
+from compaug.core.files import InputError
 from compaug.core.schema import Package
 from compaug.models.packages import fetched
 
