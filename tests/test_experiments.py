@@ -392,7 +392,7 @@ WRONG = {
     ),
     "random texts for requests": ({"cells": [{"generator": "linda", "options": "pairs=random"}]}, "answer no request"),
     "a measure of iid texts": ({"measures": {"quality": {"split": "iid", "generator": "ls_pt"}}}, "quality: texts of"),
-    "a ceiling without halves": ({"cells": [{"generator": "real_texts"}]}, "real_texts needs `half: [a, b]`"),
+    "the matched arm without halves": ({"cells": [{"generator": "real_texts"}]}, "real_texts needs `half: [a, b]`"),
     "an oracle with another option": ({"cells": [{"generator": "oracle", "options": "left=1"}]}, "it is right=<share>"),
     "an oracle that is right too often": ({"cells": [{"generator": "oracle", "options": "right=1.5"}]}, "from 0 to 1"),
     "an oracle that is selected": (

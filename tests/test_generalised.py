@@ -19,7 +19,7 @@ from compaug.evaluation.decoding.decodings import cross_calibrated
 from compaug.experiments import cells as experiments
 from compaug.experiments.cells import Cell
 from compaug.experiments.params import parse
-from compaug.stages import ceiling, folds
+from compaug.stages import folds, matched
 
 ROOT = Path(__file__).parents[1]
 DECODINGS = (
@@ -130,11 +130,11 @@ def test_one_support_row_makes_no_folds(split):
 def test_each_half_of_the_test_set_is_given_to_one_classifier_and_predicted_by_the_other(split, seen):
     if not seen:
         (split / "split" / "seen_test.jsonl").unlink()
-    ceiling.main(["--split", str(split / "split"), "--out", str(split / "ceiling")])
-    synthetic = {name: read_jsonl(split / "ceiling" / name / "synthetic.jsonl") for name in "ab"}
-    held = {name: read_jsonl(split / "ceiling" / name / "held.jsonl") for name in "ab"}
+    matched.main(["--split", str(split / "split"), "--out", str(split / "matched")])
+    synthetic = {name: read_jsonl(split / "matched" / name / "synthetic.jsonl") for name in "ab"}
+    held = {name: read_jsonl(split / "matched" / name / "held.jsonl") for name in "ab"}
     for name in "ab":
-        inputs = read_jsonl(split / "ceiling" / name / "inputs.jsonl")
+        inputs = read_jsonl(split / "matched" / name / "inputs.jsonl")
         assert [(e.id, e.labels) for e in inputs] == [(e.id, ()) for e in [*held[name], *seen]]
         assert all(e.source == "synthetic" and e.requested_labels == e.labels for e in synthetic[name])
         assert {e.text for e in synthetic[name]} | {e.text for e in held[name]} == {e.text for e in PARTS["test"]}

@@ -255,7 +255,7 @@ def test_nothing_is_trained_before_the_audit_has_passed():
 
 
 def test_the_labels_of_the_unseen_test_set_reach_the_matched_arm_alone():
-    test_labels = [out for stage in stages() if stage.script == "ceiling" for out in stage.outs]
+    test_labels = [out for stage in stages() if stage.script == "matched" for out in stage.outs]
     readers = {stage.name for stage in stages() if any(stage.reads(out) for out in test_labels)}
     assert readers and all("train_classifier@" in name for name in readers)
     assert all("-real_texts-" in name or "@matched_" in name for name in readers)

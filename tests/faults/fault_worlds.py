@@ -144,7 +144,7 @@ def reporting(root: Path) -> Iterator[list[Group]]:
             ],
             [raw, split, _step("iid", "out/iid", "--split lab/split")],
             [_step("compaug inspect", "out/said.txt", TABLE)],
-            [raw, seen, _step("ceiling", "out/ceiling", "--split lab/seen")],
+            [raw, seen, _step("matched", "out/matched", "--split lab/seen")],
             [raw, split, _last(mixture)],
             [
                 raw,

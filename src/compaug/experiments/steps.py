@@ -15,7 +15,7 @@ from compaug.experiments.params import FILTER
 
 Steps = dict[str, dict[str, dict[str, object]]]  # kind of stage -> name -> what its dvc.yaml fills in
 KINDS = {  # of stages, by step of experiments/
-    "corpus": ("raw", "split", "audit", "gold", "supports", "iid", "ceiling", "mixture", "settings"),
+    "corpus": ("raw", "split", "audit", "gold", "supports", "iid", "matched", "mixture", "settings"),
     "maps": ("map_classifier", "map_generator", "subset"),
     "backbones": ("backbones",),
     "filter": ("train_filter",),
@@ -227,8 +227,8 @@ def _add_classifier(steps: Steps, cell: Cell) -> None:
     if "seen_test=" in cell.split_options and cell.split != IID:  # the random split keeps its own test rows
         entry["inputs"] = f"{split}/both_inputs.jsonl"
     if cell.generator == REAL_TEXTS:
-        steps["ceiling"][cell.corpus] = {"corpus": cell.corpus}
-        half = f"data/ceiling/{cell.corpus}/{cell.half}"
+        steps["matched"][cell.corpus] = {"corpus": cell.corpus}
+        half = f"data/matched/{cell.corpus}/{cell.half}"
         entry |= {"synthetic": f"{half}/synthetic.jsonl", "inputs": f"{half}/inputs.jsonl"}
     else:
         entry["synthetic"] = _add_texts(steps, cell)

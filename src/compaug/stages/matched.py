@@ -1,6 +1,6 @@
 """Halves of the unseen test set as if a generator had written them: what perfect texts would be worth.
 
-python -m compaug.stages.ceiling --split data/splits/diagnostic --out data/ceiling/diagnostic
+python -m compaug.stages.matched --split data/splits/diagnostic --out data/matched/diagnostic
 
 Writes <out>/a and <out>/b: synthetic.jsonl (one half, with its labels), held.jsonl (the other half) and inputs.jsonl
 (the other half and the seen test set, where the split has one, without labels).
@@ -13,6 +13,7 @@ from compaug.core.records import Example, Labels, halves, read_jsonl, write_json
 from compaug.stages import parser, run
 
 OPTIONS = parser(__doc__, "split", out="folder")
+OLD_NAME = "ceiling"  # of this stage: which half a row is in, and what a classifier holds out of it, follow from it
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -23,7 +24,7 @@ def main(argv: list[str] | None = None) -> None:
     seen = read_jsonl(seen_path, n_labels, False) if seen_path.exists() else []
     if len(test) < 2:
         raise InputError(f"{args.split / 'test.jsonl'}: two halves need two rows; raise split.test_share")
-    first, second = ([test[at] for at in half] for half in halves([row.id for row in test], 0, "ceiling"))
+    first, second = ([test[at] for at in half] for half in halves([row.id for row in test], 0, OLD_NAME))
     with atomic_dir(args.out) as folder:
         for name, written, held in (("a", first, second), ("b", second, first)):
             (folder / name).mkdir()
@@ -33,7 +34,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def as_synthetic(example: Example) -> Example:
-    return replace(example, id=f"ceiling-{example.id}", source="synthetic", requested_labels=example.labels)
+    return replace(example, id=f"{OLD_NAME}-{example.id}", source="synthetic", requested_labels=example.labels)
 
 
 if __name__ == "__main__":
