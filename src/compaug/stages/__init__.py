@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import ctypes
 import gc
 import os
 import platform
@@ -23,6 +24,9 @@ PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scikit-learn")
 # Loading the libraries makes hundreds of thousands of objects that live to the end; looking for garbage among them
 # takes a fifth of that time.
 gc.set_threshold(50_000)
+
+
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's mallopt
 
 
 class _Parser(argparse.ArgumentParser):
@@ -211,12 +215,25 @@ def _check_project() -> None:
         raise InputError(line)
 
 
+def _keep_freed_memory() -> None:
+    """Keep what one batch frees for the next: given back to the system, it comes in again page by page.
+
+    With a decoder of 135M on a CPU that takes a quarter of every step. Nothing happens where the C library is not
+    glibc.
+    """
+    with contextlib.suppress(AttributeError, TypeError):
+        library = ctypes.CDLL(None)
+        library.mallopt(M_MMAP_MAX, 0)
+        library.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+
+
 def run(main: Callable[[], None]) -> None:
     """Run a stage: what the user can mend is one line on standard error, never a traceback; exit 2, or 130 for Ctrl-C.
 
     SIGTERM, which schedulers send, is treated like Ctrl-C: Python would end without removing half-written files.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _keep_freed_memory()
     try:
         with extras.in_one_line():
             _check_project()
