@@ -232,6 +232,8 @@ def test_the_audit_of_another_file_is_not_gone_on_with(runs, first, second, fold
     assert "goes on" in compaug("audit", first, *WORDS[2:]).output and len(runs) == 2
     assert "goes on" not in compaug("audit", second, *WORDS[2:], "--name", "second").output
     assert runs[-1] == Path("audit-second")
+    with pytest.raises(InputError, match=f"^{folder}: is the audit of {first}; give another --dir"):
+        compaug("audit", second, *WORDS[2:], "--name", "third", "--dir", folder)
 
 
 def test_years_in_names_of_files_tell_their_audits_apart_and_another_folder_to_call_from_does_not(runs, monkeypatch):

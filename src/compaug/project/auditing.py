@@ -52,6 +52,7 @@ def prepare(file: Path, folder: Path, name: str, scale: str, chosen: Mapping[str
         _check(folder, target, file, chosen, places)
         benchmark = None
     else:
+        _check_alone(folder, file)
         benchmark = proposed.inspected(file, chosen, target, places)
     scale = scale or (benchmark.scale if benchmark else "")
     if scale == "pretrained":
@@ -104,6 +105,16 @@ def _check(folder: Path, target: Path, file: Path, chosen: Mapping[str, Any], pl
     typed = any(value not in (None, "", []) for value in chosen.values())
     if typed and there != {**columns.guess(file, chosen).options, **places}:
         raise InputError(f"{target}: has other options; edit them there, or remove it to have {file} read anew")
+
+
+def _check_alone(folder: Path, file: Path) -> None:
+    """InputError where the folder is the audit of a file of another name, whose results this one would replace."""
+    if not (folder / "params.yaml").exists():
+        return
+    there = folder / params.BENCHMARK.format(benchmark=read_yaml(folder / "params.yaml")["run"]["benchmark"])
+    path = Path((read_yaml(there).get("options") or {}).get("path") or "") if there.exists() else Path()
+    if path.parent == proposed.OWN and (folder / path).exists():
+        raise InputError(f"{folder}: is the audit of {path.name}; give another --dir for that of {file}")
 
 
 def _is_copy(source: Path, target: Path) -> bool:
