@@ -89,6 +89,16 @@ def test_a_first_row_whose_cell_is_also_a_label_is_no_header_though_columns_are_
     assert len(read(named).examples) == len(ROWS)
 
 
+@pytest.mark.parametrize("delimiter", [";", ", ", "|"])
+def test_a_first_row_whose_label_stands_elsewhere_among_others_alone_is_no_header(tmp_path, delimiter):
+    name = min(name for _, names in ROWS for name in names)
+    pairs = [(text, delimiter.join(sorted({name, *names}))) for text, names in ROWS if set(names) - {name}]
+    first = ("the neighbours were loud until very late at night", name)
+    path = saved(tmp_path, table([first, *pairs]))
+    assert len(read(path).examples) == len(pairs) + 1
+    assert f"line 1 is read as a row, because '{name}' stands in its column again, among others" in notes(path)
+
+
 def taxonomy(under: str) -> str:
     """Label Studio's export, lift standing under something else than the others."""
     paths = lambda names: [["house", under if n == "rent" else n] if n != "lift" else ["stairs", n] for n in names]

@@ -21,6 +21,7 @@ def has_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[bool
     usual = {at for at, name in enumerate(first) if plain(name) in NAMES}
     if not rows or any(first[at] not in {row[at].strip() for row in rows if at < len(row)} for at in usual):
         return True, None
+    long = next((value for value in first if len(value.split()) > SENTENCE and not value.endswith("?")), None)
     reasons = []
     for at, value in enumerate(first):
         column = [row[at].strip() for row in rows if at < len(row) and row[at].strip()]
@@ -30,12 +31,18 @@ def has_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[bool
             reasons.append(f"{value[:40]!r} stands in its column again")
         elif _is_number(value) and sum(map(_is_number, column)) > 0.9 * len(column):
             reasons.append(f"{value!r} is a number, as its column is")
-    long = next((value for value in first if len(value.split()) > SENTENCE and not value.endswith("?")), None)
+        elif long and value != long and value in (pieces := _pieces(column)) and len(pieces) > 1:
+            reasons.append(f"{value[:40]!r} stands in its column again, among others")
     if reasons:
         return False, reasons[0]
     if long and len(first) == 1:
         return False, f"{long[:40]!r} is as long as a text"
     return True, f"{long[:40]!r} is long for a name" if long else None
+
+
+def _pieces(cells: Sequence[str]) -> set[str]:
+    """What stands between the usual delimiters of labels in one string."""
+    return {piece.strip() for cell in cells for piece in re.split(r"[,;|/]", cell)}
 
 
 def _is_number(word: str) -> bool:
