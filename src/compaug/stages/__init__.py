@@ -218,7 +218,7 @@ def _check_project() -> None:
 def _keep_freed_memory() -> None:
     """Keep what one batch frees for the next: given back to the system, it comes in again page by page.
 
-    With a decoder of 135M on a CPU that takes a quarter of every step. Nothing happens where the C library is not
+    With a decoder of 135M on a CPU that takes up to a quarter of a step. Nothing happens where the C library is not
     glibc.
     """
     with contextlib.suppress(AttributeError, TypeError):
