@@ -111,7 +111,10 @@ def _check_alone(folder: Path, file: Path) -> None:
     """InputError where the folder is the audit of a file of another name, whose results this one would replace."""
     if not (folder / "params.yaml").exists():
         return
-    there = folder / params.BENCHMARK.format(benchmark=read_yaml(folder / "params.yaml")["run"]["benchmark"])
+    chosen = (read_yaml(folder / "params.yaml").get("run") or {}).get("benchmark")
+    if not chosen:
+        raise InputError(f"{folder / 'params.yaml'}: run.benchmark has no value; give it one, or give another --dir")
+    there = folder / params.BENCHMARK.format(benchmark=chosen)
     path = Path((read_yaml(there).get("options") or {}).get("path") or "") if there.exists() else Path()
     if path.parent == proposed.OWN and (folder / path).exists():
         raise InputError(f"{folder}: is the audit of {path.name}; give another --dir for that of {file}")
